@@ -1,11 +1,11 @@
 /**
- * Usage of the two calendar periods that a counter is in, a month and a day of it. A month begins at midnight of the
- * account's zone, so a day never lies in two months.
+ * Usage of a counter in its two calendar periods: the current month, and the current day of that month. Both begin at
+ * midnight in the account's time zone, so a day never belongs to two months.
  */
 import { ACCOUNT_DAY, ACCOUNT_MONTH, KEY_DAY, KEY_MONTH } from '../../platform/quotas/windows.js';
 import { countsWith, type QuotaCounts } from './policies.js';
 
-/** Counts of the current month and day. */
+/** CalendarCount is the usage of one counter in the current month and on the current day. */
 export interface CalendarCount {
   readonly used: number;
   readonly usedToday: number;
@@ -13,23 +13,23 @@ export interface CalendarCount {
 
 export const NOTHING_COUNTED: CalendarCount = { used: 0, usedToday: 0 };
 
-/** A count and the label of the day that it belongs to. */
+/** DayCount is a usage count with the label of its day. */
 export interface DayCount {
   readonly day: number;
   readonly used: number;
 }
 
-/** The calendar counts of an account among the counts by window. */
+/** Returns an account's calendar counts from the counts by window. */
 export function accountCountIn(counts: Readonly<QuotaCounts>): CalendarCount {
   return { used: counts[ACCOUNT_MONTH], usedToday: counts[ACCOUNT_DAY] };
 }
 
-/** The calendar counts of a key among the counts by window. */
+/** Returns a key's calendar counts from the counts by window. */
 export function keyCountIn(counts: Readonly<QuotaCounts>): CalendarCount {
   return { used: counts[KEY_MONTH], usedToday: counts[KEY_DAY] };
 }
 
-/** Counts by window with the calendar counts of an account and a key replaced. */
+/** Returns the counts by window with the calendar counts of an account and a key replaced. */
 export function withCalendarCounts(
   counts: Readonly<QuotaCounts>,
   { account, key }: { readonly account: CalendarCount; readonly key: CalendarCount },

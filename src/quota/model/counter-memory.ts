@@ -1,7 +1,7 @@
 /**
- * What this node knows of counters that Redis may have lost: the last counts that it saw before, and what it counted
- * itself since. Both are handed in where a counter is created anew. Nothing is done here for a counter that is not
- * young.
+ * What this node knows about counters that Redis may have lost: the last counts it saw before the loss, and the costs
+ * it has counted since. Nodes report both to Redis when a lost counter is created again. Counters that are not young
+ * cost nothing here.
  */
 import { accountCountIn, keyCountIn, type CalendarCount, type DayCount } from './calendar-count.js';
 import type { CalendarSeen } from './counter-store.js';
@@ -9,25 +9,28 @@ import type { MonthPeriod } from './month-period.js';
 import type { QuotaSubject } from './subject.js';
 
 /**
- * Kept for so long after it was last handed in, a little longer than counters are young: Redis may be emptied again
- * before all have.
+ * How long an account is remembered after the last report. Slightly longer than counters stay young, because Redis can
+ * be emptied again before every node has reported.
  */
 const KEPT_MS = 12_000;
 /**
- * Most instants of a log; what is counted later counts as one with the last. Errs towards counting twice, in a Redis
- * emptied twice.
+ * Maximum number of entries in a log. Later costs are added to the last entry. If Redis is emptied twice, this can count
+ * a cost twice, but never misses one.
  */
 const LONGEST_LOG = 1_000;
 
 const NO_DAY: DayCount = { day: 0, used: 0 };
 
-/** Of one counter. */
+/** Remembered is what this node knows about one counter. */
 export class Remembered {
-  /** Instants (ms of Redis's time) and costs in turn: what this node counted since the loss. */
+  /** Costs that this node counted since the loss, as pairs of time (ms, Redis's clock) and cost. */
   private readonly log: number[] = [];
 
   constructor(
-    /** The last count seen before the loss, what of it was of which day, and when that was, ms; 0: none was. */
+    /**
+     * The last count seen before the loss (`used`), when it was seen (`atMs`, 0: never), and its part for one day
+     * (`day`).
+     */
     readonly used = 0,
     readonly atMs = 0,
     private readonly day: DayCount = NO_DAY,
@@ -44,28 +47,33 @@ export class Remembered {
     }
   }
 
-  /** Arguments of `SEED_LUA` for a period of the month. */
+  /** Returns the arguments of `SEED_LUA` for this counter in the month of a period. */
   argumentsIn({ day }: MonthPeriod): (string | number)[] {
     const log = this.log.map((number, index) => (index % 2 === 0 ? microseconds(number) : number));
     const usedToday = this.day.day === day.label ? this.day.used : 0;
     return [this.used, microseconds(this.atMs), this.used - usedToday, log.join(' ')];
   }
 
-  /** The later of the two; of the same instant the higher one is later. */
+  /**
+   * Returns the later of this observation and another one. Of two observations at the same instant, the higher is
+   * later.
+   */
   orSeen({ used, usedToday }: CalendarCount, atMs: number, day: number): Remembered {
     const isLater = atMs > this.atMs || (atMs === this.atMs && used > this.used);
     return isLater ? new Remembered(used, atMs, { day, used: usedToday }) : this;
   }
 }
 
-/** An account whose counters were created lately. */
+/** RememberedAccount holds the counters of an account that were created recently. */
 class RememberedAccount {
   readonly keys = new Map<string, Remembered>();
   account = new Remembered();
   endsMs = 0;
-  /** How often it is being handed in. */
+  /** Number of reports of this account that are in flight. */
   underWay = 0;
-  /** Whether anybody had counted there before; else it is most likely a new one. */
+  /**
+   * Whether the account was counted before, so that its counters were lost. Otherwise the account is most likely new.
+   */
   isLoss = false;
 
   constructor(
@@ -74,14 +82,14 @@ class RememberedAccount {
   ) {}
 }
 
-/** Microseconds of an instant in milliseconds. */
+/** Converts an instant from milliseconds to whole microseconds. */
 export function microseconds(ms: number): number {
   return Math.round(ms * 1_000);
 }
 
-/** Where observations wait for the database. */
+/** SeenCounts holds observed counts that wait to be written to the database. */
 export interface SeenCounts {
-  /** Keys of an account whose counts the database may not have yet. */
+  /** Returns the keys of an account whose counts the database may not have yet. */
   seenLately(accountId: string): Iterable<QuotaSubject>;
   saw(subject: QuotaSubject, seen: CalendarSeen): void;
 }
@@ -91,7 +99,7 @@ const NOWHERE: SeenCounts = { seenLately: () => [], saw: () => {} };
 /** CounterMemory remembers counts for counters that Redis may have lost. */
 export class CounterMemory {
   private readonly accounts = new Map<string, RememberedAccount>();
-  /** Until when whatever is created has most likely been lost. */
+  /** Until this instant, a counter that has to be created was most likely lost. */
   private lossUntilMs = -Infinity;
 
   constructor(
@@ -99,16 +107,16 @@ export class CounterMemory {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** Whether anything has to be remembered of what is counted. */
+  /** Reports whether any account has to be remembered. */
   get isBusy(): boolean {
     return this.accounts.size > 0;
   }
 
   /**
-   * What this node knows of the counters of an account and a key that are created anew; from here on it remembers what
-   * it counts there.
-   * @param period counts of other months are of no use.
-   * @param subject of the key, where a request of it is at hand.
+   * Returns what this node knows about the counters of an account and a key that are being created again. From then on
+   * it remembers the costs that it counts there.
+   * @param period counts of other months are ignored.
+   * @param subject the key's subject, if a request of the key is at hand.
    */
   recall(
     accountId: string,
@@ -132,8 +140,8 @@ export class CounterMemory {
   }
 
   /**
-   * Says that what was recalled of an account is on its way to Redis.
-   * @returns what is to be called when it has arrived, or failed.
+   * Marks a report of the account as in flight, so that the account is not forgotten.
+   * @returns a function to call when the report has arrived or failed.
    */
   sending(accountId: string): () => void {
     const known = this.accounts.get(accountId);
@@ -143,18 +151,18 @@ export class CounterMemory {
     };
   }
 
-  /** Notes what a subject's counters came to when this node had handed in. */
+  /** Records the counts of a subject after this node's report. */
   saw(subject: QuotaSubject, seen: CalendarSeen): void {
     this.seenCounts.saw(subject, seen);
   }
 
-  /** Says that the account was counted before: its counters were lost. */
+  /** Marks the account's counters as lost: the account was counted before. */
   lost(accountId: string): void {
     const known = this.accounts.get(accountId);
     if (known !== undefined) known.isLoss = true;
   }
 
-  /** Remembers what was counted of an account and a key; a cost below zero was refunded. */
+  /** Records a cost of an account and a key. Negative costs are refunds. */
   count(accountId: string, keyId: string, month: number, costs: { account: number; key: number }, atMs: number): void {
     const known = this.accounts.get(accountId);
     if (known?.month !== month) return;
@@ -163,8 +171,8 @@ export class CounterMemory {
   }
 
   /**
-   * Whether the counts of an account are to stay out of the database for now: they may lack what other nodes have to
-   * hand in.
+   * Reports whether the account's counts must not be written to the database yet, because other nodes may still have to
+   * report theirs.
    */
   holdsBack(accountId: string): boolean {
     const known = this.accounts.get(accountId);
@@ -174,17 +182,20 @@ export class CounterMemory {
     return false;
   }
 
-  /** Redis was emptied. */
+  /** Marks every remembered account as lost, because Redis was emptied. */
   wasEmptied(): void {
     this.lossUntilMs = this.nowMs() + KEPT_MS;
     for (const account of this.accounts.values()) account.isLoss = true;
   }
 
-  /** Redis was not emptied before `askedMs` (of `nowMs`): what nobody knows of was new. Forgets what is over, too. */
+  /**
+   * Forgets accounts that turned out to be new, and accounts whose time is over. Call it when Redis reports that it was
+   * not emptied before `askedMs` (by `nowMs`).
+   */
   wasNotEmptied(askedMs: number): void {
     const nowMs = this.nowMs();
     for (const [accountId, { endsMs, isLoss, createdMs, underWay }] of this.accounts) {
-      // What is on its way may come to a Redis that was emptied behind the question.
+      // A report in flight can arrive at a Redis that was emptied after the question. Keep its account.
       const isOver = endsMs <= nowMs || (!isLoss && createdMs < askedMs);
       if (isOver && underWay === 0) this.accounts.delete(accountId);
     }
@@ -196,7 +207,7 @@ export class CounterMemory {
     const nowMs = this.nowMs();
     const made = new RememberedAccount(month, nowMs);
     made.isLoss = nowMs < this.lossUntilMs;
-    // All of them now: later each sees counts of the counter that is created.
+    // Read all keys now. Later observations already contain counts of the new counter.
     for (const { keyId, account, key, atMs, day } of this.seenIn(accountId, month, subject)) {
       made.account = made.account.orSeen(account, atMs, day);
       made.keys.set(keyId, (made.keys.get(keyId) ?? new Remembered()).orSeen(key, atMs, day));

@@ -1,4 +1,4 @@
-/** What a place for live counters must do. The process and Redis implement it; one contract suite tests both. */
+/** The interface of stores for live counters. The process and Redis implement it; one contract suite tests both. */
 import type { Waiting } from '../../platform/waiting.js';
 import type { Decider } from './decision-sink.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
@@ -7,35 +7,38 @@ import type { OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** Counts of an account or a key, read without counting. */
+/** CounterReading holds the counts of an account or a key, read without counting. */
 export interface CounterReading {
   readonly nowMs: number;
   readonly period: MonthPeriod;
   readonly used: Readonly<QuotaCounts>;
-  /** Milliseconds of the store's time, 0 where nothing is used. */
+  /** When the minute windows next free some usage, in ms of the store's time. 0 if nothing is used. */
   readonly keyMinuteResetMs: number;
   readonly accountMinuteResetMs: number;
-  /** When the minutes hold no more than was asked for, 0 where they do; a whole window from now where that never is. */
+  /**
+   * When the minute windows have the requested room, in ms of the store's time. 0 if they have it now; one whole window
+   * from now if they can never have it.
+   */
   readonly keyFreedAtMs: number;
   readonly accountFreedAtMs: number;
 }
 
-/** Calendar counts of a key and its account, and when they were so (ms of the store's time, with a fraction). */
+/** CalendarSeen holds the calendar counts of a key and its account, and the store's time at which they were read. */
 export interface CalendarSeen {
   readonly account: CalendarCount;
   readonly key: CalendarCount;
-  /** The period that they belong to. */
+  /** The period of the counts. */
   readonly period: MonthPeriod;
   readonly nowMs: number;
 }
 
-/** Result of a refund, and the counts after it. */
+/** Refund is the result of a refund: the refunded amount, and the counts after it. */
 export interface Refund extends CalendarSeen {
-  /** How much of it the key's month still held: 0 where that month has ended or was reset meanwhile. */
+  /** Amount that the key's month refunded. 0 if that month has ended or was reset since. */
   readonly fromMonth: number;
 }
 
-/** The most that the minutes may hold for one more request to fit. */
+/** MinuteRoom is the highest usage of each minute window at which one more request fits. */
 export interface MinuteRoom {
   readonly account: number;
   readonly key: number;
@@ -43,44 +46,47 @@ export interface MinuteRoom {
 
 export const ANY_ROOM: MinuteRoom = { account: Number.MAX_SAFE_INTEGER, key: Number.MAX_SAFE_INTEGER };
 
-/** A month count that has been set. */
+/** MonthSet is the result of setting a month's count. */
 export interface MonthSet {
   readonly period: MonthPeriod;
   readonly before: number;
-  /** Used at `observedAtMs`: what was set, and what has been counted on top of it since. */
+  /** Usage at `observedAtMs`: the value that was set, plus everything counted since. */
   readonly used: number;
-  /** Time of the store, ms. What was seen earlier was seen before the set, or is contained in `used`. */
+  /** Store's time, ms. Earlier observations were made before the set, or are contained in `used`. */
   readonly observedAtMs: number;
 }
 
-/** CounterStore is a place for live counters: it decides, refunds, reads and sets. */
+/** CounterStore is a store for live counters: it decides, refunds, reads and sets. */
 export interface CounterStore extends Decider {
   /**
-   * Judges one request against every window of its key and account in one atomic step: all admit and all count, or one
-   * refuses and none counts. Rejects when the counters cannot be reached; a refusal is a decision, not a rejection.
-   * Every decision, and every failure of one, is reported to the sink of the store; what that says is what the request
-   * gets.
+   * Checks one request against every window of its key and account in one atomic step. Either all windows admit and
+   * count it, or one refuses and none counts. Rejects when the counters cannot be reached; a refusal is a decision, not
+   * a rejection. The store reports every decision and failure to its sink. The request gets what the sink returns.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
   /**
-   * The same for every request, without a promise: undefined where it is not known at once, then `waiting` is told it.
+   * Decides like `decide`, without a promise. Returns undefined if the decision is not known yet, and passes it to
+   * `waiting` later.
    */
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined;
-  /** Refunds an admitted decision, in every window that still holds it. Call it at most once per decision. */
+  /** Refunds an admitted decision in every window that still holds it. Call it at most once per decision. */
   refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund>;
   /**
-   * Says what is used in the current month: of the key, without one of the account; of its shadow too. The minute
-   * stays. Rejects when it has not been done, or when nobody can tell.
+   * Sets the usage of the current month for a key, or for the account if `keyId` is undefined. Also sets the shadow
+   * counter. The minute window keeps its count. Rejects when the change failed, or when its result is unknown.
    */
   setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet>;
-  /** Counts as they stand. Without a key: the account's only. */
+  /** Reads the current counts. Without `keyId`, it reads only the account's. */
   read(
     accountId: string,
     keyId: string | undefined,
     calendar: MonthCalendar,
     room?: MinuteRoom,
   ): Promise<CounterReading>;
-  /** The same of the shadow counters. @param live what those begin with that do not exist yet. */
+  /**
+   * Reads the current counts of the shadow counters.
+   * @param live counts that stand in for shadow counters that do not exist yet.
+   */
   readShadow(
     accountId: string,
     keyId: string | undefined,
@@ -90,75 +96,73 @@ export interface CounterStore extends Decider {
   ): Promise<CounterReading>;
 }
 
-/** Counters that can be lost, and what brings them up to date when they are back. */
+/** LosableStore is a store whose counters can be lost, with the operations that restore them. */
 export interface LosableStore extends CounterStore {
-  /** Their clock minus this node's, milliseconds. */
+  /** The store's clock minus this node's, in milliseconds. */
   readonly aheadMs: number;
-  /** Whether there are calls of which nobody knows whether they counted. */
+  /** Reports whether there are calls whose result is unknown. */
   readonly isUnsure: boolean;
   /**
-   * Refunds what such calls counted: their requests were decided without the store. However often it is asked, once.
-   * Resolves to false while one of them may still run, rejects while the store does not answer.
+   * Refunds what calls with an unknown result counted: their requests were decided without the store. Refunds each call
+   * once, however often it is called. Resolves to false while one of the calls can still run. Rejects while the store
+   * does not respond.
    */
   refundUnanswered(): Promise<boolean>;
   /**
-   * Counts what a node admitted while this store was away; however often it is asked, once. Resolves to the month
-   * counts after it.
+   * Counts requests that a node admitted while the store was away. Counts each entry once, however often it is called.
+   * Resolves to the month counts after it.
    */
   replay(entry: OutageEntry): Promise<CalendarSeen>;
 }
 
-/** A count and the label of the month that it belongs to. */
+/** MonthCount is a usage count with the label of its month. */
 export interface MonthCount {
   readonly month: number;
   readonly used: number;
 }
 
-/** A month count of this process's own counters. */
+/** ExactCount is a month count of this process's own counters. */
 export interface ExactCount extends MonthCount {
   readonly of: 'account' | 'key';
-  /** The day that it is in; not of a month that is over. */
+  /** Count of the current day. Undefined for a month that is over. */
   readonly day?: DayCount;
-  /** Milliseconds. */
+  /** When the count was observed, in milliseconds. */
   readonly observedAtMs: number;
 }
 
-/** A month count as the database has it. */
+/** WrittenCount is a month count as the database has it. */
 export interface WrittenCount {
   readonly used: number;
-  /** When that was observed, by the clock of the counters, ms with a fraction; without it nobody knows. */
+  /** When the count was observed, by the counters' clock, in ms with a fraction. Undefined if unknown. */
   readonly observedAtMs?: number;
-  /** When an operator set it, by that clock, ms; 0, or without it: never. */
+  /** When an operator set the count, by the counters' clock, in ms. 0 or undefined if never. */
   readonly setAtMs?: number;
-  /** The day on which that was observed, and what had been used of it; without it nobody knows. */
+  /** The day of the observation, and that day's usage. Undefined if unknown. */
   readonly day?: DayCount;
-  /** What it has of months to come: a clock ran ahead. Nearly always nothing. */
+  /** Counts of future months, written by a node whose clock ran ahead. Nearly always empty. */
   readonly later: readonly MonthCount[];
 }
 
 export const NOTHING_WRITTEN: WrittenCount = { used: 0, later: [] };
 
-/** Returns the usage of a period in the database. A day that it does not know has none. */
+/** Returns the usage of a period in the database. The usage of an unknown day is 0. */
 export function writtenIn({ used, day }: WrittenCount, period: MonthPeriod): CalendarCount {
   return { used, usedToday: day?.day === period.day.label ? day.used : 0 };
 }
 
-/** Counts of a period in the form of those that the database has. */
+/** Returns the counts of a period in the form that the database has. */
 export function asWritten({ used, usedToday }: CalendarCount, period: MonthPeriod): WrittenCount {
   return { used, day: { day: period.day.label, used: usedToday }, later: [] };
 }
 
-/** Month counts of an account and a key as the database has them. */
+/** WrittenMonth holds the month counts of an account and a key as the database has them. */
 export interface WrittenMonth {
   readonly account: WrittenCount;
   readonly key: WrittenCount;
 }
 
-/** Where month counts come from when a counter does not exist yet: the database. */
+/** MonthSource provides month counts for counters that do not exist yet. The database implements it. */
 export interface MonthSource {
-  /**
-   * Reads what is used in the period by the account and by the key, 0 where nothing is known. Rejects when the database
-   * is away.
-   */
+  /** Reads the usage of the account and the key in the period; 0 if unknown. Rejects when the database is away. */
   usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth>;
 }

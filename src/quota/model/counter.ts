@@ -1,6 +1,6 @@
 /**
- * The counter of one account or one key in memory, by the rules of the scripts in `src/quota/redis/scripts/`: a sliding
- * minute, a calendar month, and the day of that month. One object, because there may be very many.
+ * The counter of one account or one key in memory, with the same rules as the scripts in `src/quota/redis/scripts/`: a
+ * sliding minute, a calendar month and a day of that month. It is a single object, because there can be very many.
  */
 import type { RingPool } from '../../platform/ring-pool.js';
 import { SlidingWindow } from '../../platform/sliding-window.js';
@@ -10,40 +10,39 @@ import { OTHER_DAYS, OTHER_MONTHS } from './month-period.js';
 
 const NO_MONTHS: readonly MonthCount[] = [];
 const NO_DAYS: readonly DayCount[] = [];
-/** Before every request. */
+/** Lower than the time of any request. */
 const NEVER_SET = -1;
 
-/** The labels of a `MonthPeriod`. */
+/** PeriodLabels holds the labels of a `MonthPeriod`. */
 export interface PeriodLabels {
   readonly label: number;
   readonly following: number;
   readonly day: { readonly label: number };
 }
 
-/** Time and period in which a cost was counted. */
+/** CountedAt is the time and the period in which a cost was counted. */
 export interface CountedAt {
   readonly second: number;
-  /** Milliseconds. */
   readonly atMs: number;
   readonly period: PeriodLabels;
 }
 
-/** A counter's place in the calendar, with its counts. */
+/** Place is a counter's position in the calendar, with its counts. */
 export type Place = Pick<Counter, 'month' | 'used' | 'day' | 'usedToday' | 'setAtMs' | 'others' | 'otherDays'>;
 
 /** Counter counts in all windows of an account or a key. Call `slideTo` and `turnTo` before reading or adding. */
 export class Counter extends SlidingWindow {
-  /** Label of the month that it is in. */
+  /** Label of the current month. */
   month: number;
   used: number;
-  /** Label of the day that it is in. */
+  /** Label of the current day. */
   day: number;
   usedToday: number;
-  /** When `used` was last set, ms with a fraction. */
+  /** When `used` was last set, in ms with a fraction. */
   setAtMs = NEVER_SET;
-  /** Months that it was in, or that it was told about. */
+  /** Counts of other months: months that the counter was in before, and future months from the database. */
   others: readonly MonthCount[] = NO_MONTHS;
-  /** Days that it was in before, the last one first: a clock may go back to them. */
+  /** Counts of earlier days, latest first. A clock that is set back returns to them. */
   otherDays: readonly DayCount[] = NO_DAYS;
 
   constructor(
@@ -59,26 +58,32 @@ export class Counter extends SlidingWindow {
     this.usedToday = usedToday;
   }
 
-  /** Whether it knows what it has used in a month: not where its label is one of a clock that ran ahead. */
+  /**
+   * Reports whether the counter knows its usage in a month. It does not if a clock that ran ahead moved it to a later
+   * month.
+   */
   knows({ label, following }: PeriodLabels): boolean {
     return this.month < following || this.others.some(({ month }) => month === label);
   }
 
-  /** Whether `turnTo` would change nothing. */
+  /** Reports whether `turnTo` would change nothing. */
   isIn({ label, following, day }: PeriodLabels): boolean {
     return this.day === day.label && this.isInMonthOf({ label, following });
   }
 
-  /** Whether it is in the month of a period, or in one that goes on in its place. */
+  /**
+   * Reports whether the counter is in the month of a period, or in a month that replaces it because the billing day was
+   * moved.
+   */
   isInMonthOf({ label, following }: Pick<PeriodLabels, 'label' | 'following'>): boolean {
     return this.month === label || (this.month > label && this.month < following);
   }
 
   /**
-   * Brings it to a month and a day: to where it stood there, if it was in it before, else to nothing. A later month
-   * that is not yet `following` goes on, because the account's billing day was moved.
-   * @param known what is used of a month that it does not know.
-   * @returns false where it is in a month to come and does not know this one: then it stays there.
+   * Moves the counter to a month and a day. Restores the counts if the counter was there before; otherwise they start
+   * at 0. A later month that begins before `following` continues, because the account's billing day was moved.
+   * @param known usage of a month that the counter does not know.
+   * @returns false, without a change, if the counter is in a future month and does not know this one.
    */
   turnTo({ label, following, day }: PeriodLabels, known?: number): boolean {
     const isInMonth = this.isInMonthOf({ label, following });
@@ -101,16 +106,16 @@ export class Counter extends SlidingWindow {
     return true;
   }
 
-  /** The other months once the counter has left its own for another. */
+  /** Returns the other months to keep once the counter has left its current month for the month with this label. */
   protected othersWithout(label: number): readonly MonthCount[] {
     const { month: own, used } = this;
-    // The latest are kept: those to come are there because a clock ran ahead, and the database has those that are over.
+    // Keep the latest months. The database has the past ones, and future ones exist only because a clock ran ahead.
     return [{ month: own, used }, ...this.others.filter(({ month }) => month !== label && month !== own)]
       .toSorted((one, other) => other.month - one.month)
       .slice(0, OTHER_MONTHS);
   }
 
-  /** Counts now, in all windows. */
+  /** Counts a cost now, in all windows. */
   count(cost: number): void {
     this.add(cost);
     this.used += cost;
@@ -118,13 +123,13 @@ export class Counter extends SlidingWindow {
   }
 
   /**
-   * Refunds a cost in every window that still holds it; never below zero. A cost that was counted before the month was
-   * set is not taken from the month.
-   * @returns how much the month refunded.
+   * Refunds a cost in every window that still holds it, never below zero. The month keeps a cost that was counted
+   * before the month's usage was set.
+   * @returns the amount that the month refunded.
    */
   refund(cost: number, { second, atMs, period }: CountedAt): number {
     this.giveBack(second, cost);
-    // A later label than its own is one that goes on: the account's billing day was moved back.
+    // A later label in the same month means that the account's billing day was moved back.
     if (!this.isInMonthOf(period)) return 0;
     if (this.day === period.day.label) this.usedToday -= Math.min(cost, this.usedToday);
     if (atMs <= this.setAtMs) return 0;
@@ -133,13 +138,13 @@ export class Counter extends SlidingWindow {
     return fromMonth;
   }
 
-  /** Sets what is used of the month; the minute and the day stay. */
+  /** Sets the usage of the month. The minute and the day keep their counts. */
   setUsed(used: number, atMs: number): void {
     this.used = used;
     this.setAtMs = atMs;
   }
 
-  /** Gives its ring back. It must not be used after that. */
+  /** Returns the ring to the pool. The counter must not be used afterwards. */
   release(): void {
     this.rings.release(this.counts, this.from);
   }

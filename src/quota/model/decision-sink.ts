@@ -1,31 +1,30 @@
 /**
- * What every store of counters reports to. It is constructed before the stores: they know it, and it knows none of
- * them.
+ * The receiver of everything that counter stores report. The stores know it; it knows no store, so it is constructed
+ * first.
  */
 import type { QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** Decider is a store as far as it decides: what reports a decision, and can be asked for the one of its shadow. */
+/** Decider is the part of a store that decides. It reports decisions, and decides shadow requests. */
 export interface Decider {
-  /** As `CounterStore.decide`. */
+  /** Decides one request; see `CounterStore.decide`. */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
 }
 
-/** DecisionSink is told how every decision ended, before its request goes on, and whether the store answers. */
+/** DecisionSink receives the result of every decision before its request continues, and whether the store responds. */
 export interface DecisionSink {
   /**
-   * Notes what a store decided. What it throws refuses that request alone: the store has counted it, and the others are
-   * none the worse.
-   * @returns what the request gets.
+   * Receives a decision. If it throws, only this request is refused, although the store has counted it.
+   * @returns the decision that the request gets.
    */
   decided(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision;
-  /** Finds what takes the place of a decision that failed. Throws what the request is to be refused with. */
+  /** Returns the decision that replaces a failed one. Throws the error with which the request is refused. */
   failed(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision>;
-  /** Notes that a call to the store ended; `cause` says why one got no response. */
+  /** Receives the end of a call to the store. `cause` says why a call got no response. */
   called(isAnswered: boolean, cause?: unknown): void;
 }
 
-/** PASSING_SINK notes nothing: a decision is passed on as it is, and so is an error. */
+/** PASSING_SINK records nothing. It passes on decisions and errors unchanged. */
 export const PASSING_SINK: DecisionSink = {
   decided: (_subject, decision) => decision,
   failed: (_subject, _cost, cause) => {

@@ -1,4 +1,4 @@
-/** From what a store counted to the verdict on one request. Every store ends here, so that all of them answer alike. */
+/** Turns a store's counts into the decision on one request. All stores use it, so that they decide alike. */
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import { ACCOUNT_MINUTE, bitsWhere, DAY_BITS, KEY_MINUTE, MONTH_BITS } from '../../platform/quotas/windows.js';
@@ -15,24 +15,23 @@ import type { QuotaSubject } from './subject.js';
 const ACCOUNT_SLIDING = bitsWhere(({ of, kind }) => of === 'account' && kind === 'sliding');
 const KEY_SLIDING = bitsWhere(({ of, kind }) => of === 'key' && kind === 'sliding');
 
-/** What a store found for a group of equal requests that arrived together: same key, same cost. */
+/** GroupVerdict is a store's result for a group of equal requests: same key, same cost. */
 export interface GroupVerdict {
   readonly source: DecisionSource;
   readonly nowMs: number;
   readonly period: MonthPeriod;
-  /** How many of the group, from the first, are admitted. */
+  /** Number of admitted requests. They are the first of the group. */
   readonly admitted: number;
-  /** Counts before the group. */
   readonly before: Readonly<QuotaCounts>;
-  /** Second in which the oldest request that is still counted was made. */
+  /** Second of the oldest request that is still counted. */
   readonly accountOldest: number;
   readonly keyOldest: number;
-  /** Second from which one more request fits the minute window; 0 where it fits already. */
+  /** Second from which one more request fits the minute window; 0 if it fits now. */
   readonly accountFreedAt: number;
   readonly keyFreedAt: number;
 }
 
-/** The decision for the request at `position` (from 0) of a group. */
+/** Returns the decision for the request at `position` (from 0) of a group. */
 export function decisionFor(
   subject: QuotaSubject,
   cost: number,
@@ -60,9 +59,10 @@ export function decisionFor(
 }
 
 /**
- * The instant at which every violated window has room again, in milliseconds.
- * @param period when the month and the day end.
- * @param accountFreedMs when the account's minute has room, likewise the key's: only of meaning where it is violated.
+ * Returns the instant (ms) at which every violated window has room again.
+ * @param period gives the ends of the month and the day.
+ * @param accountFreedMs when the account's minute has room; read only if that window is violated.
+ * @param keyFreedMs when the key's minute has room; read only if that window is violated.
  */
 export function freeAgainMs(
   violated: number,
@@ -78,7 +78,7 @@ export function freeAgainMs(
   return atMs;
 }
 
-/** The decision as it reads once its cost has been refunded. */
+/** Returns a decision with the counts as they are after its refund. */
 export function withoutCost(decision: QuotaDecision): QuotaDecision {
   return { ...decision, used: countsMinus(decision.used, decision.cost) };
 }

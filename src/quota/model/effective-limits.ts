@@ -1,22 +1,25 @@
 /**
- * The limits in force: the plan's, changed by what was set for one key and by what was granted until the month ends.
- * Limits live outside the counters, so a change of them is in force with the next decision and keeps what was used.
+ * The limits in force: the plan's limits, with the overrides of one key and the grants of the current month applied.
+ * Limits are not part of counters. A change takes effect with the next decision and keeps the usage.
  */
 import { LARGEST_LIMIT } from '../../config/model/plan-schema.js';
 import type { PlanConfig } from '../../config/model/schema.js';
 import { perWindow, type WindowPeriod } from '../../platform/quotas/windows.js';
 import { limitsOf, type QuotaLimits } from './policies.js';
 
-/** Limits of one key in the place of its plan's: a number, null for none; a window that is not named is the plan's. */
+/**
+ * KeyLimits overrides the plan's limits for one key. A number replaces the limit, null removes it, and undefined keeps
+ * the plan's.
+ */
 export type KeyLimits = { readonly [Period in WindowPeriod]?: number | null | undefined };
 
-/** Requests on top of a month limit until the month with this label ends. */
+/** MonthGrant adds requests to a month limit until the month with this label ends. */
 export interface MonthGrant {
   readonly month: number;
   readonly amount: number;
 }
 
-/** Everything that makes the limits of a key and its account differ from their plan's. */
+/** LimitChanges is everything that makes the limits of a key and its account differ from their plan's. */
 export interface LimitChanges {
   readonly keyLimits: KeyLimits | null;
   readonly accountGrant: MonthGrant;
@@ -25,23 +28,23 @@ export interface LimitChanges {
 
 export const NO_GRANT: MonthGrant = { month: 0, amount: 0 };
 
-/** The one value for keys of which nothing was changed: most of them. */
+/** The shared value for keys without changes, which are most keys. */
 export const NO_LIMIT_CHANGES: LimitChanges = { keyLimits: null, accountGrant: NO_GRANT, keyGrant: NO_GRANT };
 
 /**
- * What is granted in the month with this label. Like a counter, a grant of a later month goes on: the billing day was
- * moved.
+ * Returns the amount granted in the month with this label. A grant of a later month continues, like a counter: the
+ * billing day was moved.
  */
 export function grantedIn({ month, amount }: MonthGrant, label: number): number {
   return month >= label ? amount : 0;
 }
 
-/** Whether the limits of this month end with it. */
+/** Reports whether a grant raises the limits of this month. */
 export function hasGrantIn({ accountGrant, keyGrant }: LimitChanges, label: number): boolean {
   return grantedIn(accountGrant, label) > 0 || grantedIn(keyGrant, label) > 0;
 }
 
-/** The limits in the month with this label. What is unlimited stays so. */
+/** Returns the limits in the month with this label. Grants do not change an unlimited window. */
 export function effectiveLimits(
   plan: Pick<PlanConfig, 'key' | 'account'>,
   changes: LimitChanges,

@@ -1,14 +1,17 @@
 /**
- * How far the database has come, counted in flushes: what was changed while round n was the last one that had begun
- * stands there once a later round has been written. Not by the clock, which may jump.
+ * FlushRounds counts flushes to the database. A change made during round n is in the database once a later round is
+ * written. It counts rounds and not time, because clocks can jump.
  */
 export class FlushRounds {
-  /** The last round that has begun; 0: none has. */
+  /** The last round that has begun; 0 if none has. */
   begun = 0;
-  /** The last round that was written whole. */
+  /** The last round that was written completely. */
   written = 0;
 
-  /** A round begins. @returns what `end` wants when it has been written. */
+  /**
+   * Begins a round.
+   * @returns the round's number, for `end`.
+   */
   begin(): number {
     this.begun += 1;
     return this.begun;

@@ -1,8 +1,7 @@
 /**
- * The fields that tell an integrator what is left: `RateLimit-Policy` and `RateLimit` in the syntax of
- * draft-ietf-httpapi-ratelimit-headers-11 (structured fields, RFC 9651), the `X-RateLimit-*` family for the tightest
- * window, `Retry-After` (RFC 9110 section 10.2.3). The draft may still change its wire format: only this file writes
- * it.
+ * The rate-limit response fields. `RateLimit-Policy` and `RateLimit` follow draft-ietf-httpapi-ratelimit-headers-11
+ * (structured fields, RFC 9651). `X-RateLimit-*` describes the tightest window. `Retry-After` follows RFC 9110 section
+ * 10.2.3. The draft can still change its format, so only this file writes it.
  */
 import { fieldsOfLines, fieldValue, linesOf } from '../../http/grammar/fields.js';
 import { LONGEST_WAIT_MS, spread } from '../../platform/problems/retry-after.js';
@@ -12,7 +11,7 @@ import { WINDOWS, type QuotaWindow } from '../../platform/quotas/windows.js';
 import { NOTHING_USED, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** Names of the fields written here, lower case: a backend's own fields of these names are dropped. */
+/** Names of the fields written here, in lower case. The gateway drops a backend's fields of these names. */
 export const QUOTA_FIELDS: readonly string[] = [
   'ratelimit',
   'ratelimit-policy',
@@ -28,13 +27,15 @@ export const QUOTA_FIELDS: readonly string[] = [
 const CALENDAR_JITTER_SECONDS = 60;
 const MINUTE_JITTER_SECONDS = 3;
 
-// By window: every response reads them.
+// Computed once per window, because every response needs them.
 const ITEM_STARTS = WINDOWS.map(({ name }) => `"${name}";r=`);
 const ARE_CALENDAR = WINDOWS.map(({ kind }) => kind === 'calendar');
 const ARE_OF_MONTH = WINDOWS.map(({ period }) => period === 'month');
 const ARE_OF_KEY = WINDOWS.map(({ of }) => of === 'key');
 
-/** The rate-limit fields of a decision as lines, each with its CRLF. None where nobody counted. */
+/**
+ * Returns the rate-limit fields of a decision as lines, each with its CRLF. Returns '' if the request was not counted.
+ */
 export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): string {
   if (decision.source === 'open') return '';
   const { terms } = subject;
@@ -45,7 +46,8 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
   const monthSeconds = secondsUntil(period.endMs, nowMs);
   const daySeconds = secondsUntil(period.day.endMs, nowMs);
 
-  // The tightest window has least left; on a tie the later reset is the one that matters, and a calendar's is.
+  // The tightest window has the least left. On a tie, the window that resets later wins, and month windows win over
+  // others.
   let field = '';
   let tightestLimit = -1;
   let tightestLeft = Infinity;
@@ -76,7 +78,7 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
   );
 }
 
-/** A limit of one of our own endpoints, as it stands. */
+/** OwnPolicy is a limit of one of the gateway's own endpoints, with its current state. */
 export interface OwnPolicy {
   readonly name: string;
   readonly limit: number;
@@ -85,7 +87,10 @@ export interface OwnPolicy {
   readonly resetSeconds: number;
 }
 
-/** The lines of a plan's limits with that of an endpoint before them; `X-RateLimit-*` are of the tightest of all. */
+/**
+ * Returns the lines of a plan's limits with an endpoint's own limit placed first. `X-RateLimit-*` describes the
+ * tightest of all.
+ */
 export function linesWithOwn(lines: string, own: OwnPolicy): string {
   const { name, limit, windowSeconds, remaining: left, resetSeconds } = own;
   const plan = fieldsOfLines(lines);
@@ -108,8 +113,8 @@ export function linesWithOwn(lines: string, own: OwnPolicy): string {
 const RESET_FIELD = 'X-RateLimit-Reset: ';
 
 /**
- * The lines of an error: without `X-RateLimit-Reset` where that is beyond what a client is asked to wait. ky and others
- * take it for a `Retry-After` where there is none. `RateLimit` says it still.
+ * Removes `X-RateLimit-Reset` from the lines of an error if it is longer than a client should wait. Some clients, such
+ * as ky, use it as `Retry-After` if there is none. `RateLimit` still has the value.
  */
 export function withoutLongReset(lines: string): string {
   const at = lines.lastIndexOf(RESET_FIELD);
@@ -120,7 +125,8 @@ export function withoutLongReset(lines: string): string {
 }
 
 /**
- * `Retry-After` of a refusal in whole seconds: never before the reset, with a little jitter so that clients spread out.
+ * Returns `Retry-After` of a refusal in whole seconds. It is never before the reset, and has some jitter so that
+ * clients do not return all at once.
  */
 export function retryAfterSeconds(decision: QuotaDecision): number {
   const seconds = Math.max(1, Math.ceil((decision.retryAtMs - decision.nowMs) / 1_000));
@@ -128,12 +134,12 @@ export function retryAfterSeconds(decision: QuotaDecision): number {
   return spread(seconds, Math.floor(Math.random() * jitter));
 }
 
-/** What is left of a limit; never negative, also when a limit was lowered below what is used. */
+/** Returns what is left of a limit. Never negative, even if the limit was lowered below the usage. */
 export function remaining(limit: number, used: number): number {
   return used >= limit ? 0 : limit - used;
 }
 
-/** One window with its limit and count. */
+/** LimitedWindow is one window with its limit and count. */
 export interface LimitedWindow {
   readonly window: QuotaWindow;
   /** Index of the window in `WINDOWS`. */
@@ -142,14 +148,17 @@ export interface LimitedWindow {
   readonly used: number;
 }
 
-/** Every limited window with its limit and count, in the order of the fields. */
+/** Returns every limited window with its limit and count, in the order of the fields. */
 export function limitedWindows(limits: QuotaLimits, used: Readonly<QuotaCounts>): LimitedWindow[] {
   return WINDOWS.map((window, index) => ({ window, index, limit: limits[index]!, used: used[index]! })).filter(
     ({ limit }) => limit !== Infinity,
   );
 }
 
-/** When a window resets, ms of the store's time; of one that slides when it next has more room, 0: nothing is used. */
+/**
+ * Returns when a window resets, in ms of the store's time. A sliding window resets when it next frees some usage; 0 if
+ * nothing is used.
+ */
 export function resetMsOf(
   { of, period, kind }: QuotaWindow,
   counted: Pick<QuotaDecision, 'period' | 'keyMinuteResetMs' | 'accountMinuteResetMs'>,
@@ -158,12 +167,15 @@ export function resetMsOf(
   return of === 'key' ? counted.keyMinuteResetMs : counted.accountMinuteResetMs;
 }
 
-/** The span of a calendar window's period. */
+/** Returns the start and end of a calendar window's period. */
 function spanOf(period: QuotaWindow['period'], at: MonthPeriod): { readonly startMs: number; readonly endMs: number } {
   return period === 'day' ? at.day : at;
 }
 
-/** `"key-minute";q=60;w=60, …`: changes once a day, because the `w` of a month or a day is its real length. */
+/**
+ * Returns the value of `RateLimit-Policy`, such as `"key-minute";q=60;w=60, …`. It changes once a day, because `w` is
+ * the real length of the month or day.
+ */
 function policyField(limits: QuotaLimits, period: MonthPeriod): string {
   return limitedWindows(limits, NOTHING_USED)
     .map(({ window, limit }) => {

@@ -1,25 +1,26 @@
 /**
- * A window that is known to be used up refuses without asking, until it has room again: who keeps calling costs the
- * store nothing.
+ * Repeats a refusal without asking the store until the window has room again, so that clients that keep calling cost
+ * the store nothing.
  */
 import type { QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/**
- * How long a refusal is repeated without asking the store again: a cost that another node refunded is found after this.
- */
+/** Longest time to repeat a refusal without asking the store. A refund by another node is noticed after it. */
 const LONGEST_MS = 10_000;
-/** The same where a plan charges only successes: then what is used up may be refunded at any moment, by any node. */
+/** The same for plans that charge only successes. There, any node can refund usage at any moment. */
 const LONGEST_OF_RESERVATIONS_MS = 500;
 
-/** Remembers a refusal. @param nowMs by this node's clock. */
+/**
+ * Remembers a refusal.
+ * @param nowMs time by this node's clock.
+ */
 export function rememberRefusal(subject: QuotaSubject, refusal: QuotaDecision, nowMs: number): void {
   subject.refusal = { decision: refusal, atMs: nowMs };
 }
 
 /**
- * The refusal that is known to hold for this cost now; undefined where the store has to be asked. A raised limit is
- * another subject, and is asked about at once.
+ * Returns the remembered refusal if it still holds for this cost, or undefined if the store has to be asked. A raised
+ * limit creates a new subject, so it takes effect immediately.
  */
 export function knownRefusal(subject: QuotaSubject, cost: number, hereMs: number): QuotaDecision | undefined {
   if (subject.refusal === undefined) return undefined;
@@ -27,7 +28,7 @@ export function knownRefusal(subject: QuotaSubject, cost: number, hereMs: number
   const sinceMs = hereMs - atMs;
   const nowMs = refusal.nowMs + sinceMs;
   const longestMs = subject.charge === 'all' ? LONGEST_MS : LONGEST_OF_RESERVATIONS_MS;
-  // Negative: the clock went back, and nothing is known.
+  // A negative value means that this node's clock was set back.
   if (sinceMs < 0 || sinceMs >= longestMs || nowMs >= refusal.retryAtMs) {
     subject.refusal = undefined;
     return undefined;

@@ -1,41 +1,44 @@
 /**
- * Requests that this node admitted and refunded while the shared counters were away: kept per key and day, second by second,
- * until it has been counted there. Bounded by the keys in use and the sixty seconds that still matter; lost with the
- * process.
+ * Requests that this node admitted and refunded while the shared counters were away. They are kept per key and day,
+ * second by second, until the store has counted them. The log is bounded by the keys in use and one minute of seconds.
+ * It is lost with the process.
  */
 import { randomUUID } from 'node:crypto';
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import type { QuotaSubject } from './subject.js';
 
-/** Admitted requests of one key in one day. */
+/** OutageEntry holds the admitted requests of one key on one day. */
 export interface OutageEntry {
-  /** Unique over all nodes and outages: counting it twice is refused by this name. */
+  /** Unique across all nodes and outages. The store uses it to count an entry only once. */
   readonly id: string;
   readonly subject: QuotaSubject;
   readonly period: MonthPeriod;
-  /** Cost of all of them, less what was refunded. */
+  /** Cost of all requests, less refunds. */
   used: number;
-  /** Cost by the second of this node's clock, of the last minute. */
+  /** Cost per second of this node's clock, for the last minute. */
   readonly seconds: Map<number, number>;
 }
 
-/** OutageLog keeps what was admitted without the store until it has been counted there. */
+/** OutageLog keeps requests admitted without the store until the store has counted them. */
 export class OutageLog {
   private entries = new Map<string, OutageEntry>();
-  /** Handed in without a response: perhaps counted, so nothing may be added to them. */
+  /** Entries that were sent without a response. They may have been counted, so nothing may be added to them. */
   private unsure: OutageEntry[] = [];
 
   get isEmpty(): boolean {
     return this.entries.size === 0 && this.unsure.length === 0;
   }
 
-  /** Whether something of the subject waits that can still be changed. */
+  /** Reports whether the subject has a waiting entry that can still be changed. */
   holds(subject: QuotaSubject, period: MonthPeriod): boolean {
     return this.entries.has(nameOf(subject, period));
   }
 
-  /** Notes a cost that was admitted without the store; one below zero was refunded. `nowMs` is by this node's clock. */
+  /**
+   * Records a cost that was admitted without the store. Negative costs are refunds.
+   * @param nowMs time by this node's clock.
+   */
   note(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): void {
     if (cost === 0) return;
     const second = Math.floor(nowMs / 1_000);
@@ -43,13 +46,13 @@ export class OutageLog {
     entry.used += cost;
     entry.seconds.set(second, (entry.seconds.get(second) ?? 0) + cost);
     for (const old of entry.seconds.keys()) {
-      // In the order of insertion: the first one that still matters ends it.
+      // Seconds are in the order of insertion: stop at the first one that still matters.
       if (old > second - MINUTE_BUCKETS) break;
       entry.seconds.delete(old);
     }
   }
 
-  /** Hands out everything that is noted, and forgets it. */
+  /** Returns all entries and removes them from the log. */
   take(): OutageEntry[] {
     const taken = [...this.unsure, ...this.entries.values()];
     this.unsure = [];
@@ -57,9 +60,7 @@ export class OutageLog {
     return taken;
   }
 
-  /**
-   * Takes an entry back that may not have been counted, to be handed out again as it is: the store knows it by its id.
-   */
+  /** Puts an entry back whose result is unknown. It is sent again unchanged, because the store knows it by its ID. */
   restore(entry: OutageEntry): void {
     this.unsure.push(entry);
   }

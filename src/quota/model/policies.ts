@@ -1,78 +1,82 @@
 /**
- * The words of a quota: the limits of a subject, the counts, and what a decision says. Shared by every store, so that a
- * request is judged and described the same way wherever its counters live.
+ * The types of a quota: limits, counts and decisions. All stores share them, so that a request is decided and described
+ * alike everywhere.
  */
 import type { PlanConfig } from '../../config/model/schema.js';
 import { perWindow, WINDOWS, type PerWindow, type WindowName } from '../../platform/quotas/windows.js';
 import type { MonthPeriod } from './month-period.js';
 
-/** The limits in force for one key, by window; `Infinity` where a plan names none. */
+/** QuotaLimits holds the limits in force for one key, by window. `Infinity` means no limit. */
 export type QuotaLimits = PerWindow<number>;
 
-/** What a plan wants while the counters cannot be reached. */
+/** OnStoreLoss is the policy of a plan for times when the counters cannot be reached. */
 export type OnStoreLoss = PlanConfig['onRedisLoss'];
 
-/** Which responses a plan charges for. */
+/** Charge says which responses a plan charges for. */
 export type Charge = PlanConfig['charge'];
 
-/** The counts of a key and its account by window, as they stood at one instant. */
+/** QuotaCounts holds the counts of a key and its account by window, at one instant. */
 export type QuotaCounts = Writable<QuotaLimits>;
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 export const NOTHING_USED: Readonly<QuotaCounts> = perWindow(() => 0);
 
-/** Where a decision's numbers come from. `open`: nobody counted, so there is nothing to report. */
+/**
+ * DecisionSource says which counters a decision used. `open` means that nothing was counted, so there are no counts to
+ * report.
+ */
 export type DecisionSource = 'store' | 'local' | 'open';
 
-/** The verdict on one request. `admitted: false` means refused, never failed: a store that fails rejects. */
+/**
+ * QuotaDecision is the decision on one request. `admitted: false` means refused, never failed: a store that fails
+ * rejects.
+ */
 export interface QuotaDecision {
   readonly admitted: boolean;
   readonly source: DecisionSource;
   readonly cost: number;
-  /** Time of the store that decided, milliseconds. */
+  /** Time of the store that decided, in milliseconds. */
   readonly nowMs: number;
   readonly period: MonthPeriod;
   /** Counts after the decision. */
   readonly used: Readonly<QuotaCounts>;
-  /** When the minute windows next give something back, milliseconds of the store's time; 0: nothing is used. */
+  /** When the minute windows next free some usage, in ms of the store's time. 0 if nothing is used. */
   readonly keyMinuteResetMs: number;
   readonly accountMinuteResetMs: number;
-  /** Windows that refused, as bits by their index; 0 when admitted. */
+  /** Bits of the windows that refused, by their index; 0 if admitted. */
   readonly violated: number;
-  /** Refused because this node's share of what is left is used up, while the shared counters are away. */
+  /** Whether it was refused because this node's share is used up while the shared counters are away. */
   readonly ofShare?: boolean;
-  /** The earliest instant (store's time, ms) at which the same request can be admitted; 0 when admitted. */
+  /** Earliest instant (ms of the store's time) at which the same request can be admitted; 0 if admitted. */
   readonly retryAtMs: number;
-  /**
-   * What became of it under the shadow limits, where the plan has any: a decision, undefined where none could be had.
-   */
+  /** The decision under the plan's shadow limits, if it has any. Undefined if there is no such decision. */
   shadow?: QuotaDecision | Promise<QuotaDecision | undefined>;
 }
 
-/** The limits that a plan sets. */
+/** Returns the limits that a plan sets. */
 export function limitsOf(plan: Pick<PlanConfig, 'key' | 'account'>): QuotaLimits {
   return perWindow(({ of, period }) => plan[of][period] ?? Infinity);
 }
 
-/** The counts after `cost` was counted in every window. Written out, because every decision makes them. */
+/** Returns the counts with `cost` added to every window. Unrolled, because every decision calls it. */
 export function countsPlus(counts: Readonly<QuotaCounts>, cost: number): QuotaCounts {
   return [counts[0] + cost, counts[1] + cost, counts[2] + cost, counts[3] + cost, counts[4] + cost, counts[5] + cost];
 }
 
-/** The counts after `cost` was refunded in every window. */
+/** Returns the counts with `cost` refunded in every window. */
 export function countsMinus(counts: Readonly<QuotaCounts>, cost: number): QuotaCounts {
   return perWindow((_, index) => Math.max(0, counts[index]! - cost)) as QuotaCounts;
 }
 
-/** Counts with those of some windows replaced, by index. */
+/** Returns the counts with those of some windows replaced, by index. */
 export function countsWith(counts: Readonly<QuotaCounts>, changes: Readonly<Record<number, number>>): QuotaCounts {
   return perWindow((_, index) => changes[index] ?? counts[index]!) as QuotaCounts;
 }
 
 /**
- * How many requests of `cost` fit under the limits, beside what is used; 0 when one of the windows is full. Written
- * out, because every decision in the process asks it.
+ * Returns how many requests of `cost` fit under the limits; 0 if a window is full. Unrolled, because every decision in
+ * the process calls it.
  */
 export function roomFor(limits: QuotaLimits, used: Readonly<QuotaCounts>, cost: number): number {
   if (cost === 0) return Infinity;
@@ -82,7 +86,7 @@ export function roomFor(limits: QuotaLimits, used: Readonly<QuotaCounts>, cost: 
   return room < cost ? 0 : Math.floor(room / cost);
 }
 
-/** The windows that have no room for `cost`, as bits. */
+/** Returns the bits of the windows without room for `cost`. */
 export function violatedBy(limits: QuotaLimits, used: Readonly<QuotaCounts>, cost: number): number {
   let bits = 0;
   for (let index = 0; index < WINDOWS.length; index++) {
@@ -95,7 +99,7 @@ const NAMES_OF_BITS: readonly (readonly WindowName[])[] = Array.from({ length: 2
   WINDOWS.filter((_window, index) => (bits & (1 << index)) !== 0).map(({ name }) => name),
 );
 
-/** Names of the windows in a set of bits, in the order of the headers. */
+/** Returns the names of the windows in a set of bits, in the order of the response fields. */
 export function policyNames(bits: number): readonly WindowName[] {
   return NAMES_OF_BITS[bits] ?? [];
 }

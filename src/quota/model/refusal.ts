@@ -1,4 +1,4 @@
-/** The words of a refused request: which limit, how much of it is used, when to come back. */
+/** The 429 errors of refused requests: which limit, how much of it is used, and when to retry. */
 import { Problem } from '../../platform/problems/errors.js';
 import { DO_NOT_RETRY, LONGEST_WAIT_MS } from '../../platform/problems/retry-after.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
@@ -8,25 +8,25 @@ import { CALENDAR_BITS, MONTH_BITS, WINDOWS } from '../../platform/quotas/window
 import { policyNames, type QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** When a month or a day ends, in its account's zone: worked out once, because zones are slow to ask. */
+/** Formatted ends of months and days in their account's time zone. Cached, because converting time zones is slow. */
 const ends = new WeakMap<MonthPeriod | DayPeriod, string>();
 
-/** The 429 for a decision that does not admit: `quota_exceeded` when a month or a day is used up, else `rate_limited`. */
+/** Returns the 429 for a refusal: `quota_exceeded` if a month or a day is used up, otherwise `rate_limited`. */
 export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const isUsedUp = (decision.violated & CALENDAR_BITS) !== 0;
   return isUsedUp && decision.ofShare !== true ? usedUpPeriod(subject, decision) : fullMinute(subject, decision);
 }
 
 /**
- * Says nothing that a library would wait for in silence: no `Retry-After` but in the last hour of the month or day, and
- * for libraries that read it `X-Should-Retry: false`. The body says when that ends.
+ * Returns the error for a used-up month or day. HTTP libraries must not wait silently for its end. `Retry-After` is
+ * sent only in the last hour of the period, and `X-Should-Retry` is `false`. The body says when the period ends.
  */
 function usedUpPeriod(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const seconds = retryAfterSeconds(decision);
   const isNear = seconds * 1_000 <= LONGEST_WAIT_MS && !neverFits(subject, decision);
   return new Problem('quota_exceeded', {
     detail: wordsOf(subject, decision, seconds),
-    // Ids, numbers and times of our own making, here and below.
+    // Plain text: only IDs, numbers and times that the gateway generates.
     isPlain: true,
     violatedPolicies: policyNames(decision.violated),
     headers: isNear ? ['Retry-After', String(seconds), ...DO_NOT_RETRY] : DO_NOT_RETRY,
@@ -46,7 +46,7 @@ function fullMinute(subject: QuotaSubject, decision: QuotaDecision): Problem {
   return new Problem('rate_limited', { detail, isPlain: true, violatedPolicies, headers, retryAfter });
 }
 
-/** Whether a request costs more than the limit that refuses it: no waiting makes room for it. */
+/** Reports whether a request costs more than the limit that refuses it. Waiting does not help then. */
 function neverFits({ limits }: QuotaSubject, { violated, cost, ofShare }: QuotaDecision): boolean {
   return ofShare !== true && cost > limits[namedWindow(violated)]!;
 }
@@ -71,8 +71,8 @@ function wordsOf(subject: QuotaSubject, decision: QuotaDecision, seconds: number
 }
 
 /**
- * Returns the index of the window to speak of: the first of those that refuse, in the order of the headers, a calendar's
- * before one that slides.
+ * Returns the index of the window that the message names: the first calendar window that refuses, or else the first
+ * sliding one. The order is that of the response fields.
  */
 function namedWindow(violated: number): number {
   const ofCalendar = violated & CALENDAR_BITS;
@@ -83,7 +83,7 @@ function namedWindow(violated: number): number {
   );
 }
 
-/** A count as English writes it, `1,234,567`; `Intl` takes longer for it than all the rest of a refusal. */
+/** Formats a count with separators (`1,234,567`). `Intl` takes longer than the rest of a refusal. */
 function grouped(count: number): string {
   const digits = String(count);
   let end = digits.length % 3 || 3;
@@ -92,12 +92,15 @@ function grouped(count: number): string {
   return text;
 }
 
-/** The month or the day that is used up: the one that ends last. */
+/** Returns the month or day that is used up. If both are, it returns the month, which ends last. */
 function periodOf({ violated, period }: QuotaDecision): MonthPeriod | DayPeriod {
   return (violated & MONTH_BITS) === 0 ? period.day : period;
 }
 
-/** @param period of a calendar in that zone. */
+/**
+ * Returns the formatted end of a period.
+ * @param period a period of that time zone.
+ */
 function endOf(period: MonthPeriod | DayPeriod, timeZone: string): string {
   let text = ends.get(period);
   if (text === undefined) ends.set(period, (text = formatWithOffset(period.endMs, timeZone)));

@@ -1,7 +1,6 @@
 /**
- * Whose requests are counted, and against what. There is one subject for every key in memory, so each of its fields is
- * held a hundred thousand times (test/performance/used-keys.spec.ts); what keys have in common stands in their
- * terms.
+ * The subject of a quota: a key and its account, and the limits that apply. Every key in memory has one, so each field
+ * exists a hundred thousand times (test/performance/used-keys.spec.ts). Whatever keys have in common is in their terms.
  */
 import {
   accountCounterKey,
@@ -23,49 +22,48 @@ import {
 import type { UsageCell } from './usage-cell.js';
 
 /**
- * What the keys of one plan and calendar are judged by, and the texts that follow from it: one object for all of them.
+ * QuotaTerms holds the limits and settings of all keys with one plan and calendar, and cached texts derived from them.
  */
 export class QuotaTerms {
-  /** `RateLimit-Policy`, and the period that it was written for. */
+  /** Cached value of `RateLimit-Policy`, and the period it was written for. */
   policyField = '';
   policyFieldPeriod: MonthPeriod = NO_PERIOD;
-  /**
-   * One request that costs 1, and the limits, as the script in Redis reads them, and the period that they were written
-   * for.
-   */
+  /** Cached arguments of the Redis script for one request that costs 1, and the period they were written for. */
   limitsText = '';
   limitsTextPeriod: MonthPeriod = NO_PERIOD;
 
   constructor(
     readonly limits: QuotaLimits,
     readonly onStoreLoss: OnStoreLoss,
-    /** The accounts' months, and the zone in which they read their reset times. */
+    /** Gives the accounts' months, and the time zone of their reset times. */
     readonly calendar: MonthCalendar,
     readonly charge: Charge = 'all',
   ) {}
 }
 
 /**
- * QuotaSubject is a key as far as it is counted: whose it is, its terms, and what was last seen of its counters. Built
- * once per cached key, so what it holds is held a hundred thousand times (decision 0028); immutable but for what it
- * last saw. Every field has a value from the beginning.
+ * QuotaSubject is a key as the quota sees it: its account, its terms, and the counts last seen. Each cached key has
+ * one, so its fields exist a hundred thousand times (decision 0028). Only the counts last seen change. Every field is
+ * initialized to keep one hidden class.
  */
 export class QuotaSubject {
-  /** When a store last reported counts (ms), and their period; `NO_PERIOD`: none has. */
+  /** When a store last reported counts (ms), and their period. `NO_PERIOD` if none has. */
   lastSeenAtMs = 0;
   private lastSeenPeriod = NO_PERIOD;
-  /** The counts of each window then, by its index. Fields, because an array takes more memory of every key. */
+  /**
+   * Last reported count of each window, by its index. Separate fields, because an array would take more memory per key.
+   */
   private seen0 = 0;
   private seen1 = 0;
   private seen2 = 0;
   private seen3 = 0;
   private seen4 = 0;
   private seen5 = 0;
-  /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
+  /** Label of the month whose counts changed since they were last written to the database; 0 if none. */
   dirtyMonth = 0;
-  /** What its requests came to since it was last written: the first of its cells, which hold the others. */
+  /** First cell of the usage that has not been written yet. The other cells are chained to it. */
   usage: UsageCell | undefined = undefined;
-  /** The requests that wait to be decided together; belongs to the store. */
+  /** Open group of requests that wait to be decided together. It belongs to the store. */
   openGroup: object | undefined = undefined;
   private rare: RarelyHeld | undefined = undefined;
 
@@ -73,7 +71,7 @@ export class QuotaSubject {
     readonly accountId: string,
     readonly keyId: string,
     readonly terms: QuotaTerms,
-    /** The same requests against the plan's shadow limits; undefined where it has none. */
+    /** The subject for the plan's shadow limits. Undefined if the plan has none. */
     readonly shadow: ShadowSubject | undefined = undefined,
   ) {}
 
@@ -97,12 +95,12 @@ export class QuotaSubject {
     return this.terms.charge;
   }
 
-  /** Where its counters begin when they do not exist; undefined: at what the database knows. */
+  /** Initial counts of counters that do not exist yet. Undefined: take them from the database. */
   get startsFrom(): CounterStart | undefined {
     return undefined;
   }
 
-  /** Names of its counters. Made when they are asked for: a decision in Redis writes them by itself. */
+  /** Redis key of the account's counter. Built on demand, because decisions in Redis write the names without it. */
   get accountCounterKey(): string {
     return this.counterNames().account;
   }
@@ -120,18 +118,18 @@ export class QuotaSubject {
     return { account: accountCounterKey(this.accountId), key: apiKeyCounterKey(this.accountId, this.keyId) };
   }
 
-  /** What became of a month's limits; most keys stay far below them. */
+  /** State of the month's limits. Undefined for most keys, which stay far below them. */
   get reached(): ReachedLimits | undefined {
     return this.rare?.reached;
   }
 
-  /** The same, for whoever notes something in it. */
+  /** Returns the state of the month's limits for writing, and creates it if needed. */
   reachedLimits(): ReachedLimits {
     this.rare ??= new RarelyHeld();
     return (this.rare.reached ??= { noticed: 0, noticedMonth: 0, refusedMonth: 0 });
   }
 
-  /** The last refusal: it holds for the next requests without asking. */
+  /** The last refusal, which answers further requests without asking the store. */
   get refusal(): RememberedRefusal | undefined {
     return this.rare?.refusal;
   }
@@ -143,8 +141,8 @@ export class QuotaSubject {
   }
 
   /**
-   * The last counts that a store reported in a month: where a node goes on from when the store is lost. Those of a day
-   * that is over are 0; undefined: none were reported in this month.
+   * Returns the last counts that a store reported in a month. A node continues from them when the store is lost. Counts
+   * of a day that is over are 0. Returns undefined if no counts were reported in this month.
    */
   lastSeenIn({ label, day }: MonthPeriod): QuotaCounts | undefined {
     const { lastSeen } = this;
@@ -152,7 +150,7 @@ export class QuotaSubject {
     return this.lastSeenDay === day.label ? lastSeen : countsWith(lastSeen, { [ACCOUNT_DAY]: 0, [KEY_DAY]: 0 });
   }
 
-  /** Labels of the month and the day of the last counts; 0: there are none. */
+  /** Label of the month of the last counts; 0 if there are none. */
   get lastSeenMonth(): number {
     return this.lastSeenPeriod.label;
   }
@@ -161,15 +159,15 @@ export class QuotaSubject {
     return this.lastSeenPeriod.day.label;
   }
 
-  /** The last counts that a store reported, of `lastSeenMonth` and `lastSeenDay`. */
+  /** The last counts that a store reported, for `lastSeenMonth` and `lastSeenDay`. */
   get lastSeen(): QuotaCounts | undefined {
     if (this.lastSeenMonth === 0) return undefined;
     return [this.seen0, this.seen1, this.seen2, this.seen3, this.seen4, this.seen5];
   }
 
   /**
-   * Keeps what a store reported, at an instant (ms) of a month and a day. On the request path: the numbers and not the object,
-   * see decision 0028.
+   * Records the counts that a store reported at an instant (ms) of a month and a day. Hot path: it copies the numbers
+   * and does not keep the object, see decision 0028.
    */
   see(counts: Readonly<QuotaCounts>, atMs: number, period: MonthPeriod): void {
     this.seen0 = unboxed(counts[0]);
@@ -183,13 +181,13 @@ export class QuotaSubject {
   }
 }
 
-/** The same number, small where it has 32 bits: see decision 0028. */
+/** Returns the same number as a small integer if it fits 32 bits, see decision 0028. */
 export function unboxed(value: number): number {
   const whole = value | 0;
   return whole === value ? whole : value;
 }
 
-/** What nearly no subject has while its counters are in Redis. */
+/** RarelyHeld holds fields that almost no subject needs while its counters are in Redis. */
 class RarelyHeld {
   names: CounterNames | undefined = undefined;
   reached: ReachedLimits | undefined = undefined;
@@ -201,24 +199,25 @@ interface CounterNames {
   readonly key: string;
 }
 
-/** ReachedLimits says what became of a month's limits: notices that were given, and whether one refused. */
+/** ReachedLimits records the notices given for a month's limits, and whether one of these limits refused a request. */
 export interface ReachedLimits {
-  /** Notices of a month's use that are known to stand in the database, as bits, and the month that they are of. */
+  /** Bits of the notices that are known to be in the database, and the month they belong to. */
   noticed: number;
   noticedMonth: number;
-  /** Label of the month in which a month's limit has refused something; 0: none. */
+  /** Label of the month in which a month limit refused a request; 0 if none. */
   refusedMonth: number;
 }
 
-/** A refusal, and when it came in by this node's clock (ms). */
+/** RememberedRefusal is a refusal, and when it was received (ms, by this node's clock). */
 export interface RememberedRefusal {
   readonly decision: QuotaDecision;
   readonly atMs: number;
 }
 
 /**
- * The requests of a key against limits that refuse nothing. It has counters of its own, which hold only what these
- * limits would have admitted: by the live counts, a candidate below the live limit would look used up for ever.
+ * ShadowSubject is a key under shadow limits, which refuse nothing. It has its own counters. They hold only what the
+ * shadow limits would have admitted. With the live counts, a candidate below the live limit would look used up
+ * permanently.
  */
 export class ShadowSubject extends QuotaSubject {
   private start: CounterStart | undefined;
@@ -251,7 +250,7 @@ export class ShadowSubject extends QuotaSubject {
   }
 }
 
-/** Counts of an account and a key in a period. */
+/** CounterStart holds the initial counts of an account and a key in a period. */
 export interface CounterStart {
   readonly period: MonthPeriod;
   readonly account: CalendarCount;

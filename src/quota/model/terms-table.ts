@@ -1,24 +1,24 @@
 /**
- * Equal terms are one object: a hundred thousand keys have few plans among them, and what follows from a plan is worked
- * out once.
+ * Shares one object among equal terms. A hundred thousand keys have few plans, and everything derived from a plan is
+ * computed once.
  */
 import { InternTable } from '../../platform/intern-table.js';
 import type { MonthCalendar } from './month-period.js';
 import type { Charge, OnStoreLoss, QuotaLimits } from './policies.js';
 import { QuotaTerms } from './subject.js';
 
-/** TermsTable hands out one object for equal terms. */
+/** TermsTable returns one object for equal terms. */
 export class TermsTable {
   private readonly table = new InternTable<QuotaTerms>();
 
-  /** Those with these values; frozen limits or not, whoever asks must not change them. */
+  /** Returns the shared terms with these values. Callers must not change `limits` afterwards. */
   of(limits: QuotaLimits, onStoreLoss: OnStoreLoss, calendar: MonthCalendar, charge: Charge = 'all'): QuotaTerms {
     const name = `${limits.join(' ')} ${onStoreLoss} ${charge} ${calendar.timeZone} ${calendar.billingDay}`;
     return this.table.get(name) ?? this.table.keep(name, new QuotaTerms(limits, onStoreLoss, calendar, charge));
   }
 }
 
-/** Whether both judge alike. Equal ones are nearly always the same object. */
+/** Reports whether both terms have equal values. Equal terms are nearly always the same object. */
 export function areSameTerms(a: QuotaTerms, b: QuotaTerms): boolean {
   if (a === b) return true;
   return (

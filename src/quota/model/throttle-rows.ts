@@ -1,6 +1,6 @@
 /**
- * READ FIRST: every throttle of the program, in one table. A throttle bounds what plans do not: attempts to guess, and
- * requests that cost us something and the caller nothing. Plans are in `policies.ts`.
+ * READ FIRST: every throttle of the program, in one table. Throttles bound what plans do not: guessing attempts, and
+ * requests that are expensive for the gateway and free for the caller. Plans are in `policies.ts`.
  */
 
 const MINUTE_MS = 60_000;
@@ -12,17 +12,17 @@ const DAY_MS = 24 * HOUR_MS;
 export interface ThrottleRow {
   /** Name of its windows in Redis. */
   readonly name: string;
-  /** Hits that fit in any span of the window. */
+  /** Hits that fit in any window. */
   readonly limit: number;
   readonly windowMs: number;
-  /** What each window belongs to. A network is an IPv4 address or an IPv6 /64. */
+  /** Owner of each window. A network is an IPv4 address or an IPv6 /64. */
   readonly by: string;
   /**
-   * `store`: in Redis, or in the process where there is none. `process`: in each process for itself, because the hot
-   * path must not wait. `database`: by the rows that it bounds.
+   * Where hits are counted. `store`: in Redis, or in the process without Redis. `process`: in each process separately,
+   * because the hot path must not wait. `database`: by counting the rows that it bounds.
    */
   readonly counted: 'store' | 'process' | 'database';
-  /** Windows that a process remembers; beyond, the one that was quiet longest is forgotten. */
+  /** Maximum number of windows that a process remembers. Beyond it, the least recently used window is forgotten. */
   readonly mostKeys: number;
 }
 

@@ -1,11 +1,11 @@
 /**
- * What one key did with one operation on one day, as this process counts it between two flushes, and what became of
- * each of its requests. The smallest row that a bill can be written from.
+ * Usage of one key, operation and day in this process between two flushes, by outcome. It is the smallest row that
+ * billing can use.
  */
 import type { Operation } from '../../config/model/schema.js';
 import type { DayPeriod } from './month-period.js';
 
-/** What became of a request, by position. */
+/** Outcomes of a request, by position in a cell. */
 export const SUCCESS = 0 as const;
 export const CLIENT_ERROR = 1 as const;
 export const SERVER_ERROR = 2 as const;
@@ -15,7 +15,7 @@ export const RATE_LIMITED = 5 as const;
 export const QUOTA_EXCEEDED = 6 as const;
 export const DENIED = 7 as const;
 export const IN_FLIGHT = 8 as const;
-/** Completion is how a request ended for its usage; `IN_FLIGHT` until it has. The usage report calls it the outcome. */
+/** Completion is the outcome of a request in usage reports; `IN_FLIGHT` until it has ended. */
 export type Completion =
   | typeof SUCCESS
   | typeof CLIENT_ERROR
@@ -26,10 +26,13 @@ export type Completion =
   | typeof QUOTA_EXCEEDED
   | typeof DENIED
   | typeof IN_FLIGHT;
-/** Beside what became of it: the plan's shadow limits would have refused it. It is in no sum of the others. */
+/**
+ * Counts requests that the plan's shadow limits would have refused. It is counted in addition to the outcome and is in
+ * no sum.
+ */
 export const SHADOW_REFUSED = 9;
 
-/** The names of the outcomes, in the order of their positions; what they mean stands in docs/usage.md. */
+/** Names of the outcomes by position. docs/usage.md defines them. */
 export const OUTCOME_NAMES = [
   'success',
   'client_error',
@@ -43,53 +46,52 @@ export const OUTCOME_NAMES = [
 ] as const;
 
 export const SHADOW_REFUSED_NAME = 'shadow_refused';
-/** What a cell counts, by position. */
+/** Names of everything that a cell counts, by position. */
 export const CELL_NAMES = [...OUTCOME_NAMES, SHADOW_REFUSED_NAME] as const;
 
-/** Outcome of what was counted by a process that ended before it could say more. No process notes it of itself. */
+/** Outcome of requests whose process ended before it recorded one. Processes never record it for themselves. */
 export const UNRECORDED = 'unrecorded';
 
-/** Outcome of no request: what an operator took from a count, or added to it, by setting it. */
+/** Outcome of corrections, not requests: the difference when an operator sets a count. */
 export const ADJUSTED = 'adjusted';
 
-/** Whose cells they are. */
+/** CellOwner is the key that cells belong to. */
 export interface CellOwner {
   readonly accountId: string;
   readonly keyId: string;
-  /** The first of its cells. */
+  /** The first cell of the owner's chain. */
   usage: UsageCell | undefined;
 }
 
 /**
- * What changed since the last flush; what has ended has left `in_flight`, so that it can be negative. There is one for
- * every key in use: what nearly all requests come to stands in fields of its own, and the rest in a list that few keys
- * have.
+ * UsageCell holds changes since the last flush. An ended request leaves `in_flight`, so that count can be negative.
+ * Every key in use has a cell. Common outcomes have their own fields; rare ones are in a list that few keys need.
  */
 export class UsageCell {
-  /** Requests of this process that have not ended and will come back to this cell. */
+  /** Number of this process's requests that have not ended and belong to this cell. */
   inFlight = 0;
-  /** Whether it waits to be written. */
+  /** Whether the cell is in the list of cells to write. */
   isListed = false;
-  /** 1 when it has been written, and one more for each flush that has found it idle since; 0: no flush looks at it. */
+  /** 1 after the cell was written, and one more for each flush that found it idle since. 0: no flush looks at it. */
   rest = 0;
   private succeeded = 0;
   private succeededCost = 0;
   private begun = 0;
   private begunCost = 0;
-  /** Requests and cost of the other outcomes, in turn. */
+  /** Requests and cost of the other outcomes, alternating. */
   private others: number[] | undefined = undefined;
 
   constructor(
     readonly owner: CellOwner,
     readonly operation: Operation,
-    /** Label of the month that was counted in. */
+    /** Label of the month in which the requests were counted. */
     readonly month: number,
     readonly day: DayPeriod,
-    /** The owner's cells are a chain: most have one, and a list takes more than that. */
+    /** Next cell of the owner. A chain, because most owners have one cell and a list takes more memory. */
     public next: UsageCell | undefined,
   ) {}
 
-  /** Whether a request of the operation, counted in a month at an instant, belongs here. On the request path. */
+  /** Reports whether a request of the operation, counted in a month at an instant, belongs to this cell. Hot path. */
   holds(operation: Operation, month: number, nowMs: number): boolean {
     return this.operation === operation && this.month === month && nowMs < this.day.endMs && nowMs >= this.day.startMs;
   }
@@ -118,13 +120,13 @@ export class UsageCell {
     return outcome === SUCCESS ? this.succeededCost : (this.others?.[2 * outcome + 1] ?? 0);
   }
 
-  /** Forgets what was counted: it has been handed out. */
+  /** Resets the counts after they were handed to a flush. */
   clear(): void {
     this.begun = this.begunCost = this.succeeded = this.succeededCost = 0;
     this.others = undefined;
   }
 
-  /** Takes it from its owner, who makes another one for the next request. */
+  /** Removes the cell from its owner. The owner creates a new one for its next request. */
   drop(): void {
     const { owner } = this;
     if (owner.usage === this) {
@@ -137,13 +139,11 @@ export class UsageCell {
   }
 }
 
-/** The part of a request that the recorder keeps on it, instead of an object for every request. */
+/** CountedRequest is the state that the usage recorder keeps on a request, to avoid one object per request. */
 export interface CountedRequest {
   usage: UsageCell | undefined;
-  /** Its cost, as far as it still stands in the counters. */
+  /** The part of the request's cost that the counters still hold. */
   usageCost: number;
-  /** `IN_FLIGHT` until it has ended. */
   completion: Completion;
-  /** Whether its cost has been refunded. */
   usageRefunded: boolean;
 }
