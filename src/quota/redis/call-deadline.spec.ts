@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { CallDeadline, type TimedCall } from './call-deadline.js';
 
 const DEADLINE_MS = 40;
-/** How much later than asked for a timer of a busy machine may be. */
+/** How late a timer can fire on a busy machine. */
 const LATE_MS = 400;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

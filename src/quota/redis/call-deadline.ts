@@ -1,35 +1,38 @@
 /**
- * The deadline of calls that go out by the thousand: one timer for all, which looks after those that are open when it
- * fires, instead of one that is made and thrown away for each.
+ * One deadline timer for thousands of calls. When it fires, it checks all open calls. This avoids creating a timer per
+ * call.
  */
 
-/** A call on its way. */
+/** TimedCall is a call in flight. */
 export interface TimedCall {
   /** Time by `performance.now()`. */
   readonly sentMs: number;
-  /** Belongs to `CallDeadline`. */
+  /** Index in the open calls. Only `CallDeadline` writes it. */
   deadlineSlot: number;
 }
 
 /** CallDeadline ends calls that got no response in time. */
 export class CallDeadline<Call extends TimedCall> {
-  /** An array whose gaps are filled from its end: a Set makes a table anew for each call that comes and goes. */
+  /** Open calls without order. The last call fills a gap. A Set would rebuild its table as calls come and go. */
   private readonly open: Call[] = [];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
     readonly deadlineMs: number,
-    /** Told of a call that is still open after the deadline; it is closed by then. */
+    /** Receives each call that is still open after the deadline. The call is closed by then. */
     private readonly late: (call: Call) => void,
   ) {}
 
-  /** A call is sent. */
+  /** Adds a call that is being sent. */
   begin(call: Call): void {
     call.deadlineSlot = this.open.push(call) - 1;
     this.timer ??= setTimeout(() => this.check(), this.deadlineMs);
   }
 
-  /** It has ended. @returns whether it was open: what ends after the deadline has ended before. */
+  /**
+   * Removes a call that has ended.
+   * @returns false if the call was not open any more, because its deadline has passed.
+   */
   end(call: Call): boolean {
     const { open } = this;
     if (open[call.deadlineSlot] !== call) return false;
@@ -55,8 +58,8 @@ export class CallDeadline<Call extends TimedCall> {
   }
 
   /**
-   * Runs after the event loop has read its sockets once more: when it was this process that stood still, the response
-   * is already there, and Redis must not be blamed.
+   * Ends the calls that are due. Runs after the event loop has read its sockets once more. If this process was blocked,
+   * the response is already there and Redis was not slow.
    */
   private giveUp(due: readonly Call[]): void {
     for (const call of due) if (this.end(call)) this.late(call);

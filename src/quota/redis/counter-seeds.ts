@@ -1,5 +1,6 @@
 /**
- * Creates counters in Redis from what the database and this node know, and hands in at those that others have created.
+ * Creates counters in Redis from what the database and this node know, and reports to counters that others have
+ * created.
  */
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../../stores/redis/keys.js';
 import { Remembered, microseconds, type CounterMemory } from '../model/counter-memory.js';
@@ -23,21 +24,21 @@ import { SingleFlight } from '../process/single-flight.js';
 import type { CounterStart, QuotaSubject } from '../model/subject.js';
 
 /**
- * How old the counts of the database may be when counters are created from them. What a node has written it remembers
- * for longer.
+ * Maximum age of the database's counts when counters are created from them. Nodes remember what they have written for
+ * longer.
  */
 export const LONGEST_SEED_MS = 2_000;
 
-/** How often a counter may turn out to be missing again right after it was seeded. */
+/** Maximum number of times that a counter is seeded again because it is missing right after it was seeded. */
 const SEED_ATTEMPTS = 4;
 
 const SEED = new Script(SEED_LUA);
-/** How often that is tried: the first time Redis's clock may be known wrong. */
+/** Number of attempts to create counters. The first one can fail because Redis's clock is not known. */
 const CREATE_ATTEMPTS = 2;
 /** Responses of `SEED_LUA`. */
 const MISSING = 0;
 const LATE = -1;
-/** What does not come from the database is not old. */
+/** Deadline for counts that cannot become outdated, because they do not come from the database. */
 const ANY_TIME = Number.MAX_SAFE_INTEGER;
 
 interface Counter {
@@ -46,12 +47,15 @@ interface Counter {
   readonly known: Remembered;
 }
 
-/** Throws once counters have been seeded as often as is of any use. @param seeded how often they have been. */
+/**
+ * Throws once counters have been seeded too often.
+ * @param seeded number of times so far.
+ */
 export function refuseEndlessSeeding(seeded: number): void {
   if (seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
 }
 
-/** CounterSeeds creates counters from month counts, and hands in what this node counted. */
+/** CounterSeeds creates counters from month counts, and reports what this node counted. */
 export class CounterSeeds {
   private readonly underWay = new SingleFlight();
 
@@ -60,22 +64,21 @@ export class CounterSeeds {
     private readonly redisClock: RedisClock,
     private readonly source: MonthSource,
     private readonly memory: CounterMemory,
-    /** The name by which Redis knows who has handed in. */
+    /** Name of this node in its reports. */
     private readonly node: string,
   ) {}
 
-  /** Creates the counters that decisions wait for; where they are there, hands in at them what this node knows. */
+  /** Creates the counters that a decision waits for, or reports to them if they exist. */
   async seedFor({ subject, startsFrom, period }: DecisionGroup, areThere: boolean): Promise<void> {
     const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
     if (startsFrom !== undefined) return this.createShadow([account, key], startsFrom);
-    // What is missing after all, because Redis was emptied meanwhile, is found with the next attempt.
+    // If Redis was emptied since, counters are missing after all. The next attempt finds that.
     if (areThere) await this.handIn(accountId, keyId, period, subject);
     else await this.create(accountId, keyId, period, subject);
   }
 
   /**
-   * Hands in what this node knows, and creates the counters that do not exist. Rejects when the database or Redis does
-   * not answer.
+   * Reports what this node knows, and creates missing counters. Rejects when the database or Redis does not respond.
    */
   async bring(
     accountId: string,
@@ -84,13 +87,11 @@ export class CounterSeeds {
     subject?: QuotaSubject,
   ): Promise<void> {
     if (await this.handIn(accountId, keyId, period, subject)) return;
-    // Not with others: those may have been served before Redis was emptied once more.
+    // Do not share a creation in flight: it may have been made before Redis was emptied again.
     await this.createNow(accountId, keyId, period, subject);
   }
 
-  /**
-   * Creates counters of an account, and of a key, that do not exist. Whoever asks looks afterwards whether they do now.
-   */
+  /** Creates missing counters of an account and of a key. Does not verify that they exist afterwards. */
   create(accountId: string, keyId: string | undefined, period: MonthPeriod, subject?: QuotaSubject): Promise<void> {
     return this.underWay.run(`${accountId}/${keyId ?? ''}/${period.day.label}`, () =>
       this.createNow(accountId, keyId, period, subject),
@@ -114,7 +115,7 @@ export class CounterSeeds {
         const counters = countersOf(accountId, keyId, known, { account, key });
         const response = await this.run(counters, period, latestMs, this.node, true);
         if (response[0] !== LATE) return this.seen(subject, period, response);
-        // Or its clock was set: then it is known now.
+        // If Redis's clock was set, the response tells its new time.
         this.redisClock.heard((response[1] ?? 0) / 1_000, sentMs, performance.now());
       }
     } finally {
@@ -123,7 +124,7 @@ export class CounterSeeds {
     throw new Error('the call came too late: what the database knew may be old');
   }
 
-  /** Hands in at counters that exist. Resolves to false where one does not. */
+  /** Reports to counters that exist. Resolves to false if one does not exist. */
   private async handIn(
     accountId: string,
     keyId: string | undefined,
@@ -140,7 +141,7 @@ export class CounterSeeds {
     return true;
   }
 
-  /** Creates shadow counters, which nobody hands in at: account's and key's. */
+  /** Creates the shadow counters of an account and a key. Nodes do not report to them. */
   private async createShadow(keys: readonly [string, string], { period, account, key }: CounterStart): Promise<void> {
     const counters = [account, key].map((count, index) => ({
       key: keys[index]!,
@@ -150,7 +151,7 @@ export class CounterSeeds {
     await this.run(counters, period, ANY_TIME, '', true);
   }
 
-  /** Who hands in last sees all of it: the database is to get that, and not what somebody saw before. */
+  /** Records the counts after the report for the database. The last node to report sees the complete count. */
   private seen(subject: QuotaSubject | undefined, period: MonthPeriod, response: readonly number[]): void {
     const [done, nowUs = 0] = response;
     if (subject === undefined || done === LATE || subject.lastSeenMonth !== period.label) return;
@@ -178,7 +179,7 @@ export class CounterSeeds {
   }
 }
 
-/** Of an account and, where there is one, of a key. */
+/** Returns the counters of an account and, if given, of a key. */
 function countersOf(
   accountId: string,
   keyId: string | undefined,
@@ -190,7 +191,7 @@ function countersOf(
   return [account, { key: apiKeyCounterKey(accountId, keyId), written: written.key, known: known.key }];
 }
 
-/** Months and their counts, as scripts take them. */
+/** Formats months and their counts for scripts. */
 function textOf(counts: readonly MonthCount[]): string {
   return counts.map(({ month, used }) => `${month} ${used}`).join(' ');
 }

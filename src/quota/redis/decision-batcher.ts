@@ -1,7 +1,6 @@
 /**
- * Decisions on their way to Redis. Requests that arrive in one turn of the event loop, or while a call is in flight,
- * gather and share the next one; equal requests (same key, same cost) share one decision in it. An idle gateway pays
- * one round trip.
+ * Batches decisions for Redis. Requests that arrive in one turn of the event loop, or while a call is in flight, share
+ * the next call. Equal requests (same key, same cost) share one decision in it. An idle gateway pays one round trip.
  */
 import { slotTag } from '../../stores/redis/keys.js';
 import { slotOfTag } from '../../stores/redis/slots.js';
@@ -19,20 +18,20 @@ import type { RedisClock } from './redis-clock.js';
 import { DECIDE_NUMBERS } from './scripts/decide.js';
 
 /**
- * In the place of the first number about a group: a counter is young, and this node has to hand in first. Else below
- * zero: one is missing.
+ * First number of a group if a counter is young and this node must report first. Other negative numbers mean that a
+ * counter is missing.
  */
 const UNHEARD = -2;
 
-/** DecisionBatcher gathers requests into batches, sends one at a time, and tells each request its decision. */
+/** DecisionBatcher gathers requests into batches, sends one batch at a time, and delivers the decisions. */
 export class DecisionBatcher implements Asker, Decider {
   private pending: DecisionGroup[] = [];
-  /** Accounts whose counters are being created, with how many groups wait for that; and what waits behind those. */
+  /** Number of groups per account that wait for its counters to be created. */
   private readonly seeding = new Map<string, number>();
   private held: DecisionGroup[] = [];
-  /** Batches whose end nobody has been told yet. */
+  /** Number of batches that have not ended. */
   private inFlight = 0;
-  /** What has gathered is sent at the end of this turn of the event loop. */
+  /** Whether the pending groups will be sent at the end of this turn of the event loop. */
   private isDue = false;
   private readonly sendDue = (): void => {
     this.isDue = false;
@@ -45,10 +44,13 @@ export class DecisionBatcher implements Asker, Decider {
     redisClock: RedisClock,
     private readonly seeds: Pick<CounterSeeds, 'seedFor'>,
     private readonly sink: DecisionSink,
-    /** In a Cluster a call concerns one slot: what has gathered goes out as one call for each, side by side. */
+    /**
+     * Whether Redis is a Cluster. There, a call can access only one slot, so a batch becomes one parallel call per
+     * slot.
+     */
     private readonly isCluster: boolean,
     private readonly memory: CounterMemory,
-    /** The name by which Redis knows this node. */
+    /** Name of this node in Redis. */
     nodeId: string,
   ) {
     this.calls = new DecisionCalls(calls, redisClock, this, isCluster, nodeId);
@@ -73,8 +75,8 @@ export class DecisionBatcher implements Asker, Decider {
   }
 
   /**
-   * Not at once: whoever has come in the same turn of the event loop shares the call, and would else wait for its
-   * response first.
+   * Schedules a send at the end of this turn of the event loop. Requests of the same turn share the call and do not
+   * wait for its response.
    */
   private sendSoon(): void {
     if (this.isDue) return;
@@ -82,28 +84,28 @@ export class DecisionBatcher implements Asker, Decider {
     setImmediate(this.sendDue);
   }
 
-  /** Whether there are calls of which nobody knows whether they counted. */
+  /** Reports whether there are calls whose result is unknown. */
   get isUnsure(): boolean {
     return this.calls.isUnsure;
   }
 
-  /** As `DecisionCalls.learnTime`. */
+  /** Reads Redis's clock; see `DecisionCalls.learnTime`. */
   learnTime(deadlineMs: number): Promise<void> {
     return this.calls.learnTime(deadlineMs);
   }
 
-  /** As `DecisionCalls.refundUnanswered`. */
+  /** Refunds calls without a response; see `DecisionCalls.refundUnanswered`. */
   refundUnanswered(): Promise<boolean> {
     return this.calls.refundUnanswered();
   }
 
-  /** Sends what has gathered, when nothing is in flight. */
+  /** Sends the pending groups if nothing is in flight. */
   private send(): void {
     while (this.inFlight === 0 && this.pending.length > 0) {
       const batch = this.seeding.size === 0 ? this.takeBatch() : this.takeBatch().filter((group) => !this.holds(group));
       if (batch.length === 0) continue;
       const parts = this.isCluster ? bySlot(batch) : [batch];
-      // Before the first of them: one may end at once, and what gathers then is for the next round.
+      // Set it before the first call. A call can end immediately, and groups that gather then belong to the next round.
       this.inFlight = parts.length;
       for (const part of parts) this.calls.ask(part);
     }
@@ -111,11 +113,11 @@ export class DecisionBatcher implements Asker, Decider {
 
   answered(batch: readonly DecisionGroup[], response: Float64Array): void {
     const isWhole = areDecided(batch, response);
-    // In this order: what was seen before, then what this response counted, and only then is both handed in.
+    // The order matters: first recall earlier observations, then remember what this response counted, then report both.
     if (!isWhole) this.recall(batch, response);
     if (this.memory.isBusy) this.remember(batch, response);
     if (!isWhole) this.seedMissing(batch, response);
-    // First, so that Redis works while the requests of this batch go on, which they do before `settle` returns.
+    // Send the next batch first. Redis works on it while `settle` runs the requests of this batch.
     this.ended();
     this.settle(batch, response);
   }
@@ -130,12 +132,15 @@ export class DecisionBatcher implements Asker, Decider {
     this.send();
   }
 
-  /** Whoever gathered meanwhile would wait for the same deadline again. */
+  /** Fails a batch and all pending groups, which would otherwise wait for the same deadline again. */
   private failAll(batch: readonly DecisionGroup[], error: unknown): void {
     for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.sink);
   }
 
-  /** Puts a group aside whose account is being seeded, for as long as that takes. */
+  /**
+   * Puts a group aside if its account is being seeded.
+   * @returns whether it did.
+   */
   private holds(group: DecisionGroup): boolean {
     if (!this.seeding.has(group.subject.accountId)) return false;
     this.held.push(group);
@@ -156,7 +161,7 @@ export class DecisionBatcher implements Asker, Decider {
     return batch;
   }
 
-  /** Before anything else is sent: what comes later for the same account has to wait behind it. */
+  /** Starts seeding the missing counters. Call it before the next send: later groups of the same account must wait. */
   private seedMissing(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const group of batch) {
@@ -166,11 +171,11 @@ export class DecisionBatcher implements Asker, Decider {
   }
 
   /**
-   * Gives every waiting request its decision. They go on at once, and what they ask anew gathers for a later call; the
-   * next response is read in a later turn of the event loop, so that this one stays what it is.
+   * Delivers the decisions. Requests continue immediately, and their further decisions gather for a later call. The
+   * response stays valid, because the next one is read in a later turn of the event loop.
    */
   private settle(batch: readonly DecisionGroup[], response: Float64Array): void {
-    // With its fraction: of two that saw a count in one millisecond the later one is right.
+    // Keep the fraction. Of two observations in the same millisecond, the later one is right.
     const nowMs = response[0]! / 1_000;
     let at = 1;
     for (const group of batch) {
@@ -179,7 +184,7 @@ export class DecisionBatcher implements Asker, Decider {
     }
   }
 
-  /** What was seen of counters that are missing or young, before anything of this response is. */
+  /** Recalls what this node saw of missing or young counters, before it records anything of this response. */
   private recall(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const { subject, period } of batch) {
@@ -190,7 +195,7 @@ export class DecisionBatcher implements Asker, Decider {
     }
   }
 
-  /** What was counted in counters that are young, for a Redis that is emptied again. */
+  /** Remembers what was counted in young counters, in case Redis is emptied again. */
   private remember(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const { subject, cost, period } of batch) {
@@ -203,9 +208,7 @@ export class DecisionBatcher implements Asker, Decider {
     }
   }
 
-  /**
-   * A counter was missing: a new account or an emptied Redis. Its month comes from the database before anything counts.
-   */
+  /** Seeds a missing counter from the database and asks again. It belongs to a new account, or Redis was emptied. */
   private async seedAndAskAgain(group: DecisionGroup, areThere: boolean): Promise<void> {
     const { accountId } = group.subject;
     this.seeding.set(accountId, (this.seeding.get(accountId) ?? 0) + 1);
@@ -220,7 +223,7 @@ export class DecisionBatcher implements Asker, Decider {
     const others = (this.seeding.get(accountId) ?? 1) - 1;
     if (others > 0) this.seeding.set(accountId, others);
     else this.seeding.delete(accountId);
-    // Those that came first are decided first: what a burst finds must not depend on when its counters were created.
+    // Keep the order of arrival. The decisions of a burst must not depend on when its counters were created.
     this.pending.unshift(...this.held.toSorted((one, other) => one.order - other.order));
     this.held = [];
     this.send();
@@ -238,7 +241,7 @@ function bySlot(batch: readonly DecisionGroup[]): DecisionGroup[][] {
   return [...parts.values()];
 }
 
-/** Whether every group was decided: nearly always. */
+/** Reports whether every group was decided, which is nearly always so. */
 function areDecided(batch: readonly DecisionGroup[], response: Float64Array): boolean {
   for (let at = 1 + (batch.length - 1) * DECIDE_NUMBERS; at > 0; at -= DECIDE_NUMBERS)
     if (response[at]! < 0) return false;

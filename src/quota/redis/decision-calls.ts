@@ -1,10 +1,11 @@
 /**
- * The calls that carry decisions to Redis: each is written, sent and waited for here, and asked a second time where it
- * came too late. With callbacks and one timer, not promises: a call is made for every few requests.
+ * The calls that carry decisions to Redis. This file writes and sends each call, waits for its response, and repeats it
+ * once if it came too late. It uses callbacks and one timer instead of promises, because there is a call for every few
+ * requests.
  *
- * A call that nobody got a response to may have run, or may run yet. It carries the last instant at which it may run,
- * and leaves a marker of what it counted: nothing else is sent until that has been refunded, because its requests were
- * decided elsewhere.
+ * A call without a response may have run, or may run later. Each call carries the last instant at which it may run, and
+ * leaves a marker of what it counted. Nothing else is sent until that has been refunded, because the call's requests
+ * were decided elsewhere.
  */
 import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag } from '../../stores/redis/keys.js';
 import { bulkText, plainText, type WrittenCall } from '../../stores/redis/script-command.js';
@@ -20,42 +21,45 @@ import { Script } from '../../stores/redis/script.js';
 import { DECIDE_LUA, DECIDE_NUMBERS } from './scripts/decide.js';
 import { TIME_LUA } from './scripts/time.js';
 
-/** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
+/** Maximum number of groups in one script call. Bounds the time that Redis is busy with it (about a millisecond). */
 export const LARGEST_BATCH = 256;
 /**
- * How long after it was sent a call may still run: longer than anybody waits, shorter than the breaker's first pause
- * and that.
+ * How long after it was sent a call may still run. Longer than any request waits, and shorter than the breaker's first
+ * pause plus that wait.
  */
 const LATEST_RUN_MS = 100;
-/** Redis's clock was set back and says that a call from long ago may still run: believed for this long. */
+/** How long to believe Redis that an old call may still run. It says so for longer if its clock was set back. */
 const LONGEST_WAIT_MS = 10_000;
-/** How often the marker's life is renewed. */
+/** How often the marker's expiry is renewed. */
 const MARKER_RENEWAL_MS = 60_000;
-/** Last instant, number, life of the marker, groups. */
+/** Last instant, number, the marker's time to live, groups. */
 const ARGUMENTS = 4;
 
 const DECIDE = new Script(DECIDE_LUA);
 const UNDO = new Script(UNDO_LUA);
 const TIME = new Script(TIME_LUA);
 
-/** Who asked, and is told once how it ended. Neither may throw. */
+/** Asker receives the result of each batch exactly once. Its methods must not throw. */
 export interface Asker {
-  /** @param response as `DECIDE_LUA` gives it; valid until this returns */
+  /**
+   * Receives the response to a batch.
+   * @param response numbers of `DECIDE_LUA`; valid until this returns.
+   */
   answered(batch: readonly DecisionGroup[], response: Float64Array): void;
   failed(batch: readonly DecisionGroup[], error: unknown): void;
 }
 
-/** A call without a response. */
+/** Unanswered is a call without a response. */
 interface Unanswered {
   readonly sentMs: number;
   readonly batch: readonly DecisionGroup[];
   readonly marker: string;
   readonly number: number;
-  /** Redis's time. */
+  /** Last instant at which it may run, by Redis's clock. */
   readonly latestMs: number;
 }
 
-/** A call on its way. */
+/** DecisionCall is a call in flight. */
 class DecisionCall implements WrittenCall, Unanswered, TimedCall {
   readonly script = DECIDE;
   readonly argumentCount = ARGUMENTS;
@@ -102,7 +106,7 @@ export class DecisionCalls {
   private markerRenewedMs = -Infinity;
   private sent = 0;
   private readonly deadline: CallDeadline<DecisionCall>;
-  /** Of the response that is being read: one array for all, because every batch has hundreds of numbers. */
+  /** Numbers of the current response. One shared array, because every batch has hundreds of numbers. */
   private readonly numbers = new Float64Array(1 + LARGEST_BATCH * DECIDE_NUMBERS);
 
   constructor(
@@ -110,7 +114,7 @@ export class DecisionCalls {
     private readonly redisClock: RedisClock,
     private readonly asker: Asker,
     private readonly isCluster: boolean,
-    /** This node, in its markers. */
+    /** Name of this node in its markers. */
     private readonly nodeId: string,
   ) {
     this.marker = batchMarkerKey(nodeId);
@@ -118,16 +122,18 @@ export class DecisionCalls {
     this.deadline = new CallDeadline(deadlineMs, (call) => this.lost(call, noResponse(deadlineMs)));
   }
 
-  /** Whether there are calls of which nobody knows whether they counted. */
+  /** Reports whether there are calls whose result is unknown. */
   get isUnsure(): boolean {
     return this.unanswered.length > 0;
   }
 
   /**
-   * One call; a second one where the first came too late, because Redis's clock was known wrong or the way was slow.
+   * Sends a batch. Sends it again if the first call came too late, because Redis's clock was not known or the network
+   * was slow.
    */
   ask(batch: readonly DecisionGroup[]): void {
-    // Else a clock of this process that was set would choose the month, for all nodes.
+    // If this process's clock was set, read Redis's time first. Otherwise this process would choose a wrong month for
+    // all nodes.
     if (this.redisClock.isOff)
       void this.learnTime().then(
         () => this.askNow(batch),
@@ -136,7 +142,7 @@ export class DecisionCalls {
     else this.askNow(batch);
   }
 
-  /** Asks Redis for its time. Rejects when it does not answer. */
+  /** Reads Redis's clock. Rejects when Redis does not respond. */
   async learnTime(deadlineMs = this.calls.deadlineMs): Promise<void> {
     const sentMs = performance.now();
     const [seconds, microseconds] = (await this.calls.run(TIME, [], [], deadlineMs)) as string[];
@@ -173,7 +179,7 @@ export class DecisionCalls {
     }
   }
 
-  /** Redis has answered a call. */
+  /** Handles the response to a call. */
   answered(call: DecisionCall, response: unknown): void {
     if (!this.deadline.end(call)) return;
     const endedMs = performance.now();
@@ -189,7 +195,7 @@ export class DecisionCalls {
     else this.asker.failed(batch, new Error('the call came too late'));
   }
 
-  /** Redis or its client has refused a call, or the connection broke. */
+  /** Handles a call that Redis or its client rejected, or whose connection broke. */
   failed(call: DecisionCall, error: Error): void {
     if (this.deadline.end(call)) this.lost(call, error);
   }
@@ -206,11 +212,11 @@ export class DecisionCalls {
   }
 
   /**
-   * Refunds what calls counted whose responses nobody got. Resolves to false while one of them may still run; rejects
-   * when Redis does not answer. Asked again, it refunds nothing twice.
+   * Refunds what calls without a response counted. Resolves to false while one of them may still run. Rejects when
+   * Redis does not respond. Refunds each call once, however often it is called.
    */
   async refundUnanswered(): Promise<boolean> {
-    // What comes after this goes by Redis's time.
+    // Later calls need Redis's current time.
     await this.learnTime();
     for (const call of this.unanswered) {
       const { batch, marker, number, sentMs } = call;
@@ -224,7 +230,7 @@ export class DecisionCalls {
     return true;
   }
 
-  /** How long the marker lives; below zero: only where it is new, because it was renewed lately. */
+  /** Returns the marker's time to live. Negative: set it only if the marker is new, because it was renewed recently. */
   private markerLife(nowMs: number): number {
     if (this.isCluster) return SLOT_MARKER_MS;
     if (nowMs - this.markerRenewedMs < MARKER_RENEWAL_MS) return -BATCH_MARKER_MS;

@@ -1,4 +1,4 @@
-/** Requests that gather while a call to the store is under way, and get their decisions from the next one. */
+/** Equal requests that gather during a call to the store and are decided by the next call. */
 import { decisionFor, type GroupVerdict } from '../model/decision.js';
 import type { Decider, DecisionSink } from '../model/decision-sink.js';
 import { NO_PERIOD } from '../model/month-period.js';
@@ -8,18 +8,23 @@ import { nowOrTold, tell, tellFailed, type Waiting } from '../../platform/waitin
 
 let groups = 0;
 
-/** Equal requests that wait for one decision. Each is told once, and none can do the others any harm. */
+/**
+ * DecisionGroup holds equal requests that wait for one decision. Each request is notified once, and none can affect the
+ * others.
+ */
 export class DecisionGroup {
-  /** How many they are. */
+  /** Number of requests. */
   size = 1;
-  /** All but the first. Most groups are of one request, and a list takes more than all the rest of it. */
+  /**
+   * All requests but the first. Most groups have one request, and a list takes more memory than the rest of the group.
+   */
   private others: Waiting<QuotaDecision>[] | undefined;
   seeded = 0;
-  /** Grows from group to group. */
+  /** Increases from group to group. */
   readonly order = ++groups;
-  /** The month that it is asked about; set when it is sent. */
+  /** The month to count in. Set when the group is sent. */
   period = NO_PERIOD;
-  /** Before the first of them: the subject's own moves on while they wait. */
+  /** Initial counts when the group's first request arrived. The subject's own value changes while the group waits. */
   readonly startsFrom: CounterStart | undefined;
 
   constructor(
@@ -36,7 +41,7 @@ export class DecisionGroup {
     this.others.push(waiting);
   }
 
-  /** Each of them goes on with its decision before this returns. */
+  /** Decides all requests. Each one continues with its decision before this returns. */
   resolve(verdict: GroupVerdict, sink: DecisionSink, by: Decider): void {
     for (let position = 0; position < this.size; position++) this.resolveOne(position, verdict, sink, by);
   }
@@ -54,7 +59,7 @@ export class DecisionGroup {
     tell(waiting, decision);
   }
 
-  /** Each of them gets what takes the place of a decision; where nothing does, the error. */
+  /** Gives each request the decision that replaces the failed one, or the error if there is none. */
   fail(error: unknown, sink: DecisionSink): void {
     for (let position = 0; position < this.size; position++) this.failOne(position, error, sink);
   }

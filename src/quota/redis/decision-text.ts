@@ -1,4 +1,4 @@
-/** The one text each way in which a batch of decisions travels to Redis and back; see `DECIDE_LUA`. */
+/** Formats batches of decisions for Redis and parses the responses. The format is described at `DECIDE_LUA`. */
 import {
   accountCounterKey,
   apiKeyCounterKey,
@@ -21,8 +21,8 @@ const END = '\r\n';
 const SINGLE = '1 1';
 
 /**
- * What stands around the ids in the names of a subject's counters, as a call names them: a text of two bulk strings.
- * The ids are our own and ASCII, so a length is a count of bytes.
+ * NamesText writes the names of a subject's counters as two bulk strings. It caches the parts around the IDs. The IDs
+ * are ASCII, so a length is a number of bytes.
  */
 class NamesText {
   private accountLength = -1;
@@ -39,7 +39,7 @@ class NamesText {
     this.after = this.keyName[2]! + END;
   }
 
-  /** Written for every request anew: kept, it would be one of the larger parts of what a used key holds. */
+  /** Returns both names. They are not cached, because that would be a large part of the memory of a used key. */
   of(accountId: string, keyId: string): string {
     if (accountId.length !== this.accountLength || keyId.length !== this.keyLength) this.measure(accountId, keyId);
     return this.before + accountId + this.between + accountId + this.keyName[1]! + keyId + this.after;
@@ -61,24 +61,24 @@ function lengthOf(parts: readonly string[]): number {
 const LIVE_NAMES = new NamesText(accountCounterKey, apiKeyCounterKey);
 const SHADOW_NAMES = new NamesText(shadowAccountCounterKey, shadowApiKeyCounterKey);
 
-/** The counters of a subject as a call names them. */
+/** Returns the names of a subject's counters as a call writes them. */
 export function keysText({ isShadow, accountId, keyId }: QuotaSubject): string {
   return (isShadow ? SHADOW_NAMES : LIVE_NAMES).of(accountId, keyId);
 }
 
-/** What a call asks about groups: a line for each. */
+/** Returns the groups of a batch as a call writes them, one line per group. */
 export function groupsText(batch: readonly DecisionGroup[]): string {
   let text = '';
   for (const { subject, cost, size, period } of batch) {
     const limits = limitsText(subject.terms, period);
-    // Nearly every group is one request that costs 1, and a text takes bytes for each of its pieces.
+    // Nearly every group is one request that costs 1. Concatenating fewer pieces saves memory.
     text += cost === 1 && size === 1 ? limits : `${cost} ${size}${limits.slice(SINGLE.length)}`;
   }
   return text;
 }
 
 /**
- * The line of a group of one request that costs 1, which changes with the plan and the day only; kept on the terms.
+ * Returns the line for one request that costs 1. It changes only with the plan and the day, and is cached on the terms.
  */
 function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
   if (terms.limitsTextPeriod !== period) {
@@ -91,10 +91,10 @@ function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
 }
 
 /**
- * Reads whole numbers with single spaces between them. From the bytes: a text of them would only be made to be read
+ * Parses whole numbers with single spaces between them. Reads the bytes directly, to avoid a string that would be used
  * once.
- * @param into takes them, from its beginning
- * @returns how many they are
+ * @param into receives the numbers, from index 0.
+ * @returns how many numbers there are.
  */
 export function readNumbers(bytes: Uint8Array, into: Float64Array): number {
   let count = 0;
@@ -116,7 +116,7 @@ export function readNumbers(bytes: Uint8Array, into: Float64Array): number {
   return count;
 }
 
-/** The verdict that is being read: one for all, because each is read before the next. */
+/** The verdict that `verdictAt` returns. Shared, because each verdict is used before the next one is read. */
 const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } & { before: QuotaCounts } = {
   source: 'store',
   nowMs: 0,
@@ -129,14 +129,14 @@ const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } & 
   keyFreedAt: 0,
 };
 
-/** The verdict on the group whose numbers begin at `at`; valid until the next call. */
+/** Returns the verdict on the group whose numbers begin at `at`. It is valid until the next call. */
 export function verdictAt(response: Float64Array, at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
   const { before } = verdict;
   verdict.nowMs = nowMs;
   verdict.period = period;
   verdict.admitted = unboxed(response[at]!);
   for (let index = 0; index < WINDOWS.length; index++) before[index] = unboxed(response[at + 1 + index]!);
-  // Of a day it says what the month had used before it.
+  // For a day, the response has the usage of the month before it.
   before[ACCOUNT_DAY] = before[ACCOUNT_MONTH] - before[ACCOUNT_DAY];
   before[KEY_DAY] = before[KEY_MONTH] - before[KEY_DAY];
   const next = at + 1 + WINDOWS.length;

@@ -1,6 +1,6 @@
 /**
- * Setting the count of a month: in Redis, and in its row. Whatever a node saw of the counter before is older than the
- * set and never takes its place; whatever was admitted after it counts on top.
+ * Sets a month's count in Redis and in its database row. Observations that nodes made before the change never replace
+ * it. Requests admitted afterwards count on top.
  */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
@@ -14,17 +14,17 @@ import { READ_LUA } from './scripts/read.js';
 import { SET_USED_LUA } from './scripts/set-used.js';
 import { observedAt } from '../model/observed-at.js';
 
-/** Longest that an operator's call waits for Redis, and longest that Redis may take to begin with it. */
+/** Longest time that an operator's call waits for Redis, and longest time until Redis starts it. */
 const SET_DEADLINE_MS = 240;
-/** How often the counter is read again until its time has moved on. */
+/** Maximum number of times that the counter is read again until its time is later than the change. */
 const OBSERVE_ATTEMPTS = 5;
-/** A row that claims to be newer than the set by more than this was written by a clock that has been set back since. */
+/** A row that is newer than the change by more than this was written by a clock that has been set back since. */
 const LONGEST_SET_MS = 60_000;
 
 const SET_USED = new Script(SET_USED_LUA);
 const READ = new Script(READ_LUA);
 
-/** Sets it in Redis. Rejects when that could not be done, or when no response came in time. */
+/** Sets the count in Redis. Rejects if that failed, or if no response came in time. */
 export async function setInRedis(
   calls: RedisCalls,
   /** The counter and its shadow. */
@@ -39,8 +39,7 @@ export async function setInRedis(
   const args = [...labelsOf(period), period.endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
   const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
   if (done !== 1) throw new Error('the call came too late, and did nothing');
-  // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later
-  // one.
+  // Observations in the same millisecond as the change cannot be ordered. Read the count in a later millisecond.
   for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
     const response = await read(period).catch(() => []);
     const [nowUs = 0, label = -1, seen = used] = response;
@@ -51,7 +50,10 @@ export async function setInRedis(
   return { period, before, used, observedAtMs: setMs + 1 };
 }
 
-/** Writes the row of a count that was set, in the transaction that records why. Without a key: the account's. */
+/**
+ * Writes the row of a count that was set, in the transaction of its audit record. Without `keyId` it is the account's
+ * count.
+ */
 export async function writeMonthSet(
   trx: Transaction<Tables>,
   accountId: string,
@@ -66,7 +68,7 @@ export async function writeMonthSet(
     .values({ account_id: accountId, api_key_id: keyId ?? '', period: period.label, ...row })
     .onConflict((conflict) =>
       conflict.columns(['account_id', 'api_key_id', 'period']).doUpdateSet((eb) => {
-        // A node may have seen, and written, what was counted since.
+        // A node may have written a newer observation since.
         const atMs = observed.observed_at;
         const isLater = eb.or([
           eb('quota_counter.observed_at', '>', atMs),

@@ -1,4 +1,7 @@
-/** How many nodes hand out the same limits: each says every second in Redis that it is there. Off the request path. */
+/**
+ * The number of nodes that share the same limits. Each node sends a heartbeat to Redis every second, outside the
+ * request path.
+ */
 import { randomBytes, randomInt } from 'node:crypto';
 import { METRICS } from '../../platform/metrics.js';
 import type { RedisClient } from '../../stores/redis/connect.js';
@@ -7,43 +10,44 @@ import type { NodePlace } from '../model/node-place.js';
 import { Script } from '../../stores/redis/script.js';
 import { HEARTBEAT_LUA } from './scripts/heartbeat.js';
 
-/** A node that has not been heard of for this long is gone. */
+/** A node without a heartbeat for this long is gone. */
 const NODE_GONE_MS = 10_000;
 
-/** Two stores have the same by chance as good as never. */
+/** Large enough that two stores practically never get the same epoch by chance. */
 const EPOCHS = 2 ** 47;
 
 const HEARTBEAT = new Script(HEARTBEAT_LUA);
 
-/** Heard is what a node learns of the store when it says that it is there. */
+/** Heard is what a node learns about the store from a heartbeat. */
 export interface Heard {
-  /** By what this store is told from one that is empty in its place. */
+  /** Identifies this store. An empty store in its place gets another epoch. */
   readonly epoch: number;
   /**
-   * What this node counted may be gone: since it was last heard the store was emptied, or has forgotten this node; or
-   * this node may have counted before it heard anything, and cannot tell.
+   * Whether what this node counted may be lost. True if the store was emptied or has forgotten this node since the last
+   * heartbeat. Also true if this node may have counted before its first response, and cannot tell.
    */
   readonly isLoss: boolean;
-  /** It was emptied for sure: this node has heard another. */
+  /** Whether the store was certainly emptied: its epoch has changed. */
   readonly isEmptied: boolean;
 }
 
-/** NodeCount knows how many nodes hand out the same limits, and this node's place among them. */
+/** NodeCount knows how many nodes share the same limits, and this node's place among them. */
 export class NodeCount {
   private readonly name: string;
   private known: NodePlace = { count: 1, rank: 0 };
-  /** Of the store that was heard last. */
+  /** Epoch of the store at the last response. */
   private epoch: number | undefined;
-  /** Whether it has said that it is there: from then on it may have counted, also where no reply was heard. */
+  /** Whether this node has sent a heartbeat. From then on it may have counted, even without a response. */
   private hasBeaten = false;
-  /** Whether decisions wait until nodes have handed in what they know, as it was last heard. */
+  /** Whether, at the last response, decisions had to wait until nodes have reported what they know. */
   isAwaited = false;
-  /**
-   * Until when others may not have said again that they are there, because Redis was emptied; by `performance.now()`.
-   */
+  /** Until this instant (`performance.now()`), other nodes may be missing in the set because Redis was emptied. */
   private unsureUntilMs = -Infinity;
 
-  /** @param handsOut whether this process serves requests; one that does not only asks. */
+  /**
+   * Creates the count.
+   * @param handsOut whether this process serves requests. If not, it only reads.
+   */
   constructor(
     private readonly client: RedisClient,
     private readonly handsOut: boolean,
@@ -55,7 +59,7 @@ export class NodeCount {
     METRICS.quotaNodes.series().set(this.known.count);
   }
 
-  /** As it was last heard; 1 where nothing is known. */
+  /** The place at the last response. The count is 1 if nothing is known. */
   get place(): NodePlace {
     return this.known;
   }
@@ -66,9 +70,9 @@ export class NodeCount {
   }
 
   /**
-   * Says that this node is there, and learns who else is. Never rejects; while Redis is away what is known stays.
-   * @param handedInTo the epoch of the store that all that this node knows has been handed in to.
-   * @returns undefined where nothing was heard.
+   * Sends a heartbeat and reads the other nodes. Never rejects; while Redis is away the last known place remains.
+   * @param handedInTo epoch of the store to which this node has reported everything it knows.
+   * @returns undefined if there was no response.
    */
   async beat(handedInTo?: number): Promise<Heard | undefined> {
     const mayHaveCounted = this.hasBeaten;
@@ -78,25 +82,26 @@ export class NodeCount {
       const response = (await HEARTBEAT.run(this.client, [NODES_KEY, EPOCH_KEY], args)) as number[];
       const [count = 1, rank = 0, isNew = 0, epoch = 0, isAwaited = 0] = response;
       this.isAwaited = this.handsOut && isAwaited === 1;
-      // Told by each reply, and not only by the first: that one may be lost.
+      // The first response may be lost, so every response is compared.
       const isUnheard = this.epoch === undefined;
       const isEmptied = mayHaveCounted && !isUnheard && epoch !== this.epoch;
       this.epoch = epoch;
-      // An older state of it, such as a replica or a backup, may have the epoch, and not this node.
+      // An older state of the store, such as a replica or a backup, can have the same epoch without this node.
       const isLoss = isEmptied || (mayHaveCounted && (isUnheard || isNew === 1));
       if (isLoss) this.unsureUntilMs = performance.now() + NODE_GONE_MS;
-      // Right after that this node may be the only one to have said it again: it would hand out the share of all.
+      // Right after a loss this node may be the only one that is registered again. It must not use the share of all
+      // nodes.
       if (count >= this.known.count || performance.now() >= this.unsureUntilMs) {
         this.known = { count: Math.max(1, count), rank };
       }
       return { epoch, isLoss, isEmptied };
     } catch {
-      // What was known last is what there is to go by.
+      // Keep what was known last.
       return undefined;
     }
   }
 
-  /** Says that this node is gone. Never rejects. */
+  /** Removes this node from the set. Never rejects. */
   async leave(): Promise<void> {
     if (this.handsOut) await this.client.zrem(NODES_KEY, this.name).catch(() => undefined);
   }

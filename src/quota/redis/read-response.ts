@@ -1,4 +1,4 @@
-/** The response of `READ_LUA` as a reading. */
+/** Parses the response of `READ_LUA`. */
 import { accountCountIn, keyCountIn, type CalendarCount } from '../model/calendar-count.js';
 import type { CounterReading } from '../model/counter-store.js';
 import type { MonthPeriod } from '../model/month-period.js';
@@ -7,7 +7,10 @@ import { perWindow } from '../../platform/quotas/windows.js';
 import type { QuotaCounts } from '../model/policies.js';
 import { READ_NUMBERS } from './scripts/read.js';
 
-/** @param missing counts of the calendar windows for counters that do not exist. */
+/**
+ * Returns the reading in a response.
+ * @param missing calendar counts for counters that do not exist.
+ */
 export function readingOf(
   response: readonly number[],
   period: MonthPeriod,
@@ -27,12 +30,12 @@ export function readingOf(
   };
 }
 
-/** The calendar counts at a place in a response. */
+/** Returns the calendar counts at a position of a response. */
 export function countAt(response: readonly number[], at: number): CalendarCount {
   return { used: response[at] ?? 0, usedToday: response[at + 1] ?? 0 };
 }
 
-/** Redis's time in a response, whole milliseconds. */
+/** Returns Redis's time in a response, in whole milliseconds. */
 export function millisecondsOf([microseconds = 0]: readonly number[]): number {
   return Math.floor(microseconds / 1_000);
 }

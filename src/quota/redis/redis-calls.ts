@@ -1,4 +1,4 @@
-/** Script calls to Redis with a deadline; each tells whether Redis answered, and how long it took. */
+/** Script calls to Redis with a deadline. Each call reports whether Redis responded, and how long it took. */
 import { METRICS } from '../../platform/metrics.js';
 import type { RedisClient } from '../../stores/redis/connect.js';
 import { sendScript, type WrittenCall } from '../../stores/redis/script-command.js';
@@ -11,13 +11,14 @@ export class RedisCalls {
 
   constructor(
     private readonly client: RedisClient,
-    /** Told of every call that went out. */
+    /** Receives the result of every call that was sent. */
     private readonly sink: Pick<DecisionSink, 'called'>,
     readonly deadlineMs: number,
   ) {}
 
   /**
-   * Runs a script once. Rejects when it fails, or when no response came in time: then it may have run, or may run yet.
+   * Runs a script once. Rejects when it fails, or when no response came in time. In the second case it may have run, or
+   * may run later.
    */
   async run(
     script: Script,
@@ -36,26 +37,26 @@ export class RedisCalls {
     }
   }
 
-  /** The same of a call that its caller has written and waits for by itself: it must say when that has `ended`. */
+  /** Sends a call that its caller has written. The caller waits for the response and must call `ended`. */
   send(call: WrittenCall): void {
     sendScript(this.client, call);
   }
 
-  /** A call was answered, or why it was not. By `performance.now()`. */
+  /** Reports the end of a call. Times are by `performance.now()`. */
   ended(startedMs: number, endedMs: number, answered: boolean, cause?: unknown): void {
     this.duration.observe((endedMs - startedMs) / 1_000);
     this.sink.called(answered, cause);
   }
 }
 
-/** What a call is given up with. */
+/** Returns the error of a call without a response. */
 export function noResponse(deadlineMs: number): Error {
   return new Error(`no answer within ${deadlineMs} ms`);
 }
 
 /**
- * Rejects when no response came within the deadline. After the timer the event loop reads its sockets once more: when
- * it was this process that stood still, the response is already there, and Redis must not be blamed.
+ * Rejects when no response came within the deadline. After the timer, the event loop reads its sockets once more. If
+ * this process was blocked, the response is already there and Redis was not slow.
  */
 async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;

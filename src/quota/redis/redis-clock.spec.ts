@@ -1,4 +1,7 @@
-/** A node's idea of Redis's clock: right to the round trip, and not spoilt by slow responses or clocks that are set. */
+/**
+ * Tests that the estimate of Redis's clock is right to within a round trip, and robust against slow responses and
+ * clocks that are set.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { RedisClock } from './redis-clock.js';
 

@@ -1,4 +1,4 @@
-/** Live counters in Redis, shared by every node. */
+/** Live counters in Redis, shared by all nodes. */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../platform/clock.js';
 import { REDIS_DEADLINE_MS, type RedisClient } from '../../stores/redis/connect.js';
@@ -40,9 +40,9 @@ import { READ_LUA, READ_NUMBERS } from './scripts/read.js';
 import { REFUND_LUA } from './scripts/refund.js';
 import { SharedNext } from './shared-next.js';
 
-/** How many keys are brought back side by side, so that requests need not wait behind them. */
+/** Number of keys restored in parallel. Bounded, so that requests do not wait behind them. */
 const RESTORED_AT_ONCE = 20;
-/** Nobody's request waits behind a usage report. */
+/** Longer deadline for readings, because no request waits for a usage report. */
 const READ_DEADLINE_MS = 240;
 
 const REFUND = new Script(REFUND_LUA);
@@ -56,7 +56,7 @@ export class RedisCounters implements LosableStore {
   private readonly calls: RedisCalls;
   private readonly batcher: DecisionBatcher;
   private readonly seeds: CounterSeeds;
-  /** This node, in its markers and where it hands in. */
+  /** Name of this node in its markers and reports. */
   private readonly nodeId = randomBytes(9).toString('base64url');
 
   constructor(
@@ -64,7 +64,7 @@ export class RedisCounters implements LosableStore {
     clock: Clock,
     source: MonthSource,
     sink: DecisionSink = PASSING_SINK,
-    /** How long a call may take; a reading may take longer. */
+    /** Deadline of a call in ms. A reading can take longer. */
     private readonly deadlineMs = REDIS_DEADLINE_MS,
     private readonly memory = new CounterMemory(),
   ) {
@@ -76,7 +76,8 @@ export class RedisCounters implements LosableStore {
   }
 
   /**
-   * Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does.
+   * Reads Redis's clock before the first decision, so that this node's clock does not choose the month. Rejects like a
+   * decision.
    */
   synchronise(): Promise<void> {
     return this.batcher.learnTime(Math.max(READ_DEADLINE_MS, this.deadlineMs));
@@ -102,14 +103,14 @@ export class RedisCounters implements LosableStore {
     return this.redisClock.offsetMs;
   }
 
-  /** From a second of our clock to that of the ring, which is Redis's. */
+  /** Seconds to add to this node's clock to get a bucket of the ring, which uses Redis's clock. */
   private get secondsAhead(): number {
     return Math.round(this.aheadMs / 1_000);
   }
 
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
-    // What was admitted here while Redis was away has the time of our clock, and stands in the ring where it was handed
-    // in.
+    // A request admitted while Redis was away has this node's time. Its bucket in the ring is the one to which it was
+    // replayed.
     const isOurTime = decision.source === 'local';
     const bucket = Math.floor(decision.nowMs / 1_000) + (isOurTime ? this.secondsAhead : 0);
     const atMs = decision.nowMs + (isOurTime ? Math.round(this.aheadMs) : 0);
@@ -117,7 +118,7 @@ export class RedisCounters implements LosableStore {
     const today = subject.calendar.at(this.redisClock.now());
     const { accountId, keyId } = subject;
     const periods = [...labelsOf(counted), ...labelsOf(today), today.endMs + COUNTER_GRACE_MS];
-    // A month that has ended, or that this node knows nothing of, is not brought back to be given something.
+    // Do not restore a counter to refund it if its month has ended, or if this node never saw it.
     const isSeen = subject.lastSeenMonth === counted.label && today.label === counted.label && !subject.isShadow;
     const node = isSeen ? this.nodeId : '';
     const refund = async (as: string): Promise<number[]> =>
@@ -140,7 +141,7 @@ export class RedisCounters implements LosableStore {
 
   async replay(entry: OutageEntry): Promise<CalendarSeen> {
     const { subject, period: admittedIn, used, seconds, id } = entry;
-    // By Redis's time: this node's clock may have run ahead meanwhile.
+    // Use Redis's time: this node's clock may have run ahead.
     const period = subject.calendar.at(this.redisClock.now());
     const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
     const buckets = [...seconds].flatMap(([second, cost]) => [second + this.secondsAhead, cost]);
@@ -160,7 +161,10 @@ export class RedisCounters implements LosableStore {
     }
   }
 
-  /** Who asks while the same is being read shares the next reading: a client that polls its usage costs little. */
+  /**
+   * Reads the current counts. Callers that ask during the same reading share the next one, so clients that poll their
+   * usage cost little.
+   */
   read(
     accountId: string,
     keyId: string | undefined,
@@ -207,7 +211,7 @@ export class RedisCounters implements LosableStore {
     return setInRedis(this.calls, keys, calendar, used);
   }
 
-  /** Reads counters in the month that it is by Redis's time. */
+  /** Reads counters in the current month by Redis's clock. */
   private async readMonth(
     keys: readonly string[],
     calendar: MonthCalendar,
@@ -224,9 +228,9 @@ export class RedisCounters implements LosableStore {
   }
 
   /**
-   * Redis was emptied: hands in what this node knows, also of keys that nobody asks for, and creates their counters.
-   * Never rejects.
-   * @returns those that it did not reach.
+   * Restores counters after Redis was emptied. Reports what this node knows and creates the counters, including those
+   * of keys without requests. Never rejects.
+   * @returns the subjects that it could not restore.
    */
   async restore(subjects: Iterable<QuotaSubject>): Promise<QuotaSubject[]> {
     const nowMs = this.redisClock.now();
@@ -245,7 +249,7 @@ export class RedisCounters implements LosableStore {
       const before = left.length;
       const some = seen.slice(at, at + RESTORED_AT_ONCE);
       await Promise.all(some.map(bring));
-      // Redis or the database has gone: not one after the other until each has been waited for.
+      // Redis or the database is away again. Stop, instead of waiting for each remaining subject.
       if (left.length - before === some.length) return [...left, ...seen.slice(at + RESTORED_AT_ONCE)];
     }
     return left;

@@ -1,20 +1,18 @@
-/**
- * Month counts as they stand in Redis, read beside the request path: to write them down again after a process has died.
- */
+/** Reads month counts from Redis outside the request path, to write them to the database again after a process died. */
 import type { RedisClient } from '../../stores/redis/connect.js';
 import { accountCounterKey, apiKeyCounterKey } from '../../stores/redis/keys.js';
 import type { DayCount } from '../model/calendar-count.js';
 import { Script } from '../../stores/redis/script.js';
 import { MONTHS_LUA } from './scripts/months.js';
 
-/** Most counters of one call: bounds how long Redis is busy with it. */
+/** Maximum number of counters per call. Bounds the time that Redis is busy with it. */
 const COUNTERS_PER_CALL = 200;
 
 const MONTHS = new Script(MONTHS_LUA);
 
-/** A count of the month that its counter is in. */
+/** SeenCount is a count of a counter's current month. */
 export interface SeenCount {
-  /** Empty: the account's own. */
+  /** Empty for the account's own count. */
   readonly keyId: string;
   readonly month: number;
   readonly used: number;
@@ -23,7 +21,7 @@ export interface SeenCount {
   readonly observedAtMs: number;
 }
 
-/** The counters of an account and of some of its keys, those that exist. Rejects when Redis does not answer. */
+/** Reads the existing counters of an account and of some of its keys. Rejects when Redis does not respond. */
 export async function readMonths(
   client: RedisClient,
   accountId: string,

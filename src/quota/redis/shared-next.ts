@@ -1,17 +1,17 @@
 /**
- * Readings that many want at once: who comes while one is under way shares the next one, so that nobody gets one from
- * before he asked.
+ * Reading is a running read that callers can share. A caller that arrives during a read shares the next one, so that no
+ * result is older than its request.
  */
 interface Reading<T> {
   readonly running: Promise<T>;
   next: Promise<T> | undefined;
 }
 
-/** SharedNext shares a reading among those that ask while another one is under way. */
+/** SharedNext shares one read among all callers that ask while another one runs. */
 export class SharedNext<T> {
   private readonly readings = new Map<string, Reading<T>>();
 
-  /** Reads, or shares the next reading of this name. Settles as that one does. */
+  /** Reads, or shares the next read of this name. Settles like that read. */
   read(name: string, work: () => Promise<T>): Promise<T> {
     const current = this.readings.get(name);
     if (current === undefined) return this.start(name, work);

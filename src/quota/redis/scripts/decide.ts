@@ -1,20 +1,20 @@
-/** The decision, as Redis runs it: every window of a key and its account in one atomic step, by Redis's own clock. */
+/** The decision script: checks every window of a key and its account in one atomic step, by Redis's clock. */
 import { WINDOWS, type QuotaWindow } from '../../../platform/quotas/windows.js';
 import { WINDOW_LUA } from './window.js';
 
-/** Numbers per group in the response of `DECIDE_LUA`: admitted, a count for each window, and four of the minutes. */
+/** Numbers per group in the response of `DECIDE_LUA`: admitted, a count for each window, and four about the minutes. */
 export const DECIDE_NUMBERS = 1 + WINDOWS.length + 4;
 
 const COUNTERS = { account: 'a', key: 'k' } as const;
 /**
- * Position of what is told of a window in what `load` has read of a counter: its count; of a day what the month had
- * used before it, which is the same for all of its requests.
+ * Positions of the counts in the table that `load` returns. For a day, it is the month's usage before that day, which
+ * stays the same during the day.
  */
 const NUMBERS = { minute: 3, month: 6, day: 13 } as const;
-/** The same in what was read as it stands, in `w[8]`. */
+/** Positions of the same values in the unchanged texts of `w[8]`. */
 const TEXTS = { minute: 2, month: 5, day: 7 } as const;
 
-/** A piece of Lua for each window; `limit` is the name of its variable. */
+/** Generates a piece of Lua for each window. `limit` is the name of the window's Lua variable. */
 function forEachWindow(
   separator: string,
   luaOf: (window: QuotaWindow, limit: string, count: string) => string | undefined,
@@ -33,19 +33,35 @@ const LIMITS = forEachWindow(', ', (_window, limit) => limit);
 const ZEROS = ' 0'.repeat(DECIDE_NUMBERS - 1);
 
 /**
- * Decides groups of equal requests. KEYS: account counter, key counter, for each group; the node's batch marker. ARGV:
- * the last instant (ms) at which this may still run; the batch's number; how long the marker lives (ms; below zero:
- * only where it is new); then one text with a line for each group, numbers with spaces between them: cost, how many
- * requests, limits (in the order of `WINDOWS`; -1 is none), month label, label of the month after it, day label, time to
- * live (ms, absolute). Response: one text, numbers with spaces between them: time in µs, then for each group admitted
- * (-1: a counter is missing, or does not know the month, and must be seeded first; -2: one is young, and this node has
- * to hand in first), used before in the same order as the limits (for a day: of its month before the day began), oldest
- * bucket of account and key, second from which one more fits for account and key (0: it fits). Only the time where it
- * came too late: then nothing was counted. One text each way, because a client spends more on a hundred small values
- * than Redis does on taking one text apart.
+ * Decides groups of equal requests.
  *
- * What was counted stands in the marker (number, second, admitted of each group) by the same step: a node that got no
- * response asks with `UNDO_LUA`.
+ * KEYS: the account counter and the key counter of each group, then the node's batch marker.
+ *
+ * ARGV:
+ * - the last instant (ms) at which the script may still run
+ * - the batch's number
+ * - the marker's time to live (ms; negative: only if the marker is new)
+ * - the groups
+ *
+ * The groups are one text with a line per group. A line has numbers separated by spaces:
+ * - cost, number of requests
+ * - limits, in the order of `WINDOWS` (-1: none)
+ * - month label, next month's label, day label
+ * - the counters' expiry (ms, absolute)
+ *
+ * The response is one text with numbers separated by spaces. The first is the time in µs. It is the only one if the
+ * call came too late; then nothing was counted. For each group it continues with:
+ * - admitted (-1: a counter must be seeded, because it is missing or does not know the month; -2: a counter is young,
+ * and this node must report first)
+ * - usage before, in the order of the limits (for a day: usage of its month before that day)
+ * - oldest bucket of account and key
+ * - second from which one more request fits, for account and key (0: it fits now)
+ *
+ * Arguments and response are single texts, because clients spend more on a hundred small values than Redis spends on
+ * parsing.
+ *
+ * The same step writes a marker of what was counted: number, second, and the admitted requests of each group. A node
+ * that gets no response asks with `UNDO_LUA`.
  */
 export const DECIDE_LUA = `${WINDOW_LUA}
 local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '${forEachWindow(' ', () => '(%S+)')} (%S+) (%S+) (%S+) (%S+)'
@@ -87,7 +103,7 @@ local function decide(a, k, cost, wanted, ${LIMITS}, period, following, day, exp
   end
   local af, kf = a[8], k[8]
   if admitted == wanted and af and kf then
-    -- Nearly always: what was read is what is told.
+    -- The usual case: return the texts that were read.
     local counts = ${forEachWindow(" .. ' ' .. ", ({ of, period }) => `${COUNTERS[of]}f[${TEXTS[period]}]`)}
     return text(admitted) .. ' ' .. counts .. ' ' .. af[3] .. ' ' .. kf[3] .. ' 0 0', admitted
   end
@@ -106,7 +122,7 @@ end
 local g, limits, period, following, day, expireAt = 1, nil, nil, nil, nil, nil
 local ${LIMITS}
 for cost, wanted, line in string.gmatch(ARGV[4], GROUPS) do
-  -- Most groups have the limits of one plan.
+  -- Most groups have the limits of the same plan.
   if line ~= limits then
     limits = line
     ${LIMITS}, period, following, day, expireAt = string.match(line, LIMITS)

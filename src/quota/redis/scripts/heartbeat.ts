@@ -1,11 +1,24 @@
-/** A node says that it is there, as Redis hears it. */
+/** The heartbeat script: registers a node and returns its position among the nodes. */
 
 /**
- * KEYS: the set of nodes, the epoch. ARGV: this node ('': only asks), when one is gone (ms), how long the set lives
- * (ms), the epoch of the store that the node has handed in to all that it knows ('': none; Redis does not ask), a
- * random number: the epoch where there is none; how long the epoch lives (ms). Response: how many there are, how many
- * of them have a name before this one's, whether this one was not among them, the epoch; from the counting process, 1
- * where it waits for nodes that have not handed in.
+ * Registers a heartbeat.
+ *
+ * KEYS: the set of nodes, the epoch.
+ *
+ * ARGV:
+ * - this node's name (empty: read only)
+ * - time after which a silent node is gone (ms)
+ * - the set's time to live (ms)
+ * - epoch of the store to which the node has reported everything it knows (empty: none). Redis ignores it.
+ * - a random number, which becomes the epoch if there is none
+ * - the epoch's time to live (ms)
+ *
+ * Response:
+ * - number of nodes
+ * - number of nodes with a name before this one's
+ * - whether this node was missing in the set
+ * - the epoch
+ * - from the counting process only: 1 if it waits for nodes that have not reported
  */
 export const HEARTBEAT_LUA = `
 local time = redis.call('TIME')

@@ -1,15 +1,22 @@
-/** The month counts of an account's counters, as Redis reads them. */
+/** The script that reads the month counts of an account's counters. */
 import { YOUTH_MS } from './young.js';
 
-/** KEYS: counters of one account. Response: time in ms, then month label (-1: no counter), used, day label and used of it for each. */
+/**
+ * Reads month counts.
+ *
+ * KEYS: counters of one account.
+ *
+ * Response: time in ms. Then for each counter its month label (-1: no counter), the month's usage, the day label and
+ * the day's usage.
+ */
 export const MONTHS_LUA = `
 local time = redis.call('TIME')
 local out = {tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)}
 for i = 1, #KEYS do
   local f = redis.call('HMGET', KEYS[i], 'p', 'u', 'd', 'e', 'b')
   local month, birth, seen = tonumber(f[1]) or -1, string.match(f[5] or '', '^(%d+) (%d+)')
-  -- What was there before it was created is known of a young one: it was lost, and may still lack what nodes have to
-  -- hand in.
+  -- A young counter with an earlier observation was lost. Nodes may still have to report counts of it, so its count
+  -- cannot be used.
   local isLost = month < -1 and seen ~= '0' and math.abs(time[1] - (birth or 0)) < ${YOUTH_MS / 1_000}
   local at, used = i * 4 - 2, tonumber(f[2]) or 0
   out[at], out[at + 1] = isLost and -1 or math.abs(month) * (month == -1 and -1 or 1), used

@@ -1,12 +1,17 @@
-/** The way back from an outage, as Redis runs it: each of these changes counts once, however often it is sent. */
+/** The scripts of the recovery after an outage. Each change counts once, however often it is sent. */
 import { SLOT_MARKER_MS } from '../../../stores/redis/keys.js';
 import { REFUND_FUNCTIONS_LUA } from './refund.js';
 
 /**
- * Refunds what a batch admitted whose response nobody got, once. KEYS: as the batch had them. ARGV: the batch's number,
- * the last instant (ms) at which it may still run, then cost, month label, label of the month after it and day label of
- * each group. Response: -1 while it may still run: ask again; 0 when it did not run or has been refunded; 1 when it was
- * refunded now.
+ * Refunds, once, what a batch without a response admitted.
+ *
+ * KEYS: the batch's keys.
+ *
+ * ARGV: the batch's number, the last instant (ms) at which it may still run. Then for each group its cost, month label,
+ * next month's label and day label.
+ *
+ * Response: -1 if the batch may still run (ask again), 0 if it did not run or was refunded before, 1 if it was refunded
+ * now.
  */
 export const UNDO_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')
@@ -15,7 +20,8 @@ if now * 1000 + math.floor(tonumber(time[2]) / 1000) <= tonumber(ARGV[2]) then r
 local marker = {}
 for word in string.gmatch(redis.call('HGET', KEYS[#KEYS], 'b') or '', '%S+') do marker[#marker + 1] = word end
 if marker[1] ~= ARGV[1] then
-  -- Says nothing of that call, and shows that Redis takes writes again: one without memory answers, and counts nothing.
+  -- The write says nothing about the batch. It shows that Redis accepts writes: a Redis without memory responds, but
+  -- counts nothing.
   if redis.call('HSET', KEYS[#KEYS], 'b', '') == 1 then redis.call('PEXPIRE', KEYS[#KEYS], ${SLOT_MARKER_MS}) end
   return 0
 end
@@ -33,13 +39,26 @@ return 1
 `;
 
 /**
- * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long
- * the marker lives (ms), labels of the month and the day that it was admitted in, cost in that day, label of the month
- * that it is now, label of the month after that, label of the day, time to live of the counters (ms, absolute), the
- * node, then second and cost in turn; a cost below zero was refunded. Response: -1 when a counter is missing, or does not
- * know the month, or is young and the node has to hand in first, else 1; then what account and key have each used in the
- * month and in the day that it is now, and the time in µs. A marker that exists says that this has been counted already: then nothing changes. A month to come is
- * one that the node's clock ran ahead to: it is counted there, and the counter stays in its own.
+ * Counts, once, what a node admitted while Redis was away.
+ *
+ * KEYS: account counter, key counter, marker.
+ *
+ * ARGV:
+ * - the marker's time to live (ms)
+ * - labels of the month and the day in which the requests were admitted
+ * - cost in that day
+ * - labels of the current month, the next month and the current day
+ * - the counters' expiry (ms, absolute)
+ * - the node
+ * - pairs of second and cost; negative costs are refunds
+ *
+ * Response:
+ * - 1, or -1 if a counter is missing, does not know the month, or is young and the node must report first
+ * - usage of the account in the current month and day, then of the key
+ * - the time in µs
+ *
+ * If the marker exists, the requests were counted before and nothing changes. If the node's clock ran ahead, the
+ * requests belong to a future month. They are counted there, and the counter stays in its month.
  */
 export const REPLAY_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')

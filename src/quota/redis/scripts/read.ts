@@ -1,14 +1,22 @@
-/** The counts as they stand, as Redis reads them. */
+/** The script that reads counters. */
 import { WINDOW_LUA } from './window.js';
 
 /** Numbers per counter in the response of `READ_LUA`. */
 export const READ_NUMBERS = 6;
 
 /**
- * Reads counters without counting. KEYS: counters. ARGV: month label, label of the month after it, day label, then for
- * each counter the most that its minute may hold for a request to fit. Response: time in µs, then for each month label
- * (-1: there is none, or it does not know the month), used of the month and of the day, sum, oldest, second from which
- * the minute holds no more than that (0: it does).
+ * Reads counters without counting.
+ *
+ * KEYS: counters.
+ *
+ * ARGV: month label, next month's label, day label. Then for each counter the highest sum of its minute at which a
+ * request fits.
+ *
+ * Response: the time in µs. Then for each counter:
+ * - month label (-1: there is no counter, or it does not know the month)
+ * - usage of the month and of the day
+ * - sum of the minute, and its oldest bucket
+ * - second from which the minute's sum is low enough (0: it is now)
  */
 export const READ_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')

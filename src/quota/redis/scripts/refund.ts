@@ -1,18 +1,18 @@
-/** The way back of a cost, as Redis runs it: out of every window that still holds it. */
+/** The refund script: returns a cost in every window that still holds it. */
 import { WINDOW_LUA } from './window.js';
 
-/** Functions that refund a cost. */
+/** Lua functions that refund a cost. */
 export const REFUND_FUNCTIONS_LUA = `${WINDOW_LUA}
--- The first bucket from 'bucket' on that holds a count; the last one when none does.
+-- Returns the first bucket from 'bucket' on that has a count, or the last bucket if none has.
 local function counted(w, bucket)
   while bucket < w[2] and (tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) == 0 do bucket = bucket + 1 end
   return math.min(bucket, w[2])
 end
 
--- Takes a cost that was counted in 'bucket' out of every window that still holds it; never goes below zero. What has
--- left the ring, or belongs to another month, or was counted (in ms 'atMs', where that is known) before the month was
--- set, stays as it is. 'today': the month that it is now with the one after it, the day and the time to live, where the
--- counter is to be brought to that first. Returns how much the month refunded, and what month and day have used since.
+-- Refunds a cost that was counted in 'bucket', in every window that still holds it, never below zero. Nothing changes
+-- for a bucket that has left the ring or for another month. The month also keeps a cost that was counted (at 'atMs', if
+-- known) before its usage was set. If 'today' is given (current month, next month, day, expiry), the counter is moved
+-- to that month and day first. Returns what the month refunded, and the usage of the month and the day afterwards.
 local function back(w, cost, bucket, period, following, day, atMs, today)
   if not w then return 0, 0, 0 end
   local key = w[1]
@@ -26,7 +26,7 @@ local function back(w, cost, bucket, period, following, day, atMs, today)
     end
   end
   if w[5] < period or w[5] >= following then return 0, w[6], w[6] - w[13] end
-  -- Of another month, where it has just come from there.
+  -- If the counter has just moved here from another month, 't' belongs to that one.
   local setAt = not w[9] and tonumber(redis.call('HGET', key, 't')) or -1
   local month = (atMs or bucket * 1000) <= setAt and 0 or math.min(cost, w[6])
   local today_ = w[6] - w[13]
@@ -43,10 +43,20 @@ end
 `;
 
 /**
- * Refunds a cost. KEYS: counters. ARGV: cost, bucket that it was counted in, ms in which it was counted, month label,
- * label of the month after it, day label, the same three of what it is now, time to live (ms, absolute), the node (empty:
- * as if it had handed in). Response: time in µs, then for each counter how much its month refunded and what month and
- * day have used since; in their place -1 when a counter is missing, or -2 when the node has to hand in first: then nothing was
+ * Refunds a cost.
+ *
+ * KEYS: counters.
+ *
+ * ARGV:
+ * - cost
+ * - bucket and time (ms) in which it was counted
+ * - month label, next month's label and day label of that time
+ * - the same three labels of the current time
+ * - the counters' expiry (ms, absolute)
+ * - the node (empty: treat it as if it had reported)
+ *
+ * Response: the time in µs. Then for each counter what its month refunded, and the usage of the month and the day
+ * afterwards. If a counter is missing, -1 follows the time; if the node must report first, -2. Then nothing was
  * refunded.
  */
 export const REFUND_LUA = `${REFUND_FUNCTIONS_LUA}

@@ -1,15 +1,30 @@
-/** New counters, as Redis creates them, and what nodes hand in at young ones. */
+/** The script that creates counters, and adds the reports of nodes to young counters. */
 import { WINDOW_LUA } from './window.js';
 
 /**
- * Creates counters that do not exist, from what the database and the node know; hands in at young ones what the node
- * knows, once; brings those to a month that are in one to come and do not know it. KEYS: counters. ARGV: month label,
- * label of the month after it, day label, time to live (ms, absolute), last ms of Redis's time at which this may still be
- * done, the node (empty: the counters are never young), whether they may be created (1); then for each counter, by the
- * database, used, when that was observed (µs), and what of it was used before the day; labels and counts of months to
- * come; when the month was set ('': never); the first three by the node; what the node counted itself since. Response:
- * 1; 0 where a counter does not exist, or does not know the month, and may not be created; -1 when it was too late: what
- * the database knew may be old by now; then the time in µs, and what each counter has used in its month and its day.
+ * Creates missing counters from what the database and the node know. Adds the node's report to young counters, once.
+ * Moves counters that are in a future month and do not know this one.
+ *
+ * KEYS: counters.
+ *
+ * ARGV:
+ * - month label, next month's label, day label
+ * - the counters' expiry (ms, absolute)
+ * - last instant (ms, Redis's time) at which the script may still run
+ * - the node (empty: the counters are never young)
+ * - 1 if counters may be created
+ *
+ * Then for each counter:
+ * - from the database: usage, when it was observed (µs), and the usage before the current day
+ * - from the database: labels and counts of future months, and when the month was set (empty: never)
+ * - from the node: usage, when it was observed (µs), and the usage before the current day
+ * - costs that the node counted itself since
+ *
+ * Response:
+ * - 1; 0 if a counter is missing or does not know the month, and may not be created; -1 if the call was too late,
+ * because the database's counts may be old by now
+ * - the time in µs
+ * - usage of each counter in its month and its day
  */
 export const SEED_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
@@ -21,7 +36,7 @@ local period, following, day, expireAt, node = tonumber(ARGV[1]), tonumber(ARGV[
 local mayCreate = ARGV[7] == '1'
 local out = {1, now * 1000000 + tonumber(time[2])}
 
--- What of a log is later than one instant and no later than another.
+-- Sums the costs of a log after one instant, up to and including another.
 local function logged(log, after, until_)
   local sum = 0
   for at, cost in string.gmatch(log, '(%d+) (-?%d+)') do
@@ -37,7 +52,7 @@ local function handIn(w, used, seen, before, log)
   baseSeen, base = tonumber(baseSeen), tonumber(base)
   if seen > baseSeen or (seen == baseSeen and used > base) then
     w[6] = w[6] + used - base
-    -- A later base holds what others have handed in already.
+    -- The new base is later: it contains what other nodes reported up to then.
     local fields = call('HGETALL', w[1])
     for i = 1, #fields, 2 do
       if string.sub(fields[i], 1, 1) == 'n' and fields[i] ~= 'n' .. node then
@@ -59,8 +74,8 @@ for i = 1, #KEYS do
     tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), ARGV[at + 8]
   local w = young(load(key, now), now)
   if w then
-    -- What the database knows may have been seen in this very counter. A later label that is not yet 'following' was
-    -- seen as the earlier one.
+    -- Ignore the database's counts: they may have been observed in this counter. A later label before 'following' is
+    -- the same month under a moved billing day.
     if w[10] and node ~= '' and w[5] >= period and w[5] < following then
       turn(w, period, following, day)
       turned(w, expireAt)

@@ -1,12 +1,21 @@
-/** A month's count that is set, as Redis takes it. */
+/** The script that sets a month's count. */
 import { WINDOW_LUA } from './window.js';
 
 /**
- * Sets the month's count; the minute and the day stay. KEYS: counter, its shadow, which is set only where it exists. ARGV: month
- * label, label of the month after it, day label, time to live (ms, absolute), count, last ms of Redis's time at which this may
- * still be done: a call that its caller has given up must not come true later. Response: 1, or 0 when it is too late;
- * time in ms; used before. `t` keeps when it was done (ms, with a fraction), so that what was counted before is not
- * taken from it.
+ * Sets the month's count. The minute and the day keep theirs.
+ *
+ * KEYS: the counter, and its shadow, which is set only if it exists.
+ *
+ * ARGV:
+ * - month label, next month's label, day label
+ * - the counters' expiry (ms, absolute)
+ * - the count
+ * - last instant (ms, Redis's time) at which the script may still run, because a call that its caller has given up must
+ * not take effect later
+ *
+ * Response: 1, or 0 if it was too late; the time in ms; the usage before.
+ *
+ * `t` records the time of the change (ms, with a fraction). Refunds of earlier requests do not reduce the new count.
  */
 export const SET_USED_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')

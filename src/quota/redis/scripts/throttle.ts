@@ -1,11 +1,19 @@
-/** A throttle of our own endpoints, as Redis runs it. */
+/** The scripts of the throttles for the gateway's own endpoints. */
 import { REFUND_FUNCTIONS_LUA } from './refund.js';
 import { WINDOW_LUA } from './window.js';
 
 /**
- * One throttle window of any length for `ThrottlerStorage.increment`. KEYS: counter. ARGV: bucket length (ms), limit,
- * time to live (ms, relative). Response: 1 when admitted, sum after, ms until the next bucket leaves or until one more
- * fits, the bucket that it was counted in.
+ * Counts one hit in a throttle window of any length, for `ThrottlerStorage.increment`.
+ *
+ * KEYS: counter.
+ *
+ * ARGV: bucket length (ms), limit, time to live (ms, relative).
+ *
+ * Response:
+ * - 1 if admitted, otherwise 0
+ * - the sum afterwards
+ * - ms until the next bucket leaves, or until one more hit fits
+ * - the bucket of the hit
  */
 export const THROTTLE_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
@@ -20,8 +28,13 @@ return {1, w[3], (w[4] + BUCKETS) * length - ms, w[2]}
 `;
 
 /**
- * Refunds one hit. KEYS: counter. ARGV: bucket length (ms), the bucket that it was counted in. What has left the window
- * meanwhile stays gone. Response: nothing.
+ * Refunds one hit, unless it has left the window.
+ *
+ * KEYS: counter.
+ *
+ * ARGV: bucket length (ms), the hit's bucket.
+ *
+ * Response: nothing.
  */
 export const THROTTLE_REFUND_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')

@@ -1,24 +1,31 @@
 /**
- * The functions by which every script looks at a counter.
+ * The Lua functions that every script uses to read and write counters.
  *
- * A counter is a hash. `l` last bucket written (whole seconds), `s` sum of the ring, `o` oldest bucket with a count,
- * `p` month label, `u` used in that month, `d` day label, `e` what of `u` was used before that day began, and the ring:
- * field `0`…`60` holds the count of the bucket with that number modulo 61. What is used of the day is `u - e`, so that
- * a request writes nothing for it. `m` label and count of other months that it was in, `D` the same of days,
- * `t` when `u` was last set (ms), `b` and `n…` only while it is young (`young.ts`). The first seven fields are written
- * first, so that the linear look-up in Redis's compact hash finds them at once. A bucket is touched when it fills and
- * when it leaves: the cost of a decision does not depend on the limit.
+ * A counter is a hash with these fields:
+ * - `l`: last bucket written (whole seconds)
+ * - `s`: sum of the ring
+ * - `o`: oldest bucket with a count
+ * - `p`, `u`: month label, usage of that month
+ * - `d`, `e`: day label, usage of the month before that day
+ * - `0`…`60`: the ring. Each field has the count of the bucket with that number modulo 61.
+ * - `m`: labels and counts of other months that it was in; `D`: the same of days
+ * - `t`: when `u` was last set (ms)
+ * - `b` and `n…`: only while it is young (`young.ts`)
+ *
+ * The usage of the day is `u - e`, so a request writes nothing for it. The first seven fields are written first,
+ * because Redis searches compact hashes linearly. A bucket is written when it fills and when it leaves, so the cost of
+ * a decision does not depend on the limit.
  */
 
 import { OTHER_DAYS, OTHER_MONTHS } from '../../model/month-period.js';
 import { YOUNG_LUA } from './young.js';
 
-/** Functions that every script here begins with. */
+/** Lua functions at the start of every script here. */
 export const WINDOW_LUA = `
 local BUCKETS = 61
 local call, format, tonumber = redis.call, string.format, tonumber
 
--- A whole number as text. Redis would write each number with '%.17g', which takes several times as long.
+-- Formats a whole number. Redis formats numbers with '%.17g', which takes several times as long.
 local function text(number) return format('%d', number) end
 
 local slots = {}
@@ -31,11 +38,10 @@ local function slot(bucket)
   return name
 end
 
--- Reads a counter and slides its ring to bucket 'now'. Returns nil when there is no such counter. w: {key, last, sum,
--- oldest, period, used, count of the current bucket, what was read as it stands, where nothing had to slide: texts of
--- last, sum, oldest, period, used, day, used before it; once it has gone on in another month what is to be written of
--- others; whether it is young; whether a node has to hand in; day; used before it; once it has gone on in another day
--- what is to be written of others}
+-- Reads a counter and slides its ring to bucket 'now'. Returns nil if there is no counter. The result w is {key, last,
+-- sum, oldest, period, used, count of the current bucket, texts as read (last, sum, oldest, period, used, day, used
+-- before the day; false unless nothing had to slide), other months to write (false unless it has changed months), is
+-- young, node must report first, day, used before the day, other days to write (false unless it has changed days)}.
 local function load(key, now)
   local f = call('HMGET', key, 'l', 's', 'o', 'p', 'u', 'd', 'e', slot(now))
   if not f[1] then return nil end
@@ -50,7 +56,7 @@ local function load(key, now)
     return w
   end
   if now < last and last - now < BUCKETS then
-    -- The clock went back a little: go on in the bucket that is already open.
+    -- The clock went back a little: continue in the latest bucket.
     w[2] = last
     w[7] = tonumber(redis.call('HGET', key, last % BUCKETS)) or 0
     return w
@@ -60,7 +66,8 @@ local function load(key, now)
     return w
   end
   if now < last or now - last >= BUCKETS then
-    -- Either all of it has left, or the clock went back by more than a window: then all of it counts from now on.
+    -- Either everything has left the ring, or the clock went back by more than a window. In the second case everything
+    -- counts from now on.
     local fields = {}
     for slot = 0, BUCKETS - 1 do fields[#fields + 1] = slot end
     redis.call('HDEL', key, unpack(fields))
@@ -75,8 +82,8 @@ local function load(key, now)
     local bucket, ahead, gone = oldest, 1, {}
     oldest = nil
     while not oldest and bucket <= last do
-      -- What leaves, and a few behind it: of a busy counter the next one is the oldest that stays, and each is looked
-      -- for from the front.
+      -- Reads the buckets that leave and a few after them. In a busy counter the next bucket is the new oldest one, and
+      -- Redis finds each field by a linear search.
       local fields = {}
       for at = bucket, math.min(last, math.max(bucket, keep) + ahead) do fields[#fields + 1] = slot(at) end
       local counts = call('HMGET', key, unpack(fields))
@@ -102,7 +109,7 @@ local function load(key, now)
 end
 
 ${YOUNG_LUA}
--- Adds to a counter in its current bucket and writes back what has changed.
+-- Adds to the current bucket of a counter and writes the changed fields.
 local function add(w, amount)
   if w[3] == 0 then w[4] = w[2] end
   w[3], w[6], w[7] = w[3] + amount, w[6] + amount, w[7] + amount
@@ -121,12 +128,12 @@ local function turnMonth(w, period, following, known)
   local months, used = {{w[5], text(w[6])}}, known
   for label, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (-?%d+)') do
     label = tonumber(label)
-    -- Its own stands there where a set brought it to this month.
+    -- 'm' can contain the counter's own month if a set has moved it here.
     if label == period then used = tonumber(count) elseif label ~= w[5] then months[#months + 1] = {label, count} end
   end
   if not used and w[5] > period then return false end
   if w[10] then grown(w) end
-  -- The latest are kept: those to come are there because a clock ran ahead, and the database has those that are over.
+  -- Keep the latest months. The database has the past ones, and future ones exist only because a clock ran ahead.
   table.sort(months, function(one, other) return one[1] > other[1] end)
   local texts = {}
   for i = 1, math.min(#months, ${OTHER_MONTHS}) do texts[i] = text(months[i][1]) .. ' ' .. months[i][2] end
@@ -134,9 +141,10 @@ local function turnMonth(w, period, following, known)
   return true
 end
 
--- Brings a counter to a month and a day, 'w' alone: to where it stood there, if it was in it before, else to nothing. A
--- later month that is not yet 'following' goes on: the account's billing day was moved. False where it is in a month to
--- come, and does not know this one; then, too, it is brought to it where it is said what was used ('known').
+-- Moves a counter to a month and a day, in 'w' only. Restores the counts if the counter was there before; otherwise
+-- they start at 0. A later month before 'following' continues, because the account's billing day was moved. Returns
+-- false if the counter is in a future month and does not know this one. If 'known' is given, it is the usage of that
+-- month and the counter moves anyway.
 local function turn(w, period, following, day, known)
   local today = w[6] - w[13]
   if not turnMonth(w, period, following, known) then return false end
@@ -155,7 +163,7 @@ local function turn(w, period, following, day, known)
   return true
 end
 
--- Writes what belongs to another month or day, beside 'p' and 'u'.
+-- Writes the fields of a changed month or day, except 'p' and 'u'.
 local function turned(w, expireAt)
   if w[14] then
     call('HSET', w[1], 'd', text(w[12]), 'e', text(w[13]), 'D', w[14])
@@ -168,7 +176,8 @@ local function turned(w, expireAt)
   call('PEXPIREAT', w[1], expireAt)
 end
 
--- The bucket second from which 'need' more has left the ring; the window's length from now when that never is enough.
+-- Returns the second from which at least 'need' has left the ring; one window after the last bucket if that is never
+-- enough.
 local function freed(w, need)
   local fields = {}
   for bucket = w[4], w[2] do fields[#fields + 1] = bucket % BUCKETS end

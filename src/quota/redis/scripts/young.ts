@@ -1,23 +1,24 @@
 /**
- * Counters that were created lately, as Redis runs them. One that is created anew may have been lost a moment ago, with
- * counts that only the nodes know by which they were admitted. It is young for a while: its month is written below
- * zero, so that a decision, which compares the month anyway, comes here and spends nothing on all the others. Each node
- * hands in what it knows before it counts there.
+ * Young counters: counters that were created recently, in the scripts of Redis.
  *
- * `b` holds the second of its birth, and when its base was observed (µs) and what it was; `n` and a node's name what
- * that node has counted itself since the loss: instants (µs) and costs in turn. What is used is the latest observation
- * that anybody handed in, what was counted after that observation in counters that were lost again meanwhile, and what
- * has been counted here: in whatever order it comes.
+ * A counter that has to be created may have been lost a moment ago, with counts that only the nodes know. The new
+ * counter is young for a while: its month label is negative. Decisions compare the month label anyway, so other
+ * counters cost nothing more. Each node reports what it knows before it counts in a young counter.
+ *
+ * `b` holds the second of creation, when the base was observed (µs), and the base. `n` followed by a node's name holds
+ * what that node has counted itself since the loss, as pairs of time (µs) and cost. The usage is the sum of three
+ * parts, in whatever order they arrive:
+ * - the base, which is the latest observation of any node or the database
+ * - costs after that observation in counters that were lost again
+ * - costs counted in this counter
  */
 
-/**
- * How long a counter is young: longer than a node that lives takes to notice that Redis was emptied, and to hand in.
- */
+/** How long a counter is young. Longer than a live node takes to notice that Redis was emptied, and to report. */
 export const YOUTH_MS = 10_000;
 
-/** Functions of `WINDOW_LUA`. */
+/** Lua functions for young counters, included in `WINDOW_LUA`. */
 export const YOUNG_LUA = `
--- Ends a counter's youth.
+-- Makes a young counter an ordinary one.
 local function grown(w)
   local gone = {'b'}
   for _, field in ipairs(call('HKEYS', w[1])) do
@@ -28,8 +29,8 @@ local function grown(w)
   w[10] = false
 end
 
--- Looks whether a counter that was loaded is young: w[10]; and whether 'node' (the last part of a name) has to hand in
--- first: w[11].
+-- Checks whether a loaded counter is young (w[10]), and whether 'node' must report first (w[11]). The last part of
+-- 'node' is the node's name.
 local function young(w, now, node)
   if not w or w[5] >= 0 then return w end
   w[5] = -w[5]
@@ -44,7 +45,7 @@ local function young(w, now, node)
   return w
 end
 
--- The month as it is written.
+-- Returns the month label as it is stored.
 local function monthText(w)
   return text(w[10] and -w[5] or w[5])
 end
