@@ -1,4 +1,4 @@
-/** What the counters of an account and a key say, read without counting. */
+/** Reads the counters of an account and a key without counting. */
 import type { CounterReading, MinuteRoom } from '../model/counter-store.js';
 import {
   ACCOUNT_DAY,
@@ -13,7 +13,7 @@ import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import { type QuotaCounts } from '../model/policies.js';
 import type { ProcessCounter } from './process-counter.js';
 
-/** countsOf is what is used by a key and its account; 0 where there is no counter. */
+/** Returns the usage of a key and its account; 0 for a missing counter. */
 export function countsOf(account: ProcessCounter | undefined, key: ProcessCounter | undefined): QuotaCounts {
   return [
     key?.sum ?? 0,
@@ -25,7 +25,7 @@ export function countsOf(account: ProcessCounter | undefined, key: ProcessCounte
   ];
 }
 
-/** Writes what is used by a key and its account into counts that exist: for every decision. */
+/** Writes the usage of a key and its account into an existing array. Every decision calls it. */
 export function readCounts(account: ProcessCounter, key: ProcessCounter, into: QuotaCounts): void {
   into[KEY_MINUTE] = key.sum;
   into[ACCOUNT_MINUTE] = account.sum;
@@ -35,7 +35,7 @@ export function readCounts(account: ProcessCounter, key: ProcessCounter, into: Q
   into[KEY_DAY] = key.usedToday;
 }
 
-/** readingOf brings two counters to an instant, and reads them; one that does not know the month stands at nothing. */
+/** Advances two counters to an instant and reads them. A counter that does not know the month reads as 0. */
 export function readingOf(
   [account, key]: readonly [ProcessCounter | undefined, ProcessCounter | undefined],
   nowMs: number,

@@ -1,4 +1,4 @@
-/** The counters of this process by their names: found, created, and reaped when they idle. */
+/** The table of this process's counters by name: finds, creates and reaps them. */
 import { NOTHING_COUNTED, accountCountIn, keyCountIn, type CalendarCount } from '../model/calendar-count.js';
 import { writtenIn, type WrittenCount } from '../model/counter-store.js';
 import type { FlushRounds } from '../model/flush-rounds.js';
@@ -10,39 +10,41 @@ import { ProcessCounter } from './process-counter.js';
 import { IdleReaper } from './idle-reaper.js';
 import { RingPool } from '../../platform/ring-pool.js';
 
-/** Counters of each kind that one look of the reapers goes through: well under a millisecond. */
+/** Maximum number of counters of each kind that one run of the reapers checks. Takes well under a millisecond. */
 const REAPED_AT_ONCE = 5_000;
-/** `usedInFlush` of counters that are written nowhere, those of shadow limits: only they know what their month held. */
+/**
+ * `usedInFlush` of shadow counters, which are never written to the database. Their counts exist only in this process.
+ */
 export const NEVER_WRITTEN = Infinity;
-/** So long those are kept: until their month has surely ended. */
+/** How long shadow counters are kept, in seconds. Long enough for their month to end. */
 const SHADOW_KEPT_SECONDS = 32 * 86_400;
 
-/** Where the counter of an account or a key was last seen. */
+/** SeenCounts holds the counts of an account or a key that were last seen, and when. */
 export interface SeenCounts {
   readonly counts: Readonly<QuotaCounts>;
   readonly atMs: number;
 }
 
-/** CounterTable holds the counters of accounts and those of keys. */
+/** CounterTable holds the counters of accounts and of keys. */
 export class CounterTable {
   readonly accounts = new Map<string, ProcessCounter>();
   readonly keys = new Map<string, ProcessCounter>();
-  /** How many have been reaped. */
+  /** Number of reaped counters. */
   reaped = 0;
   private rings = new RingPool();
   private readonly reapers = [new IdleReaper(this.accounts), new IdleReaper(this.keys)];
 
   constructor(
-    /** How far the counts have been written; without it no counter is ever reaped. */
+    /** Progress of the flushes to the database. If undefined, counters are never reaped. */
     private readonly flushes: FlushRounds | undefined,
   ) {}
 
-  /** The flush that is under way, or the last one. */
+  /** The running flush, or the last one. */
   get flush(): number {
     return this.flushes?.begun ?? 0;
   }
 
-  /** Reaps some of those that may go at a second; `ProcessCounters.reapIdle` says which. */
+  /** Reaps some of the counters that are idle at a second. `ProcessCounters.reapIdle` has the rule. */
   reapIdle(second: number): void {
     const { flushes } = this;
     if (flushes === undefined) return;
@@ -57,9 +59,7 @@ export class CounterTable {
     for (const reaper of this.reapers) reaper.run(REAPED_AT_ONCE, mayGo);
   }
 
-  /**
-   * Creates the counters of an account and a key that do not exist, and brings those to a month that do not know it.
-   */
+  /** Creates missing counters of an account and a key. Moves existing ones that do not know the month to it. */
   create(
     [account, key]: readonly [string, string | undefined],
     period: MonthPeriod,
@@ -69,7 +69,7 @@ export class CounterTable {
     if (key !== undefined) this.createIn(this.keys, key, period, ofKey);
   }
 
-  /** Puts a subject's counters where its account and its key were last seen, unless they exist. */
+  /** Creates missing counters of a subject with the counts that were last seen of its account and its key. */
   createFrom(subject: QuotaSubject, ofAccount: SeenCounts, ofKey: SeenCounts, period: MonthPeriod): void {
     const { accountCounterKey: account, keyCounterKey: key } = subject;
     const [accountMinute, keyMinute] = [ofAccount.counts[ACCOUNT_MINUTE], ofKey.counts[KEY_MINUTE]];
@@ -77,14 +77,14 @@ export class CounterTable {
     this.createSeen(this.keys, key, period, keyCountIn(ofKey.counts), keyMinute, ofKey.atMs);
   }
 
-  /** The counter of this name; a new one, with nothing used, where there is none. */
+  /** Returns the counter with this name. Creates one without usage if there is none. */
   obtain(counters: Map<string, ProcessCounter>, name: string, period: MonthPeriod): ProcessCounter {
     const counter = counters.get(name) ?? this.counter(period, NOTHING_COUNTED);
     counters.set(name, counter);
     return counter;
   }
 
-  /** Forgets everything. */
+  /** Removes all counters. */
   clear(): void {
     this.accounts.clear();
     this.keys.clear();

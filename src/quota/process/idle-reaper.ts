@@ -1,11 +1,12 @@
-/** IdleReaper removes what idles from a map, some of it at a time and off the request path. */
+/** IdleReaper removes idle entries from a map, a part of the map per run and outside the request path. */
 export class IdleReaper<Value> {
   private entries: Iterator<[string, Value]> | undefined;
 
   constructor(private readonly map: Map<string, Value>) {}
 
   /**
-   * Looks at the next `most` entries, from the first again behind the last one; removes those of which `mayGo` says so.
+   * Checks the next `most` entries and removes those for which `mayGo` returns true. After the last entry it starts
+   * again with the first.
    */
   run(most: number, mayGo: (value: Value) => boolean): void {
     this.entries ??= this.map.entries();

@@ -1,29 +1,29 @@
-/** A counter of this process, which is the only one that knows its counts until they are written to the database. */
+/** A counter in this process. Until its counts are written to the database, they exist nowhere else. */
 import type { DayCount } from '../model/calendar-count.js';
 import { Counter, type PeriodLabels } from '../model/counter.js';
 import type { MonthCount } from '../model/counter-store.js';
 import type { FlushRounds } from '../model/flush-rounds.js';
 
-/** How long nothing is asked of a counter before it may be forgotten, in seconds: two windows. */
+/** How long a counter must be unused before it can be reaped, in seconds: two windows. */
 const IDLE_SECONDS = 120;
 
-/** A month that a counter is not in now. */
+/** OtherMonth is a month that the counter is not in now. */
 interface OtherMonth extends MonthCount {
-  /** The flush in which its count was handed out; infinite: in none. */
+  /** The flush that received its count; infinite if none has. */
   takenIn: number;
 }
 
-/** A month count to be written; with the day where it is of the current month. */
+/** TakenCount is a month count to be written. The current month also has its day's count. */
 export interface TakenCount extends MonthCount {
   readonly day?: DayCount;
 }
 
 export class ProcessCounter extends Counter {
-  /** The flush that was under way, or the last one, when it was last used. */
+  /** The running flush, or the last one, at the counter's last use. */
   usedInFlush = 0;
   declare others: readonly OtherMonth[];
 
-  /** Brings all windows to now. A month that it does not know is left alone. */
+  /** Moves all windows to the current time. An unknown month keeps the counter where it is. */
   advance(second: number, period: PeriodLabels): void {
     this.slideTo(second);
     this.turnTo(period);
@@ -34,13 +34,13 @@ export class ProcessCounter extends Counter {
     return [...this.others.filter((other) => other.month !== label), { month, used, takenIn: Infinity }];
   }
 
-  /** Learns what the database has of a month to come, unless it knows that. */
+  /** Records the database's count of a future month, unless the counter knows that month. */
   learn({ month, used }: MonthCount): void {
     if (this.month === month || this.others.some((other) => other.month === month)) return;
     this.others = [...this.others, { month, used, takenIn: 0 }];
   }
 
-  /** Counts since the last call: of the current month, and of the others that it was in since. */
+  /** Returns the counts of the current month, and of the other months that it was in since the last call. */
   takeCounts(flushes?: FlushRounds): TakenCount[] {
     const { month, used, day, usedToday, others } = this;
     const counts: TakenCount[] = [{ month, used, day: { day, used: usedToday } }];
@@ -50,12 +50,16 @@ export class ProcessCounter extends Counter {
       counts.push({ month: other.month, used: other.used });
       other.takenIn = flushes?.begun ?? Infinity;
     }
-    // The database has what is over and written; what is still to come is asked for by nobody when it comes.
+    // Drop past months that were written; the database has them. Keep future months: nothing reads them from the
+    // database when they begin.
     this.others = others.filter((other) => other.month > month || other.takenIn > (flushes?.written ?? 0));
     return counts;
   }
 
-  /** Whether nobody has asked for it for so long that its minute is empty. A clock that went back makes it wait. */
+  /**
+   * Reports whether the counter was unused for so long that its minute is empty. If the clock is set back, this takes
+   * longer.
+   */
   isIdle(second: number): boolean {
     return second - this.current >= IDLE_SECONDS;
   }

@@ -1,5 +1,5 @@
 /**
- * Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is
+ * Live counters in this process, for one machine without other software. Nodes also count with them while Redis is
  * away.
  */
 import type { Clock } from '../../platform/clock.js';
@@ -35,7 +35,7 @@ import { roomFor, type QuotaCounts, type QuotaDecision } from '../model/policies
 import type { QuotaSubject } from '../model/subject.js';
 import { SingleFlight } from './single-flight.js';
 
-/** The counts before the decision that is being made: one for all, because each is read before the next. */
+/** Counts before the current decision. Shared, because each decision is complete before the next begins. */
 const countsBefore = countsOf(undefined, undefined);
 
 /** ProcessCounters counts in this process alone. */
@@ -44,16 +44,14 @@ export class ProcessCounters implements CounterStore {
   private readonly keys: ReadonlyMap<string, ProcessCounter>;
   private readonly table: CounterTable;
   private readonly seeding = new SingleFlight();
-  /**
-   * Time of the last observation or set. A set is later than what was observed before it, also within a millisecond.
-   */
+  /** Time of the last observation or set. A set is later than earlier observations, even in the same millisecond. */
   private latestMs = 0;
 
   constructor(
     private readonly clock: Clock,
     private readonly source: MonthSource,
     private readonly reportAs: 'store' | 'local' = 'store',
-    /** How far the counts have been written; without it no counter is ever reaped. */
+    /** Progress of the flushes to the database. If undefined, counters are never reaped. */
     private readonly flushes?: FlushRounds,
     private readonly sink: DecisionSink = PASSING_SINK,
   ) {
@@ -62,15 +60,15 @@ export class ProcessCounters implements CounterStore {
     this.keys = this.table.keys;
   }
 
-  /** Accounts and keys that have a counter here. */
+  /** Number of accounts and keys with a counter. */
   get size(): { readonly accounts: number; readonly keys: number } {
     return { accounts: this.accounts.size, keys: this.keys.size };
   }
 
   /**
-   * Reaps counters that nobody has used for two minutes and whose month stands in the database, from where they come
-   * back with the next request. Those of shadow limits stay for a month. Call it every second or so: it looks at some
-   * of them only.
+   * Reaps counters that were unused for two minutes and whose month is in the database. The next request creates them
+   * again from there. Shadow counters are kept for a month. Call it about every second: each call checks a part of the
+   * counters.
    */
   reapIdle(): void {
     this.table.reapIdle(Math.floor(this.clock.now() / 1_000));
@@ -130,7 +128,7 @@ export class ProcessCounters implements CounterStore {
     return this.readNow(names, calendar, room);
   }
 
-  /** Counts as they stand here, without creating a counter: 0 where there is none. */
+  /** Reads the current counts without creating counters; a missing counter reads as 0. */
   peek(
     accountId: string,
     keyId: string | undefined,
@@ -195,12 +193,12 @@ export class ProcessCounters implements CounterStore {
     return { period, before, used, observedAtMs: this.latestMs };
   }
 
-  /** As `CounterTable.createFrom`. */
+  /** Creates a subject's counters; see `CounterTable.createFrom`. */
   seedFrom(subject: QuotaSubject, ofAccount: SeenCounts, ofKey: SeenCounts, period: MonthPeriod): void {
     this.table.createFrom(subject, ofAccount, ofKey, period);
   }
 
-  /** Month counts to be written, with the months that they are labelled with; empty where the counters do not exist. */
+  /** Returns the month counts to write, with their month labels. Empty if the counters do not exist. */
   monthUsed(subject: QuotaSubject): ExactCount[] {
     const account = this.accounts.get(subject.accountCounterKey);
     const key = this.keys.get(subject.keyCounterKey);
@@ -217,7 +215,7 @@ export class ProcessCounters implements CounterStore {
     ];
   }
 
-  /** Forgets everything. */
+  /** Removes all counters. */
   clear(): void {
     this.table.clear();
   }
@@ -278,9 +276,9 @@ export class ProcessCounters implements CounterStore {
   }
 
   /**
-   * Creates the missing counters from the database, and takes a missing month from there. Whoever comes second leaves
-   * them as they are. The name of a read has the number of reaped counters: a read that ended before a counter was
-   * reaped must not be joined after that, since it would not create the counter again.
+   * Creates missing counters from the database, and reads unknown months from there. Existing counters keep their
+   * counts. The name of a read contains the number of reaped counters. A caller must not join a read that ended before
+   * a counter was reaped, because that read would not create the counter again.
    */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
     return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}/${this.table.reaped}`, async () => {
@@ -289,7 +287,7 @@ export class ProcessCounters implements CounterStore {
       do {
         ({ reaped } = this.table);
         used = await this.source.usedInMonth(accountId, keyId, period);
-        // What was reaped meanwhile may have counted, and been written, after this was read.
+        // A counter reaped during the read may have counted, and been written, after the read.
       } while (reaped !== this.table.reaped);
       const { account, key } = namesOf(accountId, keyId);
       this.table.create([account, key], period, [used.account, used.key]);

@@ -1,28 +1,28 @@
-/** What one key was used for, by operation, over the last days: for whoever is about to change or end it. */
+/** Usage of one key by operation over the last days, shown before the key is changed or ended. */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { ADJUSTED, SHADOW_REFUSED_NAME } from '../model/usage-cell.js';
 
-/** Outcomes of requests that no backend was to see: they do not stop when the key does. */
+/** Outcomes of requests that never reach a backend. Changing the key does not stop them. */
 const REFUSED = ['rate_limited', 'quota_exceeded', 'denied'] as const;
 const NOT_REQUESTS = [SHADOW_REFUSED_NAME, ADJUSTED];
-/** There are as many as the key has operations; one that asks for more is not looked at in full. */
+/** Maximum number of operations returned. A key that requests more operations is reported incompletely. */
 export const MOST_OPERATIONS = 2_000;
 
-/** Requests of a key to one operation. */
+/** OperationUse is the number of requests of a key to one operation. */
 export interface OperationUse {
   readonly operation: string;
-  /** Those of the recent days that were let in. */
+  /** Admitted requests of the recent days. */
   readonly recent: number;
-  /** Those of all days that were asked about, refused ones too. */
+  /** All requests of all given days, including refused ones. */
   readonly asked: number;
 }
 
 /**
- * What the key asked for on these days, most of the recent ones first. One statement that seeks each day by the table's
- * own order.
- * @param days labels, 20261120.
- * @param recentFrom the first of them that is recent.
+ * Returns the operations that the key requested on these days, the most used recently first. A single statement reads
+ * each day in the table's order.
+ * @param days labels, such as 20261120.
+ * @param recentFrom the first day that counts as recent.
  */
 export async function usesOfKey(
   db: Kysely<Tables>,

@@ -1,6 +1,6 @@
 /**
- * Month counts on their way to the database: what a restart or an emptied Redis starts again from, and what a bill is
- * written from. Notes on the request path what has changed, and hands it to the flush, account by account.
+ * Month counts that wait to be written to the database. Restarts and an emptied Redis continue from these counts, and
+ * bills are based on them. The request path records which counts have changed. The flush takes them account by account.
  */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
@@ -21,22 +21,24 @@ import { NOTHING_USED, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import type { CounterRow } from './usage-table.js';
 
-/** Counters in this process: they say how many there are, where of shared ones the last that was seen has to do. */
+/**
+ * ExactCounts provides the counts of counters in this process. For shared counters, the last observed counts are used
+ * instead.
+ */
 export interface ExactCounts {
-  /** Month counts of a subject, the last ones of a month that has ended among them; empty where there are none. */
+  /**
+   * Returns the month counts of a subject, including the last ones of a month that has ended. Empty if there are none.
+   */
   monthUsed(subject: QuotaSubject): readonly ExactCount[];
 }
 
-/**
- * What waits of one account. One is made for every account between two flushes: most have a subject or few, of one
- * month.
- */
+/** WaitingAccount holds the waiting counts of one account. Most accounts have one or a few subjects, in one month. */
 class WaitingAccount {
-  /** Each once. */
+  /** Subjects without duplicates. */
   readonly subjects: QuotaSubject[];
   /** Last counts of months that ended before they were written. */
   ended: CounterRow[] | undefined = undefined;
-  /** The months of subjects whose counts were noted in another one than those of the rest. */
+  /** Months of the subjects that were counted in another month than the rest. */
   private others: Map<QuotaSubject, MonthPeriod> | undefined = undefined;
 
   constructor(
@@ -46,9 +48,12 @@ class WaitingAccount {
     this.subjects = [subject];
   }
 
-  /** @returns whether it did not wait yet. */
+  /**
+   * Adds a subject.
+   * @returns whether it was not waiting yet.
+   */
   note(subject: QuotaSubject, period: MonthPeriod): boolean {
-    // One that waits already does so with the month before.
+    // A subject that already waits has the previous month's label.
     const isNew = subject.dirtyMonth === 0 || !this.subjects.includes(subject);
     if (isNew) this.subjects.push(subject);
     if (isSame(period, this.period)) this.others?.delete(subject);
@@ -56,12 +61,12 @@ class WaitingAccount {
     return isNew;
   }
 
-  /** Takes the subjects of another. */
+  /** Adds the subjects of another waiting account. */
   join(other: WaitingAccount): void {
     for (const subject of other.subjects) if (!this.subjects.includes(subject)) this.subjects.push(subject);
   }
 
-  /** The month that a subject's counts were noted in. */
+  /** Returns the month in which a subject was counted. */
   periodOf(subject: QuotaSubject): MonthPeriod {
     return this.others?.get(subject) ?? this.period;
   }
@@ -71,18 +76,19 @@ function isSame(one: MonthPeriod, other: MonthPeriod): boolean {
   return one.label === other.label && one.startMs === other.startMs && one.endMs === other.endMs;
 }
 
-/** MonthLedger notes which counts have changed, hands them to the flush, and reads what was written. */
+/** MonthLedger records which counts have changed, hands them to the flush, and reads what was written. */
 export class MonthLedger implements MonthSource {
   private readonly waiting = new Map<string, WaitingAccount>();
-  /** Since when the oldest change waits, ms; 0: none does. */
+  /** When the oldest waiting change was made, ms; 0 if none waits. */
   oldestMs = 0;
-  /** Keys whose counts wait, each with its account's. */
+  /** Number of waiting keys, each with its account's counts. */
   length = 0;
-  /** What was handed out lately, the latest first: others may have read the database before it stood there. */
+  /** Recently taken accounts, latest first. Other nodes may have read the database before these were written. */
   private handedOut: Map<string, WaitingAccount>[] = [new Map(), new Map(), new Map()];
   private wasWritten = false;
   /**
-   * The latest set of a count that was read: a process that starts with its clock set back observes later than that.
+   * Latest time of a set count that was read. A process whose clock was set back must report later observations than
+   * that.
    */
   private latestSetMs = 0;
 
@@ -116,14 +122,14 @@ export class MonthLedger implements MonthSource {
     return { account: countOf(''), key: keyId === undefined ? NOTHING_WRITTEN : countOf(keyId) };
   }
 
-  /** Remembers that a subject's counts have changed. On the request path: one comparison when they already had. */
+  /** Records that a subject's counts have changed. Hot path: one comparison if they had changed before. */
   note(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period'>): void {
     if (subject.dirtyMonth !== decision.period.label) this.wait(subject, decision.period);
   }
 
   /**
-   * Remembers a refusal by a month's limit: nothing has been counted, but where the limit was lowered below what is
-   * used, its notices are due. Once for each subject and month, because a changed limit is another subject.
+   * Records a refusal by a month limit. Nothing was counted, but notices are due if the limit was lowered below the
+   * usage. Recorded once per subject and month, because a changed limit creates a new subject.
    */
   noteRefusal(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period' | 'violated'>): void {
     if ((decision.violated & CALENDAR_BITS) === 0) return;
@@ -133,7 +139,7 @@ export class MonthLedger implements MonthSource {
     this.note(subject, decision);
   }
 
-  /** Notes what a store says of a subject's month beside its decisions. */
+  /** Records month counts that a store reported outside of decisions. */
   saw(subject: QuotaSubject, seen: CalendarSeen): void {
     const { period, nowMs } = seen;
     if (subject.lastSeenMonth !== period.label) this.monthEnded(subject);
@@ -141,14 +147,14 @@ export class MonthLedger implements MonthSource {
     this.note(subject, { period });
   }
 
-  /** Keeps the last counts of a month before what is seen of the next one takes their place. */
+  /** Keeps the last counts of a month before the next month's counts replace them. */
   monthEnded(subject: QuotaSubject): void {
     if (subject.dirtyMonth === 0) return;
     const account = this.waiting.get(subject.accountId);
     if (account !== undefined) (account.ended ??= []).push(...lastSeen(subject));
   }
 
-  /** Of the keys of an account whose counts wait, the one that saw the account last; undefined where none waits. */
+  /** Returns the waiting key of an account that saw the account's counts last, or undefined if none waits. */
   lastOf(accountId: string): QuotaSubject | undefined {
     let last: QuotaSubject | undefined;
     for (const subject of this.waiting.get(accountId)?.subjects ?? []) {
@@ -158,28 +164,28 @@ export class MonthLedger implements MonthSource {
   }
 
   /**
-   * Keys of an account whose counts wait, or were written so lately that whoever reads the database may not have found
-   * them.
+   * Returns the keys of an account whose counts wait, or were written so recently that readers of the database may have
+   * missed them.
    */
   *seenLately(accountId: string): Generator<QuotaSubject> {
     for (const accounts of [this.waiting, ...this.handedOut]) yield* accounts.get(accountId)?.subjects ?? [];
   }
 
-  /** The same of all accounts. */
+  /** Returns the keys of all accounts that wait or were written recently; see `seenLately`. */
   *allSeenLately(): Generator<QuotaSubject> {
     for (const accounts of [this.waiting, ...this.handedOut]) {
       for (const { subjects } of accounts.values()) yield* subjects;
     }
   }
 
-  /** Everything that was handed out stands in the database. */
+  /** Marks everything that was taken as written to the database. */
   written(): void {
     this.wasWritten = true;
   }
 
   /**
-   * Forgets what has stood in the database since the last time, and longer. Call it as often as what others have read
-   * may be old.
+   * Forgets keys that have been in the database since the last call or longer. Call it at the interval by which other
+   * nodes' reads can be outdated.
    */
   forgetWritten(): void {
     if (!this.wasWritten) return;
@@ -187,15 +193,14 @@ export class MonthLedger implements MonthSource {
     this.handedOut = [new Map(), ...this.handedOut.slice(0, -1)];
   }
 
-  /** Accounts with counts that wait. */
+  /** Returns the accounts with waiting counts. */
   accounts(): string[] {
     return [...this.waiting.keys()];
   }
 
   /**
-   * Hands out the counts of an account with the notices that they make due, and forgets them: what is counted from here
-   * on is noted again.
-   * @param exact where the counters live in this process.
+   * Takes the waiting counts of an account, and the notices that they make due. Later changes wait again.
+   * @param exact the counters, if they are in this process.
    */
   take(accountId: string, counters: CounterRow[], notices: MonthNotice[], exact?: ExactCounts): void {
     const account = this.waiting.get(accountId);
@@ -224,7 +229,7 @@ export class MonthLedger implements MonthSource {
   }
 
   private noticesOf(subject: QuotaSubject, noted: MonthPeriod, counts: readonly CounterRow[]): readonly MonthNotice[] {
-    // Of each the current month comes first.
+    // The current month comes first in both.
     const account = counts.find(({ keyId }) => keyId === '');
     const key = counts.find(({ keyId }) => keyId === subject.keyId);
     if (account === undefined || key === undefined) return [];
@@ -253,10 +258,13 @@ export class MonthLedger implements MonthSource {
   }
 }
 
-/** Rows of one account: of two observations of a count the later one, of the same instant the higher one. */
+/**
+ * LatestRows holds the rows of one account. Of two observations of a count, the later one wins; at the same instant,
+ * the higher one.
+ */
 class LatestRows {
   private readonly rows = new Map<string, CounterRow>();
-  /** Of nearly all of them: they need no name that says the month. */
+  /** Month of nearly all rows. Their names omit it. */
   private month = 0;
 
   put(row: CounterRow): void {
@@ -274,7 +282,7 @@ class LatestRows {
   }
 }
 
-/** The counts that the store last reported, in the month that they were counted in. */
+/** Returns the counts that the store last reported, with their month. */
 function lastSeen({
   accountId,
   keyId,

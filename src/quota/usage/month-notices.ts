@@ -1,8 +1,7 @@
 /**
- * Notices that a month's limit is nearly, or wholly, used up: at 80 and at 100 percent, each once a period. Looked for
- * where counts are written to the database, never on the request path. What is asked is whether a threshold *is*
- * reached, not whether it has just been passed: so a notice that was lost on the way, or that a lowered limit makes
- * due, comes with the next write.
+ * Notices for month limits at 80 and at 100 percent, each once per period. The flush checks them when it writes counts,
+ * never the request path. It checks whether a threshold is reached, not whether it was just crossed. A lost notice, or
+ * one due after a limit was lowered, therefore comes with the next write.
  */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
@@ -17,30 +16,33 @@ import type { MonthPeriod } from '../model/month-period.js';
 import { ACCOUNT_MONTH, KEY_MONTH } from '../../platform/quotas/windows.js';
 import type { QuotaSubject } from '../model/subject.js';
 
-/** Percent of a month's limit. */
+/** Percentages of a month limit. */
 export const THRESHOLDS = [80, 100] as const;
 
 type ThresholdEvent = NewEvent<'quota.threshold_reached'>;
 
-/** A notice that may be due: the database knows whether it has been given. */
+/** MonthNotice is a notice that may be due. The database knows whether it was given before. */
 export interface MonthNotice {
   readonly subject: QuotaSubject;
   readonly period: MonthPeriod;
-  /** Its bit in `ReachedLimits.noticed`. */
+  /** Bit of the notice in `ReachedLimits.noticed`. */
   readonly bit: number;
   readonly event: ThresholdEvent;
 }
 
-/** The thresholds that are reached; none of a limit that is not there, or of 0, which forbids rather than limits. */
+/**
+ * Returns the thresholds that the usage has reached. Empty for an absent limit, and for a limit of 0, which blocks a
+ * key.
+ */
 export function thresholdsReached(limit: number, used: number): (typeof THRESHOLDS)[number][] {
   if (limit === Infinity || limit <= 0) return [];
-  // In whole numbers: 0.8 of a limit is seldom one.
+  // Compare whole numbers: 0.8 of a limit is rarely one.
   return THRESHOLDS.filter((percent) => used * 100 >= limit * percent);
 }
 
 /**
- * What may be due for these counts, without what this process knows to be given. Counts of another period are left
- * alone.
+ * Returns the notices that may be due for these counts, without those that this process knows to be given. Ignores
+ * counts of other periods.
  */
 export function noticesDue(
   subject: QuotaSubject,
@@ -57,7 +59,7 @@ export function noticesDue(
 
 const NONE: readonly MonthNotice[] = [];
 
-/** Whether anything can be due. Asked of every key that was in use, so before anything is made for it. */
+/** Reports whether any notice can be due. Called for every key in use, so it allocates nothing. */
 function isNear(limit: number, { used }: MonthCount): boolean {
   return used * 100 >= limit * THRESHOLDS[0];
 }
@@ -112,7 +114,10 @@ function thresholdEvent(
   };
 }
 
-/** Writes notices beside the counts that make them due, and says so in log and metric, once over all processes. */
+/**
+ * MonthNotices writes notices in the transaction of their counts, and reports each in log and metrics once across all
+ * processes.
+ */
 export class MonthNotices {
   constructor(
     private readonly clock: Clock,
@@ -120,12 +125,12 @@ export class MonthNotices {
   ) {}
 
   /**
-   * Adds those that nobody has given yet. Rejects as the database does; then nothing is remembered, and all are due
-   * again.
+   * Adds the notices that were not given before. Rejects when the database does; then nothing is remembered and all
+   * remain due.
    */
   async write(db: Kysely<Tables>, due: readonly MonthNotice[]): Promise<AddedEvents> {
     if (due.length === 0) return NOTHING_ADDED;
-    // Keys of one account find the same notice; the greatest count is the latest.
+    // Several keys of an account can find the same notice. The highest count is the latest.
     const events = new Map<string, ThresholdEvent>();
     for (const { event } of due) {
       if (event.data.used >= (events.get(event.dedupeKey)?.data.used ?? 0)) events.set(event.dedupeKey, event);
@@ -133,7 +138,10 @@ export class MonthNotices {
     return addEvents(db, [...events.values()], this.clock.now());
   }
 
-  /** Call it when they stand in the database for good. @param added what `write` resolved to. */
+  /**
+   * Records notices whose transaction was committed.
+   * @param added result of `write`.
+   */
   written(due: readonly MonthNotice[], { events: added }: AddedEvents): void {
     countOwnEvents(added.size);
     const told = new Set<string>();

@@ -1,22 +1,22 @@
-/**
- * Which accounts were refused most of late, and by which policy: of a bounded number of accounts, in a bounded time.
- */
+/** Counts recent refusals by account and policy. Both the number of accounts and the time span are bounded. */
 import { WINDOWS, type WindowName } from '../../platform/quotas/windows.js';
 
-/** Of the last so many whole minutes, and of the one that is under way. */
+/** Number of whole minutes to keep beside the current one. */
 const MINUTES = 5;
 /**
- * Accounts of one minute; those that come after them are counted together. Whoever is refused most comes early in each
- * minute.
+ * Maximum number of accounts per minute. Later accounts are counted together. The most refused accounts appear early in
+ * each minute.
  */
 const MOST_ACCOUNTS = 2_000;
-/** Stands for all that have no name here. No account is called so. */
+/** Name for all accounts beyond the maximum. No account has this name. */
 const OTHERS = '';
 
-/** How often each policy refused, in the order of `WINDOWS`. */
+/** Number of refusals by each policy, in the order of `WINDOWS`. */
 type Counts = number[];
 
-/** How often an account was refused by a policy; without an account: how often all the others were. */
+/**
+ * RefusalCount is the number of refusals of an account by a policy. Without an account, it is the sum of all others.
+ */
 export interface RefusalCount {
   readonly accountId: string | undefined;
   readonly policy: WindowName;
@@ -25,10 +25,10 @@ export interface RefusalCount {
 
 /** RefusalTally counts refusals by account for the last minutes. */
 export class RefusalTally {
-  /** The current minute first. */
+  /** Counts by minute, the current one first. */
   private minutes: Map<string, Counts>[] = [new Map()];
 
-  /** A request was refused by the policies of these bits. On the request path. */
+  /** Counts a refusal by the policies of these bits. Hot path. */
   note(accountId: string, violated: number): void {
     const minute = this.minutes[0]!;
     let counts = minute.get(accountId);
@@ -38,12 +38,15 @@ export class RefusalTally {
     }
   }
 
-  /** A minute is over: call it once a minute. */
+  /** Starts the next minute. Call it once a minute. */
   turn(): void {
     this.minutes = [new Map(), ...this.minutes.slice(0, MINUTES)];
   }
 
-  /** The accounts that were refused most, and the sum of the others. @param most so many accounts. */
+  /**
+   * Returns the most refused accounts, and the sum of the others.
+   * @param most maximum number of accounts.
+   */
   top(most: number): RefusalCount[] {
     const sums = new Map<string, Counts>([[OTHERS, none()]]);
     for (const minute of this.minutes) for (const [account, counts] of minute) add(sums, account, counts);
@@ -82,7 +85,7 @@ function total(counts: Counts): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Of an account those policies that refused, of the others all. */
+/** Returns an account's rows for policies that refused, or the other accounts' rows for all policies. */
 function rowsOf(account: string, counts: Counts): RefusalCount[] {
   const rows = WINDOWS.map(({ name }, index) => ({
     accountId: account === OTHERS ? undefined : account,

@@ -1,7 +1,7 @@
 /**
- * The accounts nearest to their month's limit, and the sum of the others, for the metrics: read from the database every
- * now and then by the worker role, in steps of some thousand accounts with a rest between them. No request waits for
- * it, and whoever else reads the same says the same.
+ * The accounts nearest to their month limit, and the sum of the others, for the metrics. The worker role reads them
+ * from the database at intervals, in steps of some thousand accounts with pauses. No request waits for it. All
+ * processes that read them get the same result.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
@@ -14,25 +14,28 @@ import { OTHER_ACCOUNTS } from '../../platform/metrics/limit-metrics.js';
 import { METRICS } from '../../platform/metrics.js';
 import { calendarOf, type MonthPeriod } from '../model/month-period.js';
 
-/** Between the end of one reading and the next; and at least so many times as long as it took. */
+/** Minimum pause between two readings, and its minimum length as a multiple of the reading's duration (`PAUSE`). */
 const INTERVAL_MS = 15_000;
 const PAUSE = 4;
-/** Counters that one statement goes through: a few milliseconds of the database. */
+/** Counters per statement. Takes a few milliseconds of the database. */
 const COUNTERS_AT_ONCE = 5_000;
-/** A step is followed by a rest of so many times as long: others have most of the database. */
+/** Length of the pause after a step, as a multiple of the step's duration. It leaves most of the database to others. */
 const REST = 4;
-/** A month that has hardly begun is forecast as if it were so old: an hour's use says little of thirty days. */
+/** Minimum age of a month in forecasts. The usage of one hour says little about thirty days. */
 const SHORTEST_ELAPSED_MS = 86_400_000;
-/** Forecasts are reckoned in the database, with whole numbers of this part. */
+/** The database computes forecasts in whole numbers of this fraction. */
 const PART = 1_000;
 
-/** The accounts' own counters. Not a bound value: the index `quota_counter_of_accounts` has these alone. */
+/**
+ * Condition for accounts' own counters. Not a bound parameter, because the index `quota_counter_of_accounts` contains
+ * only these.
+ */
 const OF_ACCOUNTS = sql<boolean>`api_key_id = ''`;
 
-/** What it goes by; asked at each reading. */
+/** TopAccountsSettings returns the current settings. Called at each reading. */
 export type TopAccountsSettings = () => Pick<GatewayFile, 'plans' | 'metrics'>;
 
-/** An account that has used something of its month. */
+/** AccountUse is an account that has used some of its month. */
 interface AccountUse {
   readonly accountId: string;
   readonly plan: string;
@@ -52,7 +55,7 @@ interface UseRow {
   readonly all_forecast: number;
 }
 
-/** The first of all accounts, and the sums over all that have been gone through. */
+/** Ranking holds the first of all accounts read so far, and the sums over all of them. */
 class Ranking {
   top: AccountUse[] = [];
   readonly all = { used: 0, limit: 0, forecast: 0 };
@@ -75,7 +78,7 @@ class Ranking {
     this.top = [...this.top, ...more].toSorted((a, b) => b.used / b.limit - a.used / a.limit).slice(0, this.most);
   }
 
-  /** The named ones and the others together. */
+  /** Returns the named accounts, and the sum of the others. */
   rows(): AccountUse[] {
     const rest = (of: 'used' | 'limit' | 'forecast'): number =>
       Math.max(0, this.all[of] - this.top.reduce((sum, account) => sum + account[of], 0));
@@ -87,7 +90,7 @@ class Ranking {
 /** TopAccounts reads the accounts nearest to their limit, and shows them in the metrics. */
 export class TopAccounts {
   private timer: NodeJS.Timeout | undefined;
-  /** Ends a rest. */
+  /** Ends the current pause. */
   private wake: (() => void) | undefined;
   private reading: Promise<void> | undefined;
   private isStopped = false;
@@ -102,7 +105,7 @@ export class TopAccounts {
     METRICS.topAccountsTime.series().set(0);
   }
 
-  /** Reads now, and again every so often. */
+  /** Reads now, and again at intervals. */
   start(): void {
     const startedMs = performance.now();
     this.reading = this.read()
@@ -121,7 +124,7 @@ export class TopAccounts {
       });
   }
 
-  /** Resolves when nothing of it runs any more. Never rejects. */
+  /** Stops reading. Resolves when nothing runs any more. Never rejects. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -139,7 +142,7 @@ export class TopAccounts {
     });
   }
 
-  /** Reads once, and shows what was read. Rejects as the database does; then nothing has changed. */
+  /** Reads once and updates the metrics. Rejects when the database does; then the metrics stay unchanged. */
   async read(): Promise<void> {
     const { plans, metrics } = this.settings();
     const ranking = new Ranking(metrics.topAccounts);
@@ -169,7 +172,8 @@ export class TopAccounts {
   }
 
   /**
-   * The current month of each time zone and billing day that an account has, as a table, and the label of the earliest.
+   * Returns the current month of each time zone and billing day among the accounts, as a table, and the label of the
+   * earliest.
    */
   private async calendars(): Promise<{ calendars: RawBuilder<unknown>; earliest: number }> {
     const found = await this.db.selectFrom('account').select(['time_zone', 'billing_day']).distinct().execute();
@@ -188,7 +192,7 @@ export class TopAccounts {
     return { calendars: jsonRows(this.kind, columns, rows, 'k'), earliest };
   }
 
-  /** The first label, not before this one, that an account's counter has. */
+  /** Returns the first label, from this one on, of an account's counter. */
   private async labelFrom(label: number): Promise<number | undefined> {
     if (label === Infinity) return undefined;
     const row = await this.db
@@ -202,7 +206,7 @@ export class TopAccounts {
     return row?.period;
   }
 
-  /** The last account of a step; undefined where none is left. */
+  /** Returns the last account of a step, or undefined if none is left. */
   private async lastOf(label: number, after: string): Promise<string | undefined> {
     const step = this.db
       .selectFrom('quota_counter')
@@ -219,7 +223,7 @@ export class TopAccounts {
     return row?.last ?? undefined;
   }
 
-  /** The first of the accounts of a step whose month this is, each with the sums over all of them. */
+  /** Returns the first accounts of a step whose current month this is, each with the sums over all of them. */
   private async ofAccounts(
     label: number,
     after: string,
@@ -251,8 +255,8 @@ export class TopAccounts {
 }
 
 /**
- * The month's limit of an account by its plan; undefined where no plan has one. Of a plan that has none there is no
- * number.
+ * Returns the month limit of an account by its plan as SQL, or undefined if no plan has one. The SQL is null for plans
+ * without a limit.
  */
 function limitsOf(plans: GatewayFile['plans']): RawBuilder<unknown> | undefined {
   const cases = Object.entries(plans).flatMap(([plan, { account }]) =>
@@ -261,7 +265,7 @@ function limitsOf(plans: GatewayFile['plans']): RawBuilder<unknown> | undefined 
   return cases.length === 0 ? undefined : sql`case a.plan ${sql.join(cases, sql` `)} end`;
 }
 
-/** What use so far has to be multiplied with to be that of the whole month, in parts of `PART`. */
+/** Returns the factor from the usage so far to the usage of the whole month, in units of 1/`PART`. */
 function stretchOf({ startMs, endMs }: MonthPeriod, nowMs: number): number {
   const elapsedMs = Math.max(SHORTEST_ELAPSED_MS, nowMs - startMs);
   return Math.max(PART, Math.round((PART * (endMs - startMs)) / elapsedMs));

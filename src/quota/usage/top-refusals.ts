@@ -1,4 +1,4 @@
-/** Shows the accounts that are refused most in the metrics, as many as the configuration says. */
+/** Shows the most refused accounts in the metrics. The configuration sets how many. */
 import { OTHER_ACCOUNTS } from '../../platform/metrics/limit-metrics.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { ReadsGauges } from '../../platform/metrics-text.js';
@@ -6,7 +6,10 @@ import type { RefusalTally } from './refusal-tally.js';
 
 const MINUTE_MS = 60_000;
 
-/** Shows them from now on. @param most how many accounts at most; asked at each scrape. */
+/**
+ * Starts the metric.
+ * @param most returns the maximum number of accounts; called at each scrape.
+ */
 export function showRefusals(tally: RefusalTally, most: () => number): ReadsGauges {
   setInterval(() => tally.turn(), MINUTE_MS).unref();
   return {

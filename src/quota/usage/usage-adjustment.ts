@@ -1,23 +1,23 @@
-/** Usage that no request made: what an operator added to a month's count, or took from it, by setting it. */
+/** Usage without requests: the difference when an operator sets a month's count. */
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { ADJUSTED } from '../model/usage-cell.js';
 import { ADD_USAGE } from './usage-table.js';
 
-/** Whose count was set, and the row that says so. */
+/** AdjustedCount identifies a count that was set. */
 export interface AdjustedCount {
   readonly accountId: string;
-  /** Undefined: the account's own count. */
+  /** Undefined for the account's own count. */
   readonly keyId: string | undefined;
-  /** Labels of the month, and of the day on which it was done. */
+  /** Labels of the month, and of the day of the change. */
   readonly month: number;
   readonly day: number;
 }
 
 /**
- * Notes in a transaction that a month's count was set, so that usage goes on adding up to it. A key's own count leaves
- * its account's as it is.
- * @param cost what the count has more, or less, than before
+ * Records in a transaction that a month's count was set, so that usage rows still add up to the count. Setting a key's
+ * count leaves its account's count unchanged.
+ * @param cost difference to the count before.
  */
 export async function addAdjustment(
   trx: Transaction<Tables>,

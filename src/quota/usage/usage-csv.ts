@@ -1,20 +1,20 @@
-/** Usage as CSV (RFC 4180), for spreadsheets: what a cell says is never a formula. */
+/** Usage as CSV (RFC 4180) for spreadsheets. Spreadsheets never read a cell as a formula. */
 import type { UsageGroup } from './usage-query.js';
 import type { UsageRow } from './usage-rows.js';
 
 export const CSV_CONTENT_TYPE = 'text/csv; charset=utf-8; header=present';
 
-/** The columns of these groups. */
+/** Returns the columns for these groups. */
 export function csvColumns(groups: readonly UsageGroup[]): (keyof UsageRow)[] {
   return [...groups.map((group) => (group === 'api_key' ? 'api_key_id' : group)), 'requests', 'cost'];
 }
 
-/** One line, with its end. Nothing is an empty cell. */
+/** Returns one line with its line break. Null and undefined become empty cells. */
 export function csvLine(cells: readonly (string | number | null | undefined)[]): string {
   return `${cells.map(cell).join(',')}\r\n`;
 }
 
-/** The whole text in pieces: the heading, then a piece for each page of rows. */
+/** Yields the text in pieces: the heading, then one piece per page of rows. */
 export async function* csvText(
   groups: readonly UsageGroup[],
   pages: AsyncIterable<readonly UsageRow[]>,
@@ -30,7 +30,7 @@ export async function* csvText(
 function cell(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return String(value);
-  // Spreadsheets run what begins like this (OWASP, CSV injection); a quotation mark in front makes it text.
+  // Spreadsheets evaluate cells that begin like this (OWASP, CSV injection). A leading quotation mark makes them text.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

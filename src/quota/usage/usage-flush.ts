@@ -1,8 +1,8 @@
 /**
- * Brings usage and month counts to the database every few seconds, off the request path and each of them once: a batch
- * that failed, or whose response was lost, is sent again as it was until it is known to stand there; what changes
- * meanwhile gathers in the next one. Of an account, usage and counts are taken in the same instant, so that they agree
- * also after a crash.
+ * Writes usage and month counts to the database every few seconds, outside the request path. A batch that failed, or
+ * whose response was lost, is sent again unchanged until it is known to be written, and is counted once. Later changes
+ * gather for the next batch. An account's usage and counts are taken at the same instant, so that they agree even after
+ * a crash.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
@@ -20,62 +20,62 @@ import type { UsageChange, UsageRecorder } from './usage-recorder.js';
 import { ROUND, type CounterRow, type UsageBatch, type UsageTable } from './usage-table.js';
 
 /**
- * A batch ends with the account that fills it. Bounds how long the event loop is busy with putting it together: a few
- * milliseconds.
+ * Number of rows that fills a batch. The batch ends with the account that reaches it. Bounds how long the event loop is
+ * busy with a batch to a few milliseconds.
  */
 const FULL_BATCH_ROWS = 2_000;
-/** A batch with less would cost more for its transaction than for its rows. */
+/** Minimum rows of a batch. For smaller ones, the transaction would cost more than the rows. */
 const SMALL_BATCH_ROWS = 128;
 /**
- * Into so many batches, at most of the size above, a flush by the clock is divided: each takes the core for a
+ * Number of batches of a timed flush, unless batches would exceed the size above. Each batch uses the CPU for a
  * millisecond or two.
  */
 const STEPS = 16;
 /**
- * Over so much of the interval they are spread; flushes begin that much sooner, so that no change waits longer than the
- * interval.
+ * Fraction of the interval over which the batches are spread. Flushes begin earlier by this fraction, so that no change
+ * waits longer than the interval.
  */
 const SPREAD = 0.2;
-/** Cells that are looked at in one stretch for being idle. */
+/** Number of cells to check for idleness without a break. */
 const CELLS_AT_ONCE = 2_000;
 
 interface PendingBatch extends UsageBatch {
-  /** When the first of it was counted, ms. */
+  /** When its first request was counted, ms. */
   readonly oldestMs: number;
   readonly notices: readonly MonthNotice[];
-  /** Which of the notices were new, as the last attempt found; kept, because its response may be all that was lost. */
+  /** Notices that the last attempt found to be new. Kept, because only the response may have been lost. */
   added: AddedEvents;
 }
 
-/** UsageFollower writes what may wait behind usage, and never instead of it. */
+/** UsageFollower writes data that can wait for usage and must not delay it. */
 export interface UsageFollower {
   /** Writes, spread over a span. Never rejects. */
   flush(spanMs: number): Promise<void>;
-  /** Makes no more pauses. */
+  /** Ends the current pause and omits further ones. */
   hurry(): void;
 }
 
-/** FlushOptions says whose counts are written, and who is told of it. */
+/** FlushOptions says whose counts are written, and who is notified. */
 export interface FlushOptions {
-  /** Whether other processes count in the same place. Where none does, those that wrote before have ended. */
+  /** Whether other processes use the same counters. If not, all earlier writers have ended. */
   readonly isShared: boolean;
-  /** The counters, where they live in this process. */
+  /** The counters, if they are in this process. */
   readonly exact?: ExactCounts;
-  /** Says whose counts are to wait for now, because they may lack something; when it stops, all are written. */
+  /** Tells which accounts' counts must wait, because they may be incomplete. At shutdown all are written. */
   readonly memory?: { holdsBack(accountId: string): boolean };
-  /** Kept for whoever must know what has been written. */
+  /** Progress of the flushes, for parts that depend on what was written. */
   readonly rounds?: FlushRounds;
-  /** Told what the database did with each batch. */
+  /** Receives the database's result of each batch. */
   readonly witness?: WriteWitness;
-  /** Written behind each flush that has succeeded. */
+  /** Runs after each successful flush. */
   readonly follower?: UsageFollower;
-  /** Told which webhook endpoints notices go to. */
+  /** Receives the webhook endpoints to which notices go. */
   readonly signal?: WorkSignal;
 }
 
-/** UsageFlush writes usage and month counts in batches, every few seconds and at the end. */
+/** UsageFlush writes usage and month counts in batches, every few seconds and at shutdown. */
 export class UsageFlush {
-  /** This process, in the table of those that write. */
+  /** ID of this process in the table of writers. */
   readonly node = randomUUID();
   private batch: PendingBatch | undefined;
   private rounds = 0;
@@ -83,7 +83,7 @@ export class UsageFlush {
   private flushing: Promise<void> | undefined;
   private pace = new Pace(0);
   private timer: NodeJS.Timeout | undefined;
-  /** By the clock; whatever was noted before has been written. */
+  /** Time by the clock; everything recorded earlier has been written. */
   private settledMs = 0;
   private othersAreGone: boolean;
   private isStopping = false;
@@ -108,8 +108,8 @@ export class UsageFlush {
   }
 
   /**
-   * Flushes at once, and from now on so that no change waits longer than `intervalMs`; in steps, between which requests
-   * have the core.
+   * Flushes immediately, and then often enough that no change waits longer than `intervalMs`. Requests run between the
+   * batches.
    */
   start(intervalMs: number): void {
     const flush = (): void => void this.begin(intervalMs * SPREAD).catch(() => undefined);
@@ -118,7 +118,7 @@ export class UsageFlush {
     flush();
   }
 
-  /** Stops flushing, and writes what is left. Rejects when that fails. */
+  /** Stops flushing and writes what is left. Rejects when that fails. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.isStopping = true;
@@ -130,8 +130,8 @@ export class UsageFlush {
   }
 
   /**
-   * Writes what has changed until now, without pauses. One at a time; rejects when the database did not take it, and it
-   * is kept for the next.
+   * Writes all changes up to now, without pauses. Runs once at a time. Rejects when the database did not accept them;
+   * they are kept for the next flush.
    */
   flush(): Promise<void> {
     this.hurry();
@@ -169,9 +169,9 @@ export class UsageFlush {
         await this.send((this.batch = this.take(account, accounts, perStep)));
         if (accounts.size > 0) await pace.reach(1 - accounts.size / total);
       }
-      // Says that this process lives, for whoever looks after those that do not. Every other batch says so as well.
+      // Reports that this process lives, for the sweep of dead processes. Every other batch does so too.
       if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.take('', new Set(), 0)));
-      // Under steady use something is noted before all is written, so that what waits is never nothing.
+      // Under steady use, new changes arrive before all are written, so the queue is never empty.
       this.settledMs = beganMs;
       rounds?.end(round);
       this.ledger.written();
@@ -199,7 +199,8 @@ export class UsageFlush {
   }
 
   /**
-   * The changes of an account, and of more until there are so many or the batch is full; those are taken off the list.
+   * Takes the changes of an account, and of further accounts until `most` of them or a full batch. Removes these from
+   * `more`.
    */
   private take(first: string, more: Set<string>, most: number): PendingBatch {
     const oldestMs = this.waitingSinceMs();
@@ -226,14 +227,17 @@ export class UsageFlush {
     this.ledger.take(account, counters, notices, exact);
   }
 
-  /** Counters in this process: whoever else has requests in flight in the table was killed. Once. */
+  /**
+   * Ends the requests in flight of other processes, once. With counters in this process, all other processes were
+   * killed.
+   */
   private async endOthers(): Promise<void> {
     if (!this.othersAreGone) return;
     await this.table.bury(Number.MAX_SAFE_INTEGER, this.node, this.clock.now());
     this.othersAreGone = false;
   }
 
-  /** When the oldest of what waits was noted; 0: nothing waits. */
+  /** Returns when the oldest waiting change was recorded; 0 if none waits. */
   private waitingSinceMs(): number {
     const notedMs = oldest(this.ledger.oldestMs, this.recorder.oldestMs);
     return notedMs === 0 ? 0 : Math.max(notedMs, this.settledMs);
@@ -245,7 +249,7 @@ export class UsageFlush {
   }
 }
 
-/** The earliest of instants; 0 is none. */
+/** Returns the earliest of several instants. 0 means none. */
 function oldest(...instants: readonly number[]): number {
   const known = instants.filter((ms) => ms > 0);
   return known.length === 0 ? 0 : Math.min(...known);

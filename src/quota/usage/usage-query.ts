@@ -1,11 +1,11 @@
 /**
- * What is asked of the usage table, read from the parameters of a query: by what it is grouped, from which day to
- * which. The same for `/usage` of the public API and for the admin API.
+ * Parses usage queries: how rows are grouped, and the first and last day. Shared by `/usage` of the public API and the
+ * admin API.
  */
 import { invalidParameters, parametersOf, type ParameterError } from '../../platform/problems/parameter-problem.js';
 import { labelOf, monthPeriodAt, type MonthCalendar } from '../model/month-period.js';
 
-/** What rows can be grouped by, in the order in which the response is sorted, and the column of each. */
+/** Groups in the order in which responses are sorted, with the column of each. */
 export const USAGE_GROUPS = {
   month: 'period',
   day: 'day',
@@ -14,34 +14,34 @@ export const USAGE_GROUPS = {
   outcome: 'outcome',
 } as const;
 
-/** UsageGroup is a name that usage rows can be grouped by. */
+/** UsageGroup is a name by which usage rows can be grouped. */
 export type UsageGroup = keyof typeof USAGE_GROUPS;
 
 export const ALL_GROUPS = Object.keys(USAGE_GROUPS) as UsageGroup[];
 
-/** Longest span that one query may ask for, in days: a leap year and a month. */
+/** Longest span of one query, in days: a leap year and a month. */
 export const LONGEST_SPAN_DAYS = 400;
 export const LARGEST_USAGE_PAGE = 1_000;
 export const USUAL_USAGE_PAGE = 100;
 
-/** More than that names groups twice. */
+/** Longest `group_by`, in characters. A longer one repeats groups. */
 const LONGEST_GROUPS = 1_000;
 const GROUP = `(?:${ALL_GROUPS.join('|')})`;
 
 const PARAMETERS = ['group_by', 'from', 'to', 'limit', 'cursor'] as const;
 
-/** The parameters as they came. */
+/** UsageParameters holds the parameters as received. */
 export type UsageParameters = Readonly<Partial<Record<(typeof PARAMETERS)[number], string | undefined>>>;
 
-/** The parameters of a query as it stands in a URL; what is not known, or stands there twice, is put into `errors`. */
+/** Returns the parameters of a URL's query. Adds unknown and repeated parameters to `errors`. */
 export function usageParameters(query: string, errors: ParameterError[]): UsageParameters {
   return parametersOf(query, PARAMETERS, errors);
 }
 
-/** A day from 1970 on: nothing was counted before, and before the year 0 there are no labels. */
+/** Days from 1970 on. Nothing was counted earlier. */
 const DAY = /^(?:19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
 
-/** What the parameters may be, as the descriptions of both APIs say it. */
+/** Schemas of the parameters, for the descriptions of both APIs. */
 export const USAGE_PARAMETER_SCHEMAS = {
   group_by: { type: 'string', maxLength: LONGEST_GROUPS, pattern: `^${GROUP}(?:,${GROUP})*$` },
   from: { type: 'string', format: 'date', maxLength: 10, pattern: DAY.source },
@@ -50,24 +50,24 @@ export const USAGE_PARAMETER_SCHEMAS = {
   cursor: { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[A-Za-z0-9_-]+$' },
 } as const satisfies Record<(typeof PARAMETERS)[number], object>;
 
-/** Days are labels, 20261120; both ends are in it. */
+/** UsageQuery is a parsed query. Days are labels, such as 20261120; the span includes both. */
 export interface UsageQuery {
   readonly groups: readonly UsageGroup[];
   readonly from: number;
   readonly to: number;
   readonly limit: number;
   readonly cursor: string | undefined;
-  /** What shadow limits would have refused, instead of what was asked: for operators, never for callers. */
+  /** Whether to read what shadow limits would have refused, instead of what was requested. For operators only. */
   readonly ofShadow?: boolean;
-  /** Only the rows of keys that have no scopes but these; undefined: all rows. */
+  /** Scopes that limit the rows to keys without other scopes. Undefined: all rows. */
   readonly granted?: readonly string[] | undefined;
 }
 
 /**
- * The query; undefined where the parameters ask for no rows. Without days: the current period so far, in the account's
- * calendar.
- * @param found what is wrong already.
- * @throws Problem `invalid_parameter`, naming every parameter that is wrong.
+ * Parses the parameters. Returns undefined if they ask for no rows. Without days, the span is the current period so far
+ * in the account's calendar.
+ * @param found errors found before.
+ * @throws Problem `invalid_parameter`, naming every wrong parameter.
  */
 export function usageQuery(
   parameters: UsageParameters,
@@ -90,7 +90,7 @@ export function usageQuery(
   return { groups, from: labelOf(days.from), to: labelOf(days.to), limit, cursor: parameters.cursor };
 }
 
-/** 20261120 → `2026-11-20`. */
+/** Formats a label as a date: 20261120 becomes `2026-11-20`. */
 export function dateOf(label: number): string {
   const text = String(label).padStart(8, '0');
   return `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`;
@@ -137,7 +137,7 @@ function dayOf(parameter: 'from' | 'to', text: string, errors: ParameterError[])
   try {
     if (DAY.test(text)) return Temporal.PlainDate.from(text, { overflow: 'reject' });
   } catch {
-    // Such as February 30th.
+    // The date does not exist, such as February 30.
   }
   errors.push({ parameter, detail: 'must be a date such as 2026-11-20' });
   return Temporal.PlainDate.from('2000-01-01');

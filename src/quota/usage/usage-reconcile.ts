@@ -1,7 +1,7 @@
 /**
- * What the counters hold and nobody recorded: the requests of a process that died before it wrote them down. Worked out
- * as counter minus record, and written as an absolute value, so that doing it again, or in several workers at once,
- * changes nothing.
+ * Finds usage that counters contain and no process recorded, because a process died before it could. It is computed as
+ * counter minus records, and written as an absolute value. Repeating it, or running it in several workers, changes
+ * nothing.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -19,10 +19,10 @@ const COLUMNS: readonly JsonColumn[] = [
   { name: 'period', type: 'bigint' },
 ];
 
-/** A counter of the database, without its count. */
+/** CounterName identifies a counter in the database. */
 export interface CounterName {
   readonly accountId: string;
-  /** Empty: the account's own. */
+  /** Empty for the account's own counter. */
   readonly keyId: string;
   readonly month: number;
 }
@@ -32,14 +32,14 @@ interface Sums {
   readonly api_key_id: string;
   readonly period: number;
   readonly recorded: number;
-  /** Of it, what was worked out here before. */
+  /** The part of `recorded` that an earlier correction added. */
   readonly derived: number;
   readonly set_at: number;
   readonly time_zone: string;
   readonly billing_day: number;
 }
 
-/** Counters that were written since; account by account. */
+/** Returns the counters that were written since, ordered by account. */
 export async function countersSince(db: Kysely<Tables>, sinceMs: number): Promise<CounterName[]> {
   const rows = await db
     .selectFrom('quota_counter')
@@ -51,8 +51,8 @@ export async function countersSince(db: Kysely<Tables>, sinceMs: number): Promis
 }
 
 /**
- * Those whose record is not what it must be. Call it when every process has written what it knew when the counts were
- * read. Of keys only: an account's own count is that of its keys together.
+ * Returns the keys' counts that differ from their records. Call it when every process has written what it knew when the
+ * counts were read. An account's own count is the sum of its keys, so it is not compared.
  */
 export async function countersThatDiffer(
   db: Kysely<Tables>,
@@ -73,8 +73,8 @@ export async function countersThatDiffer(
 }
 
 /**
- * Writes what of these counts is in no record; call it when `countersThatDiffer` may be. Resolves to how many had
- * something missing.
+ * Writes the usage that no record contains. Call it when `countersThatDiffer` can be called. Resolves to the number of
+ * corrected counts.
  */
 export async function writeUnrecorded(
   db: Kysely<Tables>,
@@ -88,8 +88,8 @@ export async function writeUnrecorded(
 }
 
 /**
- * Reads again what another worker may be writing as well, holding the counter's row, and brings the derived row to what
- * it must be.
+ * Corrects the derived row of one counter. Locks the counter's row and reads the sums again, because another worker may
+ * be writing it.
  */
 async function correct(
   trx: Transaction<Tables>,
@@ -109,7 +109,8 @@ async function correct(
   if (row === undefined) return;
   const cost = missing(count, row) - row.derived;
   if (cost === 0) return;
-  // A day of its month: behind that it would be shown as of the next one, and before it would not be found again.
+  // Use a day of the counter's month. A later day would be shown in the next month, and an earlier one would not be
+  // found again.
   const today = calendarOf(row.time_zone, 1).dayAt(nowMs).label;
   const day = Math.max(count.month, Math.min(today, lastDayOf(count.month, row.billing_day)));
   await sql`
@@ -121,19 +122,22 @@ async function correct(
   `.execute(trx);
 }
 
-/** What is in no record; what was already known to be missing where an operator has set the count since it was read. */
+/**
+ * Returns the usage that no record contains. If an operator set the count after it was read, returns the earlier
+ * result.
+ */
 function missing(count: CounterRow, row: Sums): number {
   if (row.set_at >= count.observedAtMs) return row.derived;
   return Math.max(0, count.used - (row.recorded - row.derived));
 }
 
 /**
- * What stands beside counters. Where a billing day was moved back, a count goes on under its label while the calendar
- * says an earlier one: what it counts is recorded under that, and belongs to it all the same.
+ * Returns the SQL that sums the records of counters. After a billing day was moved back, a counter continues under its
+ * label, while the calendar has an earlier one. Usage recorded under that earlier label belongs to the counter too.
  */
 export function sumsQuery(kind: DatabaseHandle['kind'], counters: readonly CounterName[]): RawBuilder<Sums> {
   const names = counters.map(({ accountId, keyId, month }) => [accountId, keyId, month]);
-  // SQLite would go through all of usage for every page: it does not look for the outer rows inside of `union all`.
+  // Filter inside the union. SQLite does not push the outer condition into it, and would read all usage for every page.
   const accounts = sql.join([...new Set(counters.map(({ accountId }) => accountId))]);
   const since = Math.min(...counters.map(({ month }) => month));
   const ofThese = sql`account_id in (${accounts}) and day >= ${since}`;

@@ -1,6 +1,6 @@
 /**
- * Notes what every request came to, per key, operation and day. On the request path it adds to numbers that it finds
- * through the subject; what has changed waits here, account by account, until the flush takes it.
+ * Records the outcome of every request, by key, operation and day. The request path adds to numbers that it finds
+ * through the subject. Changes wait here, by account, until the flush takes them.
  */
 import type { Clock } from '../../platform/clock.js';
 import type { Operation } from '../../config/model/schema.js';
@@ -22,15 +22,15 @@ import {
   type CountedRequest,
 } from '../model/usage-cell.js';
 
-/** So many flushes find a cell idle before it goes. */
+/** Number of flushes that find a cell idle before it is removed. */
 const RESTS = 2;
 
-/** A change to one row of the usage table. */
+/** UsageChange is a change to one row of the usage table. */
 export interface UsageChange {
   readonly accountId: string;
   readonly keyId: string;
   readonly operation: string;
-  /** Labels of the month that it was counted in, and of the day: 20261101, 20261120. */
+  /** Labels of the month and the day in which it was counted: 20261101, 20261120. */
   readonly month: number;
   readonly day: number;
   readonly outcome: string;
@@ -38,30 +38,30 @@ export interface UsageChange {
   readonly cost: number;
 }
 
-/** UsageRecorder notes how each request began and ended, and hands the changes to the flush. */
+/** UsageRecorder records how each request began and ended, and hands the changes to the flush. */
 export class UsageRecorder {
-  /** Who was refused of late. */
+  /** Recent refusals. */
   readonly refusals = new RefusalTally();
   private readonly listed = new Map<string, UsageCell[]>();
   /**
-   * Cells that have been written, each once, and those of them that `reapIdle` has looked at in this round and kept.
+   * Written cells without duplicates: those that `reapIdle` still has to check in this round, and those it has kept.
    */
   private written: UsageCell[] = [];
   private kept: UsageCell[] = [];
-  /** Refunds that the counters have not answered yet, and who waits for the last of them. */
+  /** Number of refunds in flight, and the callbacks that wait for the last of them. */
   private refunding = 0;
   private whenRefunded: (() => void)[] = [];
-  /** Since when the oldest change waits, ms; 0: none does. */
+  /** When the oldest waiting change was made, ms; 0 if none waits. */
   oldestMs = 0;
-  /** Cells whose changes wait. */
+  /** Number of cells with waiting changes. */
   length = 0;
 
   constructor(private readonly clock: Clock) {}
 
-  /** A decision was made. What was admitted is in flight until `end`; a refusal has ended and cost nothing. */
+  /** Records a decision. An admitted request is in flight until `end`. A refused one has ended and costs nothing. */
   begin(request: CountedRequest, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): void {
     const { period, nowMs } = decision;
-    // At the turn of a month the clock that chose the period can be a moment apart from the one that decided.
+    // At a month's end, the clock that chose the period can differ slightly from the one that decided.
     const atMs = Math.max(period.startMs, Math.min(nowMs, period.endMs - 1));
     const cell = this.cellOf(subject, operation, period.label, atMs);
     if (!decision.admitted) {
@@ -71,21 +71,21 @@ export class UsageRecorder {
       return;
     }
     request.usage = cell;
-    // `open`: nobody counted it.
+    // `open`: nothing was counted.
     request.usageCost = decision.source === 'open' ? 0 : decision.cost;
-    // A client that left during the decision has ended it already.
+    // A client that disconnected during the decision has already ended the request.
     if (request.completion === IN_FLIGHT) cell.inFlight += 1;
     this.add(cell, request.completion, 1, request.usageCost);
     if (decision.shadow !== undefined) void this.noteShadow(cell, decision.shadow);
   }
 
-  /** The shadow's decision comes later than the live one. Never rejects. */
+  /** Records the shadow decision, which arrives after the live one. Never rejects. */
   private async noteShadow(cell: UsageCell, shadow: NonNullable<QuotaDecision['shadow']>): Promise<void> {
     const decision = await shadow;
     if (decision?.admitted === false) this.add(cell, SHADOW_REFUSED, 1, 0);
   }
 
-  /** The request has ended, and its connection is done with it. */
+  /** Records the end of a request. Call it when its connection has finished. */
   end(request: CountedRequest, completion: Completion): void {
     const { usage: cell, usageCost: cost } = request;
     if (request.completion !== IN_FLIGHT) return;
@@ -97,7 +97,10 @@ export class UsageRecorder {
     this.add(cell, final, 1, cost);
   }
 
-  /** The counters are refunding the request's cost. @param given never rejects. */
+  /**
+   * Records a refund when it completes.
+   * @param given resolves to the refunded cost; never rejects.
+   */
   refundWhen(request: CountedRequest, given: Promise<number>): void {
     this.refunding += 1;
     void given.then((cost) => {
@@ -107,12 +110,12 @@ export class UsageRecorder {
     });
   }
 
-  /** Resolves when every refund that is under way has been noted: each has a deadline of its own. */
+  /** Resolves when every refund in flight has been recorded. Each has its own deadline. */
   async settled(): Promise<void> {
     if (this.refunding > 0) await new Promise<void>((resolve) => void this.whenRefunded.push(resolve));
   }
 
-  /** The counters have refunded the request's cost, or as much of it. */
+  /** Records that the counters refunded the request's cost, or a part of it. */
   refund(request: CountedRequest, cost: number): void {
     const { usage: cell, completion } = request;
     if (cost === 0) return;
@@ -126,18 +129,21 @@ export class UsageRecorder {
     this.add(cell, REFUNDED, 1, 0);
   }
 
-  /** A known key was refused before its quota was asked for: it may not do this, or not from there. */
+  /**
+   * Records a known key that was refused before its quota was checked: it lacks a permission, or its address is not
+   * allowed.
+   */
   denied(subject: QuotaSubject, operation: Operation): void {
     const nowMs = this.clock.now();
     this.add(this.cellOf(subject, operation, subject.calendar.at(nowMs).label, nowMs), DENIED, 1, 0);
   }
 
-  /** Accounts with changes that wait. */
+  /** Returns the accounts with waiting changes. */
   accounts(): string[] {
     return [...this.listed.keys()];
   }
 
-  /** Hands out the changes of an account, and forgets them. */
+  /** Takes the waiting changes of an account. */
   take(accountId: string, into: UsageChange[]): void {
     const cells = this.listed.get(accountId);
     if (cells === undefined) return;
@@ -153,11 +159,11 @@ export class UsageRecorder {
   }
 
   /**
-   * Lets go of cells that nothing has happened to for two rounds, so that memory follows what is in use. Not after one:
-   * of very many keys in use each comes by less often than a flush, and would have a new cell every time, which is
-   * moved to the old objects and left there.
-   * @param most are looked at; all of them unless said.
-   * @returns whether more are left to be looked at in this round.
+   * Removes cells without changes for two rounds, so that memory follows use. One round is too short: with very many
+   * keys, each makes fewer requests than there are flushes. Each request would create a new cell, which the garbage
+   * collector moves to the old generation.
+   * @param most maximum number of cells to check.
+   * @returns whether cells are left to check in this round.
    */
   reapIdle(most = Infinity): boolean {
     const { written, kept } = this;

@@ -1,4 +1,4 @@
-/** Forgets usage and month counts that are older than `usage.retention`, a bounded number of rows at a time. */
+/** Deletes usage and month counts that are older than `usage.retention`, a bounded number of rows at a time. */
 import { sql, type Kysely } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -7,12 +7,12 @@ import { dayPeriodAt } from '../model/month-period.js';
 import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const DAY_MS = 86_400_000;
-/** Rows of one statement: others wait for the database no longer than that takes. */
+/** Rows per statement. Bounds how long others wait for the database. */
 const ROWS_AT_ONCE = 5_000;
-/** Longer than any process tries to hand in what it could not write. */
+/** Longer than any process keeps trying to write its last batch. */
 const NODE_RETENTION_DAYS = 31;
 
-/** UsageRetention deletes usage that is older than it has to be kept. */
+/** UsageRetention deletes usage after its retention period. */
 export class UsageRetention {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -22,12 +22,12 @@ export class UsageRetention {
   ) {}
 
   /**
-   * Deletes what is older. Idempotent; rejects as the database does, and can be asked again. Resolves to the number of
+   * Deletes old rows. Idempotent. Rejects when the database does, and can be called again. Resolves to the number of
    * rows.
    */
   async deleteOld(isStopped: IsStopped = neverStopped): Promise<number> {
     const now = this.clock.now();
-    // A day more: no time zone's day is deleted before its time.
+    // Keep one more day, so that no time zone loses a day early.
     const day = dayPeriodAt(now - (this.retentionDays + 1) * DAY_MS).label;
     const nodeMs = now - NODE_RETENTION_DAYS * DAY_MS;
     return (

@@ -1,7 +1,4 @@
-/**
- * Rows of the usage table, summed up as they are asked for, page by page. Off the request path; one bounded statement a
- * page.
- */
+/** Reads sums of usage rows, page by page. Outside the request path; one bounded statement per page. */
 import { sql, type Kysely } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page } from '../../stores/database/cursor.js';
 import { kindOf } from '../../stores/database/database-kind.js';
@@ -10,24 +7,24 @@ import { scopesWithin } from '../../stores/database/scopes-within.js';
 import { IN_FLIGHT, OUTCOME_NAMES, SHADOW_REFUSED_NAME } from '../model/usage-cell.js';
 import { dateOf, USAGE_GROUPS, type UsageGroup, type UsageQuery } from './usage-query.js';
 
-/** Whose rows: of an account, or of one of its keys. */
+/** UsageOwner is an account, or one of its keys. */
 export interface UsageOwner {
   readonly accountId: string;
   readonly keyId: string | undefined;
 }
 
-/** One row of a response: what it is grouped by, and the sums. */
+/** UsageRow is one row of a response: its groups and the sums. */
 export interface UsageRow {
   /** First day of the billing period. */
   readonly month?: string;
   readonly day?: string;
-  /** Null: the account's own counter, which an operator set. */
+  /** Null for the account's own counter, set by an operator. */
   readonly api_key_id?: string | null;
-  /** Null where no operation is known. */
+  /** Null if the operation is unknown. */
   readonly operation?: string | null;
   readonly outcome?: string;
   readonly requests: number;
-  /** What they cost, as it stands in the counters. */
+  /** Cost as it is in the counters. */
   readonly cost: number;
 }
 
@@ -37,7 +34,7 @@ type RawRow = Record<string, string | number> & { requests: number; cost: number
 export class UsageRows {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** A page of sums, sorted by what they are grouped by. Rejects with `invalid_cursor`, or as the database does. */
+  /** Returns a page of sums, sorted by the groups. Rejects with `invalid_cursor`, or when the database does. */
   async page(owner: UsageOwner, query: UsageQuery): Promise<Page<UsageRow>> {
     const { groups, limit, cursor, ofShadow = false } = query;
     const list = `${ofShadow ? 'shadow' : 'usage'}:${owner.accountId}:${owner.keyId ?? ''}:${groups.join()}`;
@@ -51,7 +48,7 @@ export class UsageRows {
     };
   }
 
-  /** All pages, one after the other. */
+  /** Yields all pages in order. */
   async *all(owner: UsageOwner, query: UsageQuery): AsyncGenerator<readonly UsageRow[]> {
     for (let cursor = query.cursor; ;) {
       const page = await this.page(owner, { ...query, cursor });
@@ -68,7 +65,7 @@ export class UsageRows {
   ): Promise<RawRow[]> {
     const columns = sql.join(groups.map((group) => sql.ref(USAGE_GROUPS[group])));
     const ofKey = keyId === undefined ? sql`` : sql`and api_key_id = ${keyId}`;
-    // One statement finds the keys, once for all rows: an account has far more rows than keys.
+    // Find the keys once for all rows, because an account has far more rows than keys.
     const ofGranted =
       granted === undefined
         ? sql``
@@ -95,7 +92,7 @@ export class UsageRows {
   }
 }
 
-/** Where the last page ended. Throws `invalid_cursor` for what no page has given out. */
+/** Returns the end of the last page. Throws `invalid_cursor` for a cursor that no page has returned. */
 function positionOf(list: string, cursor: string, groups: readonly UsageGroup[]): (string | number)[] {
   const values: unknown = parsed(decodeCursor(list, cursor));
   const isPosition =
@@ -108,7 +105,7 @@ function positionOf(list: string, cursor: string, groups: readonly UsageGroup[])
   return values as (string | number)[];
 }
 
-/** What the columns hold; PostgreSQL refuses a statement with any other value. */
+/** Reports whether a value fits the column. PostgreSQL rejects a statement with any other value. */
 function isDay(value: unknown): boolean {
   return Number.isSafeInteger(value) && Math.abs(value as number) <= 99_991_231;
 }

@@ -1,8 +1,7 @@
 /**
- * Looks after what processes leave behind that die with counts in Redis: gives an end to their requests in flight,
- * writes the month counts down as Redis has them, also where no more requests come, and what nobody recorded as
- * `unrecorded`. Belongs to the worker role, and to whoever has a counting process of its own; any number may do it at
- * once.
+ * Cleans up after processes that died with counts in Redis. It ends their requests in flight, writes the month counts
+ * that Redis has, and records unrecorded usage as `unrecorded`. It works for accounts without new requests too. It runs
+ * in the worker role, and in programs with their own counting process; any number can run at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient } from '../../stores/redis/connect.js';
@@ -14,35 +13,35 @@ import { countersSince, countersThatDiffer, writeUnrecorded, type CounterName } 
 import type { CounterRow, UsageTable } from './usage-table.js';
 
 /**
- * A process that has not written for so many flush intervals, and at least for so long, is taken for dead; wrongly is
+ * Flush intervals without a write after which a process is considered dead, with a minimum time. A wrong guess is
  * harmless.
  */
 const SILENT_INTERVALS = 3;
 const SHORTEST_SILENCE_MS = 2_000;
-/** Counters that were written so long before a death was seen may hold something of the dead. */
+/** Counters written this long before a death was noticed may contain usage of the dead process. */
 const MARGIN_MS = 300_000;
-/** Beside the deaths that are seen: what a worker did not get to the end of. */
+/** How often to reconcile without deaths, for work that a worker did not complete. */
 const RECONCILE_INTERVAL_MS = 3_600_000;
-/** After so many rounds of every process, what it had noted before stands in the database. */
+/** Number of flush rounds after which everything that a process recorded before is in the database. */
 const ROUNDS = 3;
-/** Nobody waits for them longer than this, and twice as many flush intervals. */
+/** Maximum wait for these rounds, in addition to twice as many flush intervals. */
 const LONGEST_WAIT_MS = 120_000;
 const ACCOUNTS_AT_ONCE = 20;
 const ROWS_PER_WRITE = 1_000;
 
-/** UsageSweep ends the requests of processes that died, and records what they counted. */
+/** UsageSweep ends the requests of dead processes and records what they counted. */
 export class UsageSweep {
   private timer: NodeJS.Timeout | undefined;
   private sweeping: Promise<void> | undefined;
   private readonly stopping = new AbortController();
   private reconciledAtMs = 0;
-  /** Whether a process has been found dead since counts were last brought to what Redis says. */
+  /** Whether a process died since counts were last reconciled with Redis. */
   private hasDeaths = false;
 
   constructor(
     private readonly table: UsageTable,
     private readonly client: RedisClient,
-    /** This process, which needs no looking after. */
+    /** This process, which is not swept. */
     private readonly node: string,
     private readonly clock: Clock,
     private readonly log: Logger,
@@ -55,7 +54,7 @@ export class UsageSweep {
     this.timer.unref();
   }
 
-  /** Resolves when nothing of it runs any more: it waits for nobody from then on. Never rejects. */
+  /** Stops sweeping. Resolves when nothing runs any more; running waits end. Never rejects. */
   async stop(): Promise<void> {
     this.stopping.abort();
     clearInterval(this.timer);
@@ -74,7 +73,7 @@ export class UsageSweep {
       .finally(() => (this.sweeping = undefined));
   }
 
-  /** One sweep. Rejects where the database or Redis is away; then the next one does it. */
+  /** Sweeps once. Rejects when the database or Redis is away; the next sweep repeats it. */
   async sweep(flushIntervalMs: number): Promise<void> {
     const now = this.clock.now();
     await this.endSilent(flushIntervalMs);
@@ -86,13 +85,13 @@ export class UsageSweep {
     try {
       isDone = await this.reconcile(now - spanMs, flushIntervalMs);
     } finally {
-      // What was found dead meanwhile, too.
+      // Keep deaths that were noticed in the meantime.
       this.hasDeaths ||= !isDone;
     }
     if (isDue && isDone) this.reconciledAtMs = now;
   }
 
-  /** Ends the requests in flight of processes that have fallen silent. */
+  /** Ends the requests in flight of silent processes. */
   private async endSilent(flushIntervalMs: number): Promise<void> {
     const now = this.clock.now();
     const gone = await this.table.bury(now - silenceOf(flushIntervalMs), this.node, now);
@@ -102,8 +101,8 @@ export class UsageSweep {
   }
 
   /**
-   * Brings counts and usage to what Redis says of everything that was counted since. False where a process that lives
-   * did not write for too long, or this was stopped: ask again.
+   * Reconciles counts and usage with Redis for everything counted since. Resolves to false if a live process did not
+   * write for too long, or if this was stopped; then call it again.
    */
   async reconcile(sinceMs: number, flushIntervalMs: number): Promise<boolean> {
     const counts = await this.countsIn(await countersSince(this.table.db, sinceMs));
@@ -116,7 +115,7 @@ export class UsageSweep {
     const { db, kind } = this.table;
     const differing = await countersThatDiffer(db, kind, counts);
     if (differing.length === 0) return true;
-    // Looked at once more: a call to Redis that got no response in time has been refunded there by now.
+    // Read again: calls to Redis without a response have been refunded by now.
     const again = await this.countsIn(differing);
     if (!(await this.everyoneHasWritten(flushIntervalMs))) return false;
     const corrected = await writeUnrecorded(db, kind, again, this.clock.now());
@@ -124,7 +123,7 @@ export class UsageSweep {
     return true;
   }
 
-  /** The counts in Redis, of the months that Redis is in. */
+  /** Returns the counts in Redis, for Redis's current months. */
   private async countsIn(counters: readonly CounterName[]): Promise<CounterRow[]> {
     const accounts = [...Map.groupBy(counters, ({ accountId }) => accountId)];
     const counts: CounterRow[] = [];
@@ -144,17 +143,17 @@ export class UsageSweep {
   }
 
   /**
-   * Waits until every process that lives has written what it knew at this moment: counted in its own flushes, so that
-   * neither slow ones nor wrong clocks matter. False where that takes too long.
+   * Waits until every live process has written what it knows now. It counts the processes' flushes, so slow processes
+   * and wrong clocks do not matter. Resolves to false if that takes too long.
    */
   private async everyoneHasWritten(flushIntervalMs: number): Promise<boolean> {
     const before = await this.table.rounds();
     const giveUpAtMs = performance.now() + this.longestWaitMs + 2 * ROUNDS * flushIntervalMs;
     while (performance.now() < giveUpAtMs) {
-      // Half of a long interval would be longer than the end of the program has.
+      // Half of a long interval can be longer than the shutdown's limit, so the wait can be aborted.
       await sleep(flushIntervalMs / 2, undefined, { ref: false, signal: this.stopping.signal }).catch(() => undefined);
       if (this.isStopped) return false;
-      // Nobody waits for one that dies meanwhile.
+      // Do not wait for processes that die in the meantime.
       await this.endSilent(flushIntervalMs);
       const now = await this.table.rounds();
       const behind = [...before].filter(([node, round]) => (now.get(node) ?? Infinity) < round + ROUNDS);

@@ -1,7 +1,6 @@
 /**
- * Usage and month counts in the database: a batch is written as a whole and once, however often it is sent. Rows of
- * requests in flight belong to the process that serves them, so that those of one that has died can be told from the
- * others.
+ * Usage and month counts in the database. A batch is written completely and once, however often it is sent. Rows of
+ * requests in flight belong to the process that serves them, so that those of a dead process can be found.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -13,36 +12,36 @@ import { observedAt } from '../model/observed-at.js';
 import { IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from '../model/usage-cell.js';
 import type { UsageChange } from './usage-recorder.js';
 
-/** A month count as it stood at an instant. */
+/** CounterRow is a month count at an instant. */
 export interface CounterRow {
   readonly accountId: string;
-  /** Empty: the account's own. */
+  /** Empty for the account's own count. */
   readonly keyId: string;
   /** Label of the month. */
   readonly month: number;
   readonly used: number;
-  /** The day that it was observed on, and what was used of it; without it that stays as it is written. */
+  /** Usage of the day on which it was observed. If undefined, the written day is kept. */
   readonly day?: DayCount;
-  /** By the clock of the counters, ms, with a fraction where that is known. */
+  /** Time by the counters' clock, in ms, with a fraction if known. */
   readonly observedAtMs: number;
 }
 
-/** What is written in one step. */
+/** UsageBatch is written in one transaction. */
 export interface UsageBatch {
   /**
-   * Counts the batches of this process; a number that is not greater than the last written one has been written.
-   * `ROUND` batches and more apart are batches of different flushes.
+   * Number of the batch in this process. A number up to the last written one has been written before. Batches of
+   * different flushes differ by `ROUND` or more.
    */
   readonly number: number;
   readonly usage: readonly UsageChange[];
   readonly counters: readonly CounterRow[];
 }
 
-/** Batch numbers of one flush of a process begin at a multiple of this. */
+/** Batch numbers of one flush begin at a multiple of this. */
 export const ROUND = 1_000_000;
 
 const IN_FLIGHT_NAME = OUTCOME_NAMES[IN_FLIGHT];
-/** Most rows of one statement: bounds how long it runs. */
+/** Maximum number of rows per statement. Bounds how long it runs. */
 const ROWS_PER_STATEMENT = 5_000;
 
 const KEY_COLUMNS: readonly JsonColumn[] = [
@@ -69,10 +68,7 @@ const COUNTER_COLUMNS: readonly JsonColumn[] = [
   { name: 'observed_us', type: 'bigint' },
 ];
 
-/**
- * A counter's clock is not known better than this: what was observed later than now and that was observed by one that
- * was set back since.
- */
+/** Uncertainty of a counter's clock. An observation later than now plus this was made before the clock was set back. */
 const CLOCK_SLACK_MS = 1_000;
 
 /** UsageTable writes batches of usage and month counts, each of them once. */
@@ -81,16 +77,16 @@ export class UsageTable {
     readonly db: Kysely<Tables>,
     readonly kind: DatabaseHandle['kind'],
     /**
-     * Whether other processes count in the same place: then the latest observation is right, and not the latest writer.
+     * Whether other processes use the same counters. Then the latest observation is right, and not the latest write.
      */
     private readonly isShared: boolean,
-    /** The counters' clock minus this process's, ms. */
+    /** Returns the counters' clock minus this process's, in ms. */
     private readonly aheadMs: () => number = () => 0,
   ) {}
 
   /**
-   * Writes a batch of a process, unless it stands there already. Rejects with nothing written, or with everything.
-   * @param alongside writes what belongs to it in the same transaction.
+   * Writes a batch of a process, unless it was written before. Rejects with either nothing or everything written.
+   * @param alongside writes related rows in the same transaction.
    */
   async write(
     node: string,
@@ -111,13 +107,13 @@ export class UsageTable {
   }
 
   /**
-   * Gives the requests in flight of processes that are gone their end: `unrecorded`. A process that was thought gone
-   * and is not takes them from there again when they end, so that the sum is right at every moment.
-   * @param silentSinceMs processes that have written nothing since; those of `exceptNode` never.
+   * Ends the requests in flight of dead processes as `unrecorded`. If such a process lives after all, it subtracts them
+   * from there when they end, so that the sum is always right.
+   * @param silentSinceMs processes without a write since then are dead, except `exceptNode`.
    */
   async bury(silentSinceMs: number, exceptNode: string, nowMs: number): Promise<string[]> {
     return this.db.transaction().execute(async (trx) => {
-      // Held until the end: neither a second worker nor the process itself comes in between.
+      // Locked until the end of the transaction, so that neither another worker nor the process itself interferes.
       const gone = await trx
         .updateTable('usage_node')
         .set({ buried_at: nowMs })
@@ -142,7 +138,7 @@ export class UsageTable {
     });
   }
 
-  /** Marks a process as ended that has written everything, unless it leaves requests behind: those are for `bury`. */
+  /** Marks a process as ended after its last write, unless it has requests in flight. Those are for `bury`. */
   async end(node: string, nowMs: number): Promise<void> {
     await this.db
       .updateTable('usage_node')
@@ -154,13 +150,13 @@ export class UsageTable {
       .execute();
   }
 
-  /** In which flush each process is that lives. */
+  /** Returns the current flush round of each live process. */
   async rounds(): Promise<Map<string, number>> {
     const nodes = this.db.selectFrom('usage_node').select(['id', 'batch']).where('buried_at', '=', 0);
     return new Map((await nodes.execute()).map(({ id, batch }) => [id, Math.floor(batch / ROUND)]));
   }
 
-  /** Writes month counts as they were observed; what was seen before an operator set them counts no more. */
+  /** Writes observed month counts. Ignores observations made before an operator set the count. */
   async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
     const values = rows.map(({ accountId, keyId, month, used, day, observedAtMs }) => {
       const { observed_at: ms, observed_us: us } = observedAt(observedAtMs);
@@ -183,9 +179,9 @@ export class UsageTable {
   }
 
   /**
-   * Whether what is written was observed later than what stands there: then it is right, also where it is lower,
-   * because a cost was given back. Of the same instant the higher one is later. What stands there of an instant to come
-   * was observed before the clock was set back.
+   * Returns the condition that the new row was observed later than the written one. Then it is right, even if it is
+   * lower because of a refund. At the same instant, the higher count is later. A written observation in the future was
+   * made before the clock was set back.
    */
   private isLater(nowMs: number): RawBuilder<unknown> {
     const storeNowMs = Math.floor(nowMs + this.aheadMs()) + CLOCK_SLACK_MS;
@@ -229,8 +225,8 @@ export class UsageTable {
   }
 
   /**
-   * Changes as a table. PostgreSQL takes no row twice in a statement (two subjects of one key), and needs one order of
-   * them for all processes, or those would wait for each other; SQLite is spared both.
+   * Returns changes as a table. PostgreSQL accepts no row twice in a statement (two subjects of one key). It also needs
+   * the same order in all processes to avoid deadlocks. SQLite needs neither.
    */
   private changes(rows: readonly UsageChange[]): RawBuilder<unknown> {
     const changed = this.rowsOf(USAGE_COLUMNS, rows.map(valuesOf), 'changed');
@@ -262,7 +258,7 @@ export class UsageTable {
   }
 }
 
-/** The end of an insert of usage: what is there already grows. */
+/** End of an insert of usage: adds to existing rows. */
 export const ADD_USAGE = sql`
   on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
     requests = usage_daily.requests + excluded.requests,
