@@ -1,6 +1,6 @@
 /**
- * What is done while the shared counters are away: a breaker, what the plan says, and a log of what was admitted
- * without them.
+ * Decisions while the shared counters are away: the circuit breaker, each plan's policy, and a log of the requests
+ * admitted without the counters.
  */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
@@ -17,15 +17,15 @@ import { perWindow } from '../platform/quotas/windows.js';
 import { NOTHING_USED, type QuotaCounts, type QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** StoreName is what shared counters are called. */
+/** StoreName is the name of the shared counters in log and metrics. */
 export interface StoreName {
   readonly inLog: string;
   readonly inMetrics: 'redis' | 'process';
 }
 
 /**
- * Degradation decides without the store while it is lost, by what each plan says. It knows no store: `Recovery` brings
- * it back.
+ * Degradation decides by each plan's policy while the store is lost. It does not know the store: `Recovery` restores
+ * that.
  */
 export class Degradation {
   private readonly degraded = {
@@ -34,18 +34,18 @@ export class Degradation {
     closed: METRICS.quotaDegradedDecisions.series('closed'),
   };
 
-  /** What was admitted here and has not been counted in the store yet. */
+  /** Requests admitted here that the store has not counted yet. */
   readonly outage = new OutageLog();
   private readonly storeErrors = METRICS.quotaStoreErrors.series();
   private degradedCountedMs = 0;
 
   constructor(
     private readonly breaker: Breaker,
-    /** What this node counts on with while the counters are away. */
+    /** The counters that this node uses while the shared ones are away. */
     private readonly local: LocalShare,
     private readonly clock: Clock,
     private readonly log: Logger,
-    /** What the store is called in the log, and in metrics. */
+    /** Name of the store in log and metrics. */
     private readonly store: StoreName = { inLog: 'Redis', inMetrics: 'redis' },
   ) {}
 
@@ -55,7 +55,7 @@ export class Degradation {
   }
 
   /**
-   * What this node knows to be used, in the place of a reading of the store. Rejects where it knows nothing, see
+   * Reads the usage that this node knows, as a substitute for the store's counts. Rejects if it knows none; see
    * `LocalShare.read`.
    */
   read(
@@ -67,32 +67,32 @@ export class Degradation {
     return this.local.read(accountId, keyId, calendar, subject);
   }
 
-  /** When the store was lost, ms by this node's clock; undefined while it answers. */
+  /** When the store was lost, ms by this node's clock. Undefined while it responds. */
   get sinceMs(): number | undefined {
     return this.breaker.openSinceMs;
   }
 
-  /** Whether the counters answer. */
+  /** Whether the store responds. */
   get isOver(): boolean {
     return this.breaker.openSinceMs === undefined;
   }
 
-  /** Calls to the store that got no response, since the process began. */
+  /** Number of calls to the store without a response, since the process started. */
   get errors(): number {
     return this.storeErrors.value;
   }
 
-  /** Whether the store may be asked now whether it is back; then its caller says how that ended. */
+  /** Reports whether the breaker allows a probe of the store now. The caller must report the probe's result. */
   mayAsk(): boolean {
     return this.breaker.allows();
   }
 
-  /** The store answers, but does not decide yet: the pause before it is asked again begins here. */
+  /** Restarts the breaker's pause, because the store responds but cannot decide yet. */
   wait(): void {
     if (!this.isOver) this.breaker.failed();
   }
 
-  /** The store decides again. */
+  /** Ends the outage: the store decides again. */
   end(): void {
     if (!this.breaker.succeeded()) return;
     this.countDegradedTime();
@@ -105,9 +105,9 @@ export class Degradation {
   }
 
   /**
-   * Refunds without the store: while it is lost, and what was admitted here and has not been counted there yet.
+   * Refunds without the store, if the store is lost or has not counted this decision yet.
    * @param aheadMs the store's clock minus this node's.
-   * @returns what the month is refunded; undefined where it must be refunded there.
+   * @returns the refund of the month, or undefined if the store must refund it.
    */
   refund(subject: QuotaSubject, decision: QuotaDecision, aheadMs: number): number | undefined {
     const { source, cost, nowMs, period } = decision;
@@ -117,7 +117,7 @@ export class Degradation {
     return subject.calendar.at(this.clock.now()).label === period.label ? cost : 0;
   }
 
-  /** Notes that a call to the store ended; `cause` says why one got no response. */
+  /** Receives the end of a call to the store. `cause` says why a call got no response. */
   called(isAnswered: boolean, cause?: unknown): void {
     if (isAnswered) return;
     this.storeErrors.inc();
@@ -132,8 +132,8 @@ export class Degradation {
   }
 
   /**
-   * What the plan says while the counters are away.
-   * @throws Problem `quota_unavailable` where it says closed.
+   * Decides by the plan's policy while the counters are away.
+   * @throws Problem `quota_unavailable` if the policy is `closed`.
    */
   decide(subject: QuotaSubject, cost: number, cause?: unknown): QuotaDecision | Promise<QuotaDecision> {
     this.degraded[subject.onStoreLoss].inc();
@@ -150,8 +150,8 @@ export class Degradation {
   }
 
   /**
-   * Previews what `decide` would say; counts nothing.
-   * @throws Problem `quota_unavailable` where the plan says closed.
+   * Previews the result of `decide` without counting.
+   * @throws Problem `quota_unavailable` if the policy is `closed`.
    */
   async preview(subject: QuotaSubject, cost: number): Promise<PreviewedLimits> {
     const { accountId, keyId, calendar, limits, onStoreLoss } = subject;
@@ -175,7 +175,7 @@ export class Degradation {
     });
   }
 
-  /** What is admitted here is counted in the store when it is back. */
+  /** Logs an admitted request, so that the store counts it later. */
   private logged(
     subject: QuotaSubject,
     decision: QuotaDecision | Promise<QuotaDecision>,
@@ -197,7 +197,7 @@ export class Degradation {
   }
 }
 
-/** The decision of a plan that says open: nobody counts it. */
+/** Returns the decision of a plan with the policy `open`. Nothing is counted. */
 function admitted(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): QuotaDecision {
   return {
     admitted: true,
@@ -213,7 +213,7 @@ function admitted(subject: QuotaSubject, cost: number, nowMs: number, period: Mo
   };
 }
 
-/** The counts to go on from; a month that has ended meanwhile starts at nothing. */
+/** Returns the counts to continue from. A month that has ended since starts at 0. */
 function lastSeen(subject: QuotaSubject, period: MonthPeriod): Readonly<QuotaCounts> {
   const inPeriod = subject.lastSeenIn(period);
   if (inPeriod !== undefined) return inPeriod;

@@ -1,6 +1,6 @@
 /**
- * Notices that Redis was emptied, and has this node hand in what it knows: also where none of its keys is asked for,
- * and the counts that it was the last to see are missing on other nodes.
+ * Detects that Redis was emptied, and reports what this node knows. This includes keys without requests, and counts
+ * that this node was the last to see.
  */
 import type { Logger } from '../platform/log.js';
 import type { CounterMemory } from './model/counter-memory.js';
@@ -10,10 +10,10 @@ import type { Heard, NodeCount } from './redis/node-count.js';
 import type { RedisCounters } from './redis/redis-counters.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** EmptiedStore notices that Redis was emptied, and brings back what this node knows. */
+/** EmptiedStore detects that Redis was emptied, and restores what this node knows. */
 export class EmptiedStore {
   private forgottenMs = -Infinity;
-  /** What has to be handed in yet. */
+  /** Subjects that have not been reported yet. */
   private left = new Set<QuotaSubject>();
   private restoring: Promise<void> | undefined;
 
@@ -23,20 +23,18 @@ export class EmptiedStore {
     private readonly ledger: MonthLedger,
     private readonly memory: CounterMemory,
     private readonly log: Logger,
-    /** What the store is called in the log. */
+    /** Name of the store in the log. */
     private readonly storeName = 'Redis',
   ) {}
 
-  /**
-   * Asks once, and resolves when what this node knows has been handed in, as far as that could be done. Never rejects.
-   */
+  /** Sends a heartbeat. Resolves when what this node knows has been reported, as far as possible. Never rejects. */
   async look(): Promise<void> {
     const askedMs = performance.now();
     const heard = await this.nodes.beat();
     if (heard === undefined) return;
     if (heard.isLoss) {
       this.noticed(heard);
-      // What is under way may have been handed in before it was emptied.
+      // Running reports may have arrived before the store was emptied. Wait, then report again.
       await this.restoring;
     }
     if (this.left.size > 0) await (this.restoring ??= this.restore().finally(() => (this.restoring = undefined)));

@@ -1,6 +1,4 @@
-/**
- * Where the stores report to: what they decided is noted, and what takes the place of a decision that failed is found.
- */
+/** Receives what the stores report: records decisions, and finds replacements for failed ones. */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { MonthLedger } from './usage/month-ledger.js';
@@ -12,20 +10,20 @@ import type { QuotaSubject } from './model/subject.js';
 import type { ShadowLimits } from './shadow-limits.js';
 
 /**
- * LimiterSink notes each decision in the ledger and on its subject, and has the shadow limits judge what was admitted.
+ * LimiterSink records each decision in the ledger and on its subject, and passes admitted ones to the shadow limits.
  */
 export class LimiterSink implements DecisionSink {
   constructor(
     private readonly ledger: MonthLedger,
     private readonly shadows: ShadowLimits,
     private readonly clock: Clock,
-    /** Undefined where the counters are in this process and cannot be lost. */
+    /** Undefined if the counters are in this process and cannot be lost. */
     private readonly degradation?: Degradation,
   ) {}
 
   decided(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision {
     if (subject.isShadow) return decision;
-    // For the time when the store is lost; counters that cannot be are asked themselves.
+    // Remember the counts for an outage. Counters in this process cannot be lost, and can be read at any time.
     if (this.degradation !== undefined) {
       if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
       subject.see(decision.used, decision.nowMs, decision.period);
@@ -40,7 +38,10 @@ export class LimiterSink implements DecisionSink {
     return decision;
   }
 
-  /** @throws Problem `quota_unavailable` where nothing takes the place of the decision. */
+  /**
+   * Decides without the store.
+   * @throws Problem `quota_unavailable` if there is no replacement for the decision.
+   */
   failed(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision> {
     if (subject.isShadow) throw cause;
     if (this.degradation === undefined) throw new Problem('quota_unavailable', { cause });

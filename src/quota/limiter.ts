@@ -1,6 +1,6 @@
 /**
- * The one place that decides quotas: asks the counters, and where they are away does what the plan says. It is also the
- * `ThrottlerStorage` of `@nestjs/throttler`, so that the admin application's stock guard counts in the same place.
+ * Makes all quota decisions. It asks the counters, and follows each plan's policy while they are away. It also
+ * implements `ThrottlerStorage` of `@nestjs/throttler`, so that the admin application's guard uses the same store.
  */
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { Clock } from '../platform/clock.js';
@@ -23,7 +23,7 @@ import { retryAfterOf, Throttle } from './throttle.js';
 import type { ThrottleRow } from './model/throttle-rows.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
-/** How many requests had their cost refunded, and how much that came to. */
+/** RefundSeries counts refunded requests and their cost. */
 class RefundSeries {
   private readonly requests: ValueSeries;
   private readonly cost: ValueSeries;
@@ -41,18 +41,18 @@ class RefundSeries {
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
-/** A reading, and whether it is what this node knows in the place of what the counters hold. */
+/** KnownReading is a reading that may be approximate: the counts that this node knows, instead of the counters'. */
 export interface KnownReading extends CounterReading {
   readonly isApproximate: boolean;
 }
 
-/** What is done while counters are away that can be lost, and what brings them back. */
+/** Fallback decides while the counters are lost, and restores them. */
 export interface Fallback {
   readonly degradation: Degradation;
   readonly recovery: Recovery;
 }
 
-/** Limiter decides whether a request has room, refunds a cost, and says what is used. */
+/** Limiter decides whether a request has room, refunds costs, and reads usage. */
 export class Limiter implements ThrottlerStorage {
   private readonly degradation: Degradation | undefined;
   private readonly recovery: Recovery | undefined;
@@ -60,14 +60,14 @@ export class Limiter implements ThrottlerStorage {
   private readonly notRefunded = new RefundSeries('failed');
 
   constructor(
-    /** They report what they decide to the sink. */
+    /** The counters report their decisions to the sink. */
     private readonly counters: CounterStore,
     private readonly shadows: ShadowLimits,
     private readonly ledger: MonthLedger,
     private readonly throttles: ThrottleWindows,
     private readonly clock: Clock,
     private readonly log: Logger,
-    /** Not where the counters are in this process and cannot be lost. */
+    /** Undefined if the counters are in this process and cannot be lost. */
     fallback?: Fallback,
   ) {
     this.degradation = fallback?.degradation;
@@ -75,8 +75,8 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * Judges a request by every window of its key and account.
-   * @throws Problem `quota_unavailable` where the counters are away and the plan says closed.
+   * Checks a request against every window of its key and account.
+   * @throws Problem `quota_unavailable` if the counters are away and the plan's policy is `closed`.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
     const promised = new Promised<QuotaDecision>();
@@ -84,8 +84,9 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * As `decide`, without a promise: for every request.
-   * @returns the decision where it is known at once; undefined: `waiting` is told it, or what `decide` throws.
+   * Decides like `decide`, without a promise. Hot path.
+   * @returns the decision if it is known immediately. Otherwise undefined, and `waiting` receives the decision or the
+   * error of `decide` later.
    */
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
     const { degradation } = this;
@@ -93,14 +94,14 @@ export class Limiter implements ThrottlerStorage {
     const known = knownRefusal(subject, cost, this.clock.now());
     if (known !== undefined) return known;
     if (degradation.isOver) return this.counters.decideFor(waiting, subject, cost);
-    // Whether it is back; no request waits for that.
+    // Check in the background whether the store is back.
     void this.recovery?.probe();
     return nowOrTold(degradation.decide(subject, cost), waiting);
   }
 
   /**
-   * Previews what `decide` would say; counts nothing.
-   * @throws Problem `quota_unavailable` where `decide` would throw it.
+   * Previews the result of `decide` without counting.
+   * @throws Problem `quota_unavailable` if `decide` would throw it.
    */
   async preview(subject: QuotaSubject, cost: number): Promise<PreviewedLimits> {
     const { degradation } = this;
@@ -118,7 +119,7 @@ export class Limiter implements ThrottlerStorage {
     return degradation.preview(subject, cost);
   }
 
-  /** Refunds the cost of an admitted decision. Resolves to how much of it the month refunded; never rejects. */
+  /** Refunds the cost of an admitted decision. Resolves to the amount that the month refunded. Never rejects. */
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<number> {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return 0;
     subject.refusal = undefined;
@@ -131,13 +132,13 @@ export class Limiter implements ThrottlerStorage {
     try {
       const given = await this.counters.refund(subject, decision);
       this.refunded.count(given.fromMonth);
-      // A refusal that was under way meanwhile knows nothing of it.
+      // A refusal that was decided in the meantime does not include the refund.
       subject.refusal = undefined;
       this.seeRefund(subject, decision, given);
       return given.fromMonth;
     } catch (error) {
       this.notRefunded.count(decision.cost);
-      // At debug: in an outage of Redis there is one for every request that fails.
+      // Debug level, because during an outage of Redis every failing request writes one.
       this.log.debug({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A cost was not given back');
       return 0;
     }
@@ -154,8 +155,8 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * Says what is used in the current month of a key, without one of the account.
-   * @throws Problem `quota_unavailable` where that cannot be done.
+   * Sets the usage of the current month for a key, or for the account if `keyId` is undefined.
+   * @throws Problem `quota_unavailable` if that fails.
    */
   async setMonthUsed(
     accountId: string,
@@ -176,9 +177,9 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * Reads counts for `/usage` and the admin API: as they stand, and while the counters are away as far as this node
-   * knows. Rejects where it knows nothing either.
-   * @param subject of the key, where a request of it is at hand.
+   * Reads counts for `/usage` and the admin API. While the counters are away, returns what this node knows. Rejects if
+   * it knows nothing.
+   * @param subject the key's subject, if a request of the key is at hand.
    */
   async readOrKnow(
     accountId: string,
@@ -197,7 +198,7 @@ export class Limiter implements ThrottlerStorage {
     return { ...(await degradation.read(accountId, keyId, calendar, subject)), isApproximate: true };
   }
 
-  /** Reads counts as they stand. Rejects while the counters are away. */
+  /** Reads the current counts. Rejects while the counters are away. */
   read(
     accountId: string,
     keyId: string | undefined,
@@ -208,8 +209,8 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * The same of what a plan's shadow limits have admitted.
-   * @param live the live counts, where those begin that do not exist yet.
+   * Reads the current counts of the shadow limits.
+   * @param live counts that stand in for shadow counters that do not exist yet.
    */
   readShadow(
     accountId: string,
@@ -221,24 +222,24 @@ export class Limiter implements ThrottlerStorage {
     return this.counters.readShadow(accountId, keyId, calendar, live, room);
   }
 
-  /** Whether the counters answer. */
+  /** Whether the counters respond. */
   get storeUp(): boolean {
     return this.degradation === undefined || this.degradation.isOver;
   }
 
-  /** When the counters were lost, ms; undefined while they answer. */
+  /** When the counters were lost, ms. Undefined while they respond. */
   get lostSinceMs(): number | undefined {
     return this.degradation?.sinceMs;
   }
 
-  /** The throttle of a row, on the same store as the counters. */
+  /** Returns the throttle of a row, on the same store as the counters. */
   throttle(row: ThrottleRow): Throttle {
     return new Throttle(this.throttles, row);
   }
 
   /**
-   * `ThrottlerStorage`: counts one hit; times in seconds.
-   * @param key name of a row of `THROTTLES`, a colon, and what is counted there.
+   * Counts one hit, for `ThrottlerStorage`. Times are in seconds.
+   * @param key name of a row of `THROTTLES`, a colon, and the caller.
    */
   async increment(
     key: string,

@@ -1,6 +1,6 @@
 /**
- * What this node hands out by itself while the shared counters are away: its share of what was left when it last knew,
- * so that all nodes together stay within the limit. With one node that is all of it.
+ * This node's share of the limits while the shared counters are away: its part of what was left when it last knew. All
+ * nodes together stay within the limit. A single node has all of it.
  */
 import type { Clock } from '../platform/clock.js';
 import { accountCountIn, keyCountIn, NOTHING_COUNTED, withCalendarCounts } from './model/calendar-count.js';
@@ -28,14 +28,14 @@ import {
   type Seen,
 } from './share-base.js';
 
-/** What was last seen is believed for this long; when it is older, the database may know more. */
+/** How long the last seen counts are considered current. After that, the database may have newer ones. */
 const SEEN_LATELY_MS = 5_000;
-/** Most questions to the database at once that no request waits for. */
+/** Maximum number of concurrent reads from the database that no request waits for. */
 const MOST_REFRESHES = 50;
 
 const NEVER_SEEN: Seen = { counts: NOTHING_USED, atMs: 0 };
 
-/** LocalShare decides by this node's part of what was left, and reads what this node knows. */
+/** LocalShare decides by this node's share, and reads what this node knows. */
 export class LocalShare {
   private readonly accounts = new Map<string, Base>();
   private readonly keys = new Map<string, Base>();
@@ -47,12 +47,12 @@ export class LocalShare {
     private readonly source: MonthSource,
     private readonly place: () => NodePlace,
     private readonly clock: Clock,
-    /** Of the keys of an account whose counts the database does not have yet, the one that saw the account last. */
+    /** Returns the key of an account that saw the account last, among keys whose counts are not in the database yet. */
     private readonly lastOf: (accountId: string) => QuotaSubject | undefined = () => undefined,
   ) {}
 
   /**
-   * Judges a request by this node's share. Waits for the database where the subject was not seen this month. Never
+   * Checks a request against this node's share. Reads the database if the subject was not seen this month. Never
    * rejects.
    */
   decide(subject: QuotaSubject, cost: number, period: MonthPeriod): QuotaDecision | Promise<QuotaDecision> {
@@ -71,7 +71,7 @@ export class LocalShare {
       .then(() => this.decide(subject, cost, period));
   }
 
-  /** Previews what `decide` would say; counts nothing, and leaves nothing behind. Never rejects. */
+  /** Previews the result of `decide` without counting or changing any state. Never rejects. */
   async preview(subject: QuotaSubject, cost: number, period: MonthPeriod): Promise<Preview> {
     const { accountId, keyId, calendar, limits } = subject;
     const [accountHere, keyHere] = [
@@ -82,7 +82,7 @@ export class LocalShare {
     if (account === undefined || key === undefined) {
       const seen = seenIn(subject, period) ?? (await this.writtenOf(subject, period));
       const last = this.latest(accountId, seen, period);
-      // What `begin` would put beside the counters.
+      // Build the counters that `begin` would create.
       const begun = new ProcessCounters(this.clock, this.source, 'local');
       begun.seedFrom(subject, last, seen, period);
       if (account === undefined) [account, ofAccount] = [accountBase(last, period), begun];
@@ -101,7 +101,7 @@ export class LocalShare {
   }
 
   /**
-   * What the database has of a subject that nobody has seen this month; nothing where it cannot be asked. Never
+   * Reads the database's counts of a subject that was not seen this month. Returns 0 if the database is away. Never
    * rejects.
    */
   private async writtenOf({ accountId, keyId }: QuotaSubject, period: MonthPeriod): Promise<Seen> {
@@ -112,7 +112,7 @@ export class LocalShare {
       account: writtenIn(account, period),
       key: writtenIn(key, period),
     });
-    // As old as it may be: another key of the account may know more.
+    // Use the oldest time that is considered current, because another key of the account may have newer counts.
     return { counts, atMs: this.clock.now() - SEEN_LATELY_MS };
   }
 
@@ -121,9 +121,9 @@ export class LocalShare {
   }
 
   /**
-   * What this node knows to be used: what it counted itself, on top of what it knew before. Counts nothing, and leaves
-   * nothing behind. Rejects where it has not seen the account or the key, and the database is away.
-   * @param subject of the key, where a request of it is at hand: what it saw may be newer than what the database has.
+   * Reads the usage that this node knows: what it counted itself, added to what it knew before. Neither counts nor
+   * changes any state. Rejects if it has not seen the account or the key, and the database is away.
+   * @param subject the key's subject, if a request of the key is at hand. Its counts may be newer than the database's.
    */
   async read(
     accountId: string,
@@ -157,8 +157,8 @@ export class LocalShare {
   }
 
   /**
-   * What was last seen of an account and a key this month; where that was not lately, or never, the database may know
-   * more.
+   * Returns the counts of an account and a key that were last seen this month. Includes the database's counts if these
+   * are old or missing.
    */
   private async lastKnown(
     accountId: string,
@@ -186,7 +186,7 @@ export class LocalShare {
     };
   }
 
-  /** Forgets everything: the store is back, or lost anew. */
+  /** Forgets all counts, because the store is back or was lost again. */
   clear(): void {
     this.accounts.clear();
     this.keys.clear();
@@ -196,7 +196,7 @@ export class LocalShare {
   private begin(subject: QuotaSubject, seen: Seen, period: MonthPeriod): void {
     const { accountId, keyId } = subject;
     const known = inMonth(this.accounts.get(accountId), period);
-    // Each key saw the account with its own last request; whichever was last is right.
+    // Each key saw the account at its own last request. The latest one is right.
     const ofAccount = known === undefined ? this.latest(accountId, seen, period) : seen;
     this.counters.seedFrom(subject, ofAccount, seen, period);
     if (known === undefined) {
@@ -217,10 +217,7 @@ export class LocalShare {
     return ofLast === undefined || ofLast.atMs <= seen.atMs ? seen : ofLast;
   }
 
-  /**
-   * Other nodes, or other keys, may have used more since: the database knows up to its last flush. No request waits for
-   * it.
-   */
+  /** Reads the usage of other nodes and keys up to their last flush from the database. No request waits for it. */
   private refresh(subject: QuotaSubject, period: MonthPeriod, key: Base): void {
     const { limits } = subject;
     const hasCalendar = WINDOWS.some(({ kind }, index) => kind === 'calendar' && limits[index] !== Infinity);
@@ -250,8 +247,8 @@ export class LocalShare {
   }
 
   /**
-   * The limits by which the counters here, which began at the bases, hand out no more than the share: those of the plan
-   * where nobody else has a part of them.
+   * Returns limits under which the counters here, which started at the bases, stay within this node's share. Returns
+   * the plan's limits if no other node has a share.
    */
   private limitsHere(limits: QuotaLimits, account: Base, key: Base, period: MonthPeriod): QuotaLimits {
     const place = this.place();
@@ -278,7 +275,7 @@ function keyBase({ counts, atMs }: Seen, period: MonthPeriod): Base {
   return baseOf(period, keyCountIn(counts), counts[KEY_MINUTE], atMs);
 }
 
-/** One reading of an account and a key that stand in different counters. */
+/** Combines readings of an account and a key from different counters. */
 function joined(ofAccount: CounterReading, ofKey: CounterReading): CounterReading {
   return {
     ...ofKey,

@@ -1,4 +1,4 @@
-/** Puts the quota decision together: counters in this process, or in Redis with everything that needs. */
+/** Constructs the quota decision with counters in this process or in Redis. */
 import type { Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -43,41 +43,41 @@ const REAP_INTERVAL_MS = 1_000;
 /** A node that has written no usage for this long is not counted. */
 const WRITER_GONE_MS = 60_000;
 
-/** Quotas is what the program needs of limits and usage: who decides, who records, and their end. */
+/** Quotas holds the parts for limits and usage, with their start and stop. */
 export interface Quotas extends ReadsGauges {
   readonly limiter: Limiter;
   readonly recorder: UsageRecorder;
   /**
-   * For the worker role, and for whoever has a counting process of its own. Undefined where a process that dies takes
-   * its counters with it.
+   * For the worker role, and for programs with their own counting process. Undefined if a dying process loses its
+   * counters anyway.
    */
   readonly sweep: UsageSweep | undefined;
   readonly throttleWindows: ThrottleWindows;
   /** Starts writing usage and month counts to the database. */
   start(flushIntervalMs: number): void;
-  /** Writes what is left and lets the counters go. Rejects when the last counts could not be written. */
+  /** Writes what is left and closes the counters. Rejects when the last counts could not be written. */
   stop(): Promise<void>;
 }
 
-/** QuotaParts is what they are put together from. */
+/** QuotaParts holds what quotas depend on. */
 export interface QuotaParts {
   readonly db: Kysely<Tables>;
   readonly kind: DatabaseHandle['kind'];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told whether usage could be written. */
+  /** Receives the result of each write of usage. */
   readonly witness?: WriteWitness;
-  /** Written behind each flush of usage. */
+  /** Runs after each flush of usage. */
   readonly follower?: UsageFollower;
-  /** Told which webhook endpoints notices of usage go to. */
+  /** Receives the webhook endpoints to which notices of usage go. */
   readonly signal?: WorkSignal;
   /** Whether a start without Redis is allowed. Plans then decide by `onRedisLoss` from the first request on. */
   readonly startsWithout?: boolean;
-  /** Pause between two looks at whether Redis counts; a shorter one in tests that wait for them. */
+  /** Pause between two checks of Redis. Tests that wait for them set a shorter one. */
   readonly watchIntervalMs?: number;
 }
 
-/** Counters in this process. */
+/** Opens quotas with counters in this process. */
 export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts): Quotas {
   const ledger = new MonthLedger(db, clock);
   const rounds = new FlushRounds();
@@ -113,10 +113,10 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
 }
 
 /**
- * Counters in Redis, or in the process that counts for all workers. Rejects if they do not answer and `startsWithout` is
- * not set, or if Redis refuses the user or password.
- * @param url as `connectRedis` takes it.
- * @param servesRequests whether this process hands out limits: it then counts as one of the nodes that share them.
+ * Opens quotas with counters in Redis, or in the counting process of all workers. Rejects if they do not respond and
+ * `startsWithout` is not set, or if Redis refuses the user or password.
+ * @param url as in `connectRedis`.
+ * @param servesRequests whether this process serves requests, so that it is one of the nodes that share limits.
  */
 export async function openRedisQuotas(
   { db, kind, clock, log, startsWithout = false, watchIntervalMs, ...told }: QuotaParts,
@@ -150,7 +150,7 @@ export async function openRedisQuotas(
     isReached = true;
   };
   const ask = async (): Promise<void> => {
-    // Also of a lost one: it may be waiting for what this node has to hand in.
+    // Also needed while the store is lost: it may be waiting for this node's report.
     void emptied.look();
     await asksForWrite(client);
     if (!isReached) await reach();
@@ -167,7 +167,7 @@ export async function openRedisQuotas(
       client.disconnect();
       throw error;
     }
-    // Others hand out the same limits. How many they are is known from the usage that they write.
+    // Other nodes share the same limits. Count them by the usage that they write.
     nodes.assume(1 + (await table.countWriters(clock.now() - WRITER_GONE_MS)));
     degradation.called(false, error);
   }
@@ -178,7 +178,7 @@ export async function openRedisQuotas(
   const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, memory, ...told });
   const watch = new StoreWatch(degradation, recovery, ask, watchIntervalMs);
   watch.start();
-  // A new connection may lead to a server that knows nothing.
+  // A new connection may lead to an empty server.
   (client as Redis).on('ready', () => void emptied.look());
   return {
     limiter,

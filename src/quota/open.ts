@@ -1,4 +1,4 @@
-/** Opens quotas: who decides and counts, where usage is written, and what reads it. */
+/** Opens quotas: the limiter, the recording of usage, and the reader of usage. */
 import type { Ground } from '../config/ground.js';
 import type { GatewayFile } from '../config/model/schema.js';
 import { redactUrl } from '../config/summary.js';
@@ -12,35 +12,35 @@ import { showRefusals } from './usage/top-refusals.js';
 import { UsageRows } from './usage/usage-rows.js';
 import { UsageReader } from './usage-reader.js';
 
-/** CounterPlace is where live counters are, and messages between processes go. */
+/** CounterPlace is the location of live counters, and of messages between processes. */
 export interface CounterPlace {
-  /** REDIS_URL, or the path of the counting process's socket. Undefined: this process has the counters. */
+  /** REDIS_URL, or the path of the counting process's socket. Undefined if this process has the counters. */
   readonly url: string | undefined;
-  /** Whether no other machine can count there. What holds more than counts belongs in the database then. */
+  /** Whether no other machine can count there. Then only counts are kept there, and other data is in the database. */
   readonly isOwn: boolean;
 }
 
-/** QuotaRooms is what quotas need beside the ground. */
+/** QuotaRooms holds what quotas depend on, in addition to the ground. */
 export interface QuotaRooms {
   readonly place: CounterPlace;
-  /** Whether this process hands out limits. */
+  /** Whether this process serves requests. */
   readonly forwards: boolean;
-  /** Whether this process writes the usage that others left in Redis. */
+  /** Whether this process writes the usage of dead processes from Redis. */
   readonly sweeps: boolean;
-  /** Told whether usage could be written. */
+  /** Receives the result of each write of usage. */
   readonly witness: WriteWitness;
-  /** Written behind each flush of usage. */
+  /** Runs after each flush of usage. */
   readonly follower: UsageFollower;
   readonly signal: WorkSignal;
 }
 
-/** Quota is the counters, and the reader of usage. */
+/** Quota holds the counters and the reader of usage. */
 export interface Quota {
   readonly quotas: Quotas;
   readonly usage: UsageReader;
 }
 
-/** Opens them. Rejects with `StartError` where Redis does not answer and no plan decides without it. */
+/** Opens quotas. Rejects with `StartError` when Redis does not respond and no plan decides without it. */
 export async function openQuota(ground: Ground, rooms: QuotaRooms): Promise<Quota> {
   const { config, database, clock, log, gauges, shutdown } = ground;
   const { flushInterval } = config.current.file.usage;
@@ -79,12 +79,12 @@ async function openCounters(
   }
 }
 
-/** Reports whether a start is allowed while the counters are away: Redis is, and a plan decides without it. */
+/** Reports whether the program may start while Redis is away, because a plan decides without it. */
 function startsWithoutCounters({ isOwn }: CounterPlace, plans: GatewayFile['plans']): boolean {
   return !isOwn && Object.values(plans).some(({ onRedisLoss }) => onRedisLoss !== 'closed');
 }
 
-/** Asks whether the counters answer, before a start changes anything. Rejects with `StartError`. */
+/** Checks that the counters respond, before a start changes anything. Rejects with `StartError`. */
 export async function checkCounters(
   place: CounterPlace,
   plans: GatewayFile['plans'],

@@ -1,4 +1,4 @@
-/** The numbers of every plan are there at 0 from the moment that the configuration has it. */
+/** Metric series of every plan, starting at 0 when the plan is configured. */
 import type { GatewayFile } from '../config/model/schema.js';
 import { METRICS } from '../platform/metrics.js';
 
@@ -11,7 +11,7 @@ export class PlanSeries {
   }
 
   /**
-   * The plans from now on. Those that are gone keep their numbers: whoever counts keeps the series by the plan's name.
+   * Begins the series of new plans. Removed plans keep their series, because other parts hold them by the plan's name.
    */
   use(plans: GatewayFile['plans']): void {
     for (const [plan, { shadow }] of Object.entries(plans)) {

@@ -1,4 +1,4 @@
-/** What the limits would answer to one more request, without counting it. */
+/** Previews the decision on one more request without counting it. */
 import type { CounterReading, CounterStore, MinuteRoom } from './model/counter-store.js';
 import { freeAgainMs } from './model/decision.js';
 import { ACCOUNT_MINUTE, KEY_MINUTE } from '../platform/quotas/windows.js';
@@ -6,16 +6,17 @@ import { violatedBy } from './model/policies.js';
 import type { QuotaDecision, QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** Limits, the counts before the request, and what would become of it. */
+/** Preview holds limits, the counts before the request, and the decision it would get. */
 export interface Preview {
   readonly limits: QuotaLimits;
   readonly reading: CounterReading;
-  /** Its `used` is without the request, whatever it says. */
+  /** Its `used` never includes the request. */
   readonly decision: QuotaDecision;
 }
 
 /**
- * PreviewedLimits are what a request would be told of its limits; `live` is undefined where nobody knows the counts.
+ * PreviewedLimits is the preview of a request under its live and shadow limits. `live` is undefined if the counts are
+ * unknown.
  */
 export interface PreviewedLimits {
   readonly decision: QuotaDecision;
@@ -24,7 +25,8 @@ export interface PreviewedLimits {
 }
 
 /**
- * Asks the live limits of a subject, and its shadow limits where there are any. Rejects while the counters are away.
+ * Previews a request under the live limits of a subject, and under its shadow limits if there are any. Rejects while
+ * the counters are away.
  */
 export async function preview(
   counters: Pick<CounterStore, 'read' | 'readShadow'>,
@@ -39,13 +41,13 @@ export async function preview(
   return { live, shadow: previewOf(shadow.limits, ofShadow, cost) };
 }
 
-/** The room that a minute must have left for a request. */
+/** Returns the room that each minute must have for a request. */
 export function roomUnder(limits: QuotaLimits, cost: number): MinuteRoom {
   const most = (limit: number): number => Math.min(Number.MAX_SAFE_INTEGER, limit - cost);
   return { account: most(limits[ACCOUNT_MINUTE]), key: most(limits[KEY_MINUTE]) };
 }
 
-/** Judges a request by limits and what is used of them; counts nothing. */
+/** Checks a request against limits and their usage without counting it. */
 export function previewOf(limits: QuotaLimits, reading: CounterReading, cost: number): Preview {
   const { used, nowMs, period, keyMinuteResetMs, accountMinuteResetMs } = reading;
   const violated = cost === 0 ? 0 : violatedBy(limits, used, cost);

@@ -1,4 +1,4 @@
-/** How a lost store comes back: asked whether it answers, told what was counted without it, and put in charge again. */
+/** Recovery of a lost store: probe it, replay what was counted without it, and let it decide again. */
 import { METRICS } from '../platform/metrics.js';
 import type { MonthLedger } from './usage/month-ledger.js';
 import type { Degradation } from './degradation.js';
@@ -7,10 +7,10 @@ import type { OutageEntry } from './model/outage-log.js';
 import type { QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** How much of a log is handed in side by side. */
+/** Number of log entries replayed in parallel. */
 const REPLAYS_AT_ONCE = 200;
 
-/** Recovery hands over to a store that answers again what this node did without it. */
+/** Recovery replays what this node did during an outage to the store. */
 export class Recovery {
   private underWay: Promise<void> | undefined;
 
@@ -18,14 +18,11 @@ export class Recovery {
     private readonly counters: LosableStore,
     private readonly degradation: Degradation,
     private readonly ledger: MonthLedger,
-    /** Whether the store answers at all; rejects where it does not. */
+    /** Probes the store. Rejects if it does not respond. */
     private readonly ask: () => Promise<unknown>,
   ) {}
 
-  /**
-   * Asks a lost store whether it is back, as often as its breaker allows; counts there what is left over. Never
-   * rejects.
-   */
+  /** Probes a lost store as often as its breaker allows, and replays what is left over. Never rejects. */
   async probe(): Promise<void> {
     const { degradation } = this;
     if (degradation.isOver && !degradation.outage.isEmpty) this.start();
@@ -36,12 +33,12 @@ export class Recovery {
     );
   }
 
-  /** As `Degradation.refund`. */
+  /** Refunds a decision without the store; see `Degradation.refund`. */
   refund(subject: QuotaSubject, decision: QuotaDecision): number | undefined {
     return this.degradation.refund(subject, decision, this.counters.aheadMs);
   }
 
-  /** Counts in the store what is left over, where it answers: for the end of the process. Never rejects. */
+  /** Replays what is left over, if the store responds. For the end of the process. Never rejects. */
   async finish(): Promise<void> {
     if (!this.degradation.isOver) return;
     if (!this.degradation.outage.isEmpty) this.start();
@@ -53,17 +50,17 @@ export class Recovery {
   }
 
   /**
-   * The store answers again: what it may have counted without a response is refunded, what was admitted without it is
-   * counted there, while this node goes on by itself; then, in one step with nothing left to count, the store decides
-   * again. What the database is needed for, and cannot be had, is tried again later and keeps nobody from the store.
-   * Never rejects.
+   * Recovers from an outage. First refunds what the store may have counted without a response. Then replays what was
+   * admitted without it, while this node continues to decide. When nothing is left to replay, the store decides again
+   * in the same step. Entries that need an unavailable database are retried later and do not delay the store. Never
+   * rejects.
    */
   private async recover(): Promise<void> {
     const { counters, degradation } = this;
     const errorsBefore = degradation.errors;
     const isSure = await counters.refundUnanswered().catch(() => false);
     if (isSure) await this.replayAll(errorsBefore);
-    // The pause begins anew also where no call failed.
+    // Restart the pause even if no call failed.
     if (degradation.errors > errorsBefore || counters.isUnsure) degradation.wait();
     else degradation.end();
   }

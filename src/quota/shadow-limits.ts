@@ -1,7 +1,7 @@
 /**
- * What a plan's shadow limits would have refused. They see the requests that the live limits admitted, count on
- * counters of their own what they would admit of them, and refuse nothing. No request waits for them: they ride in the
- * next call to the store.
+ * Shadow limits of a plan: what they would have refused. They check the requests that the live limits admitted, count
+ * them in their own counters, and refuse nothing. No request waits for them, because they share the next call to the
+ * store.
  */
 import type { Clock } from '../platform/clock.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
@@ -12,19 +12,21 @@ import { accountCountIn, keyCountIn } from './model/calendar-count.js';
 import { countsMinus, policyNames, type QuotaDecision } from './model/policies.js';
 import type { ShadowSubject } from './model/subject.js';
 
-/** ShadowLimits judges by a plan's shadow limits what the live ones admitted, and counts the verdicts. */
+/**
+ * ShadowLimits checks requests that the live limits admitted against a plan's shadow limits, and counts the decisions.
+ */
 export class ShadowLimits {
   private readonly admitted = new Map<string, ValueSeries>();
 
   constructor(
     private readonly clock: Clock,
-    /** Whether asking the counters is dear enough to remember refusals. */
+    /** Whether calls to the counters are expensive enough to remember refusals. */
     private readonly remembers: boolean,
   ) {}
 
   /**
-   * Judges what the live limits have admitted. Never throws; while the store is lost there is nothing to judge.
-   * @param counters those that admitted it.
+   * Checks a request that the live limits admitted. Never throws. While the store is lost, it is not called.
+   * @param counters the counters that admitted the request.
    */
   judge(counters: Decider, shadow: ShadowSubject, live: QuotaDecision): void {
     const { cost, period, used } = live;
@@ -47,14 +49,14 @@ export class ShadowLimits {
         : this.made(shadow, decision);
   }
 
-  /** What is refunded of a live decision is refunded of its shadow; what that would have refused stays refused. */
+  /** Refunds the shadow decision of a refunded live decision. A shadow refusal stays counted. */
   async refund(counters: Pick<CounterStore, 'refund'>, shadow: ShadowSubject, live: QuotaDecision): Promise<void> {
     const decision = await live.shadow;
     if (decision?.admitted !== true) return;
     shadow.refusal = undefined;
     try {
       await counters.refund(shadow, decision);
-      // A refusal that was under way meanwhile knows nothing of it.
+      // A refusal that was decided in the meantime does not include the refund.
       shadow.refusal = undefined;
     } catch {
       this.failed(shadow);

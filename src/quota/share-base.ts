@@ -1,7 +1,4 @@
-/**
- * The arithmetic of a node's share: where counters stood when it began to go on by itself, and what of a limit is its
- * part.
- */
+/** The arithmetic of a node's share: the counts when it began to decide alone, and its part of each limit. */
 import {
   accountCountIn,
   keyCountIn,
@@ -16,37 +13,40 @@ import { CALENDAR_BITS, perWindow, WINDOWS } from '../platform/quotas/windows.js
 import type { QuotaCounts, QuotaDecision, QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** A share that is used up says nothing of when there is more: when the store is back, or at another node at once. */
+/**
+ * Retry time when a share is used up. Its next room is unknown: it can be available when the store is back, or
+ * immediately at another node.
+ */
 const SHARE_RETRY_MS = 2_000;
 
-/** Where a counter stood when this node began to go on by itself. */
+/** Base holds the counts of a counter when this node began to decide alone. */
 export interface Base {
-  /** The month and the day that the counts belong to. */
+  /** The month and the day of the counts. */
   readonly period: MonthPeriod;
-  /** What the counter here began with. */
+  /** Initial counts of this node's own counter. */
   readonly counted: CalendarCount;
-  /** The most that is known to have been used. */
+  /** Highest usage that this node knows of. */
   known: CalendarCount;
   readonly minute: number;
-  /** When those have left the window. */
+  /** When the minute's initial count has left the window. */
   readonly minuteUntilMs: number;
-  /** Whether it was seen so long ago that the database may know more, and has not been asked. */
+  /** Whether it was seen so long ago that the database may have newer counts, and has not been read yet. */
   isStale: boolean;
 }
 
-/** What a node last knew of a key and its account, and when, ms. */
+/** Seen holds what a node last knew about a key and its account, and when, ms. */
 export interface Seen {
   readonly counts: Readonly<QuotaCounts>;
   readonly atMs: number;
 }
 
-/** baseOf is the base of a counter that was last seen so. */
+/** Returns the base of a counter with the counts that were last seen. */
 export function baseOf(period: MonthPeriod, counted: CalendarCount, minute: number, seenAtMs: number): Base {
   const minuteUntilMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
   return { period, counted, known: counted, minute, minuteUntilMs, isStale: false };
 }
 
-/** A base, unless it was begun in a month that is still to come: by a clock that ran ahead. */
+/** Returns the base, unless it is in a future month because a clock ran ahead. */
 export function inMonth(base: Base | undefined, { following }: MonthPeriod): Base | undefined {
   return base !== undefined && base.period.label < following ? base : undefined;
 }
@@ -57,7 +57,10 @@ export function countIn({ period: of }: Base, count: CalendarCount, { label, day
   return of.day.label === day.label ? count : { ...count, usedToday: 0 };
 }
 
-/** Returns the usage that this node knows of. @param here counts of its own counter. */
+/**
+ * Returns the usage that this node knows of.
+ * @param here counts of this node's own counter.
+ */
 export function known(base: Base, period: MonthPeriod, here: CalendarCount): CalendarCount {
   const [counted, most] = [countIn(base, base.counted, period), countIn(base, base.known, period)];
   return {
@@ -66,39 +69,42 @@ export function known(base: Base, period: MonthPeriod, here: CalendarCount): Cal
   };
 }
 
-/** What a subject last saw of a month; undefined: nothing. */
+/** Returns what a subject last saw of a month, or undefined. */
 export function seenIn(subject: QuotaSubject, period: MonthPeriod): Seen | undefined {
   const counts = subject.lastSeenIn(period);
   return counts === undefined ? undefined : { counts, atMs: subject.lastSeenAtMs };
 }
 
-/** The greater of each count; `one` itself where none of the other is greater. */
+/** Returns the greater of each count. Returns `one` itself if no count of the other is greater. */
 export function greatestOf(one: CalendarCount, other: CalendarCount): CalendarCount {
   if (one.used >= other.used && one.usedToday >= other.usedToday) return one;
   return { used: Math.max(one.used, other.used), usedToday: Math.max(one.usedToday, other.usedToday) };
 }
 
-/** A minute's count that was seen at an instant, as far as it may still be in the window. */
+/** Returns the part of a minute's count, seen at an instant, that may still be in the window. */
 export function minuteOf(used: number, seenAtMs: number, nowMs: number): { used: number; resetMs: number } {
   const resetMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
   return used > 0 && nowMs < resetMs ? { used, resetMs } : { used: 0, resetMs: 0 };
 }
 
-/** A node's part of what is left: the parts of all of them add up to it. */
+/** Returns a node's part of what is left. The parts of all nodes add up to it. */
 export function shareOf(left: number, { count, rank }: NodePlace): number {
   if (left === Infinity) return Infinity;
   if (left <= 0) return 0;
   return Math.floor(left / count) + (rank < left % count ? 1 : 0);
 }
 
-/** raise notes that more is known to have been used in a base's period. */
+/** Raises the known usage in a base's period. */
 export function raise(base: Base | undefined, period: MonthPeriod, count: CalendarCount): void {
   if (base?.period.label !== period.label) return;
   const isSameDay = base.period.day.label === period.day.label;
   base.known = greatestOf(base.known, isSameDay ? count : { ...count, usedToday: 0 });
 }
 
-/** The decision by the plan's numbers: what is left of a limit is what this node has left to give. */
+/**
+ * Translates a decision by the share into the plan's numbers, so that what is left of a limit is what this node can
+ * still admit.
+ */
 export function told(
   decision: QuotaDecision,
   limits: QuotaLimits,

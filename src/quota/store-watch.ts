@@ -1,6 +1,6 @@
 /**
- * Asks Redis once a second whether it counts. Requests notice a lost one by themselves; a process that has none (at
- * night, or without the gateway role) would go on saying that all is well.
+ * Checks once a second that Redis can count. Requests detect a lost store themselves. A process without requests, at
+ * night or without the gateway role, would not notice.
  */
 import type { RedisClient } from '../stores/redis/connect.js';
 import { PROBE_KEY, PROBE_MS } from '../stores/redis/keys.js';
@@ -9,12 +9,12 @@ import type { Recovery } from './recovery.js';
 
 const INTERVAL_MS = 1_000;
 /**
- * So many questions in a row without a response. One may be this process's own fault: it stood still, and its timers
- * fired first.
+ * Number of consecutive failures that count as a loss. A single one can be this process's fault: if it was blocked, its
+ * timers fired first.
  */
 const FAILURES = 3;
 
-/** StoreWatch asks the store once a second, and reports a lost one. */
+/** StoreWatch checks the store once a second, and reports a lost one. */
 export class StoreWatch {
   private failures = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -22,7 +22,7 @@ export class StoreWatch {
   constructor(
     private readonly degradation: Pick<Degradation, 'isOver' | 'called'>,
     private readonly recovery: Pick<Recovery, 'probe'>,
-    /** Rejects where it does not count. */
+    /** Rejects if the store cannot count. */
     private readonly ask: () => Promise<void>,
     private readonly intervalMs = INTERVAL_MS,
   ) {}
@@ -36,9 +36,9 @@ export class StoreWatch {
     clearInterval(this.timer);
   }
 
-  /** One question. Never rejects. */
+  /** Checks once. Never rejects. */
   async look(): Promise<void> {
-    // A lost one is asked whether it is back, as often as its breaker allows.
+    // Probe a lost store as often as its breaker allows.
     void this.recovery.probe();
     if (!this.degradation.isOver) return;
     try {
@@ -53,9 +53,9 @@ export class StoreWatch {
   }
 }
 
-/** Whether Redis takes counts: of one whose memory is full, or that may not write, a PING says nothing. */
+/** Checks that Redis accepts writes. A PING also succeeds when its memory is full or it is read-only. */
 export async function asksForWrite(client: RedisClient): Promise<void> {
-  // In a Cluster the row would be in one shard, whose loss is no business of the accounts in the others.
+  // In a Cluster, the key would be on one shard, and its loss would not affect accounts on other shards.
   if (client.isCluster) await client.ping();
   else await client.set(PROBE_KEY, '', 'PX', PROBE_MS);
 }

@@ -1,4 +1,4 @@
-/** Sliding windows of the throttles in `throttle-rows.ts`, in this process or in Redis. */
+/** Sliding windows for the throttles in `throttle-rows.ts`, in this process or in Redis. */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.js';
 import type { RedisClient } from '../stores/redis/connect.js';
@@ -8,27 +8,27 @@ import type { ThrottleRow } from './model/throttle-rows.js';
 import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from './redis/scripts/throttle.js';
 import { MINUTE_BUCKETS, MINUTE_SECONDS, SlidingWindow } from '../platform/sliding-window.js';
 
-/** ThrottleVerdict says whether a hit was admitted, and when the window gives way. */
+/** ThrottleVerdict says whether a hit was admitted, and when the window resets. */
 export interface ThrottleVerdict {
   readonly admitted: boolean;
   readonly hits: number;
-  /** Until the window next gives something back, or until one more fits when refused. */
+  /** Ms until the window next frees a hit, or until one more fits if this one was refused. */
   readonly resetMs: number;
-  /** Where it was counted, for `refund`. */
+  /** Bucket of the hit, for `refund`. */
   readonly bucket: number;
 }
 
-/** ThrottleWindows counts hits of our own endpoints in windows of any length. */
+/** ThrottleWindows counts hits of the gateway's own endpoints in windows of any length. */
 export interface ThrottleWindows {
-  /** Counts one hit if it fits under `limit` in any span of the row's window; a refused hit does not count. */
+  /** Counts one hit if it fits under `limit` in any span of the row's window. A refused hit does not count. */
   increment(row: ThrottleRow, key: string, limit: number): Promise<ThrottleVerdict>;
-  /** Refunds a hit that was admitted in this bucket, as far as the window still holds it. Never rejects. */
+  /** Refunds an admitted hit in this bucket, if the window still holds it. Never rejects. */
   refund(row: ThrottleRow, key: string, bucket: number): Promise<void>;
-  /** Forgets every hit of the window. Never rejects. */
+  /** Removes all hits of the window. Never rejects. */
   forget(row: ThrottleRow, key: string): Promise<void>;
 }
 
-/** ProcessThrottleWindows counts them in this process, with a table of its own for each row. */
+/** ProcessThrottleWindows counts hits in this process, with one table per row. */
 export class ProcessThrottleWindows implements ThrottleWindows {
   private readonly tables = new Map<string, LRUCache<string, SlidingWindow>>();
 
@@ -60,7 +60,7 @@ export class ProcessThrottleWindows implements ThrottleWindows {
     this.tableOf(row).delete(key);
   }
 
-  /** Keys of one row never push out those of another. */
+  /** Returns the table of a row. Separate tables, so that keys of one row never displace those of another. */
   private tableOf({ name, mostKeys }: ThrottleRow): LRUCache<string, SlidingWindow> {
     let table = this.tables.get(name);
     if (table === undefined) this.tables.set(name, (table = new LRUCache({ max: mostKeys })));
@@ -71,7 +71,10 @@ export class ProcessThrottleWindows implements ThrottleWindows {
 const THROTTLE = new Script(THROTTLE_LUA);
 const REFUND = new Script(THROTTLE_REFUND_LUA);
 
-/** Shared by every node; falls back to this process while Redis is away, so that a throttle is never simply open. */
+/**
+ * RedisThrottleWindows counts hits for all nodes. While Redis is away, it counts in this process, so that throttles
+ * stay active.
+ */
 export class RedisThrottleWindows implements ThrottleWindows {
   private readonly local: ProcessThrottleWindows;
 
@@ -98,7 +101,7 @@ export class RedisThrottleWindows implements ThrottleWindows {
     try {
       await REFUND.run(this.client, [throttleKey(row.name, key)], [bucketMsOf(row), bucket]);
     } catch {
-      // It stays counted until it leaves the window: a throttle that is a little narrower is no reason to fail.
+      // The hit stays counted until it leaves the window. That is stricter, and no reason to fail.
     }
   }
 

@@ -1,4 +1,4 @@
-/** One throttle of `THROTTLES`, on the windows of this process or of Redis. */
+/** One throttle of `THROTTLES`, in this process or in Redis. */
 import type { ThrottleRow } from './model/throttle-rows.js';
 import type { ThrottleVerdict, ThrottleWindows } from './throttle-windows.js';
 
@@ -9,7 +9,10 @@ export class Throttle {
     readonly row: ThrottleRow,
   ) {}
 
-  /** Counts a hit if it fits. @param limit where it differs from the row's. Rejects as the windows do. */
+  /**
+   * Counts a hit if it fits. Rejects when the windows do.
+   * @param limit overrides the row's limit.
+   */
   count(key: string, limit: number = this.row.limit): Promise<ThrottleVerdict> {
     return this.windows.increment(this.row, key, limit);
   }
@@ -19,7 +22,7 @@ export class Throttle {
     return this.windows.refund(this.row, key, bucket);
   }
 
-  /** Forgets every hit of a key. Never rejects. */
+  /** Removes all hits of a key. Never rejects. */
   forget(key: string): Promise<void> {
     return this.windows.forget(this.row, key);
   }

@@ -1,55 +1,58 @@
 /**
- * What a month will come to if it goes on as in the last days. A week, because on most APIs weekdays are not alike; the
- * part of today that has passed counts as that part.
+ * Forecasts a month's usage from the last days. It uses a week, because weekdays differ on most APIs. Today counts by
+ * the part of it that has passed.
  */
 import { formatWithOffset } from '../platform/rfc3339.js';
 import { ADJUSTED } from './model/usage-cell.js';
 import type { DayPeriod, MonthPeriod } from './model/month-period.js';
 
 const DAY_MS = 86_400_000;
-/** Whole days before today that the pace is taken from. */
+/** Number of whole days before today that the pace is computed from. */
 export const PACE_DAYS = 7;
-/** A key that is an hour old has no pace yet: what it has used is that of a day. */
+/** Minimum age of a key in days. The usage of a new key counts as that of one day. */
 const SHORTEST_SPAN_DAYS = 1;
 
-/** A month's limit, and what is used of it. */
+/** MonthWindow is a month limit and its usage. */
 export interface MonthWindow {
   readonly policy: string;
   readonly limit: number;
   readonly used: number;
 }
 
-/** UsageForecast says where a month's limit is heading. */
+/** UsageForecast predicts the usage of a month limit. */
 export interface UsageForecast {
   readonly policy: string;
-  /** What a day costs, of the last ones. */
+  /** Average cost per day of the last days. */
   readonly per_day: number;
-  /** What will have been used when the month ends. */
+  /** Expected usage at the end of the month. */
   readonly expected: number;
-  /** When the limit is reached; null: the month ends before. */
+  /** When the limit is reached, or null if the month ends before. */
   readonly used_up_at: string | null;
 }
 
-/** What the requests of a day came to. */
+/** DayCost is the cost of a day's requests. */
 export interface DayCost {
   readonly outcome?: string;
   readonly cost: number;
 }
 
-/** The time that a forecast is made at. */
+/** ForecastTime is the time at which a forecast is made. */
 export interface ForecastTime {
   readonly nowMs: number;
   readonly today: DayPeriod;
   readonly month: MonthPeriod;
   readonly timeZone: string;
-  /** Since when there can have been requests, ms: whoever is new has fewer days. */
+  /** Earliest possible request, ms. New accounts and keys have fewer days. */
   readonly sinceMs: number;
 }
 
-/** @param days what was used since `PACE_DAYS` days before today. */
+/**
+ * Forecasts a month limit.
+ * @param days usage since `PACE_DAYS` days before today.
+ */
 export function usageForecast(window: MonthWindow, days: readonly DayCost[], time: ForecastTime): UsageForecast {
   const { nowMs, today, month, timeZone, sinceMs } = time;
-  // What an operator set is no request.
+  // Adjustments are not requests.
   const cost = days.reduce((sum, row) => sum + (row.outcome === ADJUSTED ? 0 : row.cost), 0);
   const fromMs = Math.max(today.startMs - PACE_DAYS * DAY_MS, sinceMs);
   const perDay = Math.max(0, cost) / Math.max(SHORTEST_SPAN_DAYS, (nowMs - fromMs) / DAY_MS);

@@ -1,4 +1,4 @@
-/** What is used and what is left, for `/usage` and the admin API. Reading counts nothing. */
+/** Usage reports for `/usage` and the admin API. Reading counts nothing. */
 import type { Clock } from '../platform/clock.js';
 import type { GatewayFile } from '../config/model/schema.js';
 import type { ParameterError } from '../platform/problems/parameter-problem.js';
@@ -14,7 +14,7 @@ import type { UsageRow, UsageRows } from './usage/usage-rows.js';
 
 const DAY_MS = 86_400_000;
 
-/** One window of a usage report; `resets_at` is RFC 3339 with the account's offset. */
+/** UsageWindow is one window of a usage report. `resets_at` is RFC 3339 with the account's offset. */
 export interface UsageWindow {
   readonly policy: string;
   readonly limit: number;
@@ -23,29 +23,29 @@ export interface UsageWindow {
   readonly resets_at: string;
 }
 
-/** UsageReport is what an account, and one of its keys, has used of each window. */
+/** UsageReport is the usage of an account, and of one of its keys, in each window. */
 export interface UsageReport {
   readonly account_id: string;
   readonly api_key_id: string | null;
   readonly plan: string;
-  /** Only where the counters could not be asked: then the windows say what this process knows. */
+  /** Present if the counters could not be read, and the windows have the counts that this process knows. */
   readonly approximate?: true;
   readonly windows: readonly UsageWindow[];
 }
 
-/** Whose usage is asked for. */
+/** UsageSubject identifies the account or key of a report. */
 export interface UsageSubject {
   readonly accountId: string;
-  /** Undefined: the account's own windows only. */
+  /** Undefined for the account's own windows only. */
   readonly keyId: string | undefined;
   readonly plan: string;
   readonly timeZone: string;
   readonly billingDay: number;
-  /** What makes its limits differ from the plan's. */
+  /** Differences between its limits and the plan's. */
   readonly limitChanges: LimitChanges;
 }
 
-/** A report with a page of the rows that were asked for. */
+/** UsageRowsReport is a report with a page of usage rows. */
 export interface UsageRowsReport extends UsageReport {
   /** First and last day of the rows. */
   readonly from: string;
@@ -64,14 +64,14 @@ export class UsageReader {
     private readonly clock: Clock,
   ) {}
 
-  /** Reads by these plans from now on. */
+  /** Replaces the plans for later reports. */
   use(plans: GatewayFile['plans']): void {
     this.plans = plans;
   }
 
   /**
-   * The rows that parameters ask for, in the calendar of an account; undefined where they ask for none.
-   * @param found what is wrong with them already.
+   * Parses the parameters in the calendar of an account. Returns undefined if they ask for no rows.
+   * @param found errors found before.
    * @throws Problem `invalid_parameter`
    */
   query(
@@ -83,9 +83,8 @@ export class UsageReader {
   }
 
   /**
-   * Reads the report, and where a query asks for them a page of rows beside it. Rejects where the report cannot be had,
-   * or the rows.
-   * @param counted the key's subject, where a request of it is at hand: what it last saw counts while the counters are
+   * Reads the report, and a page of rows if there is a query. Rejects if either fails.
+   * @param counted the key's subject, if a request of the key is at hand. Its counts are used while the counters are
    * away.
    */
   async readWithRows(
@@ -106,8 +105,8 @@ export class UsageReader {
   }
 
   /**
-   * Where the month's limits of a report are heading, the account's and the key's.
-   * @param sinceMs since when there can have been requests.
+   * Forecasts the month limits of a report, for the account and the key.
+   * @param sinceMs earliest possible request.
    */
   async forecasts(subject: UsageSubject, { windows }: UsageReport, sinceMs: number): Promise<UsageForecast[]> {
     const { accountId, keyId, timeZone, billingDay } = subject;
@@ -128,8 +127,8 @@ export class UsageReader {
   }
 
   /**
-   * Limits and counts of an account, and of one of its keys. Rejects where neither the counters nor this process know
-   * them.
+   * Reads the limits and counts of an account, and of one of its keys. Rejects if neither the counters nor this process
+   * know the counts.
    */
   private async read(subject: UsageSubject, counted: QuotaSubject | undefined): Promise<UsageReport> {
     const plan = Object.hasOwn(this.plans, subject.plan) ? this.plans[subject.plan] : undefined;

@@ -1,25 +1,28 @@
 /**
- * What a counting process in the place of another waits for: each worker knows the counts that it saw last, and all of
- * them together know every one. Until all have handed in, nothing is decided, so that no month is given out twice.
+ * The nodes that a replacement counting process waits for. Each worker knows the counts that it saw last, and all
+ * workers together know every count. Decisions wait until all have reported, so that no month's quota is granted twice.
  */
 import { YOUTH_MS } from '../redis/scripts/young.js';
 
-/** Longest that is waited while nothing is handed in: a worker that hangs, or is gone, keeps nobody for longer. */
+/** Longest wait without any report, so that a hanging or dead worker does not block the others for longer. */
 export const LONGEST_WAIT_MS = 2_000;
-/** Longest in all, for those who have much to hand in: later, the first counters take nothing more. */
+/** Longest wait in total, for workers with much to report. After it, the oldest counters accept no more reports. */
 const LONGEST_HAND_IN_MS = YOUTH_MS;
-/** What comes after a pause like this is no part of a node's handing in. */
+/** A pause of this length ends a worker's report. */
 const PAUSE_MS = 500;
 
-/** AwaitedNodes knows who has handed in. */
+/** AwaitedNodes tracks which nodes have reported. */
 export class AwaitedNodes {
-  /** Whether decisions have to wait. */
+  /** Whether decisions must wait. */
   isWaiting: boolean;
   private readonly handedIn = new Set<string>();
   private readonly sinceMs: number;
   private lastMs = -Infinity;
 
-  /** @param count how many have to hand in; none where nothing was counted before. */
+  /**
+   * Creates the set of awaited nodes.
+   * @param count number of nodes that must report; 0 if nothing was counted before.
+   */
   constructor(
     private readonly count = 0,
     private readonly nowMs: () => number = () => performance.now(),
@@ -28,18 +31,21 @@ export class AwaitedNodes {
     this.sinceMs = nowMs();
   }
 
-  /** Some of what a node knows has come. */
+  /** Records that a part of a report has arrived. */
   goesOn(): void {
     if (this.isWaiting) this.lastMs = this.nowMs();
   }
 
-  /** A node has handed in everything that it knew. */
+  /** Records that a node has reported everything that it knew. */
   heard(node: string): void {
     this.handedIn.add(node);
     if (this.handedIn.size >= this.count) this.isWaiting = false;
   }
 
-  /** Waits no longer where that has been long enough. @returns how many have not handed in; undefined: it goes on. */
+  /**
+   * Ends the wait if it has lasted long enough.
+   * @returns the number of nodes without a report, or undefined if the wait continues.
+   */
   endIfLate(): number | undefined {
     if (!this.isWaiting) return 0;
     const nowMs = this.nowMs();

@@ -1,6 +1,6 @@
 /**
- * What the counting process does for the gateways that are connected to it: the commands of Redis that they send, and
- * the scripts, each as a function of the same meaning. A script is known by the SHA-1 of its Lua.
+ * The commands that the counting process accepts from gateways: the Redis commands that they send, and an equivalent
+ * function for each script. A script is identified by the SHA-1 of its Lua.
  */
 import { hash } from 'node:crypto';
 import { bulkText } from '../../stores/redis/script-command.js';
@@ -15,7 +15,7 @@ import { LUA } from './lua.js';
 import { NOT_YET, type ScriptRun } from './script-call.js';
 import { replay, seed } from './seed-scripts.js';
 
-/** The protocol that is spoken. */
+/** Version of the Redis protocol. */
 const RESP = '3';
 const SCRIPTS: Readonly<Record<keyof typeof LUA, ScriptRun>> = {
   decide,
@@ -32,7 +32,7 @@ const SCRIPTS: Readonly<Record<keyof typeof LUA, ScriptRun>> = {
   time,
 };
 
-/** The clock that is counted by, µs: no two calls have the same instant, unless a thousand come in a millisecond. */
+/** CallClock gives each call its own instant (µs), for up to a thousand calls in a millisecond. */
 class CallClock {
   private lastMs = -Infinity;
   private callsInIt = 0;
@@ -48,8 +48,8 @@ class CallClock {
 }
 
 /**
- * The commands that carry a gateway's calls to the tables.
- * @param nowMs the clock that is counted by.
+ * Returns the commands that run a gateway's calls on the tables.
+ * @param nowMs the clock of all counters.
  */
 export function countingCommands(tables: CountingTables, nowMs: () => number = Date.now): Commands {
   const clock = new CallClock(nowMs);
@@ -69,12 +69,13 @@ export function countingCommands(tables: CountingTables, nowMs: () => number = D
       'subscribe',
       ([channel = ''], client) => {
         client.subscribe(channel);
-        // The client is told on the channel.
+        // The reply is sent on the channel.
         return '';
       },
     ],
     ['ping', () => PONG],
-    // Only to see whether it counts: there is no disk and no bound of memory that could keep it from that.
+    // Gateways send it only to check that the process counts. It has neither a disk nor a memory limit that could
+    // prevent that.
     ['set', () => (tables.awaited.isWaiting ? NOT_YET : OK)],
     ['unlink', (names) => numberReply(names.filter((name) => tables.throttles.delete(name)).length)],
     ['zrem', ([, node = '']) => numberReply(tables.nodes.delete(node) ? 1 : 0)],

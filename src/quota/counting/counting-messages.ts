@@ -1,16 +1,16 @@
-/** What the program and its counting process tell each other over Node's channel between parent and child. */
+/** Messages between the program and its counting process, sent over Node's channel between parent and child. */
 
-/** The program asks whether it lives. */
+/** ToCounting asks whether the process responds. */
 export interface ToCounting {
   readonly type: 'ask';
   readonly id: number;
 }
 
 export type FromCounting =
-  /** It counts, by scripts of which this is the hash. */
+  /** It counts. `lua` is the hash of its scripts. */
   | { readonly type: 'listening'; readonly lua: string }
-  /** It cannot count, and ends. */
+  /** It cannot count, and exits. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'alive'; readonly id: number }
-  /** It decides again, without what so many workers know of the counts before. */
+  /** It decides again, without the counts of `missing` workers. */
   | { readonly type: 'incomplete'; readonly missing: number };

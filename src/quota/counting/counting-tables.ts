@@ -1,4 +1,4 @@
-/** What the counting process keeps, all of it in memory. */
+/** The state of the counting process, all of it in memory. */
 import { LRUCache } from 'lru-cache';
 import { IdleReaper } from '../process/idle-reaper.js';
 import { RingPool } from '../../platform/ring-pool.js';
@@ -8,36 +8,37 @@ import type { PeriodLabels } from '../model/counter.js';
 import { AwaitedNodes } from './awaited-nodes.js';
 import { StoredCounter } from './stored-counter.js';
 
-/** Entries of each table that one look goes through: well under a millisecond. */
+/** Maximum number of entries of each table per sweep. Takes well under a millisecond. */
 const SWEPT_AT_ONCE = 5_000;
-/** Most throttles that are remembered at once, as in a process; the one that was quiet longest is forgotten first. */
+/** Maximum number of remembered throttles, as in a process. Beyond it, the least recently used one is forgotten. */
 const MOST_THROTTLES = 10_000;
 
 /**
- * Longest that it is remembered that an outage was handed in: many times what a worker of this machine takes to try
- * again. In Redis, which nodes may be cut off from, it is a day (`REPLAY_MARKER_MS`).
+ * How long a replayed outage is remembered: many times what a worker on this machine needs for another attempt. In
+ * Redis it is a day (`REPLAY_MARKER_MS`), because nodes can be disconnected from it.
  */
 const REPLAYED_MS = 3_600_000;
 
-/** What is forgotten at an instant, ms. */
+/** Expiring is an entry that is removed at an instant, ms. */
 interface Expiring {
   expiresAtMs: number;
 }
 
-/** The last batch of decisions of a node, and what it admitted. */
+/** BatchMarker holds the last batch of decisions of a node, and what it admitted. */
 export interface BatchMarker extends Expiring {
-  /** Undefined: it has been refunded. */
+  /** Undefined after it was refunded. */
   batch: { readonly number: string; readonly second: number; readonly admitted: readonly number[] } | undefined;
 }
 
-/** ExpiringTable forgets entries when their time is over. */
+/** ExpiringTable removes entries when they expire. */
 export class ExpiringTable<Value extends Expiring> {
   private readonly values = new Map<string, Value>();
   private readonly reaper = new IdleReaper(this.values);
 
   /**
-   * @param forgotten called for each that is forgotten.
-   * @param kept called now and then for each that is not.
+   * Creates a table.
+   * @param forgotten receives each removed entry.
+   * @param kept receives each other entry from time to time.
    */
   constructor(
     private readonly nowMs: () => number,
@@ -68,7 +69,7 @@ export class ExpiringTable<Value extends Expiring> {
     this.forgotten(value);
   }
 
-  /** Forgets some of those whose time is over. */
+  /** Removes some of the expired entries. */
   sweep(): void {
     const nowMs = this.nowMs();
     this.reaper.run(SWEPT_AT_ONCE, (value) => {
@@ -80,22 +81,23 @@ export class ExpiringTable<Value extends Expiring> {
   }
 }
 
-/** CountingTables is everything that is counted, and what says that something was. */
+/** CountingTables holds all counters, and the markers of what was counted. */
 export class CountingTables {
   readonly counters: ExpiringTable<StoredCounter>;
   readonly markers: ExpiringTable<BatchMarker>;
   /** Outages whose counts have been added. */
   private readonly replays: ExpiringTable<Expiring>;
   readonly throttles = new LRUCache<string, SlidingWindow>({ max: MOST_THROTTLES });
-  /** Nodes, by when they were last heard, ms. */
+  /** Nodes with the time of their last heartbeat, ms. */
   readonly nodes = new Map<string, number>();
-  /** By what nodes tell these from the tables of another process; undefined until one of them is heard. */
+  /** Identifies these tables. The tables of another process have another epoch. Undefined until the first heartbeat. */
   epoch: number | undefined;
   private readonly rings = new RingPool();
 
   /**
-   * @param nowMs the clock that things are forgotten by.
-   * @param awaited what decisions wait for.
+   * Creates empty tables.
+   * @param nowMs the clock by which entries expire.
+   * @param awaited the nodes that decisions wait for.
    */
   constructor(
     readonly nowMs: () => number = Date.now,
@@ -110,14 +112,14 @@ export class CountingTables {
     this.replays = new ExpiringTable(nowMs);
   }
 
-  /** A counter, brought to a second; undefined where there is none. */
+  /** Returns a counter, moved to a second, or undefined if there is none. */
   counter(name: string, second: number): StoredCounter | undefined {
     const counter = this.counters.get(name);
     counter?.slideTo(second);
     return counter;
   }
 
-  /** A new counter. */
+  /** Creates a counter, and replaces one of the same name. */
   create(
     name: string,
     second: number,
@@ -130,19 +132,22 @@ export class CountingTables {
     return counter;
   }
 
-  /** Notes that an outage was handed in. @returns whether that was known. */
+  /**
+   * Records that an outage was replayed.
+   * @returns whether it was recorded before.
+   */
   wasReplayed(marker: string, lifeMs: number): boolean {
     if (this.replays.get(marker) !== undefined) return true;
     this.replays.set(marker, { expiresAtMs: this.nowMs() + Math.min(lifeMs, REPLAYED_MS) });
     return false;
   }
 
-  /** How many of each there are. */
+  /** Number of entries by table. */
   get size(): { readonly counters: number; readonly markers: number; readonly replays: number } {
     return { counters: this.counters.size, markers: this.markers.size, replays: this.replays.size };
   }
 
-  /** Forgets some of what is over: to be called every second. */
+  /** Removes some of the expired entries. Call it every second. */
   sweep(): void {
     for (const table of [this.counters, this.markers, this.replays]) table.sweep();
   }

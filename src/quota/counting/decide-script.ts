@@ -1,4 +1,4 @@
-/** The decision, as the counting process makes it: `DECIDE_LUA` in `src/quota/redis/scripts/decide.ts`. */
+/** The decision in the counting process: `DECIDE_LUA` in `src/quota/redis/scripts/decide.ts`. */
 import { plainText } from '../../stores/redis/script-command.js';
 import { ACCOUNT_DAY, ACCOUNT_MINUTE, KEY_DAY, KEY_MINUTE, WINDOWS } from '../../platform/quotas/windows.js';
 import type { PeriodLabels, Place } from '../model/counter.js';
@@ -12,12 +12,14 @@ const LATEST_MS = 0;
 const NUMBER = 1;
 const LIFE_MS = 2;
 const GROUPS = 3;
-/** A counter is missing, or does not know the month. */
+/** Reply for a group with a counter that is missing or does not know the month. */
 const MISSING = ` -1${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
-/** The node has to hand in first. */
+/** Reply for a group whose node must report first. */
 const OWING = ` -2${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 
-/** What a line says behind cost and count: the same for most groups of a batch. Below zero a limit is none. */
+/**
+ * Terms is the part of a line after cost and count. Most groups of a batch have the same. A negative limit means none.
+ */
 class Terms {
   /** Limits in the order of the windows. */
   readonly limits: readonly number[];
@@ -33,7 +35,7 @@ class Terms {
   }
 }
 
-/** Decides groups of equal requests. */
+/** Decides groups of equal requests; see `DECIDE_LUA`. */
 export function decide(call: ScriptCall): string {
   const { tables, keys, args, nowUs } = call;
   if (tables.awaited.isWaiting) return NOT_YET;
@@ -59,7 +61,7 @@ export function decide(call: ScriptCall): string {
   return plainText(reply);
 }
 
-/** Leaves word of what was counted, for whoever gets no reply. */
+/** Writes the marker of what was counted, for callers that get no reply. */
 function mark({ tables, args }: ScriptCall, name: string, { second, admitted }: Batch): void {
   const lifeMs = Number(args[LIFE_MS]);
   const known = tables.markers.get(name);
@@ -68,7 +70,7 @@ function mark({ tables, args }: ScriptCall, name: string, { second, admitted }: 
   if (lifeMs > 0 || known === undefined) marker.expiresAtMs = tables.nowMs() + Math.abs(lifeMs);
 }
 
-/** One call's groups, and what was admitted of each. */
+/** Batch decides the groups of one call. */
 class Batch {
   readonly admitted: number[] = [];
   hasCounted = false;
@@ -78,7 +80,10 @@ class Batch {
     readonly second: number,
   ) {}
 
-  /** One group. @returns its part of the reply, with a space in front. */
+  /**
+   * Decides one group.
+   * @returns its part of the reply, with a leading space.
+   */
   decide(
     account: StoredCounter | undefined,
     key: StoredCounter | undefined,
@@ -114,7 +119,7 @@ class Batch {
       this.hasCounted = true;
       this.admitted[this.admitted.length - 1] = admitted;
     }
-    // What of a day was used before it, as the Lua says it.
+    // For a day, the reply has the usage of the month before it, as in the Lua.
     before[ACCOUNT_DAY] = account.used - account.usedToday;
     before[KEY_DAY] = key.used - key.usedToday;
     let reply = ` ${admitted}`;
@@ -126,7 +131,7 @@ class Batch {
   }
 }
 
-/** Brings counters that have counted nothing back to where they stood. */
+/** Restores counters that have counted nothing to their previous place. */
 function bringBack(counters: readonly StoredCounter[], places: readonly (Place | undefined)[]): void {
   counters.forEach((counter, index) => {
     const place = places[index];
@@ -134,12 +139,12 @@ function bringBack(counters: readonly StoredCounter[], places: readonly (Place |
   });
 }
 
-/** How many of `most` requests a limit still has room for; below zero where more is used than it allows. */
+/** Returns how many of `most` requests a limit has room for. Negative if the usage exceeds the limit. */
 function room(limit: number, used: number, cost: number, most: number): number {
   return limit < 0 ? most : Math.min(most, Math.floor((limit - used) / cost));
 }
 
-/** The second from which one more fits; 0 where it does. */
+/** Returns the second from which one more request fits; 0 if it fits now. */
 function freed(counter: StoredCounter, limit: number, cost: number): number {
   const over = counter.sum + cost - limit;
   return limit >= 0 && over > 0 ? counter.freedAt(over) : 0;

@@ -1,4 +1,4 @@
-/** The scripts that the counting process carries out, as the gateways know them. */
+/** The scripts that the counting process implements, as the gateways send them. */
 import { hash } from 'node:crypto';
 import { DECIDE_LUA } from '../redis/scripts/decide.js';
 import { HEARTBEAT_LUA } from '../redis/scripts/heartbeat.js';
@@ -11,7 +11,7 @@ import { SET_USED_LUA } from '../redis/scripts/set-used.js';
 import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from '../redis/scripts/throttle.js';
 import { TIME_LUA } from '../redis/scripts/time.js';
 
-/** By the function that does the same. */
+/** Scripts by the name of the function that implements them. */
 export const LUA = {
   decide: DECIDE_LUA,
   read: READ_LUA,
@@ -27,5 +27,5 @@ export const LUA = {
   time: TIME_LUA,
 } as const;
 
-/** What two processes have in common that understand each other. */
+/** Hash of all scripts. Two processes with the same hash are compatible. */
 export const LUA_HASH = hash('sha256', Object.values(LUA).join('\0'));

@@ -1,13 +1,13 @@
-/** Counts that are read and months that are set, as the counting process does it. */
+/** Reading counters and setting months in the counting process. */
 import { numbersReply } from '../../stores/redis/server/replies.js';
 import { NOTHING_COUNTED } from '../model/calendar-count.js';
 import { YOUTH_MS } from '../redis/scripts/young.js';
 import { labelsAt, millisecondOf, NOT_YET, numberAt, secondOf, type ScriptCall } from './script-call.js';
 
-/** In the place of a month label: there is no counter, or it does not know the month. */
+/** Month label for a counter that is missing or does not know the month. */
 const NO_MONTH = -1;
 
-/** `READ_LUA`: reads counters without counting; not while nodes have to hand in what they should show. */
+/** Reads counters without counting; see `READ_LUA`. Refuses while nodes have to report counts that it should return. */
 export function read(call: ScriptCall): string {
   if (call.tables.awaited.isWaiting) return NOT_YET;
   const second = secondOf(call);
@@ -28,7 +28,7 @@ export function read(call: ScriptCall): string {
   return numbersReply(reply);
 }
 
-/** `MONTHS_LUA`: reads the month counts of an account's counters, of the months that they are in. */
+/** Reads the current month's counts of an account's counters; see `MONTHS_LUA`. */
 export function months(call: ScriptCall): string {
   const { tables, keys } = call;
   const second = secondOf(call);
@@ -36,8 +36,8 @@ export function months(call: ScriptCall): string {
   for (const name of keys) {
     const counter = tables.counters.get(name);
     const youth = counter?.youth;
-    // What was there before it was created is known of a young one: it was lost, and may still lack what nodes have to
-    // hand in.
+    // A young counter with an earlier observation was lost. Nodes may still have to report counts of it, so its count
+    // cannot be used.
     const isLost = youth !== undefined && youth.baseSeenUs !== 0 && Math.abs(second - youth.born) < YOUTH_MS / 1_000;
     if (counter === undefined) reply.push(NO_MONTH, 0, 0, 0);
     else reply.push(isLost ? NO_MONTH : counter.month, counter.used, counter.day, counter.usedToday);
@@ -46,8 +46,8 @@ export function months(call: ScriptCall): string {
 }
 
 /**
- * `SET_USED_LUA`: sets the month's count of a counter, and of its shadow where that exists. What it was before is kept
- * with the change: not while nodes have to hand that in.
+ * Sets the month's count of a counter, and of its shadow if that exists; see `SET_USED_LUA`. Refuses while nodes have
+ * to report, because the change records the previous count.
  */
 export function setUsed(call: ScriptCall): string {
   const { tables, keys, nowUs } = call;

@@ -1,17 +1,14 @@
-/** Nodes that say that they are there, throttles, and the time, as the counting process keeps them. */
+/** Heartbeats of nodes, throttles and the time in the counting process. */
 import { numbersReply, textsReply } from '../../stores/redis/server/replies.js';
 import { MINUTE_BUCKETS, SlidingWindow } from '../../platform/sliding-window.js';
 import { millisecondOf, numberAt, type ScriptCall } from './script-call.js';
 
-/** `TIME_LUA`. */
+/** Returns the time; see `TIME_LUA`. */
 export function time({ nowUs }: ScriptCall): string {
   return textsReply([String(Math.floor(nowUs / 1_000_000)), String(nowUs % 1_000_000)]);
 }
 
-/**
- * `HEARTBEAT_LUA`: how many nodes there are, whether this one was not among them, and by what these tables are told
- * from others; while nodes are waited for, also 1 for that.
- */
+/** Registers a heartbeat; see `HEARTBEAT_LUA`. While nodes are awaited, the reply ends with 1. */
 export function heartbeat(call: ScriptCall): string {
   const { tables } = call;
   const { nodes, awaited } = tables;
@@ -25,12 +22,12 @@ export function heartbeat(call: ScriptCall): string {
     else if (name < node) rank += 1;
   }
   tables.epoch ??= Number(epochOfNone);
-  // One that hears it for the first time may have handed in to the process before.
+  // A node that reads this epoch for the first time may have reported to an earlier process.
   if (handedInTo === String(tables.epoch)) awaited.heard(node);
   return numbersReply([nodes.size, rank, isNew ? 1 : 0, tables.epoch, ...(awaited.isWaiting ? [1] : [])]);
 }
 
-/** `THROTTLE_LUA`: one hit of a throttle. */
+/** Counts one hit of a throttle; see `THROTTLE_LUA`. */
 export function throttle(call: ScriptCall): string {
   const { throttles } = call.tables;
   const [lengthMs, limit] = [numberAt(call, 0), numberAt(call, 1)];

@@ -1,4 +1,4 @@
-/** The way back of a cost, as the counting process goes it: out of every window that still holds it. */
+/** Refunds in the counting process, in every window that still holds the cost. */
 import { NOTHING, numberReply, numbersReply } from '../../stores/redis/server/replies.js';
 import { labelsAt, millisecondOf, numberAt, secondOf, type ScriptCall } from './script-call.js';
 import { SLOT_MARKER_MS } from '../../stores/redis/keys.js';
@@ -8,11 +8,11 @@ import type { StoredCounter } from './stored-counter.js';
 const MAY_RUN_YET = -1;
 const DID_NOT_RUN = 0;
 const UNDONE = 1;
-/** Of `REFUND_LUA`: a counter is missing; the node has to hand in first. */
+/** Responses of `REFUND_LUA`: a counter is missing, or the node must report first. */
 const MISSING = -1;
 const OWING = -2;
 
-/** `REFUND_LUA`. */
+/** Refunds a cost; see `REFUND_LUA`. */
 export function refund(call: ScriptCall): string {
   const { tables, keys, args, nowUs } = call;
   const [cost = 0, second = 0, atMs = 0] = args.map(Number);
@@ -35,14 +35,14 @@ export function refund(call: ScriptCall): string {
     const { place } = counter;
     counter.turnTo(today);
     reply.push(counter.refund(cost, { second, atMs, period: counted }), counter.used, counter.usedToday);
-    // What was counted in another month does not bring the counter to this one.
+    // A refund for another month does not move the counter to this one.
     if (counter.isInMonthOf(counted)) counter.keepUntil(expiresAtMs, place);
     else counter.restore(place);
   }
   return numbersReply(reply);
 }
 
-/** `UNDO_LUA`: refunds what a batch admitted whose response nobody got, once. */
+/** Refunds, once, what a batch without a response admitted; see `UNDO_LUA`. */
 export function undo(call: ScriptCall): string {
   const { tables, keys, args } = call;
   if (millisecondOf(call) <= numberAt(call, 1)) return numberReply(MAY_RUN_YET);
@@ -51,7 +51,7 @@ export function undo(call: ScriptCall): string {
     tables.markers.get(name) ??
     tables.markers.set(name, { batch: undefined, expiresAtMs: tables.nowMs() + SLOT_MARKER_MS });
   const { batch } = marker;
-  // Says nothing of that call.
+  // Clearing another batch's marker says nothing about the batch in question.
   marker.batch = undefined;
   if (batch === undefined || batch.number !== args[0]) return numberReply(DID_NOT_RUN);
   batch.admitted.forEach((admitted, group) => {
@@ -67,7 +67,7 @@ export function undo(call: ScriptCall): string {
   return numberReply(UNDONE);
 }
 
-/** `THROTTLE_REFUND_LUA`: refunds one hit. */
+/** Refunds one hit; see `THROTTLE_REFUND_LUA`. */
 export function refundHit(call: ScriptCall): string {
   const window = call.tables.throttles.get(call.keys[0]!);
   window?.slideTo(Math.floor(millisecondOf(call) / numberAt(call, 0)));

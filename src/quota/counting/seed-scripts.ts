@@ -1,14 +1,14 @@
-/** New counters, what nodes hand in at young ones, and what was counted while they were away. */
+/** Creates counters, adds nodes' reports to young ones, and replays outages, in the counting process. */
 import { numbersReply } from '../../stores/redis/server/replies.js';
 import { NOTHING_COUNTED, type CalendarCount } from '../model/calendar-count.js';
 import type { MonthCount } from '../model/counter-store.js';
 import { labelsAt, millisecondOf, nodeIn, numberAt, secondOf, type ScriptCall } from './script-call.js';
 import type { StoredCounter } from './stored-counter.js';
 
-/** Arguments of `SEED_LUA` that are not of a counter, and those of each counter. */
+/** Number of arguments of `SEED_LUA` before the counters' arguments, and number of arguments of each counter. */
 const SEED_ARGUMENTS = 7;
 const ARGUMENTS_EACH = 9;
-/** Those of `REPLAY_LUA` before the seconds and their costs. */
+/** Number of arguments of `REPLAY_LUA` before the pairs of second and cost. */
 const REPLAY_ARGUMENTS = 9;
 const MAY_CREATE = '1';
 /** Responses. */
@@ -17,7 +17,7 @@ const MISSING = 0;
 const LATE = -1;
 const NOT_READY = -1;
 
-/** What a seed knows of one counter. */
+/** KnownCounts holds the counts of one counter in a seed call. */
 class KnownCounts {
   /** Usage in the database, when it was observed (µs), and its part before the day began. */
   readonly used: number;
@@ -25,7 +25,7 @@ class KnownCounts {
   readonly beforeToday: number;
   readonly later: readonly MonthCount[];
   readonly setAtMs: number | undefined;
-  /** The same by the node, and what it counted itself since: instants (µs) and costs in turn. */
+  /** The same as the node knows it, and what it counted since, as pairs of time (µs) and cost. */
   readonly nodeUsed: number;
   readonly nodeSeenUs: number;
   readonly nodeBeforeToday: number;
@@ -45,7 +45,9 @@ class KnownCounts {
   }
 }
 
-/** `SEED_LUA`: creates counters, hands in at young ones, brings those to a month that have to be told what it holds. */
+/**
+ * Creates missing counters, adds reports to young ones, and moves counters that do not know the month; see `SEED_LUA`.
+ */
 export function seed(call: ScriptCall): string {
   const { keys, args, nowUs } = call;
   call.tables.awaited.goesOn();
@@ -63,7 +65,7 @@ export function seed(call: ScriptCall): string {
 }
 
 interface Seeded extends CalendarCount {
-  /** It does not exist, or does not know the month, and may not be created. */
+  /** Whether it does not exist or does not know the month, and may not be created. */
   readonly isMissing: boolean;
 }
 
@@ -90,8 +92,8 @@ function handOver(call: ScriptCall, counter: StoredCounter, known: KnownCounts):
   const [, , , , , node = '', mayCreate] = call.args;
   const [period, { place }] = [labelsAt(call, 0), counter];
   counter.grow(secondOf(call));
-  // What the database knows may have been seen in this very counter. A later label that is not yet `following` was seen
-  // as the earlier one.
+  // Ignore the database's counts: they may have been observed in this counter. A later label before `following` is the
+  // same month under a moved billing day.
   if (node !== '' && counter.month >= period.label && counter.month < period.following) {
     counter.turnTo(period);
     handIn(counter, node, known);
@@ -109,7 +111,7 @@ function handIn(counter: StoredCounter, node: string, known: KnownCounts): void 
   let beforeToday = counter.used - counter.usedToday;
   if (nodeSeenUs > baseSeenUs || (nodeSeenUs === baseSeenUs && nodeUsed > base)) {
     counter.used += nodeUsed - base;
-    // A later base holds what others have handed in already.
+    // The new base is later: it contains what other nodes reported up to then.
     for (const other of youth.handedIn.values()) counter.used -= logged(other, baseSeenUs, nodeSeenUs);
     youth.baseSeenUs = nodeSeenUs;
     youth.base = nodeUsed;
@@ -120,7 +122,7 @@ function handIn(counter: StoredCounter, node: string, known: KnownCounts): void 
   counter.usedToday = counter.used - beforeToday;
 }
 
-/** `REPLAY_LUA`: counts what a node admitted while the counters were away, once. */
+/** Counts, once, what a node admitted while the counters were away; see `REPLAY_LUA`. */
 export function replay(call: ScriptCall): string {
   const { tables, keys, args, nowUs } = call;
   const second = secondOf(call);
@@ -144,7 +146,7 @@ export function replay(call: ScriptCall): string {
   return numbersReply(isReady ? reply : [NOT_READY, 0, 0]);
 }
 
-/** What of a log is later than one instant and no later than another. */
+/** Sums the costs of a log after one instant, up to and including another. */
 function logged(log: readonly number[], afterUs: number, untilUs = Infinity): number {
   let sum = 0;
   for (const [atUs, cost] of pairsOf(log)) if (atUs > afterUs && atUs <= untilUs) sum += cost;

@@ -1,4 +1,4 @@
-/** The folder of the counting process's socket: its own, and nobody else can look into it. */
+/** The folder of the counting process's socket. Other users have no access to it. */
 import { lstatSync, mkdirSync, mkdtempSync, rmdirSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -6,16 +6,19 @@ import { dirname, join, resolve } from 'node:path';
 const ONLY_OURS = 0o700;
 const OTHERS = 0o077;
 
-/** Makes one. @returns the path for the socket in it. @throws where the folder for temporary files takes none. */
+/**
+ * Creates a folder.
+ * @returns the path for the socket in it.
+ * @throws if the system's temporary folder is not writable.
+ */
 export function makeSocketFolder(): string {
-  // Absolute: by that a path is told from a URL, and workers may stand elsewhere.
+  // Absolute, because the path must differ from a URL and workers may have another working directory.
   return join(mkdtempSync(join(resolve(tmpdir()), 'trailgate-')), 'counters');
 }
 
 /**
- * Makes it again where somebody has cleaned it away.
- * @throws where it cannot be made, or where another user may have made it: who owns it could put a socket of theirs
- * there.
+ * Creates the folder again if it was removed.
+ * @throws if that fails, or if another user may own the folder. Its owner could put another socket there.
  */
 export function keepSocketFolder(path: string): void {
   const folder = dirname(path);
@@ -29,13 +32,13 @@ export function keepSocketFolder(path: string): void {
   if (!isOurs) throw new Error(`${folder} is another user's, or open to others`);
 }
 
-/** Removes the socket, and its folder where nothing else is in it. Never throws. */
+/** Removes the socket, and its folder if that is empty. Never throws. */
 export function removeSocketFolder(path: string): void {
   for (const remove of [() => unlinkSync(path), () => rmdirSync(dirname(path))]) {
     try {
       remove();
     } catch {
-      // It has gone already, or somebody keeps files there: those are theirs.
+      // It is gone already, or the folder has files of someone else.
     }
   }
 }

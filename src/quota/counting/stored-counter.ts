@@ -1,4 +1,4 @@
-/** A counter in the counting process: what the scripts of Redis keep in a hash. */
+/** A counter in the counting process, with the state that the Redis scripts keep in a hash. */
 import type { RingPool } from '../../platform/ring-pool.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import type { CalendarCount } from '../model/calendar-count.js';
@@ -8,14 +8,14 @@ import { YOUTH_MS } from '../redis/scripts/young.js';
 
 const YOUTH_SECONDS = YOUTH_MS / 1_000;
 
-/** Youth is what has to be known of a counter that was created lately: it may have been lost a moment ago. */
+/** Youth is the state of a counter that was created recently, because it may have been lost before that. */
 export interface Youth {
-  /** Second of its birth. */
+  /** Second of creation. */
   readonly born: number;
-  /** When its base was observed, µs, and what it was. */
+  /** When its base was observed (µs), and the base. */
   baseSeenUs: number;
   base: number;
-  /** By node what it counted itself since the loss: instants (µs) and costs in turn. */
+  /** What each node counted itself since the loss, as pairs of time (µs) and cost. */
   readonly handedIn: Map<string, readonly number[]>;
 }
 
@@ -26,27 +26,30 @@ export class StoredCounter extends Counter {
     rings: RingPool,
     period: Omit<PeriodLabels, 'following'>,
     counted: CalendarCount,
-    /** When it is forgotten, ms. */
+    /** Expiry, ms. */
     public expiresAtMs: number,
   ) {
     super(rings, period, counted);
   }
 
-  /** Ends its youth where that is over. */
+  /** Ends the counter's youth if its time is over. */
   grow(second: number): void {
     if (this.youth === undefined) return;
     const age = second - this.youth.born;
     if (age < 0 || age >= YOUTH_SECONDS) this.youth = undefined;
   }
 
-  /** Ends its youth where that is over. @returns whether this node has to hand in first. */
+  /**
+   * Ends the counter's youth if its time is over.
+   * @returns whether this node must report first.
+   */
   owes(second: number, node: string | undefined): boolean {
     if (this.youth === undefined) return false;
     this.grow(second);
     return node !== undefined && this.youth !== undefined && !this.youth.handedIn.has(node);
   }
 
-  /** Its place in the calendar. A call that counts nothing restores it. */
+  /** The counter's place in the calendar. A call that counts nothing restores it afterwards. */
   get place(): Place {
     const { month, used, day, usedToday, setAtMs, others, otherDays } = this;
     return { month, used, day, usedToday, setAtMs, others, otherDays };
@@ -56,24 +59,30 @@ export class StoredCounter extends Counter {
     Object.assign(this, place);
   }
 
-  /** Keeps it for the month that a call has brought it to. @param from where it stood before the call. */
+  /**
+   * Extends the expiry if a call has moved the counter to another month.
+   * @param from its place before the call.
+   */
   keepUntil(expiresAtMs: number, from: Place): void {
     if (this.month !== from.month) this.expiresAtMs = expiresAtMs;
   }
 
-  /** Ends its youth with the month, too. */
+  /** Ends the counter's youth when its month changes. */
   protected override othersWithout(label: number): readonly MonthCount[] {
     this.youth = undefined;
     return super.othersWithout(label);
   }
 
-  /** Sets what is used of the month: whatever nodes have to hand in is not asked for any more. */
+  /** Sets the usage of the month. Ends the counter's youth, because earlier reports do not matter any more. */
   override setUsed(used: number, atMs: number): void {
     super.setUsed(used, atMs);
     this.youth = undefined;
   }
 
-  /** Adds to the counts of a month and a day, which never go below zero, in a period that the counter is in. */
+  /**
+   * Adds a cost to the counts of a month and a day, never below zero.
+   * @param period label of the counter's current month.
+   */
   addTo({ label, day }: Omit<PeriodLabels, 'following'>, cost: number, period: number): void {
     if (day.label === this.day) this.usedToday = Math.max(0, this.usedToday + cost);
     if (label === period || label === this.month) {
@@ -87,7 +96,7 @@ export class StoredCounter extends Counter {
     }
   }
 
-  /** Counts in an earlier second what belongs there; a cost below zero is taken out, as far as that second holds it. */
+  /** Counts a cost in an earlier second. A negative cost is refunded, as far as that second still holds it. */
   countAt(second: number, cost: number): void {
     const at = Math.min(second, this.current);
     if (at <= this.current - MINUTE_BUCKETS) return;

@@ -64,7 +64,7 @@ export class NodeCount {
     return this.known;
   }
 
-  /** Assumes a number of nodes until the store has been heard. */
+  /** Assumes a number of nodes until the first response of the store. */
   assume(count: number): void {
     this.known = { count, rank: count - 1 };
   }
