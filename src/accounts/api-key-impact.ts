@@ -2,7 +2,7 @@
 import { calendarOf } from '../quota/model/month-period.js';
 import { missingScopes } from '../keys/scopes.js';
 import { dateOf } from '../quota/usage/usage-query.js';
-import { MOST_OPERATIONS, usesOfKey, type OperationUse } from '../quota/usage/key-usage.js';
+import { MOST_OPERATIONS, readKeyUsage, type OperationUse } from '../quota/usage/key-usage.js';
 import type { Account, StoreDependencies } from './accounts.js';
 import type { ApiKey } from './api-key-rows.js';
 import { readGrant, type LetInGrant } from './let-in-keys.js';
@@ -58,7 +58,7 @@ export async function readImpact(
   const today = calendar.dayAt(now);
   const yesterday = calendar.dayAt(today.startMs - 1).label;
   const days = [...Array(SCOPE_DAYS + 1).keys()].map((ago) => labelDaysBefore(today.label, ago));
-  const uses = await usesOfKey(db, { accountId: account.id, keyId: key.id }, days, yesterday);
+  const uses = await readKeyUsage(db, { accountId: account.id, keyId: key.id }, days, yesterday);
   const secrets = await db
     .selectFrom('api_key_secret')
     .select(['created_at', 'expires_at', 'last_used_at', 'last_used_ip'])

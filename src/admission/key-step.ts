@@ -71,7 +71,7 @@ export class KeyStep implements Step<CachedKey | Problem> {
     if (isFailedAttempt(problem.code)) this.failedAttempts.note(clientAddress, request.isFromUnknownProxy);
     // Refusals of a known key count in its usage.
     else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {
-      this.recorder.denied(problem.key.subject, operation);
+      this.recorder.recordDenied(problem.key.subject, operation);
     }
     return false;
   }

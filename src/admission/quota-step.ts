@@ -73,7 +73,7 @@ export class QuotaStep implements Step<QuotaDecision> {
     decision: QuotaDecision,
   ): boolean {
     request.decision = decision;
-    this.recorder.begin(request, subject, operation, decision);
+    this.recorder.recordDecision(request, subject, operation, decision);
     request.quotaLines = quotaLines(subject, decision);
     const plan = request.key?.record.plan ?? '';
     if (decision.admitted) {

@@ -27,7 +27,7 @@ function reportOf(subject: QuotaSubject, used: Partial<NamedCounts> = {}): Quota
     violated: 0,
     retryAtMs: 0,
   } as const;
-  subject.see(decision.used, nowMs, decision.period);
+  subject.recordSeen(decision.used, nowMs, decision.period);
   return decision;
 }
 

@@ -28,7 +28,7 @@ export class ScopeStep implements Step<false> {
     // Happens only if the steps run in the wrong order. Deny by default.
     if (key === undefined || operation === undefined) return false;
     if (key.scopeSet.allows(operation)) return true;
-    if (request.subject !== undefined) this.recorder.denied(request.subject, operation);
+    if (request.subject !== undefined) this.recorder.recordDenied(request.subject, operation);
     request.refusal = scopeProblem(key.scopeSet.scopes, operation.scopes);
     const report = this.report.repeatTo(request);
     return report === undefined ? false : nowOrTold(report.then(no), waiting);

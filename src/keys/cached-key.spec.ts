@@ -70,7 +70,7 @@ describe('the quota subject of a key', () => {
       keyMonth: 2 ** 31,
       keyDay: 7,
     });
-    subject.see(counts, LAST_SECOND_MS, subject.calendar.at(LAST_SECOND_MS));
+    subject.recordSeen(counts, LAST_SECOND_MS, subject.calendar.at(LAST_SECOND_MS));
     expect([subject.lastSeen, subject.lastSeenAtMs, subject.lastSeenMonth]).toEqual([counts, LAST_SECOND_MS, NOVEMBER]);
   });
 

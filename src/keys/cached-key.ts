@@ -142,11 +142,11 @@ export class CachedKeyFactory {
     const calendar = calendarOf(record.timeZone, record.billingDay);
     const { onRedisLoss, charge, shadow } = plan;
     const limits = effectiveLimits(plan, record.limitChanges, label);
-    const terms = this.terms.of(limits, onRedisLoss, calendar, charge);
+    const terms = this.terms.intern(limits, onRedisLoss, calendar, charge);
     const shadowTerms =
       shadow === undefined
         ? undefined
-        : this.terms.of(effectiveLimits(shadow, record.limitChanges, label), 'local', calendar, charge);
+        : this.terms.intern(effectiveLimits(shadow, record.limitChanges, label), 'local', calendar, charge);
     const before = previous?.subject;
     if (
       before !== undefined &&

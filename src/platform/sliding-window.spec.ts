@@ -63,7 +63,7 @@ describe('a sliding window', () => {
     for (let request = 0; request < 3; request++) window.add(65_535);
     addAt(START + 3, 5_000_000_000);
     expect(window.sum).toBe(65_000 + 500 + 3 * 65_535 + 5_000_000_000);
-    window.giveBack(START + 2, 65_535);
+    window.refundAt(START + 2, 65_535);
     window.slideTo(START + 61);
     expect(window.sum).toBe(500 + 2 * 65_535 + 5_000_000_000);
     window.slideTo(START + 63);
@@ -136,41 +136,41 @@ describe('giving counts back', () => {
   });
 
   it('restores exactly what the second holds', () => {
-    window.giveBack(START, 1);
+    window.refundAt(START, 1);
     expect(window.sum).toBe(4);
     window.slideTo(START + 61);
     expect(window.sum).toBe(2);
   });
 
   it('never subtracts more than the second holds', () => {
-    window.giveBack(START, 100);
+    window.refundAt(START, 100);
     expect(window.sum).toBe(2);
-    window.giveBack(START, 1);
-    window.giveBack(START + 5, 1);
+    window.refundAt(START, 1);
+    window.refundAt(START + 5, 1);
     expect(window.sum).toBe(2);
   });
 
   it('does nothing once the second has left the window, even if its slot was reused', () => {
     window.slideTo(START + 61);
     window.add(7);
-    window.giveBack(START, 3);
+    window.refundAt(START, 3);
     expect(window.sum).toBe(9);
   });
 
   it('does nothing for a future second', () => {
-    window.giveBack(START + 61, 3);
+    window.refundAt(START + 61, 3);
     expect(window.sum).toBe(5);
   });
 
   it('makes the next second the oldest if all of the oldest was given back', () => {
-    window.giveBack(START, 3);
+    window.refundAt(START, 3);
     expect(window.freedAt(1)).toBe(START + 10 + 61);
     expect(window.oldest).toBe(START + 10);
   });
 
   it('leaves an empty window when everything was given back', () => {
-    window.giveBack(START, 3);
-    window.giveBack(START + 10, 2);
+    window.refundAt(START, 3);
+    window.refundAt(START + 10, 2);
     expect(window.sum).toBe(0);
     window.slideTo(START + 30);
     window.add(1);

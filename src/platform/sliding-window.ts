@@ -58,7 +58,7 @@ export class SlidingWindow {
   }
 
   /** Subtracts from a bucket, at most what it holds. Does nothing if the bucket has left the window. */
-  giveBack(bucket: number, amount: number): void {
+  refundAt(bucket: number, amount: number): void {
     if (bucket <= this.last - MINUTE_BUCKETS || bucket > this.last) return;
     const count = this.countOf(bucket);
     const back = Math.min(amount, count);

@@ -142,7 +142,7 @@ async function startGateway(
       requestLines.applyConfig(changed.file.gateway.log);
       proxyStatus.setEnabled(changed.file.gateway.proxyStatus);
       if (described !== undefined) documents.use(changed, described);
-      planSeries.use(changed.file.plans);
+      planSeries.beginPlans(changed.file.plans);
       deps.connections.applyConfig(changed.file.gateway, changed.file.services);
     };
   });

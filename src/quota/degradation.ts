@@ -83,24 +83,24 @@ export class Degradation {
   }
 
   /** Reports whether the breaker allows a probe of the store now. The caller must report the probe's result. */
-  mayAsk(): boolean {
+  mayProbe(): boolean {
     return this.breaker.allows();
   }
 
   /** Restarts the breaker's pause, because the store responds but cannot decide yet. */
-  wait(): void {
+  restartPause(): void {
     if (!this.isOver) this.breaker.failed();
   }
 
   /** Ends the outage: the store decides again. */
-  end(): void {
+  endOutage(): void {
     if (!this.breaker.succeeded()) return;
     this.countDegradedTime();
     this.local.clear();
     METRICS.quotaStoreUp.series(this.store.inMetrics).set(1);
     this.log.warn(
       { event: 'quota_store_back' },
-      `${this.store.inLog} answers again: limits are shared by all nodes again`,
+      `${this.store.inLog} responds again: all nodes share their limits again`,
     );
   }
 
@@ -111,14 +111,14 @@ export class Degradation {
    */
   refund(subject: QuotaSubject, decision: QuotaDecision, aheadMs: number): number | undefined {
     const { source, cost, nowMs, period } = decision;
-    if (this.isOver && (source !== 'local' || !this.outage.holds(subject, period))) return undefined;
-    this.outage.note(subject, -cost, source === 'local' ? nowMs : nowMs - aheadMs, period);
+    if (this.isOver && (source !== 'local' || !this.outage.hasEntry(subject, period))) return undefined;
+    this.outage.recordCost(subject, -cost, source === 'local' ? nowMs : nowMs - aheadMs, period);
     if (source === 'local') this.local.refund(subject, decision);
     return subject.calendar.at(this.clock.now()).label === period.label ? cost : 0;
   }
 
   /** Receives the end of a call to the store. `cause` says why a call got no response. */
-  called(isAnswered: boolean, cause?: unknown): void {
+  onCallEnd(isAnswered: boolean, cause?: unknown): void {
     if (isAnswered) return;
     this.storeErrors.inc();
     if (this.breaker.failed()) {
@@ -126,7 +126,7 @@ export class Degradation {
       this.degradedCountedMs = this.clock.now();
       METRICS.quotaStoreUp.series(this.store.inMetrics).set(0);
       const why = cause instanceof Error ? cause.message : undefined;
-      const text = `${this.store.inLog} does not count: plans decide by onRedisLoss`;
+      const text = `${this.store.inLog} is unavailable: plans decide by onRedisLoss`;
       this.log.error({ event: 'quota_store_lost', cause: why }, text);
     }
   }
@@ -141,11 +141,11 @@ export class Degradation {
     const period = subject.calendar.at(nowMs);
     switch (subject.onStoreLoss) {
       case 'closed':
-        throw this.closed(cause);
+        throw this.unavailable(cause);
       case 'open':
         return admitted(subject, cost, nowMs, period);
       case 'local':
-        return this.logged(subject, this.local.decide(subject, cost, period));
+        return this.logAdmitted(subject, this.local.decide(subject, cost, period));
     }
   }
 
@@ -157,7 +157,7 @@ export class Degradation {
     const { accountId, keyId, calendar, limits, onStoreLoss } = subject;
     const nowMs = this.clock.now();
     const period = calendar.at(nowMs);
-    if (onStoreLoss === 'closed') throw this.closed();
+    if (onStoreLoss === 'closed') throw this.unavailable();
     if (onStoreLoss === 'local') {
       const live = await this.local.preview(subject, cost, period);
       return { decision: live.decision, live, shadow: undefined };
@@ -167,7 +167,7 @@ export class Degradation {
     return { decision, live: reading && { limits, reading, decision }, shadow: undefined };
   }
 
-  private closed(cause?: unknown): Problem {
+  private unavailable(cause?: unknown): Problem {
     return new Problem('quota_unavailable', {
       detail: 'Usage limits cannot be checked at the moment. Nothing was counted; try again shortly.',
       headers: retryFields(this.breaker.waitMs),
@@ -176,12 +176,12 @@ export class Degradation {
   }
 
   /** Logs an admitted request, so that the store counts it later. */
-  private logged(
+  private logAdmitted(
     subject: QuotaSubject,
     decision: QuotaDecision | Promise<QuotaDecision>,
   ): QuotaDecision | Promise<QuotaDecision> {
-    if (decision instanceof Promise) return decision.then((made) => this.logged(subject, made));
-    if (decision.admitted) this.outage.note(subject, decision.cost, decision.nowMs, decision.period);
+    if (decision instanceof Promise) return decision.then((made) => this.logAdmitted(subject, made));
+    if (decision.admitted) this.outage.recordCost(subject, decision.cost, decision.nowMs, decision.period);
     return decision;
   }
 

@@ -21,19 +21,19 @@ export class LimiterSink implements DecisionSink {
     private readonly degradation?: Degradation,
   ) {}
 
-  decided(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision {
+  onDecision(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision {
     if (subject.isShadow) return decision;
     // Remember the counts for an outage. Counters in this process cannot be lost, and can be read at any time.
     if (this.degradation !== undefined) {
-      if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
-      subject.see(decision.used, decision.nowMs, decision.period);
+      if (subject.lastSeenMonth !== decision.period.label) this.ledger.keepEndedMonth(subject);
+      subject.recordSeen(decision.used, decision.nowMs, decision.period);
     }
     if (decision.admitted) {
-      this.ledger.note(subject, decision);
-      if (subject.shadow !== undefined) this.shadows.judge(by, subject.shadow, decision);
+      this.ledger.markChanged(subject, decision);
+      if (subject.shadow !== undefined) this.shadows.decideShadow(by, subject.shadow, decision);
     } else {
       rememberRefusal(subject, decision, this.clock.now());
-      this.ledger.noteRefusal(subject, decision);
+      this.ledger.recordRefusal(subject, decision);
     }
     return decision;
   }
@@ -42,13 +42,13 @@ export class LimiterSink implements DecisionSink {
    * Decides without the store.
    * @throws Problem `quota_unavailable` if there is no replacement for the decision.
    */
-  failed(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision> {
+  onFailure(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision> {
     if (subject.isShadow) throw cause;
     if (this.degradation === undefined) throw new Problem('quota_unavailable', { cause });
     return this.degradation.decide(subject, cost, cause);
   }
 
-  called(isAnswered: boolean, cause?: unknown): void {
-    this.degradation?.called(isAnswered, cause);
+  onCallEnd(isAnswered: boolean, cause?: unknown): void {
+    this.degradation?.onCallEnd(isAnswered, cause);
   }
 }

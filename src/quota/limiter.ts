@@ -42,7 +42,7 @@ class RefundSeries {
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /** KnownReading is a reading that may be approximate: the counts that this node knows, instead of the counters'. */
-export interface KnownReading extends CounterReading {
+export interface LimiterReading extends CounterReading {
   readonly isApproximate: boolean;
 }
 
@@ -139,7 +139,7 @@ export class Limiter implements ThrottlerStorage {
     } catch (error) {
       this.notRefunded.count(decision.cost);
       // Debug level, because during an outage of Redis every failing request writes one.
-      this.log.debug({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A cost was not given back');
+      this.log.debug({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A refund failed');
       return 0;
     }
   }
@@ -149,9 +149,9 @@ export class Limiter implements ThrottlerStorage {
     if (fromMonth === 0) return;
     const { lastSeen } = subject;
     if (lastSeen !== undefined && subject.lastSeenMonth === decision.period.label && nowMs >= subject.lastSeenAtMs) {
-      subject.see(withCalendarCounts(lastSeen, given), nowMs, given.period);
+      subject.recordSeen(withCalendarCounts(lastSeen, given), nowMs, given.period);
     }
-    this.ledger.note(subject, decision);
+    this.ledger.markChanged(subject, decision);
   }
 
   /**
@@ -169,7 +169,7 @@ export class Limiter implements ThrottlerStorage {
     } catch (cause) {
       throw new Problem('quota_unavailable', {
         detail:
-          'The counters did not answer in time, and nothing was recorded. Send it again: it sets, it does not add.',
+          'The counters did not respond in time. Nothing was recorded. Repeat the request: it sets the count and does not add to it.',
         headers: ['Retry-After', '1'],
         cause,
       });
@@ -181,12 +181,12 @@ export class Limiter implements ThrottlerStorage {
    * it knows nothing.
    * @param subject the key's subject, if a request of the key is at hand.
    */
-  async readOrKnow(
+  async readOrEstimate(
     accountId: string,
     keyId: string | undefined,
     calendar: MonthCalendar,
     subject?: QuotaSubject,
-  ): Promise<KnownReading> {
+  ): Promise<LimiterReading> {
     const { degradation } = this;
     if (degradation === undefined || degradation.isOver) {
       try {

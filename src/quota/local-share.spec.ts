@@ -38,7 +38,7 @@ describe('the share of a node', () => {
   }
   function seen(limits: Partial<NamedCounts>, counts: Partial<NamedCounts>, of: SubjectOptions = {}): QuotaSubject {
     const subject = subjectWith(limits, of);
-    subject.see(countsWith(counts), clock.now(), UTC_MONTHS.at(clock.now()));
+    subject.recordSeen(countsWith(counts), clock.now(), UTC_MONTHS.at(clock.now()));
     return subject;
   }
   const decide = async (node: LocalShare, subject: QuotaSubject, cost = 1): Promise<QuotaDecision> =>

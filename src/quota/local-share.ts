@@ -18,12 +18,12 @@ import {
   countIn,
   greatestOf,
   inMonth,
-  known,
+  knownUsage,
   minuteOf,
-  raise,
+  raiseKnown,
   seenIn,
   shareOf,
-  told,
+  inPlanNumbers,
   type Base,
   type Seen,
 } from './share-base.js';
@@ -60,7 +60,7 @@ export class LocalShare {
     const key = inMonth(this.keys.get(subject.keyId), period);
     if (account !== undefined && key !== undefined) {
       if (key.isStale) this.refresh(subject, period, key);
-      return this.judge(subject, cost, account, key);
+      return this.decideByShare(subject, cost, account, key);
     }
     if (subject.lastSeenMonth === period.label && subject.lastSeen !== undefined) {
       this.begin(subject, { counts: subject.lastSeen, atMs: subject.lastSeenAtMs }, period);
@@ -86,7 +86,7 @@ export class LocalShare {
       const begun = new ProcessCounters(this.clock, this.source, 'local');
       begun.seedFrom(subject, last, seen, period);
       if (account === undefined) [account, ofAccount] = [accountBase(last, period), begun];
-      else raise((account = { ...account }), period, accountCountIn(seen.counts));
+      else raiseKnown((account = { ...account }), period, accountCountIn(seen.counts));
       if (key === undefined) [key, ofKey] = [keyBase(seen, period), begun];
     }
     const share = this.limitsHere(limits, account, key, period);
@@ -96,7 +96,7 @@ export class LocalShare {
       ofKey.peek(accountId, keyId, calendar, room),
     );
     const { decision } = previewOf(share, reading, cost);
-    const byPlan = share === limits ? decision : told(decision, limits, share, account, key);
+    const byPlan = share === limits ? decision : inPlanNumbers(decision, limits, share, account, key);
     return { limits, reading: { ...reading, used: byPlan.used }, decision: byPlan };
   }
 
@@ -137,8 +137,8 @@ export class LocalShare {
     const key = keyId === undefined ? undefined : inMonth(this.keys.get(keyId), period);
     if (account !== undefined && (keyId === undefined || key !== undefined)) {
       const counts = withCalendarCounts(used, {
-        account: known(account, period, accountCountIn(used)),
-        key: key ? known(key, period, keyCountIn(used)) : NOTHING_COUNTED,
+        account: knownUsage(account, period, accountCountIn(used)),
+        key: key ? knownUsage(key, period, keyCountIn(used)) : NOTHING_COUNTED,
       });
       return { ...here, used: counts };
     }
@@ -202,7 +202,7 @@ export class LocalShare {
     if (known === undefined) {
       this.accounts.set(accountId, accountBase(ofAccount, period));
     } else {
-      raise(known, period, accountCountIn(seen.counts));
+      raiseKnown(known, period, accountCountIn(seen.counts));
     }
     if (inMonth(this.keys.get(keyId), period) === undefined) {
       const base = keyBase(seen, period);
@@ -228,22 +228,27 @@ export class LocalShare {
       .usedInMonth(subject.accountId, subject.keyId, period)
       .then(
         (used) => {
-          raise(this.accounts.get(subject.accountId), period, writtenIn(used.account, period));
-          raise(this.keys.get(subject.keyId), period, writtenIn(used.key, period));
+          raiseKnown(this.accounts.get(subject.accountId), period, writtenIn(used.account, period));
+          raiseKnown(this.keys.get(subject.keyId), period, writtenIn(used.key, period));
         },
         () => undefined,
       )
       .finally(() => (this.refreshes -= 1));
   }
 
-  private judge(subject: QuotaSubject, cost: number, account: Base, key: Base): QuotaDecision | Promise<QuotaDecision> {
+  private decideByShare(
+    subject: QuotaSubject,
+    cost: number,
+    account: Base,
+    key: Base,
+  ): QuotaDecision | Promise<QuotaDecision> {
     const { limits } = subject;
     const share = this.limitsHere(limits, account, key, subject.calendar.at(this.clock.now()));
     if (share === limits) return this.counters.decide(subject, cost);
     const ofShare = Object.create(subject, { limits: { value: share } }) as QuotaSubject;
     const decision = this.counters.decide(ofShare, cost);
-    if (decision instanceof Promise) return decision.then((made) => told(made, limits, share, account, key));
-    return told(decision, limits, share, account, key);
+    if (decision instanceof Promise) return decision.then((made) => inPlanNumbers(made, limits, share, account, key));
+    return inPlanNumbers(decision, limits, share, account, key);
   }
 
   /**

@@ -22,7 +22,7 @@ import { Breaker } from '../platform/breaker.js';
 import { CounterMemory } from './model/counter-memory.js';
 import { Degradation, type StoreName } from './degradation.js';
 import { EmptiedStore } from './emptied-store.js';
-import { FlushRounds } from './model/flush-rounds.js';
+import { FlushProgress } from './model/flush-progress.js';
 import { MonthLedger } from './usage/month-ledger.js';
 import { LocalShare } from './local-share.js';
 import { LimiterSink } from './limiter-sink.js';
@@ -32,7 +32,7 @@ import { Limiter } from './limiter.js';
 import { RedisCounters } from './redis/redis-counters.js';
 import { Recovery } from './recovery.js';
 import { ShadowLimits } from './shadow-limits.js';
-import { asksForWrite, StoreWatch } from './store-watch.js';
+import { probeWrite, StoreWatch } from './store-watch.js';
 import { UsageFlush, type UsageFollower } from './usage/usage-flush.js';
 import { UsageRecorder } from './usage/usage-recorder.js';
 import { UsageSweep } from './usage/usage-sweep.js';
@@ -80,7 +80,7 @@ export interface QuotaParts {
 /** Opens quotas with counters in this process. */
 export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts): Quotas {
   const ledger = new MonthLedger(db, clock);
-  const rounds = new FlushRounds();
+  const rounds = new FlushProgress();
   const shadows = new ShadowLimits(clock, false);
   const sink = new LimiterSink(ledger, shadows, clock);
   const counters = new ProcessCounters(clock, ledger, 'store', rounds, sink);
@@ -135,7 +135,7 @@ export async function openRedisQuotas(
     ledger,
     () => nodes.place,
     clock,
-    (accountId) => ledger.lastOf(accountId),
+    (accountId) => ledger.findLatestSubject(accountId),
   );
   const degradation = new Degradation(new Breaker(clock), local, clock, log, store);
   const shadows = new ShadowLimits(clock, true);
@@ -143,17 +143,17 @@ export async function openRedisQuotas(
   const counters = new RedisCounters(client, clock, ledger, sink, REDIS_DEADLINE_MS, memory);
   const emptied = new EmptiedStore(nodes, counters, ledger, memory, log, store.inLog);
   let isReached = false;
-  const reach = async (): Promise<void> => {
+  const connect = async (): Promise<void> => {
     await counters.synchronise();
-    await emptied.look();
+    await emptied.checkStore();
     await warnOfRisks(client, log);
     isReached = true;
   };
   const ask = async (): Promise<void> => {
     // Also needed while the store is lost: it may be waiting for this node's report.
-    void emptied.look();
-    await asksForWrite(client);
-    if (!isReached) await reach();
+    void emptied.checkStore();
+    await probeWrite(client);
+    if (!isReached) await connect();
   };
   const recovery = new Recovery(counters, degradation, ledger, ask);
   const isShared = true;
@@ -161,15 +161,15 @@ export async function openRedisQuotas(
   METRICS.quotaStoreUp.series(store.inMetrics).set(1);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
-    await reach();
+    await connect();
   } catch (error) {
     if (!startsWithout || isRefusedForGood(error)) {
       client.disconnect();
       throw error;
     }
     // Other nodes share the same limits. Count them by the usage that they write.
-    nodes.assume(1 + (await table.countWriters(clock.now() - WRITER_GONE_MS)));
-    degradation.called(false, error);
+    nodes.assumeCount(1 + (await table.countWriters(clock.now() - WRITER_GONE_MS)));
+    degradation.onCallEnd(false, error);
   }
   const windows = new RedisThrottleWindows(client, clock);
   const fallback = { degradation, recovery };
@@ -179,7 +179,7 @@ export async function openRedisQuotas(
   const watch = new StoreWatch(degradation, recovery, ask, watchIntervalMs);
   watch.start();
   // A new connection may lead to an empty server.
-  (client as Redis).on('ready', () => void emptied.look());
+  (client as Redis).on('ready', () => void emptied.checkStore());
   return {
     limiter,
     recorder,
@@ -193,7 +193,7 @@ export async function openRedisQuotas(
       watch.stop();
       try {
         await recovery.finish();
-        await emptied.look();
+        await emptied.checkStore();
         await flush.stop();
       } finally {
         await nodes.leave();

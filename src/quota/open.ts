@@ -61,7 +61,7 @@ export async function openQuota(ground: Ground, rooms: QuotaRooms): Promise<Quot
   config.onChange(
     ({ config: next }) =>
       () =>
-        usage.use(next.file.plans),
+        usage.replacePlans(next.file.plans),
   );
   return { quotas, usage };
 }

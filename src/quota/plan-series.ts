@@ -7,13 +7,13 @@ export class PlanSeries {
   private readonly begun = new Set<string>();
 
   constructor(plans: GatewayFile['plans']) {
-    this.use(plans);
+    this.beginPlans(plans);
   }
 
   /**
    * Begins the series of new plans. Removed plans keep their series, because other parts hold them by the plan's name.
    */
-  use(plans: GatewayFile['plans']): void {
+  beginPlans(plans: GatewayFile['plans']): void {
     for (const [plan, { shadow }] of Object.entries(plans)) {
       this.begin(METRICS.quotaDecisions, plan);
       if (shadow !== undefined) this.begin(METRICS.quotaShadowDecisions, plan);

@@ -10,7 +10,7 @@ import type { QuotaSubject } from './model/subject.js';
 export interface Preview {
   readonly limits: QuotaLimits;
   readonly reading: CounterReading;
-  /** Its `used` never includes the request. */
+  /** The decision, with `used` as it is before the request. */
   readonly decision: QuotaDecision;
 }
 

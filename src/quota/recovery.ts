@@ -26,10 +26,10 @@ export class Recovery {
   async probe(): Promise<void> {
     const { degradation } = this;
     if (degradation.isOver && !degradation.outage.isEmpty) this.start();
-    if (degradation.isOver || !degradation.mayAsk()) return;
+    if (degradation.isOver || !degradation.mayProbe()) return;
     await this.ask().then(
       () => this.start(),
-      (error: unknown) => degradation.called(false, error),
+      (error: unknown) => degradation.onCallEnd(false, error),
     );
   }
 
@@ -61,20 +61,20 @@ export class Recovery {
     const isSure = await counters.refundUnanswered().catch(() => false);
     if (isSure) await this.replayAll(errorsBefore);
     // Restart the pause even if no call failed.
-    if (degradation.errors > errorsBefore || counters.isUnsure) degradation.wait();
-    else degradation.end();
+    if (degradation.errors > errorsBefore || counters.isUnsure) degradation.restartPause();
+    else degradation.endOutage();
   }
 
   private async replayAll(errorsBefore: number): Promise<void> {
     const { outage } = this.degradation;
-    for (let entries = outage.take(); entries.length > 0; entries = outage.take()) {
+    for (let entries = outage.takeAll(); entries.length > 0; entries = outage.takeAll()) {
       let waitsForDatabase = false;
       for (let at = 0; at < entries.length; at += REPLAYS_AT_ONCE) {
         const results = await Promise.allSettled(
           entries.slice(at, at + REPLAYS_AT_ONCE).map((entry) => this.replay(entry)),
         );
         if (this.degradation.errors > errorsBefore) {
-          for (const entry of entries.slice(at + REPLAYS_AT_ONCE)) outage.restore(entry);
+          for (const entry of entries.slice(at + REPLAYS_AT_ONCE)) outage.putBack(entry);
           return;
         }
         waitsForDatabase ||= results.some(({ status }) => status === 'rejected');
@@ -88,10 +88,10 @@ export class Recovery {
     try {
       const seen = await this.counters.replay(entry);
       METRICS.quotaReplays.series('counted').inc();
-      this.ledger.saw(subject, seen);
+      this.ledger.recordSeen(subject, seen);
     } catch (error) {
       METRICS.quotaReplays.series('failed').inc();
-      this.degradation.outage.restore(entry);
+      this.degradation.outage.putBack(entry);
       throw error;
     }
   }

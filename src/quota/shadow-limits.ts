@@ -28,7 +28,7 @@ export class ShadowLimits {
    * Checks a request that the live limits admitted. Never throws. While the store is lost, it is not called.
    * @param counters the counters that admitted the request.
    */
-  judge(counters: Decider, shadow: ShadowSubject, live: QuotaDecision): void {
+  decideShadow(counters: Decider, shadow: ShadowSubject, live: QuotaDecision): void {
     const { cost, period, used } = live;
     if (cost === 0) return;
     const known = this.remembers ? knownRefusal(shadow, cost, this.clock.now()) : undefined;
@@ -43,8 +43,8 @@ export class ShadowLimits {
     live.shadow =
       decision instanceof Promise
         ? decision.then(
-            (made) => this.made(shadow, made),
-            () => this.failed(shadow),
+            (recordDecision) => this.made(shadow, recordDecision),
+            () => this.recordFailure(shadow),
           )
         : this.made(shadow, decision);
   }
@@ -59,7 +59,7 @@ export class ShadowLimits {
       // A refusal that was decided in the meantime does not include the refund.
       shadow.refusal = undefined;
     } catch {
-      this.failed(shadow);
+      this.recordFailure(shadow);
     }
   }
 
@@ -69,7 +69,7 @@ export class ShadowLimits {
     return decision;
   }
 
-  private failed({ plan }: ShadowSubject): undefined {
+  private recordFailure({ plan }: ShadowSubject): undefined {
     METRICS.quotaShadowDecisions.series(plan, 'failed', '').inc();
     return undefined;
   }

@@ -61,7 +61,7 @@ export function countIn({ period: of }: Base, count: CalendarCount, { label, day
  * Returns the usage that this node knows of.
  * @param here counts of this node's own counter.
  */
-export function known(base: Base, period: MonthPeriod, here: CalendarCount): CalendarCount {
+export function knownUsage(base: Base, period: MonthPeriod, here: CalendarCount): CalendarCount {
   const [counted, most] = [countIn(base, base.counted, period), countIn(base, base.known, period)];
   return {
     used: here.used - counted.used + most.used,
@@ -95,7 +95,7 @@ export function shareOf(left: number, { count, rank }: NodePlace): number {
 }
 
 /** Raises the known usage in a base's period. */
-export function raise(base: Base | undefined, period: MonthPeriod, count: CalendarCount): void {
+export function raiseKnown(base: Base | undefined, period: MonthPeriod, count: CalendarCount): void {
   if (base?.period.label !== period.label) return;
   const isSameDay = base.period.day.label === period.day.label;
   base.known = greatestOf(base.known, isSameDay ? count : { ...count, usedToday: 0 });
@@ -105,7 +105,7 @@ export function raise(base: Base | undefined, period: MonthPeriod, count: Calend
  * Translates a decision by the share into the plan's numbers, so that what is left of a limit is what this node can
  * still admit.
  */
-export function told(
+export function inPlanNumbers(
   decision: QuotaDecision,
   limits: QuotaLimits,
   share: QuotaLimits,
@@ -120,8 +120,8 @@ export function told(
   if (decision.admitted) return told;
   const { violated, cost, period, used } = decision;
   const knownUsed = withCalendarCounts(used, {
-    account: known(account, period, accountCountIn(used)),
-    key: known(key, period, keyCountIn(used)),
+    account: knownUsage(account, period, accountCountIn(used)),
+    key: knownUsage(key, period, keyCountIn(used)),
   });
   const isUsedUp = WINDOWS.some(({ kind }, index) => {
     if (kind !== 'calendar' || (violated & (1 << index)) === 0) return false;

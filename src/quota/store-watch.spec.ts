@@ -15,7 +15,7 @@ describe('the watch over Redis', () => {
         get isOver() {
           return isOver;
         },
-        called: (isAnswered, cause) => void (isAnswered || lost.push(cause)),
+        onCallEnd: (isAnswered, cause) => void (isAnswered || lost.push(cause)),
       },
       { probe: async () => {} },
       async () => {
@@ -26,14 +26,14 @@ describe('the watch over Redis', () => {
 
   it('says that it is lost when it has not answered three times in a row', async () => {
     isAnswering = false;
-    for (let round = 0; round < 3; round++) await watch.look();
+    for (let round = 0; round < 3; round++) await watch.checkStore();
     expect(lost).toEqual([new Error('no response')]);
   });
 
   it('takes a single question without a response for a fault of its own', async () => {
     for (const isAnswered of [false, false, true, false, false, true]) {
       isAnswering = isAnswered;
-      await watch.look();
+      await watch.checkStore();
     }
     expect(lost).toEqual([]);
   });
@@ -41,7 +41,7 @@ describe('the watch over Redis', () => {
   it('leaves a lost one to the breaker', async () => {
     isAnswering = false;
     isOver = false;
-    for (let round = 0; round < 10; round++) await watch.look();
+    for (let round = 0; round < 10; round++) await watch.checkStore();
     expect(lost).toEqual([]);
   });
 });

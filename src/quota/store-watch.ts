@@ -20,7 +20,7 @@ export class StoreWatch {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly degradation: Pick<Degradation, 'isOver' | 'called'>,
+    private readonly degradation: Pick<Degradation, 'isOver' | 'onCallEnd'>,
     private readonly recovery: Pick<Recovery, 'probe'>,
     /** Rejects if the store cannot count. */
     private readonly ask: () => Promise<void>,
@@ -28,7 +28,7 @@ export class StoreWatch {
   ) {}
 
   start(): void {
-    this.timer = setInterval(() => void this.look(), this.intervalMs);
+    this.timer = setInterval(() => void this.checkStore(), this.intervalMs);
     this.timer.unref();
   }
 
@@ -37,7 +37,7 @@ export class StoreWatch {
   }
 
   /** Checks once. Never rejects. */
-  async look(): Promise<void> {
+  async checkStore(): Promise<void> {
     // Probe a lost store as often as its breaker allows.
     void this.recovery.probe();
     if (!this.degradation.isOver) return;
@@ -48,13 +48,13 @@ export class StoreWatch {
       this.failures += 1;
       if (this.failures < FAILURES) return;
       this.failures = 0;
-      if (this.degradation.isOver) this.degradation.called(false, error);
+      if (this.degradation.isOver) this.degradation.onCallEnd(false, error);
     }
   }
 }
 
 /** Checks that Redis accepts writes. A PING also succeeds when its memory is full or it is read-only. */
-export async function asksForWrite(client: RedisClient): Promise<void> {
+export async function probeWrite(client: RedisClient): Promise<void> {
   // In a Cluster, the key would be on one shard, and its loss would not affect accounts on other shards.
   if (client.isCluster) await client.ping();
   else await client.set(PROBE_KEY, '', 'PX', PROBE_MS);

@@ -53,7 +53,7 @@ export class ProcessThrottleWindows implements ThrottleWindows {
   async refund(row: ThrottleRow, key: string, bucket: number): Promise<void> {
     const window = this.tableOf(row).get(key);
     window?.slideTo(Math.floor(this.clock.now() / (row.windowMs / MINUTE_SECONDS)));
-    window?.giveBack(bucket, 1);
+    window?.refundAt(bucket, 1);
   }
 
   async forget(row: ThrottleRow, key: string): Promise<void> {

@@ -65,7 +65,7 @@ export class UsageReader {
   ) {}
 
   /** Replaces the plans for later reports. */
-  use(plans: GatewayFile['plans']): void {
+  replacePlans(plans: GatewayFile['plans']): void {
     this.plans = plans;
   }
 
@@ -74,7 +74,7 @@ export class UsageReader {
    * @param found errors found before.
    * @throws Problem `invalid_parameter`
    */
-  query(
+  parseQuery(
     parameters: UsageParameters,
     of: Pick<UsageSubject, 'timeZone' | 'billingDay'>,
     found?: readonly ParameterError[],
@@ -133,7 +133,7 @@ export class UsageReader {
   private async read(subject: UsageSubject, counted: QuotaSubject | undefined): Promise<UsageReport> {
     const plan = Object.hasOwn(this.plans, subject.plan) ? this.plans[subject.plan] : undefined;
     const calendar = calendarOf(subject.timeZone, subject.billingDay);
-    const reading = await this.limiter.readOrKnow(subject.accountId, subject.keyId, calendar, counted);
+    const reading = await this.limiter.readOrEstimate(subject.accountId, subject.keyId, calendar, counted);
     const { used, period } = reading;
     const windows =
       plan === undefined ? [] : limitedWindows(effectiveLimits(plan, subject.limitChanges, period.label), used);

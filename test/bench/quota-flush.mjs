@@ -75,22 +75,22 @@ async function measureSqlite() {
 
 /** What the request path notes. @param open requests of the last turn, which end now. @returns those that have not ended. */
 function use({ ledger, recorder, operation, clock }, subjects, open) {
-  for (const request of open) recorder.end(request, 0);
+  for (const request of open) recorder.recordEnd(request, 0);
   const left = [];
   for (const [index, subject] of subjects.entries()) {
     const nowMs = clock.now();
     const period = subject.calendar.at(nowMs);
     const ofKey = (subject.lastSeen?.[KEY_MONTH] ?? 0) + REQUESTS_OF_A_KEY;
     const used = perWindow(({ of, kind }) => (kind === 'sliding' ? 0 : of === 'key' ? ofKey : ofKey * KEYS_EACH));
-    subject.see(used, nowMs, period);
+    subject.recordSeen(used, nowMs, period);
     const decision = { admitted: true, source: 'store', cost: 1, nowMs, period, used };
     for (let made = 0; made < REQUESTS_OF_A_KEY; made++) {
       const request = { usage: undefined, usageCost: 0, completion: 8, usageRefunded: false };
-      recorder.begin(request, subject, operation, decision);
+      recorder.recordDecision(request, subject, operation, decision);
       if (made === 0 && index % Math.floor(subjects.length / IN_FLIGHT) === 0) left.push(request);
-      else recorder.end(request, 0);
+      else recorder.recordEnd(request, 0);
     }
-    ledger.note(subject, decision);
+    ledger.markChanged(subject, decision);
   }
   return left;
 }

@@ -207,7 +207,7 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
   Object.assign(exchange, { key: known, subject, operation, decision, upstreamMs: 1.25 });
   const note = () => {
     exchange.completion = IN_FLIGHT;
-    recorder.begin(exchange, subject, operation, decision);
+    recorder.recordDecision(exchange, subject, operation, decision);
   };
   const nobody = { find: () => undefined };
   const silent = { ...log, logger: { isLevelEnabled: () => false } };

@@ -233,7 +233,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
     await new RedisCounters(timedClient(redis.client, ahead), ahead, months).decide(subject, 3);
     months.used = { account: 7, key: 6 };
     await node.read('acc_2', undefined, UTC_MONTHS);
-    subject.see(countsWith({ accountMonth: 7, keyMonth: 6 }), START_MS, monthPeriodAt(START_MS));
+    subject.recordSeen(countsWith({ accountMonth: 7, keyMonth: 6 }), START_MS, monthPeriodAt(START_MS));
     expect(await node.restore([subject])).toEqual([]);
     expect(await used()).toMatchObject({ accountMonth: 7, keyMonth: 6 });
     months.used = { account: 0, key: 0 };
@@ -242,9 +242,9 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
   it('in an outage takes what it admitted to that month, and leaves the one that it is in Redis', async () => {
     await node.decide(subject, 4);
     const log = new OutageLog();
-    log.note(subject, 2, START_MS, monthPeriodAt(START_MS));
-    log.note(subject, 3, START_MS + MONTH_MS, monthPeriodAt(START_MS + MONTH_MS));
-    for (const entry of log.take()) await node.replay(entry);
+    log.recordCost(subject, 2, START_MS, monthPeriodAt(START_MS));
+    log.recordCost(subject, 3, START_MS + MONTH_MS, monthPeriodAt(START_MS + MONTH_MS));
+    for (const entry of log.takeAll()) await node.replay(entry);
     expect(await used()).toMatchObject({ accountMonth: 6, keyMonth: 6 });
     expect(named((await node.decide(subject, 1)).used)).toMatchObject({ accountMonth: 7, keyMonth: 7 });
   });

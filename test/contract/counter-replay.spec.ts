@@ -28,9 +28,9 @@ describeWithRedis('requests of an outage', () => {
     const log = new OutageLog();
     for (const [agoMs, cost] of admitted) {
       const atMs = nowMs - agoMs;
-      log.note(subject, cost, atMs, monthPeriodAt(atMs));
+      log.recordCost(subject, cost, atMs, monthPeriodAt(atMs));
     }
-    const [entry] = log.take();
+    const [entry] = log.takeAll();
     return entry!;
   }
   const used = async () => named((await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used);
@@ -126,8 +126,8 @@ describeWithRedis('requests of an outage', () => {
     const local = new ProcessCounters(ahead, months, 'local');
     const decision = await local.decide(subject, 5);
     const log = new OutageLog();
-    log.note(subject, 5, decision.nowMs, decision.period);
-    await skewed.replay(log.take()[0]!);
+    log.recordCost(subject, 5, decision.nowMs, decision.period);
+    await skewed.replay(log.takeAll()[0]!);
     expect(await used()).toEqual({
       accountMonth: 7,
       keyMonth: 7,

@@ -75,7 +75,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     const store = node();
     const subject = subjectWith({});
     const decision = await store.decide(subject, 2);
-    subject.see(decision.used, decision.nowMs, decision.period);
+    subject.recordSeen(decision.used, decision.nowMs, decision.period);
     months.used = { account: 7, key: 5 };
     await client.flushdb();
     expect(await store.refund(subject, decision)).toMatchObject({
@@ -90,7 +90,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     const store = node();
     const subject = subjectWith({});
     const decision = await store.decide(subject, 2);
-    subject.see(decision.used, decision.nowMs, decision.period);
+    subject.recordSeen(decision.used, decision.nowMs, decision.period);
     const setAtMs = decision.nowMs + 1;
     months.usedInMonth = async () => {
       const written = { used: 40, observedAtMs: setAtMs, setAtMs, later: [] };

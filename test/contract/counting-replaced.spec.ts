@@ -130,15 +130,15 @@ describe('a counting process in the place of another', () => {
     counting.empty(2);
     const [one, two] = clients.map((client) => new NodeCount(client, true));
     const isOpen = async (): Promise<boolean> => (await clients[2]!.set('tg:probe', '').catch(() => '')) === 'OK';
-    const { epoch = 0 } = (await one!.beat()) ?? {};
+    const { epoch = 0 } = (await one!.sendHeartbeat()) ?? {};
     for (const each of [one!, two!]) {
       // It has handed in to the one before.
-      await each.beat(epoch - 1);
+      await each.sendHeartbeat(epoch - 1);
       expect([each.isAwaited, await isOpen()]).toEqual([true, false]);
     }
-    for (const each of [one!, one!]) await each.beat(epoch);
+    for (const each of [one!, one!]) await each.sendHeartbeat(epoch);
     expect([one!.isAwaited, await isOpen()]).toEqual([true, false]);
-    await two!.beat(epoch);
+    await two!.sendHeartbeat(epoch);
     expect([two!.isAwaited, await isOpen()]).toEqual([false, true]);
   });
 

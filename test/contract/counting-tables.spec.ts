@@ -24,7 +24,7 @@ describe('the tables of the counting process', () => {
       { used: 5, usedToday: 5 },
       nowMs + DAY_MS,
     );
-    counter.youth = { born: second, baseSeenUs: 0, base: 0, handedIn: new Map([['one', [1, 1]]]) };
+    counter.youth = { born: second, baseSeenUs: 0, base: 0, reports: new Map([['one', [1, 1]]]) };
     nowMs += 9_999;
     tables.sweep();
     expect(counter.youth).toBeDefined();

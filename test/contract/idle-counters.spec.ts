@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { FlushRounds } from '../../src/quota/model/flush-rounds.js';
+import { FlushProgress } from '../../src/quota/model/flush-progress.js';
 import { MonthLedger } from '../../src/quota/usage/month-ledger.js';
 import type { QuotaDecision } from '../../src/quota/model/policies.js';
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
@@ -32,7 +32,7 @@ class Process {
   private readonly limiter: Limiter;
 
   constructor(database: DatabaseHandle, clock: TestClock) {
-    const rounds = new FlushRounds();
+    const rounds = new FlushProgress();
     const ledger = new MonthLedger(database.db, clock);
     const shadows = new ShadowLimits(clock, false);
     this.counters = new ProcessCounters(clock, ledger, 'store', rounds, new LimiterSink(ledger, shadows, clock));
@@ -155,7 +155,7 @@ describe('counters that nobody uses', () => {
   });
 
   it('come back also when they are forgotten in the turn in which they were read', async () => {
-    const [months, rounds, subject] = [new FixedMonths(), new FlushRounds(), subjectWith({})];
+    const [months, rounds, subject] = [new FixedMonths(), new FlushProgress(), subjectWith({})];
     months.used = { account: 3, key: 3 };
     const counters = new ProcessCounters(clock, months, 'store', rounds);
     const used = async () => named((await counters.read(subject.accountId, subject.keyId, subject.calendar)).used);

@@ -74,7 +74,7 @@ describe('a client that leaves', () => {
   });
 
   it('by a reset before its address was asked for is noted, too, and nothing of it stays under way', async () => {
-    const ended = jest.spyOn(files.world.rooms.quotas.recorder, 'end');
+    const ended = jest.spyOn(files.world.rooms.quotas.recorder, 'recordEnd');
     const before = files.backend.requests.length;
     const headers = { authorization: `Bearer ${files.secret}`, 'x-request-id': 'reset' };
     const request = open(`${files.world.url}/inner`, { method: 'POST', headers });

@@ -39,9 +39,9 @@ class Node {
   async count(subject: QuotaSubject, requests: number): Promise<void> {
     for (let request = 0; request < requests; request++) {
       const decision = await this.counters.decide(subject, 1);
-      if (!this.exact && subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
-      subject.see(decision.used, decision.nowMs, decision.period);
-      if (decision.admitted) this.ledger.note(subject, decision);
+      if (!this.exact && subject.lastSeenMonth !== decision.period.label) this.ledger.keepEndedMonth(subject);
+      subject.recordSeen(decision.used, decision.nowMs, decision.period);
+      if (decision.admitted) this.ledger.markChanged(subject, decision);
     }
   }
 }
@@ -157,19 +157,19 @@ describe('the month ledger', () => {
     const [key, other] = [subject(), subject({ keyId: 'key_2' })];
     const [november, december] = [monthPeriodAt(NOW_MS), monthPeriodAt(NOW_MS + 31 * 86_400_000)];
     const counts = { accountMonth: 7, keyMonth: 3 };
-    for (const used of [other, key]) ledger.note(used, { period: november });
-    ledger.note(key, { period: december });
-    key.see(countsWith(counts), december.startMs, december);
-    other.see(countsWith({ ...counts, keyMonth: 4 }), november.endMs - 1, november);
+    for (const used of [other, key]) ledger.markChanged(used, { period: november });
+    ledger.markChanged(key, { period: december });
+    key.recordSeen(countsWith(counts), december.startMs, december);
+    other.recordSeen(countsWith({ ...counts, keyMonth: 4 }), november.endMs - 1, november);
     const rows: CounterRow[] = [];
-    ledger.take('acc_1', rows, []);
+    ledger.takeAccount('acc_1', rows, []);
     expect(rows.map(({ keyId, month, used }) => [keyId, month, used])).toEqual([
       ['', november.label, 7],
       ['key_2', november.label, 4],
       ['', december.label, 7],
       ['key_1', december.label, 3],
     ]);
-    expect(ledger.accounts()).toEqual([]);
+    expect(ledger.waitingAccounts()).toEqual([]);
   });
 
   it('lets the highest count stand when several nodes share their counters and flush in any order', async () => {
@@ -178,7 +178,7 @@ describe('the month ledger', () => {
       const node = new Node(database, clock, false);
       const key = subject();
       await node.count(key, 1);
-      key.see(countsWith({ accountMonth: used, keyMonth: used }), key.lastSeenAtMs, period);
+      key.recordSeen(countsWith({ accountMonth: used, keyMonth: used }), key.lastSeenAtMs, period);
       return node;
     };
     const nodes = await Promise.all([seen(40), seen(90), seen(70)]);
@@ -193,11 +193,11 @@ describe('the month ledger', () => {
     const key = subject();
     await node.count(key, 9);
     const decision = await node.counters.decide(key, 1);
-    node.ledger.note(key, decision);
+    node.ledger.markChanged(key, decision);
     await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(10);
     await node.counters.refund(key, decision);
-    node.ledger.note(key, decision);
+    node.ledger.markChanged(key, decision);
     await node.flush.flush();
     expect((await written())[at('2026-11')]).toBe(9);
   });

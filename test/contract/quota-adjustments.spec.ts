@@ -71,7 +71,7 @@ async function redisNodes(database: DatabaseHandle): Promise<{ nodes: Node[]; cl
     const shadows = new ShadowLimits(systemClock, true);
     const sink = new LimiterSink(ledger, shadows, systemClock, degradation);
     // A slow machine is not the subject: nothing that fails here loses the store.
-    sink.called = () => {};
+    sink.onCallEnd = () => {};
     const counters = new RedisCounters(client, systemClock, ledger, sink, PATIENT_DEADLINE_MS);
     const recovery = new Recovery(counters, degradation, ledger, () => client.ping());
     const limiter = storageOf(counters, shadows, ledger, { degradation, recovery });

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { METRICS } from '../../src/platform/metrics.js';
 import { policyNames, type QuotaDecision } from '../../src/quota/model/policies.js';
 import { QuotaSubject, QuotaTerms, ShadowSubject } from '../../src/quota/model/subject.js';
-import { FlushRounds } from '../../src/quota/model/flush-rounds.js';
+import { FlushProgress } from '../../src/quota/model/flush-progress.js';
 import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { ShadowLimits } from '../../src/quota/shadow-limits.js';
 import { CounterModel, type Admitted } from '../support/counter-model.js';
@@ -82,7 +82,7 @@ async function play(under: StoreUnderTest, shadows: ShadowLimits, drawn: History
         const { entry } = live.decide(subject.keyId, subject.limits, each.cost, under.clock.now());
         deepStrictEqual(decision.admitted, entry !== undefined);
         if (!decision.admitted) continue;
-        shadows.judge(under.store, candidate, decision);
+        shadows.decideShadow(under.store, candidate, decision);
         const foretold = model.decide(subject.keyId, candidate.limits, each.cost, under.clock.now());
         givable.push({
           of: each.key,
@@ -114,7 +114,7 @@ describeCounterStores((current) => {
     cost = 1,
   ): Promise<{ live: boolean; shadow: boolean; violated: string }> {
     const live = await under.decide(subject, cost);
-    if (live.admitted) shadows.judge(under.store, subject.shadow!, live);
+    if (live.admitted) shadows.decideShadow(under.store, subject.shadow!, live);
     const shadow = await live.shadow;
     return {
       live: live.admitted,
@@ -173,7 +173,7 @@ describeCounterStores((current) => {
     under.months.used = { account: 90, key: 90 };
     const { subject } = shadowed({ accountMonth: 1_000 }, { accountMonth: 93 });
     const decisions = await under.decideAll(subject, 10);
-    for (const decision of decisions) shadows.judge(under.store, subject.shadow!, decision);
+    for (const decision of decisions) shadows.decideShadow(under.store, subject.shadow!, decision);
     const made = await Promise.all(decisions.map(({ shadow }) => shadow));
     expect(made.filter((decision) => decision?.admitted)).toHaveLength(3);
   });
@@ -201,7 +201,7 @@ describeCounterStores((current) => {
     const { subject } = shadowed({}, { keyMinute: 1 });
     const judgeWith = async (): Promise<QuotaDecision> => {
       const live = await under.decide(subject);
-      remembering.judge(under.store, subject.shadow!, live);
+      remembering.decideShadow(under.store, subject.shadow!, live);
       await live.shadow;
       return live;
     };
@@ -220,7 +220,7 @@ describeCounterStores((current) => {
     const away = { ...under.store, decide: () => Promise.reject(new Error('away')) } as typeof under.store;
     const failing = new ShadowLimits(under.clock, true);
     const before = METRICS.quotaShadowDecisions.series('tried', 'failed', '').value;
-    failing.judge(away, subject.shadow!, live);
+    failing.decideShadow(away, subject.shadow!, live);
     expect(await live.shadow).toBeUndefined();
     await failing.refund(away, subject.shadow!, live);
     expect(METRICS.quotaShadowDecisions.series('tried', 'failed', '').value).toBe(before + 1);
@@ -229,12 +229,12 @@ describeCounterStores((current) => {
 
 it('counters in the process: a shadow month that nobody else knows outlives the sweep that forgets idle counters', async () => {
   const clock = new TestClock(START_MS);
-  const rounds = new FlushRounds();
+  const rounds = new FlushProgress();
   const counters = new ProcessCounters(clock, new FixedMonths(), 'store', rounds);
   const shadows = new ShadowLimits(clock, false);
   const { subject } = shadowed({}, { keyMinute: 1 });
   for (let request = 0; request < 5; request++)
-    shadows.judge(counters, subject.shadow!, await counters.decide(subject, 1));
+    shadows.decideShadow(counters, subject.shadow!, await counters.decide(subject, 1));
   const live = countsWith({ accountMonth: 5, keyMonth: 5 });
   const shadowMonth = async () => (await counters.readShadow('acc_1', 'key_1', UTC_MONTHS, live)).used[KEY_MONTH];
   rounds.end(rounds.begin());

@@ -84,7 +84,7 @@ describeWithRedis('requests that were admitted without the store', () => {
   it('are counted when a probe finds it, before the store decides again', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
     expect((await limiter.decide(subject, 2)).source).toBe('store');
-    degradation.called(false);
+    degradation.onCallEnd(false);
     for (let request = 0; request < 5; request++) expect((await limiter.decide(subject, 1)).source).toBe('local');
     await eventually('the store is up', async () => {
       await recovery.probe();
@@ -97,7 +97,7 @@ describeWithRedis('requests that were admitted without the store', () => {
   it('and given back afterwards are given back where they were counted', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
     await limiter.decide(subject, 1);
-    degradation.called(false);
+    degradation.onCallEnd(false);
     const [kept, returned] = [await limiter.decide(subject, 1), await limiter.decide(subject, 1)];
     expect([kept.source, returned.source]).toEqual(['local', 'local']);
     await eventually('the store is up', async () => {
@@ -113,7 +113,7 @@ describeWithRedis('requests that were admitted without the store', () => {
     const subject = subjectWith({ accountMonth: 10 });
     await limiter.decide(subject, 1);
     const { lastSeenAtMs } = subject;
-    degradation.called(false);
+    degradation.onCallEnd(false);
     await limiter.decide(subject, 1);
     const set = await limiter.setMonthUsed('acc_1', undefined, UTC_MONTHS, 5);
     await eventually('the store is back', async () => {

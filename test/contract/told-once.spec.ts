@@ -137,11 +137,11 @@ describeWithRedis('a request that waits for its decision', () => {
 
   it('is the only one refused where its decision cannot be noted', async () => {
     const fault = new Error('not noted');
-    sink.decided = (_subject, decision) => {
+    sink.onDecision = (_subject, decision) => {
       if (decision.used[KEY_MINUTE] === 3) throw fault;
       return decision;
     };
-    const failed = jest.spyOn(sink, 'failed');
+    const failed = jest.spyOn(sink, 'onFailure');
     const requests = times(3, () => ask(new Request()));
     await allTold(requests);
     expect(requests.map(({ told, used }) => (told[0] === fault ? fault : used))).toEqual([2, fault, 4]);
@@ -154,7 +154,7 @@ describeWithRedis('a request that waits for its decision', () => {
     ['a decision that comes later', async (instead: QuotaDecision) => instead],
   ])('is told %s in the place of one that failed, once, and may ask again', async (_what, insteadOf) => {
     const instead = await counters.decide(subject, 1);
-    sink.failed = () => insteadOf(instead);
+    sink.onFailure = () => insteadOf(instead);
     await loseRedis();
     const again: Request[] = [];
     const requests = [
@@ -171,7 +171,7 @@ describeWithRedis('a request that waits for its decision', () => {
     const thrown: (() => void)[] = [];
     jest.spyOn(globalThis, 'queueMicrotask').mockImplementation((callback) => void thrown.push(callback));
     const instead = await counters.decide(subject, 1);
-    sink.failed = () => instead;
+    sink.onFailure = () => instead;
     await loseRedis();
     const throwing = () => {
       throw new Error('a fault of its own');
@@ -186,7 +186,7 @@ describeWithRedis('a request that waits for its decision', () => {
     const thrown: (() => void)[] = [];
     jest.spyOn(globalThis, 'queueMicrotask').mockImplementation((callback) => void thrown.push(callback));
     const refusal = new Error('closed');
-    sink.failed = () => {
+    sink.onFailure = () => {
       throw refusal;
     };
     await loseRedis();

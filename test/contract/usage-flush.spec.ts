@@ -58,13 +58,13 @@ class Node {
   async begin(subject = subjectWith({})): Promise<CountedRequest> {
     const request = { usage: undefined, usageCost: 0, completion: IN_FLIGHT, usageRefunded: false };
     const decision = await this.counters.decide(subject, 1);
-    this.ledger.note(subject, decision);
-    this.recorder.begin(request, subject, OPERATION, decision);
+    this.ledger.markChanged(subject, decision);
+    this.recorder.recordDecision(request, subject, OPERATION, decision);
     return request;
   }
 
   async serve(requests: number, subject = subjectWith({})): Promise<void> {
-    for (let index = 0; index < requests; index++) this.recorder.end(await this.begin(subject), SUCCESS);
+    for (let index = 0; index < requests; index++) this.recorder.recordEnd(await this.begin(subject), SUCCESS);
   }
 }
 
@@ -178,7 +178,7 @@ describeOnDatabases('the usage table', (kind) => {
     await node.flush.flush();
     expect(await usage()).toEqual({ success: [3, 3], in_flight: [2, 2] });
     expect(await counted()).toBe(5);
-    for (const request of running) node.recorder.end(request, SUCCESS);
+    for (const request of running) node.recorder.recordEnd(request, SUCCESS);
     await node.flush.flush();
     expect(await usage()).toEqual({ success: [5, 5] });
     expect(await counted()).toBe(5);
@@ -202,11 +202,11 @@ describeOnDatabases('the usage table', (kind) => {
     const running = await first.begin();
     await first.flush.flush();
     clock.advance(1_000);
-    const bury = () => worker.table.bury(clock.now(), worker.flush.node, clock.now());
+    const bury = () => worker.table.endSilentNodes(clock.now(), worker.flush.node, clock.now());
     expect(await bury()).toEqual([first.flush.node]);
     expect(await bury()).toEqual([]);
     expect(await usage()).toEqual({ unrecorded: [1, 1] });
-    first.recorder.end(running, SUCCESS);
+    first.recorder.recordEnd(running, SUCCESS);
     await first.flush.flush();
     expect(await sum()).toBe(1);
     clock.advance(1_000);
@@ -221,7 +221,7 @@ describeOnDatabases('the usage table', (kind) => {
     await gone.flush.flush();
     clock.advance(1_000);
     const workers = Array.from({ length: 4 }, () => new Node(database, clock, true));
-    await Promise.all(workers.map(({ table, flush }) => table.bury(clock.now(), flush.node, clock.now())));
+    await Promise.all(workers.map(({ table, flush }) => table.endSilentNodes(clock.now(), flush.node, clock.now())));
     expect(await usage()).toEqual({ unrecorded: [5, 5] });
   });
 

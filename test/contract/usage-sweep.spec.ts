@@ -63,8 +63,8 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
         completion: IN_FLIGHT,
         usageRefunded: false,
       };
-      quotas.recorder.begin(request, subject, OPERATION, await quotas.limiter.decide(subject, 1));
-      if (ends) quotas.recorder.end(request, SUCCESS);
+      quotas.recorder.recordDecision(request, subject, OPERATION, await quotas.limiter.decide(subject, 1));
+      if (ends) quotas.recorder.recordEnd(request, SUCCESS);
     }
   };
   const sweeper = () => new UsageSweep(new UsageTable(database.db, kind, true), client, 'worker', systemClock, LOG);
@@ -164,7 +164,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     await serve(living, 1, subjectWith({}));
     await isWritten();
     const table = new UsageTable(database.db, kind, true);
-    const asked = jest.spyOn(table, 'rounds');
+    const asked = jest.spyOn(table, 'readRounds');
     const stopped = new UsageSweep(table, client, 'worker', systemClock, LOG);
     const reconciling = stopped.reconcile(0, hourMs);
     await eventually('it asks who has written what', () => asked.mock.calls.length > 0);

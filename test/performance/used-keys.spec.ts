@@ -94,16 +94,16 @@ it('a key that has been used is small, and smaller again when its use has been w
       retryAtMs: 0,
     };
     expect(keysText(subject)).toContain(subject.keyId);
-    subject.see(used, clock.now(), period);
+    subject.recordSeen(used, clock.now(), period);
     const request: CountedRequest = { usage: undefined, usageCost: 0, completion: IN_FLIGHT, usageRefunded: false };
-    recorder.begin(request, subject, LIST, decision);
-    recorder.end(request, SUCCESS);
+    recorder.recordDecision(request, subject, LIST, decision);
+    recorder.recordEnd(request, SUCCESS);
   };
   for (const hash of rows.hashes.slice(0, WARM_UP_KEYS)) await use(hash);
   const before = heapBytes();
   for (const hash of rows.hashes.slice(WARM_UP_KEYS)) await use(hash);
   const busy = (heapBytes() - before) / KEYS;
-  for (const account of recorder.accounts()) recorder.take(account, []);
+  for (const account of recorder.waitingAccounts()) recorder.takeChanges(account, []);
   for (let flush = 0; flush < 2; flush++) recorder.reapIdle();
   const quiet = (heapBytes() - before) / KEYS;
   expect(await cache.find(rows.hashes[0]!)).toBeDefined();

@@ -40,7 +40,7 @@ export class CountingNode {
     const degradation = {
       isOver: true,
       refund: () => undefined,
-      called: () => {},
+      onCallEnd: () => {},
       decide: (_subject: QuotaSubject, _cost: number, cause: unknown) => {
         throw cause;
       },
@@ -63,13 +63,13 @@ export class CountingNode {
 
   /** What it does every second. */
   look(): Promise<void> {
-    return this.emptied.look();
+    return this.emptied.checkStore();
   }
 
   /** The same, but this process stands still until the first reply comes too late: the call was carried out. */
   async lookTooLate(): Promise<void> {
     this.isDeaf = true;
-    await this.emptied.look();
+    await this.emptied.checkStore();
   }
 
   private whoseReplyMayBeLost(client: Redis): Redis {

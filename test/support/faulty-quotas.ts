@@ -67,7 +67,7 @@ export async function openLosableQuotas(database: DatabaseHandle, clock: TestClo
   const ledger = new MonthLedger(database.db, clock);
   const own = new ProcessCounters(clock, ledger, 'local');
   const place = () => ({ count: 2, rank: 0 });
-  const local = new LocalShare(own, ledger, place, clock, (accountId) => ledger.lastOf(accountId));
+  const local = new LocalShare(own, ledger, place, clock, (accountId) => ledger.findLatestSubject(accountId));
   const degradation = new Degradation(new Breaker(clock), local, clock, log);
   const shadows = new ShadowLimits(clock, true);
   const sink = new LimiterSink(ledger, shadows, clock, degradation);
@@ -83,7 +83,7 @@ export async function openLosableQuotas(database: DatabaseHandle, clock: TestClo
     },
     toggle: async () => {
       isAway = !isAway;
-      if (isAway) degradation.called(false, new Error('no Redis'));
+      if (isAway) degradation.onCallEnd(false, new Error('no Redis'));
       else await bringBack(storage, recovery, clock);
     },
     close: async () => client.disconnect(),

@@ -40,7 +40,7 @@ export class UsageController {
     const isCsv = fields.format === 'csv' || (fields.format === undefined && prefersCsv(accept));
     const groups = isCsv ? ALL_GROUPS.filter((group) => group !== 'month').join() : undefined;
     const { forecast, ...parameters } = fields;
-    const asked = this.usage.query({ ...parameters, group_by: fields.group_by ?? groups }, account);
+    const asked = this.usage.parseQuery({ ...parameters, group_by: fields.group_by ?? groups }, account);
     const query = asked && { ...asked, ofShadow: fields.shadow === 'true', granted };
     if (isCsv && query !== undefined) return this.csv(subject, query, reply);
     const report = await this.usage.readWithRows(subject, query);

@@ -47,7 +47,7 @@ export class RequestEnd {
     const { metrics } = this;
     const { operation, isUpgraded, isStreamed, upstreamMs, problemCode } = exchange;
     const status = isUpgraded ? UPGRADED : sent === 0 ? CLIENT_GONE : sent;
-    this.recorder.end(exchange, completionOf(status));
+    this.recorder.recordEnd(exchange, completionOf(status));
     const durationMs = performance.now() - exchange.startedMs;
     metrics.durationOf(exchange.method ?? '', operation, status).observe(durationMs / 1_000);
     if (upstreamMs >= 0 && sent !== 0 && !isUpgraded && !isStreamed) {

@@ -128,7 +128,7 @@ export class Backend {
   private refund(exchange: Exchange): void {
     const { subject, decision } = exchange;
     if (subject === undefined || decision === undefined) return;
-    this.recorder.refundWhen(exchange, this.quotas.refund(subject, decision));
+    this.recorder.trackRefund(exchange, this.quotas.refund(subject, decision));
     // The remaining limits in the response must include the refund.
     exchange.quotaLines = quotaLines(subject, withoutCost(decision));
   }

@@ -60,7 +60,7 @@ export class UsageController {
     let sums: OwnPolicy | undefined;
     try {
       const wrong: ParameterError[] = [];
-      const query = this.usage.query(usageParameters(url.slice(pathEnd), wrong), key.record, wrong);
+      const query = this.usage.parseQuery(usageParameters(url.slice(pathEnd), wrong), key.record, wrong);
       if (query !== undefined) sums = await this.countSum(key.record.keyId);
       return Buffer.from(JSON.stringify(await this.reportOf(key.record, query, key.subject)));
     } catch (error) {

@@ -15,7 +15,7 @@ const PAUSE_MS = 500;
 export class AwaitedNodes {
   /** Whether decisions must wait. */
   isWaiting: boolean;
-  private readonly handedIn = new Set<string>();
+  private readonly reported = new Set<string>();
   private readonly sinceMs: number;
   private lastMs = -Infinity;
 
@@ -32,14 +32,14 @@ export class AwaitedNodes {
   }
 
   /** Records that a part of a report has arrived. */
-  goesOn(): void {
+  recordProgress(): void {
     if (this.isWaiting) this.lastMs = this.nowMs();
   }
 
   /** Records that a node has reported everything that it knew. */
-  heard(node: string): void {
-    this.handedIn.add(node);
-    if (this.handedIn.size >= this.count) this.isWaiting = false;
+  recordReport(node: string): void {
+    this.reported.add(node);
+    if (this.reported.size >= this.count) this.isWaiting = false;
   }
 
   /**
@@ -53,6 +53,6 @@ export class AwaitedNodes {
     const isHandedIn = nowMs - this.lastMs < PAUSE_MS && waitedMs < LONGEST_HAND_IN_MS;
     if (waitedMs < LONGEST_WAIT_MS || isHandedIn) return undefined;
     this.isWaiting = false;
-    return this.count - this.handedIn.size;
+    return this.count - this.reported.size;
   }
 }

@@ -57,7 +57,7 @@ export function countingCommands(tables: CountingTables, nowMs: () => number = D
   const scripts = new Map(names.map((name) => [hash('sha1', LUA[name]), SCRIPTS[name]]));
   const runScript = (sha: string, keyCount: string | undefined, rest: readonly string[]): string => {
     const run = scripts.get(sha);
-    if (run === undefined) return errorReply('NOSCRIPT this script is not one of ours');
+    if (run === undefined) return errorReply('NOSCRIPT unknown script');
     const keys = rest.slice(0, Number(keyCount));
     return run({ tables, keys, args: rest.slice(Number(keyCount)), nowUs: clock.nowUs() });
   };

@@ -106,7 +106,7 @@ export class CountingTables {
     this.counters = new ExpiringTable(
       nowMs,
       (counter) => counter.release(),
-      (counter, ms) => counter.grow(Math.floor(ms / 1_000)),
+      (counter, ms) => counter.endYouthIfOver(Math.floor(ms / 1_000)),
     );
     this.markers = new ExpiringTable(nowMs);
     this.replays = new ExpiringTable(nowMs);

@@ -15,7 +15,7 @@ const GROUPS = 3;
 /** Reply for a group with a counter that is missing or does not know the month. */
 const MISSING = ` -1${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 /** Reply for a group whose node must report first. */
-const OWING = ` -2${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
+const MUST_REPORT = ` -2${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 
 /**
  * Terms is the part of a line after cost and count. Most groups of a batch have the same. A negative limit means none.
@@ -57,12 +57,12 @@ export function decide(call: ScriptCall): string {
     const wanted = Number(line.slice(behindCost + 1, behindCount));
     reply += batch.decide(account, key, Number(line.slice(0, behindCost)), wanted, terms);
   }
-  if (batch.hasCounted) mark(call, markerName, batch);
+  if (batch.hasCounted) writeMarker(call, markerName, batch);
   return plainText(reply);
 }
 
 /** Writes the marker of what was counted, for callers that get no reply. */
-function mark({ tables, args }: ScriptCall, name: string, { second, admitted }: Batch): void {
+function writeMarker({ tables, args }: ScriptCall, name: string, { second, admitted }: Batch): void {
   const lifeMs = Number(args[LIFE_MS]);
   const known = tables.markers.get(name);
   const marker: BatchMarker = known ?? tables.markers.set(name, { batch: undefined, expiresAtMs: 0 });
@@ -93,13 +93,13 @@ class Batch {
   ): string {
     this.admitted.push(0);
     if (account === undefined || key === undefined) return MISSING;
-    const accountOwes = account.owes(this.second, this.node);
-    if (key.owes(this.second, this.node) || accountOwes) return OWING;
+    const accountOwes = account.mustReport(this.second, this.node);
+    if (key.mustReport(this.second, this.node) || accountOwes) return MUST_REPORT;
     const { limits, period, expiresAtMs } = terms;
     const counters = [account, key];
     const places = counters.map((counter) => (counter.isIn(period) ? undefined : counter.place));
     if (!account.turnTo(period) || !key.turnTo(period)) {
-      bringBack(counters, places);
+      restorePlaces(counters, places);
       return MISSING;
     }
     const before: QuotaCounts = [key.sum, account.sum, account.used, key.used, account.usedToday, key.usedToday];
@@ -113,7 +113,7 @@ class Batch {
     if (admitted > 0 && cost > 0) {
       counters.forEach((counter, index) => {
         const place = places[index];
-        if (place !== undefined) counter.keepUntil(expiresAtMs, place);
+        if (place !== undefined) counter.extendExpiry(expiresAtMs, place);
         counter.count(admitted * cost);
       });
       this.hasCounted = true;
@@ -125,14 +125,14 @@ class Batch {
     let reply = ` ${admitted}`;
     for (const count of before) reply += ` ${count}`;
     reply += ` ${account.oldest} ${key.oldest}`;
-    if (this.admitted.at(-1) === 0) bringBack(counters, places);
+    if (this.admitted.at(-1) === 0) restorePlaces(counters, places);
     if (admitted === wanted) return `${reply} 0 0`;
     return `${reply} ${freed(account, limits[ACCOUNT_MINUTE]!, cost)} ${freed(key, limits[KEY_MINUTE]!, cost)}`;
   }
 }
 
 /** Restores counters that have counted nothing to their previous place. */
-function bringBack(counters: readonly StoredCounter[], places: readonly (Place | undefined)[]): void {
+function restorePlaces(counters: readonly StoredCounter[], places: readonly (Place | undefined)[]): void {
   counters.forEach((counter, index) => {
     const place = places[index];
     if (place !== undefined) counter.restore(place);

@@ -14,7 +14,7 @@ export function read(call: ScriptCall): string {
   const reply = [call.nowUs];
   call.keys.forEach((name, index) => {
     const counter = call.tables.counter(name, second);
-    counter?.grow(second);
+    counter?.endYouthIfOver(second);
     const place = counter?.place;
     if (counter === undefined || place === undefined || !counter.turnTo(labelsAt(call, 0))) {
       reply.push(NO_MONTH, 0, 0, 0, 0, 0);
@@ -67,7 +67,7 @@ export function setUsed(call: ScriptCall): string {
     const from = each.place;
     each.turnTo(period, 0);
     each.setUsed(used, nowUs / 1_000);
-    each.keepUntil(expiresAtMs, from);
+    each.extendExpiry(expiresAtMs, from);
   }
   return numbersReply([1, ms, before]);
 }

@@ -23,7 +23,7 @@ export function heartbeat(call: ScriptCall): string {
   }
   tables.epoch ??= Number(epochOfNone);
   // A node that reads this epoch for the first time may have reported to an earlier process.
-  if (handedInTo === String(tables.epoch)) awaited.heard(node);
+  if (handedInTo === String(tables.epoch)) awaited.recordReport(node);
   return numbersReply([nodes.size, rank, isNew ? 1 : 0, tables.epoch, ...(awaited.isWaiting ? [1] : [])]);
 }
 

@@ -10,7 +10,7 @@ const DID_NOT_RUN = 0;
 const UNDONE = 1;
 /** Responses of `REFUND_LUA`: a counter is missing, or the node must report first. */
 const MISSING = -1;
-const OWING = -2;
+const MUST_REPORT = -2;
 
 /** Refunds a cost; see `REFUND_LUA`. */
 export function refund(call: ScriptCall): string {
@@ -21,9 +21,9 @@ export function refund(call: ScriptCall): string {
   const counters: (StoredCounter | undefined)[] = [];
   for (const name of keys) {
     const counter = tables.counter(name, secondOf(call));
-    const owes = counter?.owes(secondOf(call), node) === true;
+    const owes = counter?.mustReport(secondOf(call), node) === true;
     if (node !== undefined && counter === undefined) return numbersReply([nowUs, MISSING]);
-    if (owes) return numbersReply([nowUs, OWING]);
+    if (owes) return numbersReply([nowUs, MUST_REPORT]);
     counters.push(counter);
   }
   const reply = [nowUs];
@@ -36,7 +36,7 @@ export function refund(call: ScriptCall): string {
     counter.turnTo(today);
     reply.push(counter.refund(cost, { second, atMs, period: counted }), counter.used, counter.usedToday);
     // A refund for another month does not move the counter to this one.
-    if (counter.isInMonthOf(counted)) counter.keepUntil(expiresAtMs, place);
+    if (counter.isInMonthOf(counted)) counter.extendExpiry(expiresAtMs, place);
     else counter.restore(place);
   }
   return numbersReply(reply);
@@ -60,7 +60,7 @@ export function undo(call: ScriptCall): string {
     const period = labelsAt(call, group * 4 + 3);
     for (const counterName of keys.slice(group * 2, group * 2 + 2)) {
       const counter = tables.counter(counterName, secondOf(call));
-      counter?.grow(secondOf(call));
+      counter?.endYouthIfOver(secondOf(call));
       counter?.refund(cost, { second: batch.second, atMs: batch.second * 1_000, period });
     }
   });
@@ -71,6 +71,6 @@ export function undo(call: ScriptCall): string {
 export function refundHit(call: ScriptCall): string {
   const window = call.tables.throttles.get(call.keys[0]!);
   window?.slideTo(Math.floor(millisecondOf(call) / numberAt(call, 0)));
-  window?.giveBack(numberAt(call, 1), 1);
+  window?.refundAt(numberAt(call, 1), 1);
   return NOTHING;
 }

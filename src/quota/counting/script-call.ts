@@ -7,7 +7,7 @@ import type { CountingTables } from './counting-tables.js';
  * Reply while nodes must report earlier counts. Plans decide in the meantime, so that no reply contains counts that are
  * too low.
  */
-export const NOT_YET = errorReply('AWAITING workers have to hand in first what was counted before');
+export const NOT_YET = errorReply('AWAITING workers must report earlier counts first');
 
 /**
  * ScriptCall holds the arguments of a script call. Keys, arguments and replies are those of the Lua with the same name.

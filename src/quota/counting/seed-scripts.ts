@@ -50,14 +50,14 @@ class KnownCounts {
  */
 export function seed(call: ScriptCall): string {
   const { keys, args, nowUs } = call;
-  call.tables.awaited.goesOn();
+  call.tables.awaited.recordProgress();
   if (millisecondOf(call) > numberAt(call, 4)) return numbersReply([LATE, nowUs]);
   const reply = [DONE, nowUs];
   keys.forEach((name, index) => {
     const from = SEED_ARGUMENTS + index * ARGUMENTS_EACH;
     const known = new KnownCounts(args.slice(from, from + ARGUMENTS_EACH));
     const counter = call.tables.counter(name, secondOf(call));
-    const seeded = counter === undefined ? create(call, name, known) : handOver(call, counter, known);
+    const seeded = counter === undefined ? create(call, name, known) : seedExisting(call, counter, known);
     if (seeded.isMissing) reply[0] = MISSING;
     reply.push(seeded.used, seeded.usedToday);
   });
@@ -83,41 +83,41 @@ function create(call: ScriptCall, name: string, known: KnownCounts): Seeded {
   counter.others = known.later;
   if (known.setAtMs !== undefined) counter.setAtMs = known.setAtMs;
   if (node !== '') {
-    counter.youth = { born: second, baseSeenUs: seenUs, base, handedIn: new Map([[node, known.log]]) };
+    counter.youth = { born: second, baseSeenUs: seenUs, base, reports: new Map([[node, known.log]]) };
   }
   return { ...counted, isMissing: false };
 }
 
-function handOver(call: ScriptCall, counter: StoredCounter, known: KnownCounts): Seeded {
+function seedExisting(call: ScriptCall, counter: StoredCounter, known: KnownCounts): Seeded {
   const [, , , , , node = '', mayCreate] = call.args;
   const [period, { place }] = [labelsAt(call, 0), counter];
-  counter.grow(secondOf(call));
+  counter.endYouthIfOver(secondOf(call));
   // Ignore the database's counts: they may have been observed in this counter. A later label before `following` is the
   // same month under a moved billing day.
   if (node !== '' && counter.month >= period.label && counter.month < period.following) {
     counter.turnTo(period);
-    handIn(counter, node, known);
+    addReport(counter, node, known);
   }
   const isThere = counter.turnTo(period) || (mayCreate === MAY_CREATE && counter.turnTo(period, known.used));
-  counter.keepUntil(numberAt(call, 3), place);
+  counter.extendExpiry(numberAt(call, 3), place);
   return { used: counter.used, usedToday: counter.usedToday, isMissing: !isThere };
 }
 
-function handIn(counter: StoredCounter, node: string, known: KnownCounts): void {
+function addReport(counter: StoredCounter, node: string, known: KnownCounts): void {
   const { youth } = counter;
-  if (youth === undefined || youth.handedIn.has(node)) return;
+  if (youth === undefined || youth.reports.has(node)) return;
   const { nodeUsed, nodeSeenUs, log } = known;
   const { baseSeenUs, base } = youth;
   let beforeToday = counter.used - counter.usedToday;
   if (nodeSeenUs > baseSeenUs || (nodeSeenUs === baseSeenUs && nodeUsed > base)) {
     counter.used += nodeUsed - base;
     // The new base is later: it contains what other nodes reported up to then.
-    for (const other of youth.handedIn.values()) counter.used -= logged(other, baseSeenUs, nodeSeenUs);
+    for (const other of youth.reports.values()) counter.used -= logged(other, baseSeenUs, nodeSeenUs);
     youth.baseSeenUs = nodeSeenUs;
     youth.base = nodeUsed;
     beforeToday = known.nodeBeforeToday;
   }
-  youth.handedIn.set(node, log);
+  youth.reports.set(node, log);
   counter.used += logged(log, youth.baseSeenUs);
   counter.usedToday = counter.used - beforeToday;
 }
@@ -130,7 +130,7 @@ export function replay(call: ScriptCall): string {
   const [period, expiresAtMs] = [labelsAt(call, 4), numberAt(call, 7)];
   const node = nodeIn(args[8] ?? '');
   const [account, key] = keys.slice(0, 2).map((name) => tables.counter(name, second));
-  const owes = [account, key].map((counter) => counter?.owes(second, node) === true);
+  const owes = [account, key].map((counter) => counter?.mustReport(second, node) === true);
   if (account === undefined || key === undefined || owes.includes(true)) return numbersReply([NOT_READY, 0, 0]);
   const counters = [account, key].map((counter) => ({ counter, place: counter.place }));
   const isReady = account.turnTo(period) && key.turnTo(period);
@@ -138,7 +138,7 @@ export function replay(call: ScriptCall): string {
   const costs = pairsOf(args.slice(REPLAY_ARGUMENTS).map(Number));
   for (const { counter, place } of isNew ? counters : []) {
     counter.addTo({ label, day: { label: day } }, used, period.label);
-    counter.keepUntil(expiresAtMs, place);
+    counter.extendExpiry(expiresAtMs, place);
     for (const [at, cost] of costs) counter.countAt(at, cost);
   }
   const reply = [DONE, account.used, account.usedToday, key.used, key.usedToday, nowUs];

@@ -15,8 +15,8 @@ export interface Youth {
   /** When its base was observed (µs), and the base. */
   baseSeenUs: number;
   base: number;
-  /** What each node counted itself since the loss, as pairs of time (µs) and cost. */
-  readonly handedIn: Map<string, readonly number[]>;
+  /** Costs that each node counted itself since the loss, as pairs of time (µs) and cost. */
+  readonly reports: Map<string, readonly number[]>;
 }
 
 export class StoredCounter extends Counter {
@@ -33,7 +33,7 @@ export class StoredCounter extends Counter {
   }
 
   /** Ends the counter's youth if its time is over. */
-  grow(second: number): void {
+  endYouthIfOver(second: number): void {
     if (this.youth === undefined) return;
     const age = second - this.youth.born;
     if (age < 0 || age >= YOUTH_SECONDS) this.youth = undefined;
@@ -43,10 +43,10 @@ export class StoredCounter extends Counter {
    * Ends the counter's youth if its time is over.
    * @returns whether this node must report first.
    */
-  owes(second: number, node: string | undefined): boolean {
+  mustReport(second: number, node: string | undefined): boolean {
     if (this.youth === undefined) return false;
-    this.grow(second);
-    return node !== undefined && this.youth !== undefined && !this.youth.handedIn.has(node);
+    this.endYouthIfOver(second);
+    return node !== undefined && this.youth !== undefined && !this.youth.reports.has(node);
   }
 
   /** The counter's place in the calendar. A call that counts nothing restores it afterwards. */
@@ -63,7 +63,7 @@ export class StoredCounter extends Counter {
    * Extends the expiry if a call has moved the counter to another month.
    * @param from its place before the call.
    */
-  keepUntil(expiresAtMs: number, from: Place): void {
+  extendExpiry(expiresAtMs: number, from: Place): void {
     if (this.month !== from.month) this.expiresAtMs = expiresAtMs;
   }
 

@@ -1,7 +1,7 @@
 /**
- * What this node knows about counters that Redis may have lost: the last counts it saw before the loss, and the costs
- * it has counted since. Nodes report both to Redis when a lost counter is created again. Counters that are not young
- * cost nothing here.
+ * Memory of counters that Redis may have lost. It holds the last counts that this node saw before the loss, and the costs
+ * that it has counted since. Nodes report both to Redis when a lost counter is created again. Counters that are not
+ * young cost nothing here.
  */
 import { accountCountIn, keyCountIn, type CalendarCount, type DayCount } from './calendar-count.js';
 import type { CalendarSeen } from './counter-store.js';
@@ -36,7 +36,7 @@ export class Remembered {
     private readonly day: DayCount = NO_DAY,
   ) {}
 
-  count(cost: number, atMs: number): void {
+  recordCost(cost: number, atMs: number): void {
     const { log } = this;
     const last = log.length - 2;
     if (last >= 0 && (log[last]! >= atMs || last >= LONGEST_LOG * 2)) {
@@ -48,7 +48,7 @@ export class Remembered {
   }
 
   /** Returns the arguments of `SEED_LUA` for this counter in the month of a period. */
-  argumentsIn({ day }: MonthPeriod): (string | number)[] {
+  seedArguments({ day }: MonthPeriod): (string | number)[] {
     const log = this.log.map((number, index) => (index % 2 === 0 ? microseconds(number) : number));
     const usedToday = this.day.day === day.label ? this.day.used : 0;
     return [this.used, microseconds(this.atMs), this.used - usedToday, log.join(' ')];
@@ -58,7 +58,7 @@ export class Remembered {
    * Returns the later of this observation and another one. Of two observations at the same instant, the higher is
    * later.
    */
-  orSeen({ used, usedToday }: CalendarCount, atMs: number, day: number): Remembered {
+  orLater({ used, usedToday }: CalendarCount, atMs: number, day: number): Remembered {
     const isLater = atMs > this.atMs || (atMs === this.atMs && used > this.used);
     return isLater ? new Remembered(used, atMs, { day, used: usedToday }) : this;
   }
@@ -70,7 +70,7 @@ class RememberedAccount {
   account = new Remembered();
   endsMs = 0;
   /** Number of reports of this account that are in flight. */
-  underWay = 0;
+  reportsInFlight = 0;
   /**
    * Whether the account was counted before, so that its counters were lost. Otherwise the account is most likely new.
    */
@@ -90,11 +90,11 @@ export function microseconds(ms: number): number {
 /** SeenCounts holds observed counts that wait to be written to the database. */
 export interface SeenCounts {
   /** Returns the keys of an account whose counts the database may not have yet. */
-  seenLately(accountId: string): Iterable<QuotaSubject>;
-  saw(subject: QuotaSubject, seen: CalendarSeen): void;
+  recentSubjects(accountId: string): Iterable<QuotaSubject>;
+  recordSeen(subject: QuotaSubject, seen: CalendarSeen): void;
 }
 
-const NOWHERE: SeenCounts = { seenLately: () => [], saw: () => {} };
+const NOWHERE: SeenCounts = { recentSubjects: () => [], recordSeen: () => {} };
 
 /** CounterMemory remembers counts for counters that Redis may have lost. */
 export class CounterMemory {
@@ -131,7 +131,7 @@ export class CounterMemory {
     if (key === undefined) {
       key = new Remembered();
       for (const seen of this.seenIn(accountId, month, subject)) {
-        if (seen.keyId === keyId) key = key.orSeen(seen.key, seen.atMs, seen.day);
+        if (seen.keyId === keyId) key = key.orLater(seen.key, seen.atMs, seen.day);
       }
       known.keys.set(keyId, key);
     }
@@ -143,31 +143,37 @@ export class CounterMemory {
    * Marks a report of the account as in flight, so that the account is not forgotten.
    * @returns a function to call when the report has arrived or failed.
    */
-  sending(accountId: string): () => void {
+  beginReport(accountId: string): () => void {
     const known = this.accounts.get(accountId);
-    if (known !== undefined) known.underWay += 1;
+    if (known !== undefined) known.reportsInFlight += 1;
     return () => {
-      if (known !== undefined) known.underWay -= 1;
+      if (known !== undefined) known.reportsInFlight -= 1;
     };
   }
 
   /** Records the counts of a subject after this node's report. */
-  saw(subject: QuotaSubject, seen: CalendarSeen): void {
-    this.seenCounts.saw(subject, seen);
+  recordReported(subject: QuotaSubject, seen: CalendarSeen): void {
+    this.seenCounts.recordSeen(subject, seen);
   }
 
   /** Marks the account's counters as lost: the account was counted before. */
-  lost(accountId: string): void {
+  markLost(accountId: string): void {
     const known = this.accounts.get(accountId);
     if (known !== undefined) known.isLoss = true;
   }
 
   /** Records a cost of an account and a key. Negative costs are refunds. */
-  count(accountId: string, keyId: string, month: number, costs: { account: number; key: number }, atMs: number): void {
+  recordCost(
+    accountId: string,
+    keyId: string,
+    month: number,
+    costs: { account: number; key: number },
+    atMs: number,
+  ): void {
     const known = this.accounts.get(accountId);
     if (known?.month !== month) return;
-    if (costs.account !== 0) known.account.count(costs.account, atMs);
-    if (costs.key !== 0) known.keys.get(keyId)?.count(costs.key, atMs);
+    if (costs.account !== 0) known.account.recordCost(costs.account, atMs);
+    if (costs.key !== 0) known.keys.get(keyId)?.recordCost(costs.key, atMs);
   }
 
   /**
@@ -183,7 +189,7 @@ export class CounterMemory {
   }
 
   /** Marks every remembered account as lost, because Redis was emptied. */
-  wasEmptied(): void {
+  markAllLost(): void {
     this.lossUntilMs = this.nowMs() + KEPT_MS;
     for (const account of this.accounts.values()) account.isLoss = true;
   }
@@ -192,9 +198,9 @@ export class CounterMemory {
    * Forgets accounts that turned out to be new, and accounts whose time is over. Call it when Redis reports that it was
    * not emptied before `askedMs` (by `nowMs`).
    */
-  wasNotEmptied(askedMs: number): void {
+  forgetNewAccounts(askedMs: number): void {
     const nowMs = this.nowMs();
-    for (const [accountId, { endsMs, isLoss, createdMs, underWay }] of this.accounts) {
+    for (const [accountId, { endsMs, isLoss, createdMs, reportsInFlight: underWay }] of this.accounts) {
       // A report in flight can arrive at a Redis that was emptied after the question. Keep its account.
       const isOver = endsMs <= nowMs || (!isLoss && createdMs < askedMs);
       if (isOver && underWay === 0) this.accounts.delete(accountId);
@@ -209,8 +215,8 @@ export class CounterMemory {
     made.isLoss = nowMs < this.lossUntilMs;
     // Read all keys now. Later observations already contain counts of the new counter.
     for (const { keyId, account, key, atMs, day } of this.seenIn(accountId, month, subject)) {
-      made.account = made.account.orSeen(account, atMs, day);
-      made.keys.set(keyId, (made.keys.get(keyId) ?? new Remembered()).orSeen(key, atMs, day));
+      made.account = made.account.orLater(account, atMs, day);
+      made.keys.set(keyId, (made.keys.get(keyId) ?? new Remembered()).orLater(key, atMs, day));
       made.isLoss = true;
     }
     this.accounts.set(accountId, made);
@@ -222,7 +228,7 @@ export class CounterMemory {
     month: number,
     subject: QuotaSubject | undefined,
   ): Generator<{ keyId: string; account: CalendarCount; key: CalendarCount; atMs: number; day: number }> {
-    const subjects = new Set(this.seenCounts.seenLately(accountId));
+    const subjects = new Set(this.seenCounts.recentSubjects(accountId));
     if (subject !== undefined) subjects.add(subject);
     for (const { keyId, lastSeen, lastSeenMonth, lastSeenDay: day, lastSeenAtMs: atMs } of subjects) {
       if (lastSeen === undefined || lastSeenMonth !== month) continue;

@@ -1,6 +1,6 @@
 /**
- * The counter of one account or one key in memory, with the same rules as the scripts in `src/quota/redis/scripts/`: a
- * sliding minute, a calendar month and a day of that month. It is a single object, because there can be very many.
+ * The counter of one account or one key in memory: a sliding minute, a calendar month and a day of that month. It follows
+ * the same rules as the scripts in `src/quota/redis/scripts/`. It is a single object, because there can be very many.
  */
 import type { RingPool } from '../../platform/ring-pool.js';
 import { SlidingWindow } from '../../platform/sliding-window.js';
@@ -62,7 +62,7 @@ export class Counter extends SlidingWindow {
    * Reports whether the counter knows its usage in a month. It does not if a clock that ran ahead moved it to a later
    * month.
    */
-  knows({ label, following }: PeriodLabels): boolean {
+  knowsMonth({ label, following }: PeriodLabels): boolean {
     return this.month < following || this.others.some(({ month }) => month === label);
   }
 
@@ -128,7 +128,7 @@ export class Counter extends SlidingWindow {
    * @returns the amount that the month refunded.
    */
   refund(cost: number, { second, atMs, period }: CountedAt): number {
-    this.giveBack(second, cost);
+    this.refundAt(second, cost);
     // A later label in the same month means that the account's billing day was moved back.
     if (!this.isInMonthOf(period)) return 0;
     if (this.day === period.day.label) this.usedToday -= Math.min(cost, this.usedToday);

@@ -17,18 +17,18 @@ export interface DecisionSink {
    * Receives a decision. If it throws, only this request is refused, although the store has counted it.
    * @returns the decision that the request gets.
    */
-  decided(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision;
+  onDecision(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision;
   /** Returns the decision that replaces a failed one. Throws the error with which the request is refused. */
-  failed(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision>;
+  onFailure(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision>;
   /** Receives the end of a call to the store. `cause` says why a call got no response. */
-  called(isAnswered: boolean, cause?: unknown): void;
+  onCallEnd(isAnswered: boolean, cause?: unknown): void;
 }
 
 /** PASSING_SINK records nothing. It passes on decisions and errors unchanged. */
 export const PASSING_SINK: DecisionSink = {
-  decided: (_subject, decision) => decision,
-  failed: (_subject, _cost, cause) => {
+  onDecision: (_subject, decision) => decision,
+  onFailure: (_subject, _cost, cause) => {
     throw cause;
   },
-  called: () => {},
+  onCallEnd: () => {},
 };

@@ -1,4 +1,4 @@
-/** Which limits hold for a key: its plan's, its own, and what was granted. */
+/** Tests the limits in force for a key: its plan's, its overrides, and grants. */
 import { describe, expect, it } from '@jest/globals';
 import { LARGEST_LIMIT } from '../../config/model/plan-schema.js';
 import type { PlanConfig } from '../../config/model/schema.js';

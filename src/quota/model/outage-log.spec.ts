@@ -7,13 +7,13 @@ import { OutageLog } from './outage-log.js';
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 const subject = subjectWith({});
 const note = (log: OutageLog, cost: number, nowMs = NOW_MS): void =>
-  log.note(subject, cost, nowMs, monthPeriodAt(nowMs));
+  log.recordCost(subject, cost, nowMs, monthPeriodAt(nowMs));
 
 describe('the log of an outage', () => {
   it('adds up by key, month and second, and keeps no second that no window needs', () => {
     const log = new OutageLog();
     for (let second = 0; second < 200; second++) note(log, 2, NOW_MS + second * 1_000);
-    const [entry, ...others] = log.take();
+    const [entry, ...others] = log.takeAll();
     expect(others).toEqual([]);
     expect(entry?.used).toBe(400);
     expect(entry?.seconds.size).toBe(61);
@@ -24,7 +24,7 @@ describe('the log of an outage', () => {
     const { endMs } = monthPeriodAt(NOW_MS);
     note(log, 1, endMs - 1);
     note(log, 1, endMs);
-    expect(log.take().map(({ period, used }) => [period.label, used])).toEqual([
+    expect(log.takeAll().map(({ period, used }) => [period.label, used])).toEqual([
       [20_261_101, 1],
       [20_261_201, 1],
     ]);
@@ -35,7 +35,7 @@ describe('the log of an outage', () => {
     note(log, 3);
     note(log, -3);
     note(log, -2, NOW_MS - 5_000);
-    const [entry] = log.take();
+    const [entry] = log.takeAll();
     expect(entry?.used).toBe(-2);
     expect([...entry!.seconds.values()]).toEqual([0, -2]);
   });
@@ -43,20 +43,20 @@ describe('the log of an outage', () => {
   it('forgets what it hands out', () => {
     const log = new OutageLog();
     note(log, 3);
-    expect(log.holds(subject, monthPeriodAt(NOW_MS))).toBe(true);
-    log.take();
-    expect(log.holds(subject, monthPeriodAt(NOW_MS))).toBe(false);
-    expect([log.isEmpty, log.take()]).toEqual([true, []]);
+    expect(log.hasEntry(subject, monthPeriodAt(NOW_MS))).toBe(true);
+    log.takeAll();
+    expect(log.hasEntry(subject, monthPeriodAt(NOW_MS))).toBe(false);
+    expect([log.isEmpty, log.takeAll()]).toEqual([true, []]);
   });
 
   it('adds nothing to what may have been counted: that goes out again as it was, beside what came in since', () => {
     const log = new OutageLog();
     note(log, 3);
-    const [failed] = log.take();
-    log.restore(failed!);
-    expect([log.isEmpty, log.holds(subject, monthPeriodAt(NOW_MS))]).toEqual([false, false]);
+    const [failed] = log.takeAll();
+    log.putBack(failed!);
+    expect([log.isEmpty, log.hasEntry(subject, monthPeriodAt(NOW_MS))]).toEqual([false, false]);
     note(log, 4);
-    const again = log.take();
+    const again = log.takeAll();
     expect(again.map(({ used }) => used)).toEqual([3, 4]);
     expect(again[0]).toBe(failed);
     expect(again[1]!.id).not.toBe(failed!.id);
@@ -65,6 +65,6 @@ describe('the log of an outage', () => {
   it('ignores what costs nothing', () => {
     const log = new OutageLog();
     note(log, 0);
-    expect(log.take()).toEqual([]);
+    expect(log.takeAll()).toEqual([]);
   });
 });

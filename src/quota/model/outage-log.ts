@@ -31,7 +31,7 @@ export class OutageLog {
   }
 
   /** Reports whether the subject has a waiting entry that can still be changed. */
-  holds(subject: QuotaSubject, period: MonthPeriod): boolean {
+  hasEntry(subject: QuotaSubject, period: MonthPeriod): boolean {
     return this.entries.has(nameOf(subject, period));
   }
 
@@ -39,7 +39,7 @@ export class OutageLog {
    * Records a cost that was admitted without the store. Negative costs are refunds.
    * @param nowMs time by this node's clock.
    */
-  note(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): void {
+  recordCost(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): void {
     if (cost === 0) return;
     const second = Math.floor(nowMs / 1_000);
     const entry = this.entryOf(subject, period);
@@ -53,7 +53,7 @@ export class OutageLog {
   }
 
   /** Returns all entries and removes them from the log. */
-  take(): OutageEntry[] {
+  takeAll(): OutageEntry[] {
     const taken = [...this.unsure, ...this.entries.values()];
     this.unsure = [];
     this.entries = new Map();
@@ -61,7 +61,7 @@ export class OutageLog {
   }
 
   /** Puts an entry back whose result is unknown. It is sent again unchanged, because the store knows it by its ID. */
-  restore(entry: OutageEntry): void {
+  putBack(entry: OutageEntry): void {
     this.unsure.push(entry);
   }
 

@@ -22,7 +22,7 @@ describe.each(PLACES)('%s', (_name, at) => {
 
   it('is kept of what a subject has seen', () => {
     const subject = subjectWith({});
-    subject.see(oneAt(at, 7, 1), 1_000, UTC_MONTHS.at(1_000));
+    subject.recordSeen(oneAt(at, 7, 1), 1_000, UTC_MONTHS.at(1_000));
     expect(subject.lastSeen).toEqual(oneAt(at, 7, 1));
   });
 });

@@ -169,7 +169,7 @@ export class QuotaSubject {
    * Records the counts that a store reported at an instant (ms) of a month and a day. Hot path: it copies the numbers
    * and does not keep the object, see decision 0028.
    */
-  see(counts: Readonly<QuotaCounts>, atMs: number, period: MonthPeriod): void {
+  recordSeen(counts: Readonly<QuotaCounts>, atMs: number, period: MonthPeriod): void {
     this.seen0 = unboxed(counts[0]);
     this.seen1 = unboxed(counts[1]);
     this.seen2 = unboxed(counts[2]);

@@ -12,7 +12,7 @@ export class TermsTable {
   private readonly table = new InternTable<QuotaTerms>();
 
   /** Returns the shared terms with these values. Callers must not change `limits` afterwards. */
-  of(limits: QuotaLimits, onStoreLoss: OnStoreLoss, calendar: MonthCalendar, charge: Charge = 'all'): QuotaTerms {
+  intern(limits: QuotaLimits, onStoreLoss: OnStoreLoss, calendar: MonthCalendar, charge: Charge = 'all'): QuotaTerms {
     const name = `${limits.join(' ')} ${onStoreLoss} ${charge} ${calendar.timeZone} ${calendar.billingDay}`;
     return this.table.get(name) ?? this.table.keep(name, new QuotaTerms(limits, onStoreLoss, calendar, charge));
   }

@@ -18,8 +18,10 @@ export interface ThrottleRow {
   /** Owner of each window. A network is an IPv4 address or an IPv6 /64. */
   readonly by: string;
   /**
-   * Where hits are counted. `store`: in Redis, or in the process without Redis. `process`: in each process separately,
-   * because the hot path must not wait. `database`: by counting the rows that it bounds.
+   * Place where hits are counted:
+   * - `store`: in Redis, or in the process without Redis
+   * - `process`: in each process separately, because the hot path must not wait
+   * - `database`: by counting the rows that it bounds
    */
   readonly counted: 'store' | 'process' | 'database';
   /** Maximum number of windows that a process remembers. Beyond it, the least recently used window is forgotten. */

@@ -127,7 +127,7 @@ export class UsageCell {
   }
 
   /** Removes the cell from its owner. The owner creates a new one for its next request. */
-  drop(): void {
+  removeFromOwner(): void {
     const { owner } = this;
     if (owner.usage === this) {
       owner.usage = this.next;

@@ -57,7 +57,7 @@ export function readingOf(
 
 function inMonth(counter: ProcessCounter | undefined, nowMs: number, period: MonthPeriod): ProcessCounter | undefined {
   counter?.advance(Math.floor(nowMs / 1_000), period);
-  return counter?.knows(period) === true ? counter : undefined;
+  return counter?.knowsMonth(period) === true ? counter : undefined;
 }
 
 function resetMs(counter: ProcessCounter | undefined): number {

@@ -1,7 +1,7 @@
 /** The table of this process's counters by name: finds, creates and reaps them. */
 import { NOTHING_COUNTED, accountCountIn, keyCountIn, type CalendarCount } from '../model/calendar-count.js';
 import { writtenIn, type WrittenCount } from '../model/counter-store.js';
-import type { FlushRounds } from '../model/flush-rounds.js';
+import type { FlushProgress } from '../model/flush-progress.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import { ACCOUNT_MINUTE, KEY_MINUTE } from '../../platform/quotas/windows.js';
 import type { QuotaCounts } from '../model/policies.js';
@@ -36,7 +36,7 @@ export class CounterTable {
 
   constructor(
     /** Progress of the flushes to the database. If undefined, counters are never reaped. */
-    private readonly flushes: FlushRounds | undefined,
+    private readonly flushes: FlushProgress | undefined,
   ) {}
 
   /** The running flush, or the last one. */
@@ -99,8 +99,8 @@ export class CounterTable {
   ): void {
     let counter = counters.get(name);
     if (counter === undefined) counters.set(name, (counter = this.counter(period, writtenIn(written, period))));
-    else if (!counter.knows(period)) counter.turnTo(period, written.used);
-    for (const count of written.later) counter.learn(count);
+    else if (!counter.knowsMonth(period)) counter.turnTo(period, written.used);
+    for (const count of written.later) counter.recordFutureMonth(count);
   }
 
   private createSeen(
@@ -113,7 +113,7 @@ export class CounterTable {
   ): void {
     const known = counters.get(name);
     if (known !== undefined) {
-      if (!known.knows(period)) known.turnTo(period, counted.used);
+      if (!known.knowsMonth(period)) known.turnTo(period, counted.used);
       return;
     }
     const counter = this.counter(period, counted);

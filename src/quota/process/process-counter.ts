@@ -2,7 +2,7 @@
 import type { DayCount } from '../model/calendar-count.js';
 import { Counter, type PeriodLabels } from '../model/counter.js';
 import type { MonthCount } from '../model/counter-store.js';
-import type { FlushRounds } from '../model/flush-rounds.js';
+import type { FlushProgress } from '../model/flush-progress.js';
 
 /** How long a counter must be unused before it can be reaped, in seconds: two windows. */
 const IDLE_SECONDS = 120;
@@ -35,13 +35,13 @@ export class ProcessCounter extends Counter {
   }
 
   /** Records the database's count of a future month, unless the counter knows that month. */
-  learn({ month, used }: MonthCount): void {
+  recordFutureMonth({ month, used }: MonthCount): void {
     if (this.month === month || this.others.some((other) => other.month === month)) return;
     this.others = [...this.others, { month, used, takenIn: 0 }];
   }
 
   /** Returns the counts of the current month, and of the other months that it was in since the last call. */
-  takeCounts(flushes?: FlushRounds): TakenCount[] {
+  takeCounts(flushes?: FlushProgress): TakenCount[] {
     const { month, used, day, usedToday, others } = this;
     const counts: TakenCount[] = [{ month, used, day: { day, used: usedToday } }];
     if (others.length === 0) return counts;

@@ -27,7 +27,7 @@ import type { ProcessCounter } from './process-counter.js';
 import { CounterTable, NEVER_WRITTEN, type SeenCounts } from './counter-table.js';
 import { decisionFor } from '../model/decision.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
-import type { FlushRounds } from '../model/flush-rounds.js';
+import type { FlushProgress } from '../model/flush-progress.js';
 import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
 import { ACCOUNT_MINUTE, KEY_MINUTE } from '../../platform/quotas/windows.js';
 import { accountCountIn, keyCountIn, withCalendarCounts } from '../model/calendar-count.js';
@@ -52,7 +52,7 @@ export class ProcessCounters implements CounterStore {
     private readonly source: MonthSource,
     private readonly reportAs: 'store' | 'local' = 'store',
     /** Progress of the flushes to the database. If undefined, counters are never reaped. */
-    private readonly flushes?: FlushRounds,
+    private readonly flushes?: FlushProgress,
     private readonly sink: DecisionSink = PASSING_SINK,
   ) {
     this.table = new CounterTable(flushes);
@@ -79,9 +79,9 @@ export class ProcessCounters implements CounterStore {
     const period = subject.calendar.at(nowMs);
     const account = this.accounts.get(subject.accountCounterKey);
     const key = this.keys.get(subject.keyCounterKey);
-    if (account?.knows(period) !== true || key?.knows(period) !== true)
+    if (account?.knowsMonth(period) !== true || key?.knowsMonth(period) !== true)
       return this.seedAndDecide(subject, cost, period);
-    return this.sink.decided(subject, this.judge(subject, cost, account, key, nowMs, period), this);
+    return this.sink.onDecision(subject, this.decideNow(subject, cost, account, key, nowMs, period), this);
   }
 
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
@@ -121,8 +121,8 @@ export class ProcessCounters implements CounterStore {
   ): Promise<CounterReading> {
     const names = namesOf(accountId, keyId);
     const period = calendar.at(this.clock.now());
-    const isKnown = this.accounts.get(names.account)?.knows(period) === true;
-    if (!isKnown || (names.key !== undefined && this.keys.get(names.key)?.knows(period) !== true)) {
+    const isKnown = this.accounts.get(names.account)?.knowsMonth(period) === true;
+    if (!isKnown || (names.key !== undefined && this.keys.get(names.key)?.knowsMonth(period) !== true)) {
       await this.seed(accountId, keyId, period);
     }
     return this.readNow(names, calendar, room);
@@ -181,7 +181,7 @@ export class ProcessCounters implements CounterStore {
         : [this.table.keys, apiKeyCounterKey(accountId, keyId), shadowApiKeyCounterKey(accountId, keyId)];
     const counter = this.table.obtain(counters, name, period);
     counter.advance(Math.floor(nowMs / 1_000), period);
-    const before = counter.knows(period) ? counter.used : 0;
+    const before = counter.knowsMonth(period) ? counter.used : 0;
     for (const each of [counter, counters.get(shadowName)]) {
       if (each === undefined) continue;
       each.advance(Math.floor(nowMs / 1_000), period);
@@ -220,7 +220,7 @@ export class ProcessCounters implements CounterStore {
     this.table.clear();
   }
 
-  private judge(
+  private decideNow(
     subject: QuotaSubject,
     cost: number,
     account: ProcessCounter,
@@ -271,7 +271,7 @@ export class ProcessCounters implements CounterStore {
     }
     return this.seed(subject.accountId, subject.keyId, period).then(
       () => this.decide(subject, cost),
-      (error: unknown) => this.sink.failed(subject, cost, error),
+      (error: unknown) => this.sink.onFailure(subject, cost, error),
     );
   }
 

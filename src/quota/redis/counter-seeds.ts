@@ -52,12 +52,12 @@ interface Counter {
  * @param seeded number of times so far.
  */
 export function refuseEndlessSeeding(seeded: number): void {
-  if (seeded >= SEED_ATTEMPTS) throw new Error('counters vanish right after they are created');
+  if (seeded >= SEED_ATTEMPTS) throw new Error('counters disappear right after they are created');
 }
 
 /** CounterSeeds creates counters from month counts, and reports what this node counted. */
 export class CounterSeeds {
-  private readonly underWay = new SingleFlight();
+  private readonly inFlight = new SingleFlight();
 
   constructor(
     private readonly calls: RedisCalls,
@@ -73,27 +73,27 @@ export class CounterSeeds {
     const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
     if (startsFrom !== undefined) return this.createShadow([account, key], startsFrom);
     // If Redis was emptied since, counters are missing after all. The next attempt finds that.
-    if (areThere) await this.handIn(accountId, keyId, period, subject);
+    if (areThere) await this.report(accountId, keyId, period, subject);
     else await this.create(accountId, keyId, period, subject);
   }
 
   /**
    * Reports what this node knows, and creates missing counters. Rejects when the database or Redis does not respond.
    */
-  async bring(
+  async reportOrCreate(
     accountId: string,
     keyId: string | undefined,
     period: MonthPeriod,
     subject?: QuotaSubject,
   ): Promise<void> {
-    if (await this.handIn(accountId, keyId, period, subject)) return;
+    if (await this.report(accountId, keyId, period, subject)) return;
     // Do not share a creation in flight: it may have been made before Redis was emptied again.
     await this.createNow(accountId, keyId, period, subject);
   }
 
   /** Creates missing counters of an account and of a key. Does not verify that they exist afterwards. */
   create(accountId: string, keyId: string | undefined, period: MonthPeriod, subject?: QuotaSubject): Promise<void> {
-    return this.underWay.run(`${accountId}/${keyId ?? ''}/${period.day.label}`, () =>
+    return this.inFlight.run(`${accountId}/${keyId ?? ''}/${period.day.label}`, () =>
       this.createNow(accountId, keyId, period, subject),
     );
   }
@@ -105,39 +105,39 @@ export class CounterSeeds {
     subject: QuotaSubject | undefined,
   ): Promise<void> {
     const known = this.memory.recall(accountId, keyId, period, subject);
-    const arrived = this.memory.sending(accountId);
+    const arrived = this.memory.beginReport(accountId);
     try {
       for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
         const sentMs = performance.now();
         const latestMs = this.redisClock.instantAfter(sentMs, LONGEST_SEED_MS);
         const { account, key } = await this.source.usedInMonth(accountId, keyId, period);
-        if (account.used > 0) this.memory.lost(accountId);
+        if (account.used > 0) this.memory.markLost(accountId);
         const counters = countersOf(accountId, keyId, known, { account, key });
         const response = await this.run(counters, period, latestMs, this.node, true);
-        if (response[0] !== LATE) return this.seen(subject, period, response);
+        if (response[0] !== LATE) return this.recordReported(subject, period, response);
         // If Redis's clock was set, the response tells its new time.
-        this.redisClock.heard((response[1] ?? 0) / 1_000, sentMs, performance.now());
+        this.redisClock.recordTime((response[1] ?? 0) / 1_000, sentMs, performance.now());
       }
     } finally {
       arrived();
     }
-    throw new Error('the call came too late: what the database knew may be old');
+    throw new Error('the call reached Redis too late: the counts of the database may be outdated');
   }
 
   /** Reports to counters that exist. Resolves to false if one does not exist. */
-  private async handIn(
+  private async report(
     accountId: string,
     keyId: string | undefined,
     period: MonthPeriod,
     subject?: QuotaSubject,
   ): Promise<boolean> {
     const known = this.memory.recall(accountId, keyId, period, subject);
-    const arrived = this.memory.sending(accountId);
+    const arrived = this.memory.beginReport(accountId);
     const nothing = { account: NOTHING_WRITTEN, key: NOTHING_WRITTEN };
     const counters = countersOf(accountId, keyId, known, nothing);
     const response = await this.run(counters, period, ANY_TIME, this.node, false).finally(arrived);
     if (response[0] === MISSING) return false;
-    this.seen(subject, period, response);
+    this.recordReported(subject, period, response);
     return true;
   }
 
@@ -152,11 +152,11 @@ export class CounterSeeds {
   }
 
   /** Records the counts after the report for the database. The last node to report sees the complete count. */
-  private seen(subject: QuotaSubject | undefined, period: MonthPeriod, response: readonly number[]): void {
+  private recordReported(subject: QuotaSubject | undefined, period: MonthPeriod, response: readonly number[]): void {
     const [done, nowUs = 0] = response;
     if (subject === undefined || done === LATE || subject.lastSeenMonth !== period.label) return;
     const counts = { account: countAt(response, 2), key: countAt(response, 4) };
-    this.memory.saw(subject, { ...counts, period, nowMs: nowUs / 1_000 });
+    this.memory.recordReported(subject, { ...counts, period, nowMs: nowUs / 1_000 });
   }
 
   private async run(
@@ -170,7 +170,7 @@ export class CounterSeeds {
       const { used, later, observedAtMs = 0, setAtMs = 0 } = written;
       const { usedToday } = writtenIn(written, period);
       const seen = [used, microseconds(observedAtMs), used - usedToday, textOf(later), setAtMs === 0 ? '' : setAtMs];
-      return [...seen, ...known.argumentsIn(period)];
+      return [...seen, ...known.seedArguments(period)];
     });
     const until = [period.endMs + COUNTER_GRACE_MS, latestMs];
     const args = [...labelsOf(period), ...until, node, mayCreate ? 1 : 0, ...counts];

@@ -6,7 +6,7 @@ import { slotTag } from '../../stores/redis/keys.js';
 import { slotOfTag } from '../../stores/redis/slots.js';
 import { Promised, type Waiting } from '../../platform/waiting.js';
 import type { CounterMemory } from '../model/counter-memory.js';
-import { DecisionCalls, LARGEST_BATCH, type Asker } from './decision-calls.js';
+import { DecisionCalls, LARGEST_BATCH, type BatchListener } from './decision-calls.js';
 import { verdictAt } from './decision-text.js';
 import { refuseEndlessSeeding, type CounterSeeds } from './counter-seeds.js';
 import { DecisionGroup } from './decision-group.js';
@@ -21,10 +21,10 @@ import { DECIDE_NUMBERS } from './scripts/decide.js';
  * First number of a group if a counter is young and this node must report first. Other negative numbers mean that a
  * counter is missing.
  */
-const UNHEARD = -2;
+const MUST_REPORT = -2;
 
 /** DecisionBatcher gathers requests into batches, sends one batch at a time, and delivers the decisions. */
-export class DecisionBatcher implements Asker, Decider {
+export class DecisionBatcher implements BatchListener, Decider {
   private pending: DecisionGroup[] = [];
   /** Number of groups per account that wait for its counters to be created. */
   private readonly seeding = new Map<string, number>();
@@ -107,11 +107,11 @@ export class DecisionBatcher implements Asker, Decider {
       const parts = this.isCluster ? bySlot(batch) : [batch];
       // Set it before the first call. A call can end immediately, and groups that gather then belong to the next round.
       this.inFlight = parts.length;
-      for (const part of parts) this.calls.ask(part);
+      for (const part of parts) this.calls.sendBatch(part);
     }
   }
 
-  answered(batch: readonly DecisionGroup[], response: Float64Array): void {
+  onResponse(batch: readonly DecisionGroup[], response: Float64Array): void {
     const isWhole = areDecided(batch, response);
     // The order matters: first recall earlier observations, then remember what this response counted, then report both.
     if (!isWhole) this.recall(batch, response);
@@ -122,7 +122,7 @@ export class DecisionBatcher implements Asker, Decider {
     this.settle(batch, response);
   }
 
-  failed(batch: readonly DecisionGroup[], error: unknown): void {
+  onFailure(batch: readonly DecisionGroup[], error: unknown): void {
     this.failAll(batch, error);
     this.ended();
   }
@@ -165,7 +165,7 @@ export class DecisionBatcher implements Asker, Decider {
   private seedMissing(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const group of batch) {
-      if (response[at]! < 0) void this.seedAndAskAgain(group, response[at] === UNHEARD);
+      if (response[at]! < 0) void this.seedAndAskAgain(group, response[at] === MUST_REPORT);
       at += DECIDE_NUMBERS;
     }
   }
@@ -202,7 +202,7 @@ export class DecisionBatcher implements Asker, Decider {
       const counted = Math.max(0, response[at]!) * cost;
       if (counted > 0 && !subject.isShadow) {
         const costs = { account: counted, key: counted };
-        this.memory.count(subject.accountId, subject.keyId, period.label, costs, response[0]! / 1_000);
+        this.memory.recordCost(subject.accountId, subject.keyId, period.label, costs, response[0]! / 1_000);
       }
       at += DECIDE_NUMBERS;
     }

@@ -40,13 +40,13 @@ const UNDO = new Script(UNDO_LUA);
 const TIME = new Script(TIME_LUA);
 
 /** Asker receives the result of each batch exactly once. Its methods must not throw. */
-export interface Asker {
+export interface BatchListener {
   /**
    * Receives the response to a batch.
    * @param response numbers of `DECIDE_LUA`; valid until this returns.
    */
-  answered(batch: readonly DecisionGroup[], response: Float64Array): void;
-  failed(batch: readonly DecisionGroup[], error: unknown): void;
+  onResponse(batch: readonly DecisionGroup[], response: Float64Array): void;
+  onFailure(batch: readonly DecisionGroup[], error: unknown): void;
 }
 
 /** Unanswered is a call without a response. */
@@ -112,7 +112,7 @@ export class DecisionCalls {
   constructor(
     private readonly calls: RedisCalls,
     private readonly redisClock: RedisClock,
-    private readonly asker: Asker,
+    private readonly listener: BatchListener,
     private readonly isCluster: boolean,
     /** Name of this node in its markers. */
     private readonly nodeId: string,
@@ -131,38 +131,38 @@ export class DecisionCalls {
    * Sends a batch. Sends it again if the first call came too late, because Redis's clock was not known or the network
    * was slow.
    */
-  ask(batch: readonly DecisionGroup[]): void {
+  sendBatch(batch: readonly DecisionGroup[]): void {
     // If this process's clock was set, read Redis's time first. Otherwise this process would choose a wrong month for
     // all nodes.
     if (this.redisClock.isOff)
       void this.learnTime().then(
-        () => this.askNow(batch),
-        (error: unknown) => this.asker.failed(batch, error),
+        () => this.sendNow(batch),
+        (error: unknown) => this.listener.onFailure(batch, error),
       );
-    else this.askNow(batch);
+    else this.sendNow(batch);
   }
 
   /** Reads Redis's clock. Rejects when Redis does not respond. */
   async learnTime(deadlineMs = this.calls.deadlineMs): Promise<void> {
     const sentMs = performance.now();
     const [seconds, microseconds] = (await this.calls.run(TIME, [], [], deadlineMs)) as string[];
-    this.redisClock.heard(
+    this.redisClock.recordTime(
       Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000),
       sentMs,
       performance.now(),
     );
   }
 
-  private askNow(batch: readonly DecisionGroup[]): void {
+  private sendNow(batch: readonly DecisionGroup[]): void {
     try {
-      if (this.isUnsure) throw new Error('an earlier call has not been answered');
+      if (this.isUnsure) throw new Error('an earlier call has no response');
       const nowMs = this.redisClock.now();
       for (const group of batch) group.period = group.subject.calendar.at(nowMs);
       const { accountId } = batch[0]!.subject;
       if (this.isCluster) this.send(batch, slotMarkerKey(accountId, this.nodeId), slotOfTag(slotTag(accountId)), false);
       else this.send(batch, this.marker, 0, false);
     } catch (error) {
-      this.asker.failed(batch, error);
+      this.listener.onFailure(batch, error);
     }
   }
 
@@ -186,13 +186,13 @@ export class DecisionCalls {
     const count = response instanceof Uint8Array ? readNumbers(response, this.numbers) : 0;
     const { batch, marker, slot, isSecond, sentMs } = call;
     if (count !== 1 && count !== 1 + batch.length * DECIDE_NUMBERS) {
-      return this.giveUp(call, endedMs, new Error('the reply is none to this call'));
+      return this.giveUp(call, endedMs, new Error('the response does not match the call'));
     }
     this.calls.ended(sentMs, endedMs, true);
-    this.redisClock.heard(this.numbers[0]! / 1_000, sentMs, endedMs);
-    if (count > 1) this.asker.answered(batch, this.numbers);
+    this.redisClock.recordTime(this.numbers[0]! / 1_000, sentMs, endedMs);
+    if (count > 1) this.listener.onResponse(batch, this.numbers);
     else if (!isSecond) this.send(batch, marker, slot, true);
-    else this.asker.failed(batch, new Error('the call came too late'));
+    else this.listener.onFailure(batch, new Error('the call reached Redis too late'));
   }
 
   /** Handles a call that Redis or its client rejected, or whose connection broke. */
@@ -208,7 +208,7 @@ export class DecisionCalls {
     const { batch, marker, number, latestMs, sentMs } = call;
     this.unanswered.push({ batch, marker, number, latestMs, sentMs });
     this.calls.ended(sentMs, endedMs, false, error);
-    this.asker.failed(batch, error);
+    this.listener.onFailure(batch, error);
   }
 
   /**

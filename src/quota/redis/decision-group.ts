@@ -51,7 +51,7 @@ export class DecisionGroup {
     const waiting = this.waitingAt(position);
     let decision: QuotaDecision;
     try {
-      decision = sink.decided(subject, decisionFor(subject, cost, verdict, position), by);
+      decision = sink.onDecision(subject, decisionFor(subject, cost, verdict, position), by);
     } catch (error) {
       tellFailed(waiting, error);
       return;
@@ -68,7 +68,7 @@ export class DecisionGroup {
     const waiting = this.waitingAt(position);
     let decision: QuotaDecision | undefined;
     try {
-      decision = nowOrTold(sink.failed(this.subject, this.cost, error), waiting);
+      decision = nowOrTold(sink.onFailure(this.subject, this.cost, error), waiting);
     } catch (refusal) {
       tellFailed(waiting, refusal);
       return;

@@ -40,7 +40,7 @@ class NamesText {
   }
 
   /** Returns both names. They are not cached, because that would be a large part of the memory of a used key. */
-  of(accountId: string, keyId: string): string {
+  format(accountId: string, keyId: string): string {
     if (accountId.length !== this.accountLength || keyId.length !== this.keyLength) this.measure(accountId, keyId);
     return this.before + accountId + this.between + accountId + this.keyName[1]! + keyId + this.after;
   }
@@ -63,7 +63,7 @@ const SHADOW_NAMES = new NamesText(shadowAccountCounterKey, shadowApiKeyCounterK
 
 /** Returns the names of a subject's counters as a call writes them. */
 export function keysText({ isShadow, accountId, keyId }: QuotaSubject): string {
-  return (isShadow ? SHADOW_NAMES : LIVE_NAMES).of(accountId, keyId);
+  return (isShadow ? SHADOW_NAMES : LIVE_NAMES).format(accountId, keyId);
 }
 
 /** Returns the groups of a batch as a call writes them, one line per group. */

@@ -12,7 +12,7 @@ import type { RedisCalls } from './redis-calls.js';
 import { Script } from '../../stores/redis/script.js';
 import { READ_LUA } from './scripts/read.js';
 import { SET_USED_LUA } from './scripts/set-used.js';
-import { observedAt } from '../model/observed-at.js';
+import { observedColumns } from '../model/observed-at.js';
 
 /** Longest time that an operator's call waits for Redis, and longest time until Redis starts it. */
 const SET_DEADLINE_MS = 240;
@@ -25,7 +25,7 @@ const SET_USED = new Script(SET_USED_LUA);
 const READ = new Script(READ_LUA);
 
 /** Sets the count in Redis. Rejects if that failed, or if no response came in time. */
-export async function setInRedis(
+export async function setMonthInRedis(
   calls: RedisCalls,
   /** The counter and its shadow. */
   keys: readonly string[],
@@ -38,7 +38,7 @@ export async function setInRedis(
   const period = calendar.at(startMs);
   const args = [...labelsOf(period), period.endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
   const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
-  if (done !== 1) throw new Error('the call came too late, and did nothing');
+  if (done !== 1) throw new Error('the call reached Redis too late, and changed nothing');
   // Observations in the same millisecond as the change cannot be ordered. Read the count in a later millisecond.
   for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
     const response = await read(period).catch(() => []);
@@ -61,7 +61,7 @@ export async function writeMonthSet(
   { period, used, observedAtMs }: MonthSet,
   nowMs: number,
 ): Promise<void> {
-  const observed = observedAt(observedAtMs);
+  const observed = observedColumns(observedAtMs);
   const row = { used, ...observed, set_at: observed.observed_at, updated_at: nowMs };
   await trx
     .insertInto('quota_counter')

@@ -19,7 +19,7 @@ const EPOCHS = 2 ** 47;
 const HEARTBEAT = new Script(HEARTBEAT_LUA);
 
 /** Heard is what a node learns about the store from a heartbeat. */
-export interface Heard {
+export interface HeartbeatResult {
   /** Identifies this store. An empty store in its place gets another epoch. */
   readonly epoch: number;
   /**
@@ -65,7 +65,7 @@ export class NodeCount {
   }
 
   /** Assumes a number of nodes until the first response of the store. */
-  assume(count: number): void {
+  assumeCount(count: number): void {
     this.known = { count, rank: count - 1 };
   }
 
@@ -74,7 +74,7 @@ export class NodeCount {
    * @param handedInTo epoch of the store to which this node has reported everything it knows.
    * @returns undefined if there was no response.
    */
-  async beat(handedInTo?: number): Promise<Heard | undefined> {
+  async sendHeartbeat(handedInTo?: number): Promise<HeartbeatResult | undefined> {
     const mayHaveCounted = this.hasBeaten;
     this.hasBeaten = this.handsOut;
     try {

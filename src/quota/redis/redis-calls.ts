@@ -12,7 +12,7 @@ export class RedisCalls {
   constructor(
     private readonly client: RedisClient,
     /** Receives the result of every call that was sent. */
-    private readonly sink: Pick<DecisionSink, 'called'>,
+    private readonly sink: Pick<DecisionSink, 'onCallEnd'>,
     readonly deadlineMs: number,
   ) {}
 
@@ -45,13 +45,13 @@ export class RedisCalls {
   /** Reports the end of a call. Times are by `performance.now()`. */
   ended(startedMs: number, endedMs: number, answered: boolean, cause?: unknown): void {
     this.duration.observe((endedMs - startedMs) / 1_000);
-    this.sink.called(answered, cause);
+    this.sink.onCallEnd(answered, cause);
   }
 }
 
 /** Returns the error of a call without a response. */
 export function noResponse(deadlineMs: number): Error {
-  return new Error(`no answer within ${deadlineMs} ms`);
+  return new Error(`no response within ${deadlineMs} ms`);
 }
 
 /**

@@ -9,7 +9,7 @@ describe('the clock of Redis', () => {
   const AHEAD_MS = 1_000_000;
   const learned = (): RedisClock => {
     const clock = new RedisClock({ now: () => 0 });
-    clock.heard(AHEAD_MS + 100, 99, 101);
+    clock.recordTime(AHEAD_MS + 100, 99, 101);
     return clock;
   };
 
@@ -19,17 +19,17 @@ describe('the clock of Redis', () => {
 
   it('is not known worse after a response that took long, either way', () => {
     const clock = learned();
-    clock.heard(AHEAD_MS + 210, 200, 700);
+    clock.recordTime(AHEAD_MS + 210, 200, 700);
     expect(Math.abs(clock.instantAfter(1_000, 0) - (AHEAD_MS + 1_000))).toBeLessThanOrEqual(3);
-    clock.heard(AHEAD_MS + 1_690, 1_200, 1_700);
+    clock.recordTime(AHEAD_MS + 1_690, 1_200, 1_700);
     expect(Math.abs(clock.instantAfter(2_000, 0) - (AHEAD_MS + 2_000))).toBeLessThanOrEqual(3);
   });
 
   it('is learned anew from one response when it was set', () => {
     const clock = learned();
-    clock.heard(AHEAD_MS + 3_600_000 + 300, 299, 301);
+    clock.recordTime(AHEAD_MS + 3_600_000 + 300, 299, 301);
     expect(Math.abs(clock.instantAfter(400, 0) - (AHEAD_MS + 3_600_400))).toBeLessThanOrEqual(2);
-    clock.heard(AHEAD_MS + 500, 499, 501);
+    clock.recordTime(AHEAD_MS + 500, 499, 501);
     expect(Math.abs(clock.instantAfter(600, 0) - (AHEAD_MS + 600))).toBeLessThanOrEqual(2);
   });
 });

@@ -37,7 +37,7 @@ export class RedisClock {
    * Updates the estimate with the time in a response, which was read between sending and receiving. Keeps the earlier
    * estimate as far as it fits, so that a slow response does not make it worse.
    */
-  heard(redisMs: number, sentMs: number, receivedMs: number): void {
+  recordTime(redisMs: number, sentMs: number, receivedMs: number): void {
     this.offsetMs = redisMs - this.clock.now();
     this.aheadMs = Math.min(Math.max(this.aheadMs, redisMs - receivedMs), redisMs + 1 - sentMs);
   }

@@ -27,7 +27,7 @@ import { CounterSeeds, refuseEndlessSeeding } from './counter-seeds.js';
 import { DecisionBatcher } from './decision-batcher.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import { labelsOf, type MonthCalendar, type MonthPeriod } from '../model/month-period.js';
-import { setInRedis } from './month-set.js';
+import { setMonthInRedis } from './month-set.js';
 import type { OutageEntry } from '../model/outage-log.js';
 import { NOTHING_USED, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
@@ -38,7 +38,7 @@ import { RedisClock } from './redis-clock.js';
 import { Script } from '../../stores/redis/script.js';
 import { READ_LUA, READ_NUMBERS } from './scripts/read.js';
 import { REFUND_LUA } from './scripts/refund.js';
-import { SharedNext } from './shared-next.js';
+import { SharedRead } from './shared-read.js';
 
 /** Number of keys restored in parallel. Bounded, so that requests do not wait behind them. */
 const RESTORED_AT_ONCE = 20;
@@ -51,7 +51,7 @@ const REPLAY = new Script(REPLAY_LUA);
 
 /** RedisCounters counts in Redis, for all nodes together. */
 export class RedisCounters implements LosableStore {
-  private readonly reading = new SharedNext<CounterReading>();
+  private readonly reading = new SharedRead<CounterReading>();
   private readonly redisClock: RedisClock;
   private readonly calls: RedisCalls;
   private readonly batcher: DecisionBatcher;
@@ -129,13 +129,13 @@ export class RedisCounters implements LosableStore {
       )) as number[];
     let response = await refund(node);
     if (response[1]! < 0) {
-      await this.seeds.bring(accountId, keyId, today, subject);
+      await this.seeds.reportOrCreate(accountId, keyId, today, subject);
       response = await refund('');
     }
     const [nowUs = 0, fromAccount = 0, , , fromMonth = 0] = response;
     const nowMs = nowUs / 1_000;
     const refunded = { account: -fromAccount, key: -fromMonth };
-    if (node !== '') this.memory.count(accountId, keyId, counted.label, refunded, nowMs);
+    if (node !== '') this.memory.recordCost(accountId, keyId, counted.label, refunded, nowMs);
     return { fromMonth, account: countAt(response, 2), key: countAt(response, 5), period: today, nowMs };
   }
 
@@ -153,11 +153,11 @@ export class RedisCounters implements LosableStore {
       const response = (await this.calls.run(REPLAY, keys, args)) as number[];
       if (response[0] !== -1) {
         const nowMs = response[5]! / 1_000;
-        this.memory.count(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
+        this.memory.recordCost(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
         return { account: countAt(response, 1), key: countAt(response, 3), period, nowMs };
       }
       refuseEndlessSeeding(seeded);
-      await this.seeds.bring(accountId, keyId, period, subject);
+      await this.seeds.reportOrCreate(accountId, keyId, period, subject);
     }
   }
 
@@ -208,7 +208,7 @@ export class RedisCounters implements LosableStore {
       keyId === undefined
         ? [accountCounterKey(accountId), shadowAccountCounterKey(accountId)]
         : [apiKeyCounterKey(accountId, keyId), shadowApiKeyCounterKey(accountId, keyId)];
-    return setInRedis(this.calls, keys, calendar, used);
+    return setMonthInRedis(this.calls, keys, calendar, used);
   }
 
   /** Reads counters in the current month by Redis's clock. */
@@ -243,7 +243,9 @@ export class RedisCounters implements LosableStore {
     const left: QuotaSubject[] = [];
     const bring = async (subject: QuotaSubject): Promise<void> => {
       const { accountId, keyId, calendar } = subject;
-      await this.seeds.bring(accountId, keyId, calendar.at(nowMs), subject).catch(() => void left.push(subject));
+      await this.seeds
+        .reportOrCreate(accountId, keyId, calendar.at(nowMs), subject)
+        .catch(() => void left.push(subject));
     };
     for (let at = 0; at < seen.length; at += RESTORED_AT_ONCE) {
       const before = left.length;

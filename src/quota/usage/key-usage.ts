@@ -24,7 +24,7 @@ export interface OperationUse {
  * @param days labels, such as 20261120.
  * @param recentFrom the first day that counts as recent.
  */
-export async function usesOfKey(
+export async function readKeyUsage(
   db: Kysely<Tables>,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   days: readonly number[],

@@ -52,7 +52,7 @@ class WaitingAccount {
    * Adds a subject.
    * @returns whether it was not waiting yet.
    */
-  note(subject: QuotaSubject, period: MonthPeriod): boolean {
+  addSubject(subject: QuotaSubject, period: MonthPeriod): boolean {
     // A subject that already waits has the previous month's label.
     const isNew = subject.dirtyMonth === 0 || !this.subjects.includes(subject);
     if (isNew) this.subjects.push(subject);
@@ -62,7 +62,7 @@ class WaitingAccount {
   }
 
   /** Adds the subjects of another waiting account. */
-  join(other: WaitingAccount): void {
+  addAll(other: WaitingAccount): void {
     for (const subject of other.subjects) if (!this.subjects.includes(subject)) this.subjects.push(subject);
   }
 
@@ -123,39 +123,39 @@ export class MonthLedger implements MonthSource {
   }
 
   /** Records that a subject's counts have changed. Hot path: one comparison if they had changed before. */
-  note(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period'>): void {
-    if (subject.dirtyMonth !== decision.period.label) this.wait(subject, decision.period);
+  markChanged(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period'>): void {
+    if (subject.dirtyMonth !== decision.period.label) this.addWaiting(subject, decision.period);
   }
 
   /**
    * Records a refusal by a month limit. Nothing was counted, but notices are due if the limit was lowered below the
    * usage. Recorded once per subject and month, because a changed limit creates a new subject.
    */
-  noteRefusal(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period' | 'violated'>): void {
+  recordRefusal(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period' | 'violated'>): void {
     if ((decision.violated & CALENDAR_BITS) === 0) return;
     const reached = subject.reachedLimits();
     if (reached.refusedMonth === decision.period.label) return;
     reached.refusedMonth = decision.period.label;
-    this.note(subject, decision);
+    this.markChanged(subject, decision);
   }
 
   /** Records month counts that a store reported outside of decisions. */
-  saw(subject: QuotaSubject, seen: CalendarSeen): void {
+  recordSeen(subject: QuotaSubject, seen: CalendarSeen): void {
     const { period, nowMs } = seen;
-    if (subject.lastSeenMonth !== period.label) this.monthEnded(subject);
-    subject.see(withCalendarCounts(subject.lastSeen ?? NOTHING_USED, seen), nowMs, period);
-    this.note(subject, { period });
+    if (subject.lastSeenMonth !== period.label) this.keepEndedMonth(subject);
+    subject.recordSeen(withCalendarCounts(subject.lastSeen ?? NOTHING_USED, seen), nowMs, period);
+    this.markChanged(subject, { period });
   }
 
   /** Keeps the last counts of a month before the next month's counts replace them. */
-  monthEnded(subject: QuotaSubject): void {
+  keepEndedMonth(subject: QuotaSubject): void {
     if (subject.dirtyMonth === 0) return;
     const account = this.waiting.get(subject.accountId);
     if (account !== undefined) (account.ended ??= []).push(...lastSeen(subject));
   }
 
   /** Returns the waiting key of an account that saw the account's counts last, or undefined if none waits. */
-  lastOf(accountId: string): QuotaSubject | undefined {
+  findLatestSubject(accountId: string): QuotaSubject | undefined {
     let last: QuotaSubject | undefined;
     for (const subject of this.waiting.get(accountId)?.subjects ?? []) {
       if (last === undefined || subject.lastSeenAtMs > last.lastSeenAtMs) last = subject;
@@ -167,19 +167,19 @@ export class MonthLedger implements MonthSource {
    * Returns the keys of an account whose counts wait, or were written so recently that readers of the database may have
    * missed them.
    */
-  *seenLately(accountId: string): Generator<QuotaSubject> {
+  *recentSubjects(accountId: string): Generator<QuotaSubject> {
     for (const accounts of [this.waiting, ...this.handedOut]) yield* accounts.get(accountId)?.subjects ?? [];
   }
 
-  /** Returns the keys of all accounts that wait or were written recently; see `seenLately`. */
-  *allSeenLately(): Generator<QuotaSubject> {
+  /** Returns the keys of all accounts that wait or were written recently; see `recentSubjects`. */
+  *allRecentSubjects(): Generator<QuotaSubject> {
     for (const accounts of [this.waiting, ...this.handedOut]) {
       for (const { subjects } of accounts.values()) yield* subjects;
     }
   }
 
   /** Marks everything that was taken as written to the database. */
-  written(): void {
+  markWritten(): void {
     this.wasWritten = true;
   }
 
@@ -194,7 +194,7 @@ export class MonthLedger implements MonthSource {
   }
 
   /** Returns the accounts with waiting counts. */
-  accounts(): string[] {
+  waitingAccounts(): string[] {
     return [...this.waiting.keys()];
   }
 
@@ -202,7 +202,7 @@ export class MonthLedger implements MonthSource {
    * Takes the waiting counts of an account, and the notices that they make due. Later changes wait again.
    * @param exact the counters, if they are in this process.
    */
-  take(accountId: string, counters: CounterRow[], notices: MonthNotice[], exact?: ExactCounts): void {
+  takeAccount(accountId: string, counters: CounterRow[], notices: MonthNotice[], exact?: ExactCounts): void {
     const account = this.waiting.get(accountId);
     if (account === undefined) return;
     this.waiting.delete(accountId);
@@ -225,7 +225,7 @@ export class MonthLedger implements MonthSource {
     const [latest] = this.handedOut;
     const known = latest!.get(accountId);
     if (known === undefined) latest!.set(accountId, account);
-    else known.join(account);
+    else known.addAll(account);
   }
 
   private noticesOf(subject: QuotaSubject, noted: MonthPeriod, counts: readonly CounterRow[]): readonly MonthNotice[] {
@@ -246,14 +246,14 @@ export class MonthLedger implements MonthSource {
     });
   }
 
-  private wait(subject: QuotaSubject, period: MonthPeriod): void {
+  private addWaiting(subject: QuotaSubject, period: MonthPeriod): void {
     if (this.waiting.size === 0) this.oldestMs = this.clock.now();
     const account = this.waiting.get(subject.accountId);
     if (account === undefined) {
       const first = new WaitingAccount(subject, period);
       this.waiting.set(subject.accountId, first);
       this.length += first.subjects.length;
-    } else if (account.note(subject, period)) this.length += 1;
+    } else if (account.addSubject(subject, period)) this.length += 1;
     subject.dirtyMonth = period.label;
   }
 }

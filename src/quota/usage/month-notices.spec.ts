@@ -1,5 +1,5 @@
 /**
- * Which notices counts make due. That each is given once, over processes and restarts, is in
+ * Tests which notices are due for given counts. That each is given once, across processes and restarts, is in
  * test/contract/month-notices.spec.ts.
  */
 import { describe, expect, it } from '@jest/globals';

@@ -142,7 +142,7 @@ export class MonthNotices {
    * Records notices whose transaction was committed.
    * @param added result of `write`.
    */
-  written(due: readonly MonthNotice[], { events: added }: AddedEvents): void {
+  recordWritten(due: readonly MonthNotice[], { events: added }: AddedEvents): void {
     countOwnEvents(added.size);
     const told = new Set<string>();
     for (const { subject, period, bit, event } of due) {
@@ -155,7 +155,7 @@ export class MonthNotices {
       METRICS.quotaNotices.series(policy, percent).inc();
       this.log.info(
         { event: 'quota_threshold_reached', account_id: event.accountId, key_id: keyId, policy, percent, limit, used },
-        'A month is nearly or wholly used up',
+        'A month limit is nearly or fully used',
       );
     }
   }

@@ -6,11 +6,11 @@ import { RefusalTally } from './refusal-tally.js';
 import { bitsOf } from '../../../test/support/quotas.js';
 
 const refuse = (tally: RefusalTally, account: string, times: number, violated = bitsOf('key-minute')): void => {
-  for (let time = 0; time < times; time++) tally.note(account, violated);
+  for (let time = 0; time < times; time++) tally.recordRefusal(account, violated);
 };
 const accountsOf = (tally: RefusalTally, most: number) =>
   tally
-    .top(most)
+    .rankAccounts(most)
     .flatMap(({ accountId, policy, count }) => (count > 0 ? [`${accountId ?? 'other'} ${policy} ${count}`] : []));
 
 describe('the tally of refusals', () => {
@@ -29,11 +29,11 @@ describe('the tally of refusals', () => {
       'other key-minute 1',
       'other key-month 2',
     ]);
-    expect(tally.top(0).every(({ accountId }) => accountId === undefined)).toBe(true);
+    expect(tally.rankAccounts(0).every(({ accountId }) => accountId === undefined)).toBe(true);
   });
 
   it('says 0 of the others where there is nothing to say', () => {
-    expect(new RefusalTally().top(3)).toEqual(
+    expect(new RefusalTally().rankAccounts(3)).toEqual(
       WINDOW_NAMES.map((policy) => ({ accountId: undefined, policy, count: 0 })),
     );
   });
@@ -42,13 +42,13 @@ describe('the tally of refusals', () => {
     const tally = new RefusalTally();
     refuse(tally, 'acc_a', 3);
     for (let minute = 0; minute < 5; minute++) {
-      tally.turn();
+      tally.startMinute();
       refuse(tally, 'acc_b', 1);
     }
     expect(accountsOf(tally, 5)).toEqual(['acc_b key-minute 5', 'acc_a key-minute 3']);
-    tally.turn();
+    tally.startMinute();
     expect(accountsOf(tally, 5)).toEqual(['acc_b key-minute 5']);
-    for (let minute = 0; minute < 5; minute++) tally.turn();
+    for (let minute = 0; minute < 5; minute++) tally.startMinute();
     expect(accountsOf(tally, 5)).toEqual([]);
   });
 
@@ -56,13 +56,13 @@ describe('the tally of refusals', () => {
     const tally = new RefusalTally();
     for (let round = 0; round < 3; round++) {
       for (let account = 0; account < 20_000; account++) {
-        tally.note(`acc_${account}`, bitsOf('key-minute'));
-        if (account % 10 === 0) tally.note('acc_busy', bitsOf('key-minute'));
+        tally.recordRefusal(`acc_${account}`, bitsOf('key-minute'));
+        if (account % 10 === 0) tally.recordRefusal('acc_busy', bitsOf('key-minute'));
       }
     }
-    const rows = tally.top(1);
+    const rows = tally.rankAccounts(1);
     expect(rows[0]).toEqual({ accountId: 'acc_busy', policy: 'key-minute', count: 6_000 });
     expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(66_000);
-    expect(new Set(tally.top(Infinity).map(({ accountId }) => accountId)).size).toBeLessThanOrEqual(2_001);
+    expect(new Set(tally.rankAccounts(Infinity).map(({ accountId }) => accountId)).size).toBeLessThanOrEqual(2_001);
   });
 });

@@ -29,7 +29,7 @@ export class RefusalTally {
   private minutes: Map<string, Counts>[] = [new Map()];
 
   /** Counts a refusal by the policies of these bits. Hot path. */
-  note(accountId: string, violated: number): void {
+  recordRefusal(accountId: string, violated: number): void {
     const minute = this.minutes[0]!;
     let counts = minute.get(accountId);
     if (counts === undefined) counts = this.begin(minute, accountId);
@@ -39,7 +39,7 @@ export class RefusalTally {
   }
 
   /** Starts the next minute. Call it once a minute. */
-  turn(): void {
+  startMinute(): void {
     this.minutes = [new Map(), ...this.minutes.slice(0, MINUTES)];
   }
 
@@ -47,7 +47,7 @@ export class RefusalTally {
    * Returns the most refused accounts, and the sum of the others.
    * @param most maximum number of accounts.
    */
-  top(most: number): RefusalCount[] {
+  rankAccounts(most: number): RefusalCount[] {
     const sums = new Map<string, Counts>([[OTHERS, none()]]);
     for (const minute of this.minutes) for (const [account, counts] of minute) add(sums, account, counts);
     const ranked = [...sums].filter(([account]) => account !== OTHERS).toSorted((a, b) => total(b[1]) - total(a[1]));

@@ -113,7 +113,7 @@ export class TopAccounts {
         if (this.isStopped) return;
         this.log.warn(
           { event: 'top_accounts_failed', err: error },
-          'The accounts nearest to their limit could not be read; the metrics say what was read before',
+          'The accounts nearest to their limit could not be read; the metrics keep their previous values',
         );
       })
       .finally(() => {

@@ -11,11 +11,13 @@ const MINUTE_MS = 60_000;
  * @param most returns the maximum number of accounts; called at each scrape.
  */
 export function showRefusals(tally: RefusalTally, most: () => number): ReadsGauges {
-  setInterval(() => tally.turn(), MINUTE_MS).unref();
+  setInterval(() => tally.startMinute(), MINUTE_MS).unref();
   return {
     readGauges: () =>
       METRICS.topAccountRefusals.show(
-        tally.top(most()).map(({ accountId, policy, count }) => [[accountId ?? OTHER_ACCOUNTS, policy], count]),
+        tally
+          .rankAccounts(most())
+          .map(({ accountId, policy, count }) => [[accountId ?? OTHER_ACCOUNTS, policy], count]),
       ),
   };
 }

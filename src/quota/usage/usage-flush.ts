@@ -13,7 +13,7 @@ import { NOTHING_ADDED, type AddedEvents } from '../../outbox/outbox.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 import { Pace } from '../../platform/pace.js';
-import type { FlushRounds } from '../model/flush-rounds.js';
+import type { FlushProgress } from '../model/flush-progress.js';
 import type { ExactCounts, MonthLedger } from './month-ledger.js';
 import { MonthNotices, type MonthNotice } from './month-notices.js';
 import type { UsageChange, UsageRecorder } from './usage-recorder.js';
@@ -64,7 +64,7 @@ export interface FlushOptions {
   /** Tells which accounts' counts must wait, because they may be incomplete. At shutdown all are written. */
   readonly memory?: { holdsBack(accountId: string): boolean };
   /** Progress of the flushes, for parts that depend on what was written. */
-  readonly rounds?: FlushRounds;
+  readonly rounds?: FlushProgress;
   /** Receives the database's result of each batch. */
   readonly witness?: WriteWitness;
   /** Runs after each successful flush. */
@@ -123,10 +123,10 @@ export class UsageFlush {
     clearInterval(this.timer);
     this.isStopping = true;
     this.hurry();
-    await this.recorder.settled();
+    await this.recorder.refundsSettled();
     await this.flushing?.catch(() => undefined);
     await this.flush();
-    if (this.options.isShared) await this.table.end(this.node, this.clock.now());
+    if (this.options.isShared) await this.table.markEnded(this.node, this.clock.now());
   }
 
   /**
@@ -161,7 +161,7 @@ export class UsageFlush {
       this.rounds += 1;
       this.batches = 0;
       const beganMs = this.clock.now();
-      const accounts = new Set([...this.ledger.accounts(), ...this.recorder.accounts()]);
+      const accounts = new Set([...this.ledger.waitingAccounts(), ...this.recorder.waitingAccounts()]);
       const total = accounts.size;
       const perStep = spanMs > 0 ? Math.ceil(total / STEPS) : Infinity;
       for (const account of accounts) {
@@ -174,7 +174,7 @@ export class UsageFlush {
       // Under steady use, new changes arrive before all are written, so the queue is never empty.
       this.settledMs = beganMs;
       rounds?.end(round);
-      this.ledger.written();
+      this.ledger.markWritten();
       METRICS.usageFlushes.series('written').inc();
     } catch (error) {
       this.options.witness?.writeFailed(error);
@@ -193,7 +193,7 @@ export class UsageFlush {
     });
     this.batch = undefined;
     this.options.witness?.wrote();
-    this.notices.written(batch.notices, batch.added);
+    this.notices.recordWritten(batch.notices, batch.added);
     this.options.signal?.tell(batch.added.endpointIds);
     this.rowsWritten.inc(rowsOf(batch));
   }
@@ -222,9 +222,9 @@ export class UsageFlush {
 
   private takeAccount(account: string, usage: UsageChange[], counters: CounterRow[], notices: MonthNotice[]): void {
     const { exact, memory } = this.options;
-    this.recorder.take(account, usage);
+    this.recorder.takeChanges(account, usage);
     if (!this.isStopping && memory?.holdsBack(account) === true) return;
-    this.ledger.take(account, counters, notices, exact);
+    this.ledger.takeAccount(account, counters, notices, exact);
   }
 
   /**
@@ -233,7 +233,7 @@ export class UsageFlush {
    */
   private async endOthers(): Promise<void> {
     if (!this.othersAreGone) return;
-    await this.table.bury(Number.MAX_SAFE_INTEGER, this.node, this.clock.now());
+    await this.table.endSilentNodes(Number.MAX_SAFE_INTEGER, this.node, this.clock.now());
     this.othersAreGone = false;
   }
 

@@ -1,4 +1,4 @@
-/** Which rows parameters ask for, and the words for those that make no sense. */
+/** Tests the rows that parameters ask for, and the errors of invalid parameters. */
 import { describe, expect, it } from '@jest/globals';
 import { Problem } from '../../platform/problems/errors.js';
 import { calendarOf } from '../model/month-period.js';

@@ -48,12 +48,12 @@ describe('the usage recorder', () => {
   });
   const begin = (change: Partial<QuotaDecision> = {}, of = LIST): CountedRequest => {
     const begun = request();
-    recorder.begin(begun, subject, of, decision(change));
+    recorder.recordDecision(begun, subject, of, decision(change));
     return begun;
   };
   const taken = (): UsageChange[] => {
     const changes: UsageChange[] = [];
-    for (const account of recorder.accounts()) recorder.take(account, changes);
+    for (const account of recorder.waitingAccounts()) recorder.takeChanges(account, changes);
     return changes;
   };
   /** `{ outcome: [requests, cost] }` of all changes since the last time. */
@@ -63,7 +63,9 @@ describe('the usage recorder', () => {
   it('holds what was admitted in flight until it ends, then moves it to its outcome', () => {
     const requests = [begin({ cost: 2 }), begin(), begin(), begin()];
     expect(totals()).toEqual({ in_flight: [4, 5] });
-    [SUCCESS, CLIENT_ERROR, SERVER_ERROR, ABORTED].forEach((outcome, index) => recorder.end(requests[index]!, outcome));
+    [SUCCESS, CLIENT_ERROR, SERVER_ERROR, ABORTED].forEach((outcome, index) =>
+      recorder.recordEnd(requests[index]!, outcome),
+    );
     expect(totals()).toEqual({
       success: [1, 2],
       client_error: [1, 1],
@@ -75,7 +77,7 @@ describe('the usage recorder', () => {
   });
 
   it('writes one row for what began and ended between two flushes', () => {
-    for (let index = 0; index < 3; index++) recorder.end(begin(), SUCCESS);
+    for (let index = 0; index < 3; index++) recorder.recordEnd(begin(), SUCCESS);
     expect(taken()).toEqual([
       {
         accountId: 'acc_1',
@@ -93,59 +95,59 @@ describe('the usage recorder', () => {
   it('counts refusals with no cost, by the window that refused', () => {
     begin({ admitted: false, violated: bitsOf('key-minute'), cost: 5 });
     begin({ admitted: false, violated: bitsOf('key-minute', 'account-month') });
-    recorder.denied(subject, LIST);
+    recorder.recordDenied(subject, LIST);
     expect(totals()).toEqual({ rate_limited: [1, 0], quota_exceeded: [1, 0], denied: [1, 0] });
   });
 
   it('ends a refused request once, although its connection ends later', () => {
     const refused = begin({ admitted: false, violated: bitsOf('key-minute') });
-    recorder.end(refused, CLIENT_ERROR);
+    recorder.recordEnd(refused, CLIENT_ERROR);
     expect(totals()).toEqual({ rate_limited: [1, 0] });
   });
 
   it.each(['before', 'after'])('refunds a cost %s the request has ended, and says so', (when) => {
     const failed = begin({ cost: 3 });
-    if (when === 'before') recorder.refund(failed, 3);
-    recorder.end(failed, SERVER_ERROR);
-    if (when === 'after') recorder.refund(failed, 3);
+    if (when === 'before') recorder.recordRefund(failed, 3);
+    recorder.recordEnd(failed, SERVER_ERROR);
+    if (when === 'after') recorder.recordRefund(failed, 3);
     expect(totals()).toEqual({ given_back: [1, 0] });
   });
 
   it('refunds a cost that has been written already', () => {
     const failed = begin({ cost: 3 });
-    recorder.end(failed, SERVER_ERROR);
+    recorder.recordEnd(failed, SERVER_ERROR);
     expect(totals()).toEqual({ server_error: [1, 3] });
     recorder.reapIdle();
     recorder.reapIdle();
-    recorder.refund(failed, 3);
+    recorder.recordRefund(failed, 3);
     expect(totals()).toEqual({ server_error: [-1, -3], given_back: [1, 0] });
   });
 
   it('keeps the cost of a failure that the counters did not refund', () => {
     const failed = begin({ cost: 3 });
-    recorder.refund(failed, 0);
-    recorder.end(failed, SERVER_ERROR);
+    recorder.recordRefund(failed, 0);
+    recorder.recordEnd(failed, SERVER_ERROR);
     expect(totals()).toEqual({ server_error: [1, 3] });
   });
 
   it('calls a response that the plan does not charge by its own name', () => {
     const missing = begin();
-    recorder.refund(missing, 1);
-    recorder.end(missing, CLIENT_ERROR);
+    recorder.recordRefund(missing, 1);
+    recorder.recordEnd(missing, CLIENT_ERROR);
     expect(totals()).toEqual({ client_error: [1, 0] });
   });
 
   it('ends a request whose client left before the decision was made', () => {
     const left = request();
-    recorder.end(left, ABORTED);
-    recorder.begin(left, subject, LIST, decision());
+    recorder.recordEnd(left, ABORTED);
+    recorder.recordDecision(left, subject, LIST, decision());
     expect(totals()).toEqual({ aborted: [1, 1] });
-    recorder.refund(left, 1);
+    recorder.recordRefund(left, 1);
     expect(totals()).toEqual({ aborted: [0, -1] });
   });
 
   it('costs nothing what nobody counted', () => {
-    recorder.end(begin({ source: 'open', cost: 4 }), SUCCESS);
+    recorder.recordEnd(begin({ source: 'open', cost: 4 }), SUCCESS);
     expect(totals()).toEqual({ success: [1, 0] });
   });
 
@@ -153,8 +155,8 @@ describe('the usage recorder', () => {
     clock.advance(Date.parse('2026-11-30T10:59:59Z') - clock.now());
     const late = begin();
     clock.advance(2_000);
-    recorder.end(begin(), SUCCESS);
-    recorder.end(late, SUCCESS);
+    recorder.recordEnd(begin(), SUCCESS);
+    recorder.recordEnd(late, SUCCESS);
     expect(taken().map(({ month, day, cost }) => [month, day, cost])).toEqual([
       [20_261_101, 20_261_130, 1],
       [20_261_201, 20_261_201, 1],
@@ -163,29 +165,29 @@ describe('the usage recorder', () => {
 
   it('keeps a request in the month that it was counted in where the clocks are apart', () => {
     const period = subject.calendar.at(Date.parse('2026-11-30T10:59:59Z'));
-    recorder.end(begin({ period, nowMs: period.endMs + 40 }), SUCCESS);
+    recorder.recordEnd(begin({ period, nowMs: period.endMs + 40 }), SUCCESS);
     expect(taken()).toMatchObject([{ month: 20_261_101, day: 20_261_130 }]);
   });
 
   it('tells operations, keys and accounts apart, and hands out one account at a time', () => {
     const other = subjectWith({}, { accountId: 'acc_2', keyId: 'key_9' });
-    recorder.end(begin({}, LIST), SUCCESS);
-    recorder.end(begin({}, READ), SUCCESS);
-    recorder.denied(other, READ);
-    expect(recorder.accounts()).toEqual(['acc_1', 'acc_2']);
+    recorder.recordEnd(begin({}, LIST), SUCCESS);
+    recorder.recordEnd(begin({}, READ), SUCCESS);
+    recorder.recordDenied(other, READ);
+    expect(recorder.waitingAccounts()).toEqual(['acc_1', 'acc_2']);
     const first: UsageChange[] = [];
-    recorder.take('acc_1', first);
+    recorder.takeChanges('acc_1', first);
     expect(first.map(({ operation: id }) => id)).toEqual(['list', 'read']);
     expect(taken()).toMatchObject([{ accountId: 'acc_2', keyId: 'key_9', operation: 'read', outcome: 'denied' }]);
   });
 
   it('tells operations apart after the list of operations has changed', () => {
-    recorder.end(begin({}, LIST), SUCCESS);
-    recorder.end(begin({}, operation(0, 'new')), SUCCESS);
+    recorder.recordEnd(begin({}, LIST), SUCCESS);
+    recorder.recordEnd(begin({}, operation(0, 'new')), SUCCESS);
     expect(taken().map(({ operation: id }) => id)).toEqual(['list', 'new']);
   });
 
-  /** What two flushes do to cells that nothing happens to between them. */
+  /** Runs two flushes on cells without changes between them. */
   const rest = (): void => {
     recorder.reapIdle();
     recorder.reapIdle();
@@ -195,12 +197,12 @@ describe('the usage recorder', () => {
     const first = begin({}, LIST);
     const running = begin({}, READ);
     const last = begin({}, operation(3, 'last'));
-    for (const request of [first, last]) recorder.end(request, SUCCESS);
+    for (const request of [first, last]) recorder.recordEnd(request, SUCCESS);
     taken();
     rest();
     expect(subject.usage).toBe(running.usage);
     expect(subject.usage?.next).toBeUndefined();
-    recorder.end(running, SUCCESS);
+    recorder.recordEnd(running, SUCCESS);
     expect(totals()).toEqual({ success: [1, 1], in_flight: [-1, -1] });
     rest();
     expect(subject.usage).toBeUndefined();
@@ -209,7 +211,7 @@ describe('the usage recorder', () => {
   it('keeps a cell that one flush finds idle and not the next, and looks at cells in parts', () => {
     const one = begin({}, LIST);
     const other = begin({}, READ);
-    for (const request of [one, other]) recorder.end(request, SUCCESS);
+    for (const request of [one, other]) recorder.recordEnd(request, SUCCESS);
     for (let round = 0; round < 3; round++) {
       taken();
       const looks = [recorder.reapIdle(1)];
@@ -217,7 +219,7 @@ describe('the usage recorder', () => {
       // The other one is dropped when it is looked at for the second time.
       expect(looks).toEqual(round < 2 ? [true, false] : [false]);
       const again = begin({}, LIST);
-      recorder.end(again, SUCCESS);
+      recorder.recordEnd(again, SUCCESS);
       expect(again.usage).toBe(one.usage);
     }
     expect(subject.usage).toBe(one.usage);
@@ -246,7 +248,7 @@ describe('the usage recorder', () => {
 
   it('records on a day of the month that was counted in, also where the clock that chose it was ahead', () => {
     const period = subject.calendar.at(NOW_MS + 20 * 86_400_000);
-    recorder.end(begin({ nowMs: period.startMs - 3_000, period }), SUCCESS);
+    recorder.recordEnd(begin({ nowMs: period.startMs - 3_000, period }), SUCCESS);
     begin({ nowMs: period.endMs + 3_000, period });
     const days = taken().map(({ month, day }) => [month, day]);
     expect(days).toEqual([

@@ -59,7 +59,7 @@ export class UsageRecorder {
   constructor(private readonly clock: Clock) {}
 
   /** Records a decision. An admitted request is in flight until `end`. A refused one has ended and costs nothing. */
-  begin(request: CountedRequest, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): void {
+  recordDecision(request: CountedRequest, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): void {
     const { period, nowMs } = decision;
     // At a month's end, the clock that chose the period can differ slightly from the one that decided.
     const atMs = Math.max(period.startMs, Math.min(nowMs, period.endMs - 1));
@@ -67,7 +67,7 @@ export class UsageRecorder {
     if (!decision.admitted) {
       const isUsedUp = (decision.violated & CALENDAR_BITS) !== 0;
       this.add(cell, isUsedUp ? QUOTA_EXCEEDED : RATE_LIMITED, 1, 0);
-      this.refusals.note(subject.accountId, decision.violated);
+      this.refusals.recordRefusal(subject.accountId, decision.violated);
       return;
     }
     request.usage = cell;
@@ -76,17 +76,17 @@ export class UsageRecorder {
     // A client that disconnected during the decision has already ended the request.
     if (request.completion === IN_FLIGHT) cell.inFlight += 1;
     this.add(cell, request.completion, 1, request.usageCost);
-    if (decision.shadow !== undefined) void this.noteShadow(cell, decision.shadow);
+    if (decision.shadow !== undefined) void this.recordShadow(cell, decision.shadow);
   }
 
   /** Records the shadow decision, which arrives after the live one. Never rejects. */
-  private async noteShadow(cell: UsageCell, shadow: NonNullable<QuotaDecision['shadow']>): Promise<void> {
+  private async recordShadow(cell: UsageCell, shadow: NonNullable<QuotaDecision['shadow']>): Promise<void> {
     const decision = await shadow;
     if (decision?.admitted === false) this.add(cell, SHADOW_REFUSED, 1, 0);
   }
 
   /** Records the end of a request. Call it when its connection has finished. */
-  end(request: CountedRequest, completion: Completion): void {
+  recordEnd(request: CountedRequest, completion: Completion): void {
     const { usage: cell, usageCost: cost } = request;
     if (request.completion !== IN_FLIGHT) return;
     const final = completion === SERVER_ERROR && request.usageRefunded ? REFUNDED : completion;
@@ -101,22 +101,22 @@ export class UsageRecorder {
    * Records a refund when it completes.
    * @param given resolves to the refunded cost; never rejects.
    */
-  refundWhen(request: CountedRequest, given: Promise<number>): void {
+  trackRefund(request: CountedRequest, given: Promise<number>): void {
     this.refunding += 1;
     void given.then((cost) => {
-      this.refund(request, cost);
+      this.recordRefund(request, cost);
       this.refunding -= 1;
       if (this.refunding === 0) for (const told of this.whenRefunded.splice(0)) told();
     });
   }
 
   /** Resolves when every refund in flight has been recorded. Each has its own deadline. */
-  async settled(): Promise<void> {
+  async refundsSettled(): Promise<void> {
     if (this.refunding > 0) await new Promise<void>((resolve) => void this.whenRefunded.push(resolve));
   }
 
   /** Records that the counters refunded the request's cost, or a part of it. */
-  refund(request: CountedRequest, cost: number): void {
+  recordRefund(request: CountedRequest, cost: number): void {
     const { usage: cell, completion } = request;
     if (cost === 0) return;
     request.usageRefunded = true;
@@ -133,18 +133,18 @@ export class UsageRecorder {
    * Records a known key that was refused before its quota was checked: it lacks a permission, or its address is not
    * allowed.
    */
-  denied(subject: QuotaSubject, operation: Operation): void {
+  recordDenied(subject: QuotaSubject, operation: Operation): void {
     const nowMs = this.clock.now();
     this.add(this.cellOf(subject, operation, subject.calendar.at(nowMs).label, nowMs), DENIED, 1, 0);
   }
 
   /** Returns the accounts with waiting changes. */
-  accounts(): string[] {
+  waitingAccounts(): string[] {
     return [...this.listed.keys()];
   }
 
   /** Takes the waiting changes of an account. */
-  take(accountId: string, into: UsageChange[]): void {
+  takeChanges(accountId: string, into: UsageChange[]): void {
     const cells = this.listed.get(accountId);
     if (cells === undefined) return;
     this.listed.delete(accountId);
@@ -176,7 +176,7 @@ export class UsageRecorder {
         kept.push(cell);
       } else {
         cell.rest = 0;
-        cell.drop();
+        cell.removeFromOwner();
       }
     }
     written.length = start;

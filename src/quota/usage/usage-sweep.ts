@@ -68,7 +68,10 @@ export class UsageSweep {
   private sweepOnce(flushIntervalMs: number): void {
     this.sweeping ??= this.sweep(flushIntervalMs)
       .catch((error: unknown) => {
-        this.log.warn({ event: 'usage_sweep_failed', err: error }, 'Usage of dead processes waits for the next sweep');
+        this.log.warn(
+          { event: 'usage_sweep_failed', err: error },
+          'The sweep of dead processes failed and will be repeated',
+        );
       })
       .finally(() => (this.sweeping = undefined));
   }
@@ -94,10 +97,10 @@ export class UsageSweep {
   /** Ends the requests in flight of silent processes. */
   private async endSilent(flushIntervalMs: number): Promise<void> {
     const now = this.clock.now();
-    const gone = await this.table.bury(now - silenceOf(flushIntervalMs), this.node, now);
+    const gone = await this.table.endSilentNodes(now - silenceOf(flushIntervalMs), this.node, now);
     if (gone.length === 0) return;
     this.hasDeaths = true;
-    this.log.warn({ event: 'usage_process_gone', processes: gone.length }, 'A process ended without a last write');
+    this.log.warn({ event: 'usage_process_gone', processes: gone.length }, 'A process died before its last write');
   }
 
   /**
@@ -105,26 +108,26 @@ export class UsageSweep {
    * write for too long, or if this was stopped; then call it again.
    */
   async reconcile(sinceMs: number, flushIntervalMs: number): Promise<boolean> {
-    const counts = await this.countsIn(await countersSince(this.table.db, sinceMs));
+    const counts = await this.readCounts(await countersSince(this.table.db, sinceMs));
     const now = this.clock.now();
     for (let at = 0; at < counts.length; at += ROWS_PER_WRITE) {
       await this.table.putCounters(this.table.db, counts.slice(at, at + ROWS_PER_WRITE), now);
     }
     if (counts.length === 0) return true;
-    if (!(await this.everyoneHasWritten(flushIntervalMs))) return false;
+    if (!(await this.waitForWrites(flushIntervalMs))) return false;
     const { db, kind } = this.table;
     const differing = await countersThatDiffer(db, kind, counts);
     if (differing.length === 0) return true;
     // Read again: calls to Redis without a response have been refunded by now.
-    const again = await this.countsIn(differing);
-    if (!(await this.everyoneHasWritten(flushIntervalMs))) return false;
+    const again = await this.readCounts(differing);
+    if (!(await this.waitForWrites(flushIntervalMs))) return false;
     const corrected = await writeUnrecorded(db, kind, again, this.clock.now());
     if (corrected > 0) METRICS.usageReconciled.series().inc(corrected);
     return true;
   }
 
   /** Returns the counts in Redis, for Redis's current months. */
-  private async countsIn(counters: readonly CounterName[]): Promise<CounterRow[]> {
+  private async readCounts(counters: readonly CounterName[]): Promise<CounterRow[]> {
     const accounts = [...Map.groupBy(counters, ({ accountId }) => accountId)];
     const counts: CounterRow[] = [];
     for (let at = 0; at < accounts.length && !this.isStopped; at += ACCOUNTS_AT_ONCE) {
@@ -146,8 +149,8 @@ export class UsageSweep {
    * Waits until every live process has written what it knows now. It counts the processes' flushes, so slow processes
    * and wrong clocks do not matter. Resolves to false if that takes too long.
    */
-  private async everyoneHasWritten(flushIntervalMs: number): Promise<boolean> {
-    const before = await this.table.rounds();
+  private async waitForWrites(flushIntervalMs: number): Promise<boolean> {
+    const before = await this.table.readRounds();
     const giveUpAtMs = performance.now() + this.longestWaitMs + 2 * ROUNDS * flushIntervalMs;
     while (performance.now() < giveUpAtMs) {
       // Half of a long interval can be longer than the shutdown's limit, so the wait can be aborted.
@@ -155,7 +158,7 @@ export class UsageSweep {
       if (this.isStopped) return false;
       // Do not wait for processes that die in the meantime.
       await this.endSilent(flushIntervalMs);
-      const now = await this.table.rounds();
+      const now = await this.table.readRounds();
       const behind = [...before].filter(([node, round]) => (now.get(node) ?? Infinity) < round + ROUNDS);
       if (behind.length === 0) return true;
     }

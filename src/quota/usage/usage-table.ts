@@ -8,7 +8,7 @@ import { jsonRows, type JsonColumn } from '../../stores/database/json-rows.js';
 import { packedRows } from '../../stores/database/packed-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import type { DayCount } from '../model/calendar-count.js';
-import { observedAt } from '../model/observed-at.js';
+import { observedColumns } from '../model/observed-at.js';
 import { IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from '../model/usage-cell.js';
 import type { UsageChange } from './usage-recorder.js';
 
@@ -111,7 +111,7 @@ export class UsageTable {
    * from there when they end, so that the sum is always right.
    * @param silentSinceMs processes without a write since then are dead, except `exceptNode`.
    */
-  async bury(silentSinceMs: number, exceptNode: string, nowMs: number): Promise<string[]> {
+  async endSilentNodes(silentSinceMs: number, exceptNode: string, nowMs: number): Promise<string[]> {
     return this.db.transaction().execute(async (trx) => {
       // Locked until the end of the transaction, so that neither another worker nor the process itself interferes.
       const gone = await trx
@@ -139,7 +139,7 @@ export class UsageTable {
   }
 
   /** Marks a process as ended after its last write, unless it has requests in flight. Those are for `bury`. */
-  async end(node: string, nowMs: number): Promise<void> {
+  async markEnded(node: string, nowMs: number): Promise<void> {
     await this.db
       .updateTable('usage_node')
       .set({ buried_at: nowMs })
@@ -151,7 +151,7 @@ export class UsageTable {
   }
 
   /** Returns the current flush round of each live process. */
-  async rounds(): Promise<Map<string, number>> {
+  async readRounds(): Promise<Map<string, number>> {
     const nodes = this.db.selectFrom('usage_node').select(['id', 'batch']).where('buried_at', '=', 0);
     return new Map((await nodes.execute()).map(({ id, batch }) => [id, Math.floor(batch / ROUND)]));
   }
@@ -159,7 +159,7 @@ export class UsageTable {
   /** Writes observed month counts. Ignores observations made before an operator set the count. */
   async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
     const values = rows.map(({ accountId, keyId, month, used, day, observedAtMs }) => {
-      const { observed_at: ms, observed_us: us } = observedAt(observedAtMs);
+      const { observed_at: ms, observed_us: us } = observedColumns(observedAtMs);
       return [accountId, keyId, month, used, day?.day ?? 0, day?.used ?? 0, ms, us];
     });
     const isRight = this.isShared ? this.isLater(nowMs) : sql`1 = 1`;

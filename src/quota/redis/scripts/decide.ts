@@ -51,8 +51,9 @@ const ZEROS = ' 0'.repeat(DECIDE_NUMBERS - 1);
  *
  * The response is one text with numbers separated by spaces. The first is the time in µs. It is the only one if the
  * call came too late; then nothing was counted. For each group it continues with:
- * - admitted (-1: a counter must be seeded, because it is missing or does not know the month; -2: a counter is young,
- * and this node must report first)
+ * - number of admitted requests, or one of these:
+ *   - -1: a counter must be seeded, because it is missing or does not know the month
+ *   - -2: a counter is young, and this node must report first
  * - usage before, in the order of the limits (for a day: usage of its month before that day)
  * - oldest bucket of account and key
  * - second from which one more request fits, for account and key (0: it fits now)
@@ -76,11 +77,11 @@ local function decide(a, k, cost, wanted, ${LIMITS}, period, following, day, exp
   if not a or not k then return '-1${ZEROS}', 0 end
   local isOther = a[5] ~= period or k[5] ~= period or a[12] ~= day or k[12] ~= day
   if isOther then
-    young(a, now, KEYS[#KEYS])
-    young(k, now, KEYS[#KEYS])
+    checkYouth(a, now, KEYS[#KEYS])
+    checkYouth(k, now, KEYS[#KEYS])
     if a[11] or k[11] then return '-2${ZEROS}', 0 end
     isOther = a[5] ~= period or k[5] ~= period or a[12] ~= day or k[12] ~= day
-    if isOther and not (turn(a, period, following, day) and turn(k, period, following, day)) then
+    if isOther and not (moveTo(a, period, following, day) and moveTo(k, period, following, day)) then
       return '-1${ZEROS}', 0
     end
   end
@@ -97,8 +98,8 @@ local function decide(a, k, cost, wanted, ${LIMITS}, period, following, day, exp
     add(k, admitted * cost)
     counted = true
     if isOther then
-      turned(a, expireAt)
-      turned(k, expireAt)
+      writePeriod(a, expireAt)
+      writePeriod(k, expireAt)
     end
   end
   local af, kf = a[8], k[8]
@@ -112,7 +113,7 @@ local function decide(a, k, cost, wanted, ${LIMITS}, period, following, day, exp
     ${forEachWindow('\n    ', ({ of, kind }, limit, count) => {
       if (kind !== 'sliding') return undefined;
       const over = `${count} + cost - ${limit}`;
-      return `if ${limit} >= 0 and ${over} > 0 then ${COUNTERS[of]}freed = freed(${COUNTERS[of]}, ${over}) end`;
+      return `if ${limit} >= 0 and ${over} > 0 then ${COUNTERS[of]}freed = freedAt(${COUNTERS[of]}, ${over}) end`;
     })}
   end
   local counts = table.concat({${forEachWindow(', ', (_window, limit) => `text(u${limit})`)}}, ' ')

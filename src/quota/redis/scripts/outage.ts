@@ -10,8 +10,10 @@ import { REFUND_FUNCTIONS_LUA } from './refund.js';
  * ARGV: the batch's number, the last instant (ms) at which it may still run. Then for each group its cost, month label,
  * next month's label and day label.
  *
- * Response: -1 if the batch may still run (ask again), 0 if it did not run or was refunded before, 1 if it was refunded
- * now.
+ * Response:
+ * - -1 if the batch may still run: ask again
+ * - 0 if it did not run, or was refunded before
+ * - 1 if it was refunded now
  */
 export const UNDO_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')
@@ -30,8 +32,8 @@ for g = 1, (#KEYS - 1) / 2 do
   local cost = tonumber(ARGV[at]) * tonumber(marker[g + 2])
   local period, following, day = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   if cost > 0 then
-    back(young(load(KEYS[g * 2 - 1], now), now), cost, tonumber(marker[2]), period, following, day)
-    back(young(load(KEYS[g * 2], now), now), cost, tonumber(marker[2]), period, following, day)
+    refund(checkYouth(load(KEYS[g * 2 - 1], now), now), cost, tonumber(marker[2]), period, following, day)
+    refund(checkYouth(load(KEYS[g * 2], now), now), cost, tonumber(marker[2]), period, following, day)
   end
 end
 redis.call('HSET', KEYS[#KEYS], 'b', '')
@@ -63,11 +65,11 @@ return 1
 export const REPLAY_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
-local a, k = young(load(KEYS[1], now), now, ARGV[9]), young(load(KEYS[2], now), now, ARGV[9])
+local a, k = checkYouth(load(KEYS[1], now), now, ARGV[9]), checkYouth(load(KEYS[2], now), now, ARGV[9])
 if not a or not k or a[11] or k[11] then return {-1, 0, 0} end
 local label, labelOfDay, used = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local period, following, day = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-if not turn(a, period, following, day) or not turn(k, period, following, day) then return {-1, 0, 0} end
+if not moveTo(a, period, following, day) or not moveTo(k, period, following, day) then return {-1, 0, 0} end
 
 local function addToMonth(w)
   if label == period or label == w[5] then
@@ -85,7 +87,7 @@ end
 
 if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
   for _, w in ipairs({a, k}) do
-    turned(w, ARGV[8])
+    writePeriod(w, ARGV[8])
     local today = w[6] - w[13]
     addToMonth(w)
     if labelOfDay == w[12] then today = math.max(0, today + used) end
@@ -97,7 +99,7 @@ if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
         if w[3] == 0 or bucket < w[4] then w[4] = bucket end
         w[3] = w[3] + cost
         redis.call('HINCRBY', w[1], bucket % BUCKETS, cost)
-        if bucket == w[4] then w[4] = counted(w, bucket) end
+        if bucket == w[4] then w[4] = firstCounted(w, bucket) end
       end
     end
     redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', monthText(w), 'u', w[6], 'e', w[13])

@@ -23,12 +23,12 @@ local time = redis.call('TIME')
 local now = tonumber(time[1])
 local out = {now * 1000000 + tonumber(time[2])}
 for i = 1, #KEYS do
-  local w = young(load(KEYS[i], now), now)
+  local w = checkYouth(load(KEYS[i], now), now)
   local n = #out
-  if w and turn(w, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])) then
+  if w and moveTo(w, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])) then
     local over = w[3] - tonumber(ARGV[i + 3])
     out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5] = w[5], w[6], w[6] - w[13], w[3], w[4]
-    out[n + 6] = over > 0 and freed(w, over) or 0
+    out[n + 6] = over > 0 and freedAt(w, over) or 0
   else
     out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5], out[n + 6] = -1, 0, 0, 0, 0, 0
   end

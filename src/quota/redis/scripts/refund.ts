@@ -4,7 +4,7 @@ import { WINDOW_LUA } from './window.js';
 /** Lua functions that refund a cost. */
 export const REFUND_FUNCTIONS_LUA = `${WINDOW_LUA}
 -- Returns the first bucket from 'bucket' on that has a count, or the last bucket if none has.
-local function counted(w, bucket)
+local function firstCounted(w, bucket)
   while bucket < w[2] and (tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) == 0 do bucket = bucket + 1 end
   return math.min(bucket, w[2])
 end
@@ -13,16 +13,16 @@ end
 -- for a bucket that has left the ring or for another month. The month also keeps a cost that was counted (at 'atMs', if
 -- known) before its usage was set. If 'today' is given (current month, next month, day, expiry), the counter is moved
 -- to that month and day first. Returns what the month refunded, and the usage of the month and the day afterwards.
-local function back(w, cost, bucket, period, following, day, atMs, today)
+local function refund(w, cost, bucket, period, following, day, atMs, today)
   if not w then return 0, 0, 0 end
   local key = w[1]
-  if today then turn(w, today[1], today[2], today[3]) end
+  if today then moveTo(w, today[1], today[2], today[3]) end
   if bucket > w[2] - BUCKETS and bucket <= w[2] then
     local held = tonumber(redis.call('HGET', key, bucket % BUCKETS)) or 0
     local returned = math.min(cost, held)
     if returned > 0 then
       redis.call('HSET', key, 'l', w[2], 's', w[3] - returned, 'o', w[4], bucket % BUCKETS, held - returned)
-      if bucket == w[4] and returned == held then redis.call('HSET', key, 'o', counted(w, bucket + 1)) end
+      if bucket == w[4] and returned == held then redis.call('HSET', key, 'o', firstCounted(w, bucket + 1)) end
     end
   end
   if w[5] < period or w[5] >= following then return 0, w[6], w[6] - w[13] end
@@ -33,7 +33,7 @@ local function back(w, cost, bucket, period, following, day, atMs, today)
   if day == w[12] then today_ = math.max(0, today_ - cost) end
   if w[9] or w[14] then
     redis.call('HSET', key, 'p', monthText(w))
-    turned(w, today[4])
+    writePeriod(w, today[4])
   end
   local used, before = w[6] - month, w[6] - month - today_
   redis.call('HSET', key, 'u', used)
@@ -68,13 +68,13 @@ local period, following, day = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(AR
 local today = {tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]}
 local node, counters = ARGV[11] ~= '' and ARGV[11], {}
 for i = 1, #KEYS do
-  counters[i] = young(load(KEYS[i], now), now, node)
+  counters[i] = checkYouth(load(KEYS[i], now), now, node)
   if node and not counters[i] then return {out[1], -1} end
   if node and counters[i][11] then return {out[1], -2} end
 end
 for i = 1, #KEYS do
   local n = #out
-  out[n + 1], out[n + 2], out[n + 3] = back(counters[i], cost, bucket, period, following, day, atMs, today)
+  out[n + 1], out[n + 2], out[n + 3] = refund(counters[i], cost, bucket, period, following, day, atMs, today)
 end
 return out
 `;

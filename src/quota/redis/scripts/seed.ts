@@ -21,8 +21,9 @@ import { WINDOW_LUA } from './window.js';
  * - costs that the node counted itself since
  *
  * Response:
- * - 1; 0 if a counter is missing or does not know the month, and may not be created; -1 if the call was too late,
- * because the database's counts may be old by now
+ * - 1, or one of these:
+ *   - 0: a counter is missing or does not know the month, and may not be created
+ *   - -1: the call was too late, and the database's counts may be old by now
  * - the time in µs
  * - usage of each counter in its month and its day
  */
@@ -37,7 +38,7 @@ local mayCreate = ARGV[7] == '1'
 local out = {1, now * 1000000 + tonumber(time[2])}
 
 -- Sums the costs of a log after one instant, up to and including another.
-local function logged(log, after, until_)
+local function costsBetween(log, after, until_)
   local sum = 0
   for at, cost in string.gmatch(log, '(%d+) (-?%d+)') do
     at = tonumber(at)
@@ -46,7 +47,7 @@ local function logged(log, after, until_)
   return sum
 end
 
-local function handIn(w, used, seen, before, log)
+local function addReport(w, used, seen, before, log)
   if call('HSETNX', w[1], 'n' .. node, log) == 0 then return end
   local birth, baseSeen, base = string.match(call('HGET', w[1], 'b'), '(%d+) (%d+) (-?%d+)')
   baseSeen, base = tonumber(baseSeen), tonumber(base)
@@ -56,13 +57,13 @@ local function handIn(w, used, seen, before, log)
     local fields = call('HGETALL', w[1])
     for i = 1, #fields, 2 do
       if string.sub(fields[i], 1, 1) == 'n' and fields[i] ~= 'n' .. node then
-        w[6] = w[6] - logged(fields[i + 1], baseSeen, seen)
+        w[6] = w[6] - costsBetween(fields[i + 1], baseSeen, seen)
       end
     end
     baseSeen, base, w[13] = seen, used, before
     call('HSET', w[1], 'b', birth .. ' ' .. text(baseSeen) .. ' ' .. text(base))
   end
-  w[6] = w[6] + logged(log, baseSeen)
+  w[6] = w[6] + costsBetween(log, baseSeen)
   call('HSET', w[1], 'u', text(w[6]), 'e', text(w[13]))
 end
 
@@ -72,27 +73,27 @@ for i = 1, #KEYS do
   local later, setAt = ARGV[at + 3], ARGV[at + 4]
   local known, knownSeen, knownBefore, log =
     tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), ARGV[at + 8]
-  local w = young(load(key, now), now)
+  local w = checkYouth(load(key, now), now)
   if w then
     -- Ignore the database's counts: they may have been observed in this counter. A later label before 'following' is
     -- the same month under a moved billing day.
     if w[10] and node ~= '' and w[5] >= period and w[5] < following then
-      turn(w, period, following, day)
-      turned(w, expireAt)
+      moveTo(w, period, following, day)
+      writePeriod(w, expireAt)
       w[14] = nil
-      handIn(w, known, knownSeen, knownBefore, log)
+      addReport(w, known, knownSeen, knownBefore, log)
     end
-    if not turn(w, period, following, day) then
-      if mayCreate then turn(w, period, following, day, used) else out[1] = 0 end
+    if not moveTo(w, period, following, day) then
+      if mayCreate then moveTo(w, period, following, day, used) else out[1] = 0 end
     end
     if w[9] or w[14] then
       call('HSET', key, 'p', monthText(w), 'u', text(w[6]))
-      turned(w, expireAt)
+      writePeriod(w, expireAt)
     end
     out[n + 1], out[n + 2] = w[6], w[6] - w[13]
   elseif mayCreate then
     if knownSeen > seen or (knownSeen == seen and known > used) then used, seen, before = known, knownSeen, knownBefore end
-    local total = used + logged(log, seen)
+    local total = used + costsBetween(log, seen)
     out[n + 1], out[n + 2] = total, total - before
     call(
       'HSET', key, 'l', now, 's', 0, 'o', now, 'p', node == '' and ARGV[1] or '-' .. ARGV[1], 'u', text(total),

@@ -10,10 +10,10 @@ import { WINDOW_LUA } from './window.js';
  * - month label, next month's label, day label
  * - the counters' expiry (ms, absolute)
  * - the count
- * - last instant (ms, Redis's time) at which the script may still run, because a call that its caller has given up must
- * not take effect later
+ * - last instant (ms, Redis's time) at which the script may still run
  *
- * Response: 1, or 0 if it was too late; the time in ms; the usage before.
+ * Response: 1, or 0 if it was too late; the time in ms; the usage before. A late call changes nothing, because its caller
+ * has given up.
  *
  * `t` records the time of the change (ms, with a fraction). Refunds of earlier requests do not reduce the new count.
  */
@@ -22,14 +22,14 @@ local time = redis.call('TIME')
 local now = tonumber(time[1])
 local ms = now * 1000 + math.floor(tonumber(time[2]) / 1000)
 if ms > tonumber(ARGV[6]) then return {0, ms, 0} end
-local w = young(load(KEYS[1], now), now)
-if w and w[10] then grown(w) end
+local w = checkYouth(load(KEYS[1], now), now)
+if w and w[10] then endYouth(w) end
 local label, following, day, used, before = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[5]), 0
 local at = format('%d.%03d', ms, tonumber(time[2]) % 1000)
 
 local function set(w)
   local today = w[6] - w[13]
-  turned(w, ARGV[4])
+  writePeriod(w, ARGV[4])
   call('HSET', w[1], 'p', text(w[5]), 'u', text(used), 'e', text(used - today), 't', at)
 end
 
@@ -37,16 +37,16 @@ if not w then
   call('HSET', KEYS[1], 'l', now, 's', 0, 'o', now, 'p', label, 'u', 0, 'd', day, 'e', 0)
   call('PEXPIREAT', KEYS[1], ARGV[4])
   w = load(KEYS[1], now)
-elseif turn(w, label, following, day) then
+elseif moveTo(w, label, following, day) then
   before = w[6]
 else
-  turn(w, label, following, day, 0)
+  moveTo(w, label, following, day, 0)
 end
 set(w)
-local shadow = young(load(KEYS[2], now), now)
+local shadow = checkYouth(load(KEYS[2], now), now)
 if shadow then
-  if shadow[10] then grown(shadow) end
-  turn(shadow, label, following, day, 0)
+  if shadow[10] then endYouth(shadow) end
+  moveTo(shadow, label, following, day, 0)
   set(shadow)
 end
 return {1, ms, before}

@@ -21,7 +21,7 @@ local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local length, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
 local now = math.floor(ms / length)
 local w = load(KEYS[1], now) or {KEYS[1], now, 0, now, 0, 0, 0}
-if w[3] >= limit then return {0, w[3], freed(w, w[3] + 1 - limit) * length - ms, w[2]} end
+if w[3] >= limit then return {0, w[3], freedAt(w, w[3] + 1 - limit) * length - ms, w[2]} end
 add(w, 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return {1, w[3], (w[4] + BUCKETS) * length - ms, w[2]}
@@ -39,5 +39,5 @@ return {1, w[3], (w[4] + BUCKETS) * length - ms, w[2]}
 export const THROTTLE_REFUND_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')
 local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-back(load(KEYS[1], math.floor(ms / tonumber(ARGV[1]))), 1, tonumber(ARGV[2]), 0, 1, 0)
+refund(load(KEYS[1], math.floor(ms / tonumber(ARGV[1]))), 1, tonumber(ARGV[2]), 0, 1, 0)
 `;

@@ -123,7 +123,7 @@ local function add(w, amount)
   end
 end
 
-local function turnMonth(w, period, following, known)
+local function moveToMonth(w, period, following, known)
   if w[5] == period or (w[5] > period and w[5] < following) then return true end
   local months, used = {{w[5], text(w[6])}}, known
   for label, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (-?%d+)') do
@@ -132,7 +132,7 @@ local function turnMonth(w, period, following, known)
     if label == period then used = tonumber(count) elseif label ~= w[5] then months[#months + 1] = {label, count} end
   end
   if not used and w[5] > period then return false end
-  if w[10] then grown(w) end
+  if w[10] then endYouth(w) end
   -- Keep the latest months. The database has the past ones, and future ones exist only because a clock ran ahead.
   table.sort(months, function(one, other) return one[1] > other[1] end)
   local texts = {}
@@ -145,9 +145,9 @@ end
 -- they start at 0. A later month before 'following' continues, because the account's billing day was moved. Returns
 -- false if the counter is in a future month and does not know this one. If 'known' is given, it is the usage of that
 -- month and the counter moves anyway.
-local function turn(w, period, following, day, known)
+local function moveTo(w, period, following, day, known)
   local today = w[6] - w[13]
-  if not turnMonth(w, period, following, known) then return false end
+  if not moveToMonth(w, period, following, known) then return false end
   if w[12] ~= day then
     local others, known = {text(w[12]) .. ' ' .. text(today)}, 0
     for label, count in string.gmatch(call('HGET', w[1], 'D') or '', '(%d+) (-?%d+)') do
@@ -164,7 +164,7 @@ local function turn(w, period, following, day, known)
 end
 
 -- Writes the fields of a changed month or day, except 'p' and 'u'.
-local function turned(w, expireAt)
+local function writePeriod(w, expireAt)
   if w[14] then
     call('HSET', w[1], 'd', text(w[12]), 'e', text(w[13]), 'D', w[14])
   elseif w[9] then
@@ -178,7 +178,7 @@ end
 
 -- Returns the second from which at least 'need' has left the ring; one window after the last bucket if that is never
 -- enough.
-local function freed(w, need)
+local function freedAt(w, need)
   local fields = {}
   for bucket = w[4], w[2] do fields[#fields + 1] = bucket % BUCKETS end
   local counts = redis.call('HMGET', w[1], unpack(fields))

@@ -19,7 +19,7 @@ export const YOUTH_MS = 10_000;
 /** Lua functions for young counters, included in `WINDOW_LUA`. */
 export const YOUNG_LUA = `
 -- Makes a young counter an ordinary one.
-local function grown(w)
+local function endYouth(w)
   local gone = {'b'}
   for _, field in ipairs(call('HKEYS', w[1])) do
     if string.sub(field, 1, 1) == 'n' then gone[#gone + 1] = field end
@@ -31,7 +31,7 @@ end
 
 -- Checks whether a loaded counter is young (w[10]), and whether 'node' must report first (w[11]). The last part of
 -- 'node' is the node's name.
-local function young(w, now, node)
+local function checkYouth(w, now, node)
   if not w or w[5] >= 0 then return w end
   w[5] = -w[5]
   local f = call('HMGET', w[1], 'b', 'n' .. string.match(node or '', '[^:]*$'))
@@ -40,7 +40,7 @@ local function young(w, now, node)
     w[10] = true
     w[11] = node and not f[2]
   else
-    grown(w)
+    endYouth(w)
   end
   return w
 end

@@ -1,11 +1,11 @@
 /** Readings that are shared are never older than the question. */
 import { describe, expect, it } from '@jest/globals';
-import { SharedNext } from './shared-next.js';
+import { SharedRead } from './shared-read.js';
 
 describe('a shared reading', () => {
   function countingReads() {
     const finish: ((error?: Error) => void)[] = [];
-    const shared = new SharedNext<number>();
+    const shared = new SharedRead<number>();
     const read = (name = 'a'): Promise<number> =>
       shared.read(
         name,

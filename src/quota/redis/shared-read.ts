@@ -8,7 +8,7 @@ interface Reading<T> {
 }
 
 /** SharedNext shares one read among all callers that ask while another one runs. */
-export class SharedNext<T> {
+export class SharedRead<T> {
   private readonly readings = new Map<string, Reading<T>>();
 
   /** Reads, or shares the next read of this name. Settles like that read. */
