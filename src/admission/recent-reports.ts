@@ -16,7 +16,7 @@ const MOST_REPORTS = 1_000;
 
 interface Report {
   readonly decision: QuotaDecision;
-  /** By this node's clock, ms. */
+  /** Time by this node's clock, ms. */
   readonly atMs: number;
 }
 

@@ -76,7 +76,7 @@ export function inOrder(steps: Steps): readonly Step[] {
   return STEPS.map(({ name }) => steps[name]);
 }
 
-/** The steps that a request without an `Idempotency-Key` is asked, in their order. */
+/** Returns the steps for a request without an `Idempotency-Key`, in the order in which they run. */
 export function inOrderWithoutKey(steps: Steps): readonly Step[] {
   return STEPS.filter(({ isForKeyed }) => isForKeyed !== true).map(({ name }) => steps[name]);
 }

@@ -1,4 +1,4 @@
-/** What is taken of the document that a client's id leads to, from a server that does what it likes. */
+/** Tests which parts of a client's metadata document are accepted from an uncooperative server. */
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';

@@ -1,4 +1,4 @@
-/** Where a client may have its code sent: what is registered is what can be asked for, and nothing else is either. */
+/** Tests the redirect URIs that a client can register, and that it can use exactly these. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
 import { Browser, newVerifier } from '../../test/support/oauth-steps.js';

@@ -1,4 +1,4 @@
-/** While the database is away clients are told to try again, and lose nothing that they have. */
+/** Tests that clients retry while the database is unavailable, and keep their tokens. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
 import { Browser, newVerifier, stranger } from '../../test/support/oauth-steps.js';

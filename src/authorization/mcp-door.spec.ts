@@ -1,4 +1,4 @@
-/** Which refusals where access tokens are taken count as guesses of whoever has the address. */
+/** Tests which refusals of access tokens count as failed attempts of an address. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
 import { DAY_MS } from '../../test/support/oauth-steps.js';
@@ -33,7 +33,7 @@ beforeEach(() => {
   step = new KeyStep({ authenticator: door.newAuthenticator(), failedAttempts, recorder });
 });
 
-/** What each of some requests with a secret is refused with. */
+/** Returns the error codes of some requests with a secret. */
 async function refusals(secret: string, tokenDoor: TokenDoor | undefined): Promise<(string | undefined)[]> {
   const codes: (string | undefined)[] = [];
   for (let count = 0; count <= ATTEMPTS; count++) {

@@ -1,4 +1,4 @@
-/** How often one network may ask, its known clients each, and networks of many people. */
+/** Tests the rate limits of one network, of its known clients, and of networks shared by many people. */
 import { beforeEach, expect, it } from '@jest/globals';
 import { TestClock } from '../../test/support/stores.js';
 import { trustsOf } from '../keys/clients/client-address.js';
@@ -12,7 +12,7 @@ beforeEach(() => {
 
 type Asked = Parameters<NetworkThrottle['admits']>;
 
-/** How many are admitted, of 1,001. */
+/** Returns the number of admitted requests, of 1,001. */
 async function admitted(...asked: Asked): Promise<number> {
   let count = 0;
   while (count <= 1_000 && (await throttle.admits(...asked))) count += 1;

@@ -1,4 +1,4 @@
-/** What the authorization server does with requests before the library sees them. */
+/** Tests what the authorization server does with requests before it passes them to the library. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

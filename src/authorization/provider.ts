@@ -255,9 +255,9 @@ function showUnavailable(ctx: Context): void {
 }
 
 /**
- * Shows an error here that the library would redirect to the client. Anyone can register a client with any address, so
- * a redirect before a person has decided would make this server an open redirector (RFC 9700 section 4.11.2). The
- * client's own machine is no such address, and programs there wait for the redirect.
+ * Shows an error here that the library would redirect to the client. Anyone can register a client with any address. A
+ * redirect before a person has decided would make this server an open redirector (RFC 9700 section 4.11.2). Addresses
+ * on the client's own machine are exempt, because programs there wait for the redirect.
  */
 function keepErrorHere({ oidc }: Context, error: AuthorizationError): void {
   const isDecided = oidc.route === 'resume';

@@ -1,4 +1,4 @@
-/** What becomes of a refresh token that is shown more than once, or for less, with a real database. */
+/** Tests refresh tokens that are used more than once, or for fewer scopes, with a real database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
 import { DAY_MS } from '../../test/support/oauth-steps.js';

@@ -37,9 +37,16 @@ if redis.call('PTTL', KEYS[1]) < 2 * lease then redis.call('PEXPIRE', KEYS[1], 2
 `;
 
 /**
- * KEYS: record. ARGV: owner, fingerprint, retention (ms), then status and digest of the body if the request was carried
- * out, then code, header lines and body if the response is stored. Returns 1 if written, 0 if another claim or an
- * earlier outcome is there.
+ * Ends a claim.
+ *
+ * KEYS: record.
+ *
+ * ARGV:
+ * - owner, fingerprint, retention (ms)
+ * - status and digest of the body, if the request was carried out
+ * - code, header lines and body, if the response is stored
+ *
+ * Returns 1 if written, 0 if another claim or an earlier outcome is there.
  */
 export const END_LUA = `
 local r = redis.call('HMGET', KEYS[1], 'o', 's')

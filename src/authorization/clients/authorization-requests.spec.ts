@@ -1,4 +1,4 @@
-/** A decision that is broken off in the middle leaves nothing behind and can be made again; with a real database. */
+/** Tests that an interrupted decision leaves nothing behind and can be repeated, with a real database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { OAuthDoor } from '../../../test/support/oauth-door.js';
 import { Browser, newVerifier } from '../../../test/support/oauth-steps.js';

@@ -1,4 +1,4 @@
-/** Objects whose time is over are forgotten, and no others. */
+/** Tests that expired objects, and no others, are deleted. */
 import { expect, it } from '@jest/globals';
 import { testDatabase } from '../../../test/support/database.js';
 import { TestClock } from '../../../test/support/stores.js';
