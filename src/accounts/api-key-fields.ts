@@ -1,6 +1,6 @@
 /**
- * The fields of an API key that people set. Their schemas, their columns and what is shown of them are here, for the
- * admin API, its description, the store and the audit log: a new field that restricts nothing is added in this file.
+ * Fields of an API key that people set: schemas, columns and shown values. The admin API, its description, the store
+ * and the audit log read them here. Add a field that restricts nothing in this file.
  */
 import { z } from 'zod';
 import { NETWORK_MESSAGES } from '../config/model/address-values.js';

@@ -15,16 +15,16 @@ import { apiKeyOf, type ApiKey } from './api-key-rows.js';
 export const API_KEY_SORTS = ['created', 'name', 'last_used'] as const;
 export type ApiKeySort = (typeof API_KEY_SORTS)[number];
 
-/** Which keys, and in which order. */
+/** Filters and order of a list. */
 export interface ApiKeyQuery extends PageRequest, ExternalQuery {
   /** Part of a name; the whole of an id, `external_id` or hint; the last four characters of a secret. */
   readonly q?: string | undefined;
   /** Undefined: all. */
   readonly statuses?: readonly ApiKey['status'][] | undefined;
   readonly environment?: ApiKey['environment'] | undefined;
-  /** True: those by which an OAuth client was let in; false: those that have a secret; undefined: both. */
+  /** True: keys of OAuth clients. False: keys with a secret. Undefined: both. */
   readonly hasOAuthClient?: boolean | undefined;
-  /** Id of a member: only those by which they let an OAuth client in. */
+  /** ID of a member. Only keys of OAuth clients that they authorized. */
   readonly letInBy?: string | undefined;
   /** Only keys that have no scopes but these; undefined: all. */
   readonly granted?: readonly string[] | undefined;
@@ -34,19 +34,19 @@ export interface ApiKeyQuery extends PageRequest, ExternalQuery {
 
 /** A key of a list. */
 export interface ListedApiKey extends ApiKey {
-  /** As the last flush left it, so a few seconds late. */
+  /** Requests used this month, as of the last flush: up to a few seconds old. */
   readonly monthUsed: number;
-  /** Its own; null where it has none. */
+  /** The key's own limit. Null without one. */
   readonly monthLimit: number | null;
 }
 
 type Row = ApiKeyTable & { readonly position: string | number };
 
-/** What is sorted by. Ids are in the order in which keys were made, and tell equal ones apart. */
+/** Sort expressions. IDs are in order of creation, and break ties. */
 const SORTED_BY = {
   created: sql<string>`id`,
   name: sql<string>`search`,
-  // The databases put nulls at opposite ends. A key that was never used is the one that was used the longest ago.
+  // The databases put nulls at opposite ends. Keys that were never used sort as the oldest.
   last_used: sql<number>`coalesce(last_used_at, 0)`,
 } as const satisfies Record<ApiKeySort, RawBuilder<unknown>>;
 
@@ -54,7 +54,7 @@ const SORTED_BY = {
 export class ApiKeyList {
   constructor(private readonly deps: Pick<StoreDependencies, 'database' | 'clock' | 'catalogue'>) {}
 
-  /** A page of keys. Rejects with `invalid_cursor` for one of another list, or of another query. */
+  /** Returns a page. Rejects with `invalid_cursor` if the cursor belongs to another list or query. */
   async page(account: Account, query: ApiKeyQuery): Promise<Page<ListedApiKey>> {
     const now = this.deps.clock.now();
     const list = listName(account.id, query);
@@ -97,7 +97,7 @@ export class ApiKeyList {
     for (const condition of externalConditions(this.deps.database.kind, query)) select = select.where(condition);
     if (cursor !== undefined) {
       const [position, id] = positionOf(list, cursor, sort);
-      // By ids alone the index of ids is enough.
+      // Comparing only IDs uses the index.
       const after = sort === 'created' ? sql<SqlBool>`id ${beyond} ${id}` : undefined;
       select = select.where(after ?? sql<SqlBool>`(${by}, id) ${beyond} (${position}, ${id})`);
     }
@@ -108,7 +108,7 @@ export class ApiKeyList {
       .execute();
   }
 
-  /** Of the keys of one page. */
+  /** Reads the month counts of the keys of one page. */
   private async monthsUsed(accountId: string, month: number, rows: readonly Row[]): Promise<Map<string, number>> {
     if (rows.length === 0) return new Map();
     const ids = rows.map(({ id }) => id);
@@ -123,7 +123,7 @@ export class ApiKeyList {
   }
 }
 
-/** A cursor of one query says nothing in another; the words that are searched for do not stand in it. */
+/** Returns a name that binds a cursor to its query. Contains a hash, so that search terms do not appear in URLs. */
 function listName(accountId: string, query: ApiKeyQuery): string {
   const { q = '', statuses, environment, hasOAuthClient = null, letInBy = null, sort, order } = query;
   const { external_id: externalId = null, metadata = null } = query;
@@ -133,7 +133,7 @@ function listName(accountId: string, query: ApiKeyQuery): string {
   return `api-keys:${accountId}:${sort}:${order}:${hash}`;
 }
 
-/** Where the last page ended. Throws `invalid_cursor` for what no page has given out. */
+/** Reads the position from a cursor. Throws `invalid_cursor` if no page has returned it. */
 function positionOf(list: string, cursor: string, sort: ApiKeySort): readonly [string | number, string] {
   const values = parsed(decodeCursor(list, cursor));
   if (Array.isArray(values) && values.length === 2) {
@@ -157,14 +157,14 @@ function parsed(json: string): unknown {
 }
 
 function matching(q: string): Expression<SqlBool> {
-  // Whoever looks for a key has often no more than its hint, or what stood at the end of a secret in a log.
+  // People often know only the hint, or the last characters of a secret in a log.
   const hints = [q, `tg_live_…${q}`, `tg_test_…${q}`, `…${q}`];
   return sql<SqlBool>`(
     search like ${likeAnywhere(searchText(q))} escape '\\' or id = ${q} or external_id = ${q} or hint in (${sql.join(hints)})
   )`;
 }
 
-/** That a key has expired stands in no column: its time has come. */
+/** Returns the condition for statuses. Expiration is not a stored status, but follows from the time. */
 function inStatus(statuses: readonly ApiKey['status'][], nowMs: number): Expression<SqlBool> {
   const isExpired = sql`(expires_at is not null and expires_at <= ${nowMs})`;
   const each = statuses.map((status) => {

@@ -1,4 +1,4 @@
-/** API keys as rows, as the control plane shows them, and as the audit log keeps them. */
+/** Rows of API keys, and their forms for the admin API and the audit log. */
 import type { Kysely, Transaction } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { newId } from '../stores/database/ids.js';
@@ -9,7 +9,7 @@ import { hashSecret } from '../keys/api-key-format.js';
 import { columnsOf, settingsOf, type CreateApiKey, type KeySettings } from './api-key-fields.js';
 import type { AuditedFields } from '../records/audit-log.js';
 
-/** A key as it is managed: everything but its secret. */
+/** An API key without its secret. */
 export interface ApiKey extends KeySettings {
   readonly id: string;
   readonly accountId: string;
@@ -18,32 +18,32 @@ export interface ApiKey extends KeySettings {
   readonly hint: string;
   /** When the previous secret stops working; null: only the current one works. */
   readonly previousSecretExpiresAt: number | null;
-  /** On top of its month limit. */
+  /** Additional requests of a month. */
   readonly grant: MonthGrant;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly revokedAt: number | null;
-  /** Grows with every change that a person makes. */
+  /** Increases with every change by a person. */
   readonly version: number;
-  /** Whose it is, where a person has let an OAuth client in by it; null: whoever has its secret. */
+  /** OAuth client that holds the key's access tokens. Null if the key has a secret. */
   readonly oauthClient: LetInClient | null;
 }
 
-/** OAuthClientName is what an OAuth client is known by. */
+/** OAuthClientName identifies an OAuth client. */
 export interface OAuthClientName {
-  /** A URL, or what it was called when it registered. */
+  /** URL of its metadata document, or the ID from its registration. */
   readonly id: string;
-  /** What it says of itself. */
+  /** Chosen by the client, and not verified. */
   readonly name: string;
 }
 
-/** LetInClient is an OAuth client, and the id of the member who let it in; null: the operators' token. */
+/** LetInClient is an OAuth client with the member who authorized it. Null: the operator token. */
 export interface LetInClient extends OAuthClientName {
   readonly memberId: string | null;
 }
 
-/** The row of a new key. @param client whose it is; null: whoever has its secret. */
+/** Returns the row of a new key. @param client the OAuth client that it is for; null: a key with a secret */
 export function newApiKeyRow(
   accountId: string,
   input: CreateApiKey,
@@ -73,7 +73,7 @@ export function newApiKeyRow(
   };
 }
 
-/** The key as it is at this moment: one that is not revoked and whose time has come is `expired`, paused or not. */
+/** Converts a row. A key past its expiration is `expired`, even if paused, unless it is revoked. */
 export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
   const isExpired = row.expires_at !== null && row.expires_at <= nowMs;
   return {
@@ -94,7 +94,7 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
   };
 }
 
-/** When the previous secret stops working; null where it has stopped, or the key has. */
+/** Returns when the previous secret stops working. Null if it or the key no longer works. */
 export function livePreviousSecret(
   {
     status,
@@ -118,8 +118,8 @@ function oauthClientOf({ oauth_client_id: id, oauth_client_name: name }: ApiKeyT
 }
 
 /**
- * The names of today of the members who let OAuth clients in by these keys, by their ids. Who was forgotten has none.
- * Asks nothing where no key is a client's.
+ * Reads the current names of the members who authorized the OAuth clients of keys, by member ID. Erased members have no
+ * name. Runs no query if no key belongs to a client.
  */
 export async function readWhoLetIn(
   db: Kysely<Tables>,

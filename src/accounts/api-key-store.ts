@@ -1,6 +1,5 @@
 /**
- * The API keys as the control plane manages them. Each change is one transaction with its audit entry; once it has
- * committed every node is told.
+ * Manages API keys. Each change is one transaction with its audit entry. After the commit, all nodes are notified.
  */
 import type { Transaction } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -34,7 +33,7 @@ import { checkLetInKey } from './let-in-keys.js';
 import type { AuditAction } from '../records/audit-actions.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from '../records/audit-log.js';
 
-/** A key with the secret that was just made: the only moment at which it exists in the clear. */
+/** A key with its new secret. Only the hash of the secret is stored. */
 export interface ApiKeyWithSecret {
   readonly key: ApiKey;
   readonly secret: string;
@@ -45,16 +44,15 @@ export interface RotatedApiKey extends ApiKeyWithSecret {
   readonly previousSecretExpiresAt: number;
 }
 
-/** Throws where a key may not be made. */
+/** Throws if a key must not be created. */
 type CreationCheck = (trx: Transaction<Tables>, kind: DatabaseHandle['kind']) => Promise<void>;
 
 /**
- * How long a rotated-out secret is remembered. Until then it is refused as expired, and its use is no guess. Later
- * nobody can tell it from a guess, because only its hash was known.
+ * How long the hash of a replaced secret is kept. Until then it is refused as expired. Afterwards it counts as a guess.
  */
 const DEAD_SECRET_RETENTION_MS = 365 * 86_400_000;
 
-/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+/** ApiKeyStore rejects with a `Problem` for errors of the caller, otherwise with the database's error. */
 export class ApiKeyStore extends DatabaseKeyLookup {
   private readonly keyLists: ApiKeyList;
   private readonly events: ChangeEvents;
@@ -71,8 +69,8 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Makes a key that has no secret but the access tokens of an OAuth client: see `oauth/client-keys.ts`.
-   * @param check runs first in the transaction, and throws where the key may not be made.
+   * Creates a key for the access tokens of an OAuth client, without a secret of its own.
+   * @param check runs first in the transaction. Throws if the key must not be created
    */
   createForClient(
     accountId: string,
@@ -114,24 +112,24 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return apiKeyOf(row ?? apiKeyNotFound(), this.deps.clock.now());
   }
 
-  /** A page of the keys of an account, with what each has used of its month. */
+  /** Returns a page of an account's keys with their month counts. */
   list(account: Account, query: ApiKeyQuery): Promise<Page<ListedApiKey>> {
     return this.keyLists.page(account, query);
   }
 
-  /** The names of the members who let OAuth clients in by these keys, by their ids. */
+  /** Reads the names of the members who authorized OAuth clients, by member ID. */
   whoLetIn(keys: readonly ApiKey[]): Promise<ReadonlyMap<string, string>> {
     return readWhoLetIn(this.db, keys);
   }
 
-  /** What ending or changing a key would touch. */
+  /** Reads what revoking or changing a key would affect. */
   impact(key: ApiKey, account: Account): Promise<ApiKeyImpact> {
     return readImpact(this.deps, key, account);
   }
 
   /**
-   * Changes what is named and leaves the rest. Rejects with `conflict` for a revoked key, with `validation_failed` for
-   * an OAuth client's that would be more than a person has let it in for.
+   * Changes the given fields. Rejects with `conflict` for a revoked key. Rejects with `validation_failed` if the key of
+   * an OAuth client would exceed its grant.
    */
   async update(
     id: string,
@@ -249,12 +247,12 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return this.setStatus(id, 'paused', 'api_key.paused', context, expected);
   }
 
-  /** Lets a paused key go on as it is. Repeating it changes nothing. Rejects with `conflict` for a revoked key. */
+  /** Resumes a paused key. Repeating it changes nothing. Rejects with `conflict` for a revoked key. */
   resume(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
     return this.setStatus(id, 'active', 'api_key.resumed', context, expected);
   }
 
-  /** Ends the key for good. Repeating it changes nothing, but every node is told again. */
+  /** Revokes the key permanently. Repeating it only notifies all nodes again. */
   revoke(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
     return this.setStatus(id, 'revoked', 'api_key.revoked', context, expected);
   }
@@ -277,7 +275,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return this.setStatusWithin(trx, id, 'revoked', 'api_key.revoked', context, { cause });
   }
 
-  /** Tells every node and the account's webhooks of a change that has committed. @param row as the change made it. */
+  /** Notifies all nodes and the account's webhooks of a committed change. @param row row after the change */
   announce(row: ApiKeyTable): Promise<void> {
     this.events.committed(row);
     return this.deps.bus.publish({ type: 'api_key', accountId: row.account_id, keyId: row.id });
@@ -290,7 +288,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return Number(result.numDeletedRows);
   }
 
-  /** Where it is so already nothing is changed or recorded; every node is told all the same, a message may be lost. */
+  /** Sets a status. If the key has it already, only notifies all nodes again, because a message may have been lost. */
   private async setStatus(
     id: string,
     status: ApiKeyTable['status'],
@@ -333,7 +331,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return after;
   }
 
-  /** Asks the actor's side whether this change may be made, on the row that it changes. */
+  /** Checks whether the actor may make the change. Uses the locked row. */
   private async authorize(
     trx: Transaction<Tables>,
     { authorize }: ChangeContext,
@@ -362,7 +360,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     await checkVersion(trx, row, expected, await timeZoneOf(trx, row));
   }
 
-  /** The conflict of a change on a revoked key. Names in `errors` who revoked it and when. */
+  /** Returns the conflict for a change of a revoked key. Its `errors` name who revoked it and when. */
   private async revokedConflict(trx: Transaction<Tables>, row: ApiKeyTable): Promise<Problem> {
     // Nothing changes a revoked key, so its last change is the revocation.
     const errors = await changesSince(trx, row, row.version - 1, await timeZoneOf(trx, row));

@@ -1,4 +1,4 @@
-/** What is built at the start stays as it runs; the list of it comes from the schema and stands in the docs. */
+/** Settings that apply at the start do not change with a reload. The docs list them as the schema does. */
 import { expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { configOf, MINIMAL, OPENAPI } from '../../test/support/config-files.js';

@@ -42,7 +42,7 @@ const operation = (path: string, method: string): Operation => {
   return found;
 };
 const keysOf = (value: unknown) => Object.keys(value as object).toSorted();
-/** What the code says when every field of the shape is missing or nothing is known. */
+/** Problems that the code reports if all fields are missing, or nothing is known. */
 function fieldsOf(run: () => unknown): string[] {
   try {
     run();

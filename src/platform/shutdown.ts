@@ -1,7 +1,4 @@
-/**
- * The end of the program in named phases, in the reverse order of its beginning; each has
- * its own time and none stops the next.
- */
+/** Shuts the program down in named phases, in reverse order of the start. A phase that fails does not stop the next. */
 import type { Log } from './log.js';
 
 interface Phase {
@@ -10,7 +7,7 @@ interface Phase {
   readonly timeoutMs: () => number;
 }
 
-/** Whoever starts something learns that the program ends. */
+/** Thrown to code that opens something while the program shuts down. */
 export class ShutdownBegun extends Error {}
 
 const PHASE_TIMEOUT_MS = 5_000;
@@ -27,17 +24,16 @@ export class Shutdown {
   }
 
   /**
-   * Adds what must be taken down; what is added last goes first.
-   * @param timeoutMs asked for when its turn has come.
-   * @throws ShutdownBegun once the end has begun: what was opened meanwhile is taken down as
-   * well, and nothing more may be opened.
+   * Adds a phase. The last one added runs first.
+   * @param timeoutMs returns the maximum duration; called when the phase begins
+   * @throws ShutdownBegun if the shutdown has begun. The phase still runs, but nothing more may be opened
    */
   add(name: string, run: () => Promise<void>, timeoutMs = () => PHASE_TIMEOUT_MS): void {
     this.phases.push({ name, run, timeoutMs });
     if (this.hasBegun) throw new ShutdownBegun();
   }
 
-  /** Runs every phase once; later calls wait for the first. Never rejects. */
+  /** Runs every phase once. Later calls wait for the first. Never rejects. */
   run(): Promise<void> {
     this.done ??= this.runPhases();
     return this.done;

@@ -32,9 +32,9 @@ import { reportToPool } from './workers/worker-process.js';
 const DEFAULT_CONFIG = './gateway.yaml';
 const LOG_FLUSH_TIMEOUT_MS = 1_000;
 const STANDARD_OUTPUT = 1;
-/** Of the token that the demo's backend and its gateway share, anew at each start. */
+/** Length of the token that the demo's backend and gateway share. A new one is made at each start. */
 const EVENTS_TOKEN_BYTES = 32;
-/** Commands that run until they are told to end. */
+/** Commands that run until a signal. */
 const LASTING = new Set(['start', 'demo']);
 /** Exit code of a command whose reader has gone, as shells show that signal. */
 const READER_GONE = 128 + 13;
@@ -49,7 +49,7 @@ interface StartOptions {
 
 const MOST_WORKERS = 256;
 
-/** Parses the command line and runs what it asks for. */
+/** Parses the command line and runs the command. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const program = new Command('trailgate')
     .description('The gateway you put in front of your backends the day you publish a public REST API.')
@@ -61,7 +61,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
     .option('--roles <list>', `comma-separated: ${ROLES.join(', ')}`, parseRoles, [...ROLES])
     .option('--workers <count>', 'gateway processes: a number, or auto for one per core', parseWorkers, 1)
-    // What the program tells its workers.
+    // Passed by the program to its workers.
     .addOption(new Option('--counters <socket>').hideHelp())
     .addOption(new Option('--clock-ahead <ms>').argParser(Number).hideHelp())
     .action((options: StartOptions) => runStart(options));
@@ -88,14 +88,14 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   addBackupCommand(program);
   addBenchCommand(program);
   addClientCommands(program);
-  // `| head` has read enough: the end of a command, not a fault. What runs on has a log that knows of it.
+  // A closed pipe, as of `| head`, ends a command without an error. Lasting commands handle it in the log.
   program.hook('preAction', (_program, command) => {
     if (!LASTING.has(command.name())) process.stdout.on('error', () => process.exit(READER_GONE));
   });
   await program.parseAsync([...argv]);
 }
 
-/** Returns the configuration of this folder. Where there is none, that of the example, which comes with the program. */
+/** Returns the configuration of this folder, or else that of the example in the package. */
 function demoConfig(): string {
   return existsSync(DEFAULT_CONFIG) ? DEFAULT_CONFIG : fileURLToPath(new URL('../../gateway.yaml', import.meta.url));
 }
@@ -167,9 +167,9 @@ async function configOrExit(path: string): Promise<{ config: LoadedConfig; warni
   process.exit(1);
 }
 
-/** Says why there is no start: one line where a person can mend it, the whole error where the fault is ours. */
+/** Prints why the start failed: one line if the operator can fix it, the whole error otherwise. Exits with 1. */
 async function exitWith(error: unknown, log: Log, end: ProgramEnd): Promise<never> {
-  // It was told to end while it started: whatever broke off did so because of that.
+  // The program was told to end during the start, which caused the error.
   if (end.hasBegun) return new Promise(() => undefined);
   await log.flush(LOG_FLUSH_TIMEOUT_MS);
   const mendable = error instanceof StartError || error instanceof DatabaseOpenError;

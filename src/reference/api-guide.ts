@@ -14,8 +14,7 @@ An administrator of your account creates API keys in the admin panel, under Sett
 webhook endpoints under Webhooks.
 
 Send your API key with every request: \`Authorization: Bearer tg_live_…\`. A key is never accepted in a URL. \
-Keep it on your servers,
-out of browsers and apps.
+Keep it on your servers, out of browsers and apps.
 
 \`\`\`sh
 curl ${url} \\
@@ -23,44 +22,40 @@ curl ${url} \\
 \`\`\`
 
 Each operation names the scopes that a key needs, such as \`customers:read\`. \
-A key without them is answered 403 with the missing
-scopes; \`customers:*\` grants all of a resource, \`*\` everything.
+Without them, the answer is 403 with the missing scopes. \`customers:*\` grants all scopes of a resource, \`*\` all scopes.
 
 ## Errors
 Every error is a JSON problem (RFC 9457, \`application/problem+json\`). \
-Program against \`code\`, show \`detail\` to people, quote
-\`request_id\` when you ask for help. \`errors\` names each wrong field. \
-Retry 502, 503 and 504 with increasing pauses, and 429 after
-\`Retry-After\`. Repeat a \`POST\` or \`PATCH\` with its \`Idempotency-Key\`, or look first whether it took effect. \
+Let your program decide by \`code\`, show \`detail\` to people, and quote \`request_id\` when you ask for help. \
+\`errors\` names each wrong field. Retry 502, 503 and 504 with increasing pauses, and 429 after \`Retry-After\`. Repeat \
+a \`POST\` or \`PATCH\` with its \`Idempotency-Key\`, or check first whether it took effect. \
 Other 4xx answers stay the same until you change the request. [All codes](${publicUrl}/docs/errors)
 
 ## Repeating requests
-Send an \`Idempotency-Key\` with a \`POST\` or \`PATCH\`, a new UUID for each request and the same one each time you \
-repeat it: where the operation
-takes one, it is carried out once. You are told again what came of it, \
-with \`Idempotent-Replayed: true\` and at no cost. \`idempotency_outcome_unknown\`
-means that nobody knows whether it was carried out: look, and send it with a new key if it was not.
+Send an \`Idempotency-Key\` with a \`POST\` or \`PATCH\`: a new UUID for each request, and the same one when you \
+repeat it. An operation that accepts one is carried out once. A repeat returns the stored response with \
+\`Idempotent-Replayed: true\`, and is free. \`idempotency_outcome_unknown\` means that the result was lost. Check whether \
+the request took effect, and send it with a new key if it did not.
 
 ## Limits
-Limits hold for each key and for the account, in any 60 seconds and in a month. Every answer to a known key says
-where you stand:
+Limits apply to each key and to the account, in any 60 seconds, a day and a month. Every answer to a known key has \
+their state:
 
 - \`RateLimit-Policy\` lists the limits, \`RateLimit\` what is left of each: \
 \`"account-month";r=9873;t=911541\` is 9,873 requests for the next 911,541 seconds.
 - \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (in seconds from now) \
 say the same of the tightest limit.
-- 429 means that a limit is used up. With \`code\` \`rate_limited\` wait for the seconds in \`Retry-After\`, \
-about a minute at most; with
-  \`quota_exceeded\` nothing is left until \`resets_at\`: do not wait, but ask for a larger plan.
+- 429 means that a limit is used up. With the \`code\` \`rate_limited\`, wait for the seconds in \`Retry-After\`, \
+about a minute at most. With \`quota_exceeded\`, nothing is left until \`resets_at\`. Don't wait for it, but ask for a \
+larger plan.
 
 A refused request is not counted, and neither is one that fails with 502, 503 or 504. \
 \`GET ${basePath}/usage\` shows your usage at any time, and is free.
 
 ## Pagination
 Lists answer \`{"data": […], "has_more": true, "next_cursor": "…"}\` for \`?limit=1\` to \`100\`. \
-While \`has_more\` is true, ask again with
-\`cursor=next_cursor\`, or follow \`Link: <…>; rel="next"\`. Cursors are opaque: \
-keep them no longer than the loop that uses them.
+While \`has_more\` is true, ask again with \`cursor=next_cursor\`, or follow \`Link: <…>; rel="next"\`. Cursors are opaque. Don't keep \
+them longer than the loop that uses them.
 
 `;
 }
@@ -84,24 +79,21 @@ export function versioningPolicy(config: Config): string {
 The version is in the path: \`${basePath}\`. A change that could break a working integration comes with a new version \
 only. These are breaking:
 
-- an operation, a parameter value, a field or a value of a field goes away, or changes its name, type or meaning;
+- an operation, a parameter value, a field or a value of a field is removed, or changes its name, type or meaning;
 - something optional becomes required, or a limit on input becomes tighter;
 - a status or a \`code\` of an error changes for the same request, or an operation needs another scope.
 
 These are not, and can come at any time: new operations, new optional parameters, new fields in answers, \
 new values where a
 field says that there may be more, new error codes, new headers, another order of fields, \
-other words in \`title\` and \`detail\`.
+another text in \`title\` and \`detail\`.
 Write your integration so that it ignores what it does not know.
 
-A version or an operation is deprecated only when its successor is available, \
-and answers for at least ${supportMonths} months after that. From
-then on each of its answers carries \`Deprecation\` (RFC 9745), \`Sunset\` (RFC 8594) with the date on which it ends, \
-and \`Link\` with where to read
-on; where something takes its place, with rel="successor-version". Before that date there can be brown-outs: \
-announced hours in which
-it answers 410 \`operation_brownout\`, so that whoever still uses it notices. \
-After that date it answers 410 \
+A version or an operation is deprecated only when its successor is available. It works for at least \
+${supportMonths} months after that. Each of its answers then has \`Deprecation\` (RFC 9745), \`Sunset\` (RFC 8594) with \
+the date of its end, and \`Link\` with further information, or with rel="successor-version" if there is a successor. \
+Before its end there can be brownouts. In these announced hours it answers 410 \`operation_brownout\`, so that remaining \
+users notice. After its end it answers 410 \
 \`operation_sunset\`.${deprecation === null ? '' : `\n\n**This version is deprecated from ${deprecation}.**`}${
     sunset === null ? '' : `\n\n**This version ends on ${sunset}.**`
   }
@@ -116,7 +108,7 @@ function endingOperations({ operations, file }: Config): string {
   ].flatMap(({ what, dates }) => (dates === undefined || !isEnding(dates) ? [] : [row(what, dates)]));
   if (rows.length === 0) return '';
   return `
-| what | deprecated | ends | instead | brown-outs |
+| what | deprecated | ends | instead | brownouts |
 |---|---|---|---|---|
 ${rows.join('\n')}
 `;

@@ -1,4 +1,4 @@
-/** What the public description says of an `Idempotency-Key`: at the operations that take one, and nowhere else. */
+/** The public description has `Idempotency-Key` for the operations that accept one, and for no others. */
 import { expect, it } from '@jest/globals';
 import { configOf, MINIMAL } from '../../test/support/config-files.js';
 import { buildPublicOpenApi } from './public-openapi.js';

@@ -173,5 +173,5 @@ describe.each(Object.keys(PROGRAMS))('the code in %s', (title) => {
 });
 
 it('the page in docs/ says of webhooks what /docs says', () => {
-  expect(PAGE).toBe(`# Webhooks for those who receive them\n\n${webhookGuide()}`);
+  expect(PAGE).toBe(`# Receive webhooks\n\n${webhookGuide()}`);
 });

@@ -14,7 +14,7 @@ export function operatorTokenFile(dataDir: string): string {
 }
 
 /**
- * Returns the operator token. Rejects if the folder cannot be written or the file holds no valid token: an empty token
+ * Returns the operator token. Rejects if the folder cannot be written or the file holds no valid token. An empty token
  * would lock all operators out, and a short one could be guessed.
  */
 export async function operatorToken(dataDir: string, given: string | undefined): Promise<string> {

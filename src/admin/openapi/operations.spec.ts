@@ -7,8 +7,8 @@ import type { Permission } from '../../members/permissions.js';
 import { OPERATIONS } from './operations.js';
 
 /**
- * Operations by permission: subject, roles, which tokens and portal sessions (`limited`: also those limited to scopes;
- * `within`: these for keys within their scopes), and when a confirmation is required.
+ * Operations by permission: subject, roles, tokens, portal sessions, and when a confirmation is required. `limited`
+ * includes portal sessions that are limited to scopes. `within` allows these for keys within their scopes.
  */
 const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   'anybody token portal limited': `

@@ -24,8 +24,8 @@ interface Options {
   /** Whether a method other than `get` only reads: a suspended account permits it. */
   readonly reads?: boolean;
   /**
-   * Problems beside those that follow from the row: `resource_not_found` where the path names something, those of a
-   * body, a query, a version, a confirmation and an idempotency key.
+   * Further problems. Others follow from the row: `resource_not_found` for a path with an ID, and those of a body or
+   * query. So do those of a version, a confirmation or an idempotency key.
    */
   readonly problems?: readonly ErrorCode[];
 }

@@ -1,4 +1,4 @@
-/** Where the admin listener may stand, and what `check` says of it. */
+/** Addresses of the admin listener that `check` accepts, rejects and warns about. */
 import { expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI, problemsOf, warningsOf } from '../../../test/support/config-files.js';
 import { adminUrlOf } from '../model/admin-url.js';

@@ -1,4 +1,4 @@
-/** Where the authorization server may stand. */
+/** Addresses that the authorization server can have. */
 import { expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
 

@@ -1,4 +1,4 @@
-/** What `webhooks` may open, and what `check` says of it. */
+/** Settings of `webhooks` that `check` warns about. */
 import { expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI, problemsOf, warningsOf } from '../../../test/support/config-files.js';
 

@@ -1,4 +1,4 @@
-/** What is derived from the schema stays true to it: the committed JSON Schema and `docs/configuration.md`. */
+/** The committed JSON Schema and `docs/configuration.md` agree with the schema. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { ENVIRONMENT_VARIABLES } from './environment.js';

@@ -1,4 +1,4 @@
-/** What a mistake in the settings of the public listener is answered with. */
+/** Mistakes in the settings of the public listener are reported. */
 import { expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
 

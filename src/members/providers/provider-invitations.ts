@@ -47,8 +47,9 @@ export class ProviderInvitations {
 
   /**
    * Accepts the invitation for the identity's member, or for a new one, and starts a session.
-   * @throws Problem `link_ended`; `identity_unknown` if the provider does not verify the invited address;
-   * `missing_credentials` if another member has the address and has not linked the identity
+   * @throws Problem `link_ended`
+   * @throws Problem `identity_unknown` if the provider does not verify the invited address
+   * @throws Problem `missing_credentials` if another member has the address and has not linked the identity
    */
   async take({ identity, linkHash }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
     if (linkHash === null) throw new Error('an invitation is taken by its link');

@@ -36,7 +36,7 @@ import { SignInSteps } from './steps.js';
 export interface MembersParts {
   /** Revokes the keys of assistants whose member loses access. */
   readonly keys: KeyRevocations;
-  /** Where attempts to sign in are counted. */
+  /** Counters of sign-in attempts. */
   readonly windows: ThrottleWindows;
   /** Every node has the same, so that a browser is known on all of them. */
   readonly operatorToken: string;

@@ -1,4 +1,4 @@
-/** Where a browser goes on after a sign-in: never to a page of somebody else. */
+/** After a sign-in, a browser never continues to a page of another site. */
 import { describe, expect, it } from '@jest/globals';
 import { returnPath } from './return-to.js';
 

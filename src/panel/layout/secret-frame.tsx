@@ -74,7 +74,7 @@ export function SecretLine({ label, text, autoFocus = false }: SecretLineProps) 
 
 interface LeaveAlertProps {
   readonly title: string;
-  /** What the user must do if they leave without saving it. */
+  /** Text that tells users how to replace a secret that they did not save. */
   readonly lost: string;
   readonly onStay: () => void;
   readonly onLeave: () => void;

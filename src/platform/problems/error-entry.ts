@@ -1,6 +1,6 @@
-/** One row of the catalogue of errors. */
+/** Row of the error catalogue. */
 
-/** Who has to act for the error to go away. `client` errors are never retried by us and never page anyone. */
+/** The party that must act to fix an error. */
 export type Fault = 'client' | 'backend' | 'gateway';
 
 /** ErrorEntry describes one code, for people, programs and AI assistants. */
@@ -16,5 +16,5 @@ export interface ErrorEntry {
   readonly assistant?: string;
 }
 
-/** The action of an integrator where nothing is wrong with the request. */
+/** Action for errors that are not caused by the request. */
 export const RETRY_LATER = 'Retry with increasing pauses. If it keeps happening, give support the `request_id`.';

@@ -1,7 +1,7 @@
-/** Where the pages of the error codes live: what `type` of a problem says (RFC 9457 section 3.1.1). */
+/** URLs of the pages of error codes, for `type` of a problem (RFC 9457 section 3.1.1). */
 import type { ErrorCode } from './errors.js';
 
-/** ErrorPages is the address of the pages, which is known only when a port is bound, and follows the configuration. */
+/** ErrorPages has the current URL. It is known once a port is bound, and follows the configuration. */
 export class ErrorPages {
   #url: string;
 
@@ -10,7 +10,7 @@ export class ErrorPages {
     this.#url = urlUnder(publicUrl);
   }
 
-  /** What comes before the code, with a trailing slash. */
+  /** Prefix of the codes, with a trailing slash. */
   get url(): string {
     return this.#url;
   }
@@ -20,7 +20,7 @@ export class ErrorPages {
     this.#url = urlUnder(publicUrl);
   }
 
-  /** The `type` URI of a code: its own page. */
+  /** Returns the `type` URI of a code. */
   typeOf(code: ErrorCode): string {
     return this.#url + code;
   }

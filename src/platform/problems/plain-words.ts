@@ -1,7 +1,4 @@
-/**
- * What zod says of a wrong value, in plain words with the value and the bound; for whoever reads
- * `trailgate check` or the admin API's errors.
- */
+/** Messages of zod in plain words, with the value and the bound. Used by `trailgate check` and the admin API. */
 import { z } from 'zod';
 
 type RawIssue = z.core.$ZodRawIssue;
@@ -18,10 +15,10 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Every schema speaks so from now on, wherever it brings no words of its own. */
+/** Applies to all schemas that have no message of their own. */
 z.config({ localeError: plainWords });
 
-/** The words for one issue; they go behind the name of the value. */
+/** Returns the message of an issue. The name of the value precedes it. */
 export function plainWords(issue: RawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -43,7 +40,7 @@ export function plainWords(issue: RawIssue): string {
   }
 }
 
-/** A value as a message may show it: numbers and truth as they are, of all else only what it is. */
+/** Describes a value for a message: numbers and booleans as they are, otherwise only the type. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

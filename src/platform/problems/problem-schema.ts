@@ -1,10 +1,8 @@
-/**
- * The schema of an error, for every description that we publish: one Problem and its fields.
- */
+/** Schema of errors for all published API descriptions. */
 import { ERRORS } from './errors.js';
 
 const LONGEST_CODE = 100;
-/** The largest that the format `int32` holds. */
+/** Largest value of the format `int32`. */
 export const LARGEST_INT32 = 2_147_483_647;
 
 /** A number of seconds, as in `Retry-After` (RFC 9110 section 10.2.3). */
@@ -40,7 +38,7 @@ const PROBLEM = {
     code: {
       type: 'string',
       maxLength: LONGEST_CODE,
-      // A client must take a code that it does not know yet: not an `enum`, and no `anyOf`, which generators of Go refuse.
+      // Clients must accept unknown codes, so it is no `enum`. Go generators reject `anyOf`.
       'x-extensible-enum': Object.keys(ERRORS),
       description: 'The kind of problem, for your program. New ones may come.',
     },
@@ -86,5 +84,5 @@ const PROBLEM = {
   },
 } as const;
 
-/** By the names under which they refer to each other, in `components.schemas`. */
+/** Schemas by their names in `components.schemas`. */
 export const PROBLEM_SCHEMAS = { Problem: PROBLEM, FieldError: FIELD_ERROR } as const;

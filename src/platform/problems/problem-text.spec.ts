@@ -1,4 +1,4 @@
-/** What is put together from kept parts is what `JSON.stringify` writes, byte for byte. */
+/** A body from reused parts is what `JSON.stringify` writes, byte for byte. */
 import { describe, expect, it } from '@jest/globals';
 import { ErrorPages } from './error-pages.js';
 import { ERRORS, FixedProblem, Problem, type ErrorCode, type ProblemOptions } from './errors.js';

@@ -1,22 +1,22 @@
 /**
- * The body of a problem as it leaves: what `JSON.stringify(problemBody(…))` says, byte for byte, put together from
- * parts that are kept. Refusals come by the thousand, and must not be dearer than what they keep away from a backend.
+ * Writes the body of a problem, byte for byte like `JSON.stringify(problemBody(…))`. Reuses constant parts, because a
+ * refusal must cost less than the request that it prevents.
  */
 import type { ErrorPages } from './error-pages.js';
 import { ERRORS, FixedProblem, type ErrorCode, type Problem } from './errors.js';
 import { problemBody } from './problem-body.js';
 
-/** Stands for the request id where a body is cut in two: no text of ours holds it. */
+/** Placeholder for the request ID. Occurs in no other text. */
 const PLACE = '<request id>';
 
-/** By code, a body up to its status; written for `beginningsUrl`. */
+/** Bodies up to the status by code, for `beginningsUrl`. */
 const beginnings = new Map<ErrorCode, string>();
 let beginningsUrl = '';
 
 /**
- * The body of a problem in UTF-8, each byte as a character (Latin-1), so that it can leave in one write with its head.
- * @param requestId of letters, digits, `_`, `-` and `.`: it is not looked at once more.
- * @param traceId 32 hex digits for the member `trace_id`; empty: none.
+ * Returns the body in UTF-8 with one character per byte (Latin-1), so that it can be written together with the head.
+ * @param requestId letters, digits, `_`, `-` and `.` only; not escaped
+ * @param traceId 32 hex digits for the member `trace_id`; empty: none
  */
 export function problemBytes(problem: Problem, requestId: string, pages: ErrorPages, traceId = ''): string {
   const ids = traceId === '' ? requestId : `${requestId}","trace_id":"${traceId}`;
@@ -33,7 +33,7 @@ export function problemBytes(problem: Problem, requestId: string, pages: ErrorPa
   if (errors !== undefined && errors.length > 0) text += `,"errors":${valueOf(errors)}`;
   if (violatedPolicies !== undefined) text += `,"violated-policies":${valueOf(violatedPolicies)}`;
   if (retryAfter !== undefined) text += `,"retry_after":${retryAfter}`;
-  // A time of our own making has nothing to escape.
+  // Our own times have nothing to escape.
   if (resetsAt !== undefined) text += `,"resets_at":"${resetsAt}"`;
   if (missingScopes !== undefined) text += `,"missing_scopes":${valueOf(missingScopes)}`;
   if (requiredRoles !== undefined) text += `,"required_roles":${valueOf(requiredRoles)}`;
@@ -66,7 +66,7 @@ function valueOf(value: unknown): string {
   return bytesOf(JSON.stringify(value));
 }
 
-/** UTF-8 as Latin-1, byte for byte. */
+/** Converts a text to UTF-8 with one character per byte. */
 function bytesOf(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
 }

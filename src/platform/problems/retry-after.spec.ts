@@ -1,4 +1,4 @@
-/** What a backend's `Retry-After` becomes, and what we say ourselves. */
+/** `Retry-After` of our refusals, and how that of a backend is read. */
 import { expect, it } from '@jest/globals';
 import { LONGEST_WAIT_MS, retryFields, waitSecondsOf } from './retry-after.js';
 

@@ -1,31 +1,28 @@
-/**
- * `Retry-After` (RFC 9110 section 10.2.3): how long a client is asked to wait, and what a backend's own field asks for.
- */
+/** `Retry-After` (RFC 9110 section 10.2.3) of our refusals and of backends. */
 
 /**
- * The longest that a client is asked to wait. HTTP libraries obey in silence: a program that is asked for days stands
- * still for days, and beyond 2^31 - 1 ms, some 24.8 days, their timers overflow and fire at once.
+ * Maximum wait that clients are asked for. HTTP libraries obey silently, so a program could sleep for days. Beyond
+ * 2^31 - 1 ms (24.8 days), timers overflow and fire immediately.
  */
 export const LONGEST_WAIT_MS = 60 * 60 * 1_000;
 
 /**
- * What some SDKs obey at most (openai's, and others made by the same generator): asked for more, they go by pauses of
- * their own, which are much shorter. So chance never lifts a wait above it.
+ * Maximum wait that some SDKs obey, such as that of OpenAI. Asked for more, they use much shorter pauses of their own.
+ * So jitter never lifts a wait above it.
  */
 const LONGEST_OBEYED_SECONDS = 60;
 
-/** The fields of what a library is not to send again on its own. */
+/** Header fields that tell libraries not to retry. */
 export const DO_NOT_RETRY: readonly string[] = ['X-Should-Retry', 'false'];
 
-/** A wait is longer by up to a quarter of it, at random, and by up to so much where that is less. */
+/** Jitter is up to a quarter of the wait, or up to this if that is more. */
 const LEAST_SPREAD_SECONDS = 3;
 
 /**
- * The fields of a refusal of which nothing was sent to anybody: when to send it again. In whole seconds,
- * never before anything can be different, and later by a little at random: who was refused at the same moment
- * must not come back at the same moment.
- * @param knownMs how long nothing will be different; 0 where nobody knows.
- * @param random from 0 on, below 1.
+ * Returns the header fields of a refusal that tell clients when to retry. The wait is in whole seconds, and never ends
+ * before the state can change. Jitter keeps clients that were refused together from returning together.
+ * @param knownMs how long the state will not change; 0 if unknown
+ * @param random at least 0 and less than 1
  */
 export function retryFields(knownMs: number, random = Math.random()): string[] {
   if (knownMs > LONGEST_WAIT_MS) return [...DO_NOT_RETRY];
@@ -34,7 +31,7 @@ export function retryFields(knownMs: number, random = Math.random()): string[] {
   return ['Retry-After', String(Math.min(spread(seconds, later), LONGEST_WAIT_MS / 1_000)), 'X-Should-Retry', 'true'];
 }
 
-/** A wait with its part of chance, which does not lift it above what all clients obey. */
+/** Adds jitter to a wait, but never lifts it above `LONGEST_OBEYED_SECONDS`. */
 export function spread(seconds: number, later: number): number {
   return seconds <= LONGEST_OBEYED_SECONDS ? Math.min(seconds + later, LONGEST_OBEYED_SECONDS) : seconds + later;
 }
@@ -43,16 +40,16 @@ const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 
 /**
- * The whole seconds that a backend's `Retry-After` asks for; undefined where it is neither seconds nor a date, or asks
- * for more than the longest wait.
- * @param date the backend's `Date`, from which a date counts: its clock need not be ours.
+ * Parses a backend's `Retry-After` into whole seconds. Returns undefined for an invalid value, and for more than
+ * `LONGEST_WAIT_MS`.
+ * @param date the backend's `Date`, because its clock can differ from ours
  */
 export function waitSecondsOf(retryAfter: string, date: string | undefined): number | undefined {
   const seconds = SECONDS.test(retryAfter) ? Math.ceil(Number(retryAfter)) : secondsBetween(date ?? '', retryAfter);
   return seconds * 1_000 <= LONGEST_WAIT_MS ? seconds : undefined;
 }
 
-/** NaN where one of them is no date. */
+/** Returns NaN if one of them is not a date. */
 function secondsBetween(from: string, to: string): number {
   if (!HTTP_DATE.test(from) || !HTTP_DATE.test(to)) return NaN;
   return Math.max(0, Math.ceil((Date.parse(to) - Date.parse(from)) / 1_000));

@@ -1,4 +1,4 @@
-/** What the client commands refuse before they send anything, in words that repeat no secret. */
+/** Client commands reject bad input before they send anything, and their messages repeat no secret. */
 import { describe, expect, it } from '@jest/globals';
 import { Command } from 'commander';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

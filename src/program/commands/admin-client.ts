@@ -20,13 +20,13 @@ export interface Call {
   readonly body?: Fields;
 }
 
-/** Rows is a list, which may be incomplete. */
+/** Rows is a list that may be incomplete. */
 export interface Rows {
   readonly data: readonly Fields[];
   readonly has_more: boolean;
 }
 
-/** The path of an operation with its parameters; what a person typed never becomes another path. */
+/** Returns the path of an operation. Parameters are encoded, so that they cannot change the path. */
 function pathOf(operation: OperationId, parameters: readonly string[]): string {
   const bad = parameters.find((parameter) => parameter === '' || parameter === '.' || parameter === '..');
   if (bad !== undefined) throw new CommandError(`"${bad}" is not a valid id.`);
@@ -34,7 +34,7 @@ function pathOf(operation: OperationId, parameters: readonly string[]): string {
   return API_PREFIX + OPERATIONS[operation].path.replace(/\{\w+\}/g, () => encodeURIComponent(rest.shift() ?? ''));
 }
 
-/** What came back. */
+/** Response of the admin API. */
 interface Reply {
   readonly ok: boolean;
   readonly status: number;
@@ -46,7 +46,7 @@ interface Reply {
 export class AdminClient {
   constructor(private readonly environment: ClientEnvironment) {}
 
-  /** The response's body. Rejects with `CommandError`. */
+  /** Calls an operation and returns the body. Rejects with `CommandError`. */
   async call(operation: OperationId, parameters: readonly string[], call: Call = {}): Promise<Fields> {
     const reply = await this.send(operation, parameters, call);
     const body = parseObject(reply.text);
@@ -54,7 +54,7 @@ export class AdminClient {
     throw new CommandError(body === undefined ? this.notOurs(reply.status) : describeProblem(body, reply));
   }
 
-  /** The response's body where it is no JSON, or where there is none. Rejects with `CommandError`. */
+  /** Calls an operation whose body is not JSON, or empty. Rejects with `CommandError`. */
   async text(operation: OperationId, parameters: readonly string[], call: Call = {}): Promise<string> {
     const reply = await this.send(operation, parameters, call);
     if (reply.ok) return reply.text;
@@ -85,7 +85,7 @@ export class AdminClient {
     }
   }
 
-  /** Rows of a list up to `most`, over as many pages as that takes. */
+  /** Reads up to `most` rows of a list, page by page. */
   async rows(operation: OperationId, parameters: readonly string[], most: number, query: Fields = {}): Promise<Rows> {
     const data: Fields[] = [];
     let cursor: unknown;
@@ -151,8 +151,8 @@ export class AdminClient {
 }
 
 /**
- * `422 validation_failed: Some fields are not valid. scopes/0: … (request req_…)`, on one line; where the response
- * names a time to wait, that too, unless its own words do.
+ * Formats a problem in one line: `422 validation_failed: Some fields are not valid. scopes/0: … (request req_…)`. Adds
+ * the time to wait, unless the text has it.
  */
 function describeProblem(problem: Fields, { status, retryAfter }: Reply): string {
   const { code, detail, title, errors, request_id: requestId } = problem;

@@ -1,4 +1,4 @@
-/** `trailgate check`: every problem of the configuration, or what would be published. */
+/** `trailgate check`: lists every problem of the configuration, or what it publishes. */
 import { formatProblems } from '../../config/check.js';
 import { EnvironmentError, readEnvironment } from '../../config/model/environment.js';
 import { loadConfig } from '../../config/load.js';
@@ -10,17 +10,17 @@ import { WINDOW_PERIODS } from '../../platform/quotas/windows.js';
 
 const USUAL_COLUMNS = 80;
 
-/** How the command answers. */
+/** Output of the command. */
 export interface CheckOptions {
   /** One JSON document instead of text. */
   readonly json?: boolean;
-  /** Columns of the terminal, where there is one. */
+  /** Width of the terminal. Undefined without one. */
   readonly columns?: number | undefined;
-  /** Where the response goes; standard output unless said. */
+  /** Receives the output. Default: standard output. */
   readonly write?: (text: string) => void;
 }
 
-/** Checks a configuration. @returns The exit code: 0 where it can be run, else 1. */
+/** Checks a configuration. @returns the exit code: 0 if it is valid, otherwise 1 */
 export async function checkCommand(path: string, options: CheckOptions = {}): Promise<number> {
   const write = options.write ?? ((text: string) => void process.stdout.write(text));
   const { environment, environmentProblems } = checkEnvironment();
@@ -44,7 +44,10 @@ export async function checkCommand(path: string, options: CheckOptions = {}): Pr
   return isValid ? 0 : 1;
 }
 
-/** A broken environment is reported with the file's problems, which are looked for as if nothing were set. */
+/**
+ * Reads the environment. If it is invalid, returns its problems and an empty environment, so that the file is checked
+ * too.
+ */
 function checkEnvironment(): { environment: Environment; environmentProblems: readonly string[] } {
   try {
     return { environment: readEnvironment(), environmentProblems: [] };
@@ -83,7 +86,7 @@ function describeConfig(config: Config, columns: number | undefined): string {
   ].join('\n\n');
 }
 
-/** Services whose targets are judged by the calls of customers alone. */
+/** Returns hints for services without health checks. */
 function hintsOf(services: Config['file']['services']): string[] {
   const names = Object.keys(services).filter((name) => services[name]?.health === undefined);
   if (names.length === 0) return [];
@@ -93,7 +96,7 @@ function hintsOf(services: Config['file']['services']): string[] {
   return [text];
 }
 
-/** What assistants may call, no wider than a terminal. */
+/** Formats the tools of assistants as a table that fits a terminal. */
 function describeTools(config: Config, tools: readonly DescribedTool[], mostColumns: number): string {
   const rows = tools.map(({ name, title, operation, tokens }) => {
     const found = config.operations.find(({ id }) => id === operation);

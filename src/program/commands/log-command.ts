@@ -1,4 +1,4 @@
-/** `trailgate logs`: the requests of an account, one a line; one of them by its id, and why it ended as it did. */
+/** `trailgate logs`: lists the requests of an account, or shows one by its ID with the reason of its result. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { oneLine, type AdminClient, type Fields } from './admin-client.js';
@@ -6,10 +6,10 @@ import { parseLimit } from './options.js';
 import { fieldsTable } from './table.js';
 import { clientAction, MOST_COLUMNS, type CommonOptions, type Terminal } from './terminal.js';
 
-/** How often what has come since is asked for. */
+/** Interval between two reads with `--follow`. */
 const FOLLOW_INTERVAL_MS = 2_000;
 const LARGEST_PAGE = 100;
-/** Of a request id of our own. */
+/** Width of a generated request ID. */
 const ID_COLUMNS = 28;
 
 interface LogsOptions extends CommonOptions {
@@ -52,7 +52,7 @@ export function addLogCommand(program: Command, terminal: Terminal): void {
   });
 }
 
-/** Never resolves: ends with the process, or rejects where the API refuses. */
+/** Prints new requests until the process ends. Rejects with the error of the API. Never resolves. */
 async function follow(
   client: AdminClient,
   account: string,
@@ -93,7 +93,7 @@ function detail(request: Fields, { json }: LogsOptions): string {
   });
 }
 
-/** Requests as lines of 80 columns, with the day above where it changes. */
+/** Lines formats requests in 80 columns. A heading precedes each day. */
 class Lines {
   private day = '';
 

@@ -1,7 +1,4 @@
-/**
- * Parsers of option values that several commands share; the API checks the rest, with
- * better words than we could have here.
- */
+/** Parsers of option values that several commands share. The API checks everything else. */
 import { InvalidArgumentError } from 'commander';
 
 const OVERLAPS: Readonly<Record<string, number>> = { '0': 0, '1h': 3_600, '24h': 86_400, '7d': 604_800 };

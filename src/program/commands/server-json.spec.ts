@@ -1,4 +1,4 @@
-/** What the MCP registry is told is what it takes, and leads to the server. */
+/** The MCP registry accepts the document, and it leads to the server. */
 import { expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI } from '../../../test/support/config-files.js';
 import { serverJson, type ServerJsonOptions } from './server-json.js';

@@ -1,4 +1,4 @@
-/** `server.json`: what the MCP registry is told of the server (its schema of 2025-12-11). */
+/** Builds `server.json` for the MCP registry (schema 2025-12-11). */
 import type { Config } from '../../config/model/schema.js';
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
@@ -6,19 +6,19 @@ const NAME = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
 const LONGEST_NAME = 200;
 const LONGEST_TITLE = 100;
 const LONGEST_DESCRIPTION = 100;
-/** Where only this machine, or this network, finds something. */
+/** Hosts that only this machine or network can reach. */
 const LOCAL_HOST = /^(?:localhost|.*\.(?:localhost|local|internal|test)|\[.*\]|[\d.]+|[^.]+)$/;
 
-/** What somebody says of it who publishes. */
+/** Options of the command. */
 export interface ServerJsonOptions {
-  /** `com.example/customers`; made of the public URL unless said. */
+  /** Name such as `com.example/customers`. Default: derived from the public URL. */
   readonly name?: string;
   readonly version: string;
-  /** Up to 100 characters. */
+  /** At most 100 characters. */
   readonly description?: string;
 }
 
-/** The document, or why the registry would not take it, in words. */
+/** Returns the document, or why the registry would reject it. */
 export function serverJson(
   { file: { mcp, api }, publicUrl, tools = [] }: Config,
   { name: givenName, version, description: givenDescription }: ServerJsonOptions,

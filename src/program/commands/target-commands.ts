@@ -1,4 +1,4 @@
-/** `trailgate targets`: where requests go, as each gateway sees it; a line for each target and gateway. */
+/** `trailgate targets`: lists backend targets with their state on each gateway. */
 import type { Command } from 'commander';
 import { systemClock } from '../../platform/clock.js';
 import type { Fields } from './admin-client.js';
@@ -6,13 +6,13 @@ import { addList, row } from './command-table.js';
 import { rowsTable } from './table.js';
 import { MOST_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
 
-/** What is shortened where it has no room, and what only then; `--json` has all of it. */
+/** Columns that are shortened if the table is too wide, in this order. `--json` has full values. */
 const SHORTENED = [
   ['target', 'node'],
   ['service', 'address', 'last_failure'],
 ];
 
-/** A target as the admin API describes it, as far as the table shows it. */
+/** Fields of a target in the admin API that the table shows. */
 interface Target {
   readonly service: string;
   readonly target: string;

@@ -7,7 +7,7 @@ const BURST_BYTES = 100_000_000;
 let allocated: number;
 let external: number;
 let collections: number;
-/** Of each collection, whether it saves memory. */
+/** Kinds of collections, with whether each saves memory. */
 let saving: boolean[];
 let stop: () => void;
 

@@ -77,8 +77,8 @@ export function giveMemoryBackWhenIdle(heap: Heap = V8): () => void {
 }
 
 /**
- * Lets the heap grow more before a full collection. Otherwise, load after an idle time would cause several collections
- * within seconds, each with 0.1 s of work on threads that share the core with the event loop (decision 0028).
+ * Lets the heap grow more before a full collection. Otherwise, load after an idle time causes several collections within
+ * seconds. Each takes 0.1 s on threads that share the core with the event loop (decision 0028).
  */
 export function leaveRoomToGrow(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);

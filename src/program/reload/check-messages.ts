@@ -1,29 +1,29 @@
-/** What the running program and the process that checks a configuration tell each other over Node's channel. */
+/** Messages between the program and the process that checks a configuration. */
 import type { ConfigPart } from '../../config/config-parts.js';
 import type { FixedSettings } from '../../config/fixed-settings.js';
 import type { Environment } from '../../config/model/schema.js';
 
-/** What is to be checked. */
+/** A configuration to check. */
 export interface CheckRequest {
   readonly path: string;
   readonly environment: Environment;
-  /** What stays as it runs: the public description goes by it. */
+  /** Settings that stay until a restart. The public description uses them. */
   readonly fixed: FixedSettings;
-  /** Whether somebody hands the public description out. */
+  /** Whether this program serves the public description. */
   readonly describes: boolean;
 }
 
-/** The first is the request; each further one asks for the next part of the response. */
+/** The first message is the request. Each further one requests the next part of the response. */
 export type ToCheck = { readonly type: 'check'; readonly request: CheckRequest } | { readonly type: 'next' };
 
 export type FromCheck =
   | {
       readonly type: 'refused';
-      /** As `trailgate check` says it. */
+      /** Output of `trailgate check`. */
       readonly problems: string;
-      /** OpenAPI documents that it names: whoever mends one of them changes it. */
+      /** OpenAPI documents of the configuration. A change of one may fix it. */
       readonly files: readonly string[];
-      /** Of the process, now that all the work is done. */
+      /** Resident memory of the process after the check. */
       readonly residentBytes: number;
     }
   | { readonly type: 'valid'; readonly warnings: readonly string[]; readonly residentBytes: number }

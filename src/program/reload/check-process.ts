@@ -1,7 +1,7 @@
 /**
- * The process that reads and checks a changed configuration, for a program that goes on serving requests: reading,
- * checking and describing a large API takes seconds, and hundreds of megabytes. It lives as long as somebody may want
- * another check, and all that it took goes back to the system (decision 0035).
+ * Reads and checks a changed configuration in a separate process, while the program serves requests. For a large API,
+ * that takes seconds and hundreds of megabytes. When the process ends, all its memory returns to the system (decision
+ * 0035).
  */
 import { formatProblems } from '../../config/check.js';
 import { partsOf } from '../../config/config-parts.js';
@@ -32,7 +32,7 @@ function residentBytes(): number {
   return process.memoryUsage.rss();
 }
 
-// A signal to all processes of a terminal or a service is for the program, which ends this one.
+// A terminal or service sends signals to all processes. The program ends this one.
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit());
 stepBackWithThreads();

@@ -1,4 +1,4 @@
-/** The program's end of the process that checks a configuration: starts it, bounds it, takes in what it says. */
+/** Checks a configuration in a separate process with limits on time and memory, and receives the result. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -8,24 +8,24 @@ import type { Environment } from '../../config/model/schema.js';
 import type { CheckRequest, FromCheck, ToCheck } from './check-messages.js';
 import { stepBack } from './step-back.js';
 
-/** What came of a check. */
+/** Result of a check. */
 export type CheckResult =
   | ({ readonly kind: 'valid'; readonly warnings: readonly string[] } & ReceivedConfig)
   | { readonly kind: 'refused'; readonly problems: string; readonly files: readonly string[] };
 
-/** What bounds a check; others in tests. */
+/** Limits of a check. Tests use others. */
 export interface CheckBounds {
   readonly file: string;
   readonly timeoutMs: number;
-  /** Of V8's heap. */
+  /** Maximum size of V8's heap. */
   readonly memoryMb: number;
-  /** How long a process waits for another check: whoever edits saves again, and it begins quicker then. */
+  /** How long the process stays for another check, which then begins sooner. People often save several times. */
   readonly keptMs: number;
 }
 
-/** Long, because requests go first: it takes seconds of a core that others may want as well. */
+/** Long, because requests have priority. A check takes seconds of a core. */
 const CHECK_TIMEOUT_MS = 120_000;
-/** The limit of this process, so that what it loaded at its start can be loaded again. */
+/** The limit of this process, so that a file that was accepted at the start is accepted again. */
 const CHECK_MEMORY_MB = Math.ceil(getHeapStatistics().heap_size_limit / (1024 * 1024));
 const CHECK_KEPT_MS = 10_000;
 const BOUNDS: CheckBounds = {
@@ -34,11 +34,11 @@ const BOUNDS: CheckBounds = {
   memoryMb: CHECK_MEMORY_MB,
   keptMs: CHECK_KEPT_MS,
 };
-/** A process that holds more does not wait for another check. */
+/** A process with more memory ends after its check. */
 const KEPT_BYTES = 192 * 1024 * 1024;
-/** Of what a process that failed has written to its standard error: the reason stands at its beginning. */
+/** Maximum length of standard error that is kept. The reason of a failure is at its beginning. */
 const MOST_STDERR_LENGTH = 4_096;
-/** Two processes cannot listen to one debugger. */
+/** Debugger options, because two processes cannot use one port. */
 const NOT_INHERITED = /^--(inspect|debug)/;
 
 export class ConfigCheck {
@@ -48,8 +48,8 @@ export class ConfigCheck {
   constructor(private readonly bounds: CheckBounds = BOUNDS) {}
 
   /**
-   * Reads and checks in a process of its own; to be awaited before the next one. Never rejects: a check that fails is a
-   * configuration that is refused.
+   * Reads and checks a configuration. Wait for the result before the next call. Never rejects: if the check itself
+   * fails, the configuration is refused.
    */
   async run(request: CheckRequest): Promise<CheckResult> {
     clearTimeout(this.timer);
@@ -66,7 +66,7 @@ export class ConfigCheck {
     }
   }
 
-  /** Ends what is under way, and what waits. */
+  /** Ends the process, and a check in progress. */
   stop(): void {
     clearTimeout(this.timer);
     this.process?.kill();
@@ -74,7 +74,7 @@ export class ConfigCheck {
   }
 }
 
-/** What a process has said, and how much memory it held then. */
+/** Result of a check with the memory of its process. */
 interface Checked {
   readonly result: CheckResult;
   readonly residentBytes: number;
@@ -86,7 +86,7 @@ class CheckProcess {
   private pending: PendingCheck | undefined;
   private stderr = '';
 
-  /** @throws where the system has none. */
+  /** @throws if the system cannot start a process */
   constructor(private readonly bounds: CheckBounds) {
     const { file, memoryMb } = bounds;
     const inherited = process.execArgv.filter((argument) => !NOT_INHERITED.test(argument));
@@ -99,14 +99,14 @@ class CheckProcess {
       this.stderr = (this.stderr + text).slice(0, MOST_STDERR_LENGTH);
     });
     this.child.on('error', (error) => this.ended(error));
-    // Not `exit`: what it has written comes first.
+    // Not `exit`, which can precede the last output.
     this.child.on('close', (code, signal) => this.ended(new Error(endOf(code, signal, this.stderr, memoryMb))));
     this.child.on('message', (message: FromCheck) => {
       if (this.pending?.take(message) === false) void nextTurn().then(() => this.tell({ type: 'next' }));
     });
   }
 
-  /** Rejects where it takes too long, and where the process ends. */
+  /** Rejects if the check takes too long, or the process ends. */
   async check(request: CheckRequest): Promise<Checked> {
     const { timeoutMs } = this.bounds;
     const pending = new PendingCheck(request.environment);
@@ -133,12 +133,12 @@ class CheckProcess {
   }
 
   private tell(message: ToCheck): void {
-    // One that has ended is noticed by `close`.
+    // `close` reports a process that has ended.
     if (this.child.connected) this.child.send(message, () => undefined);
   }
 }
 
-/** What a process says, put together. */
+/** PendingCheck assembles the messages of a check. */
 class PendingCheck {
   readonly whole: Promise<Checked>;
   private readonly resolvers = Promise.withResolvers<Checked>();
@@ -151,7 +151,7 @@ class PendingCheck {
     this.received = new ConfigReceiver(environment);
   }
 
-  /** @returns whether it is whole. */
+  /** Adds a message. Returns whether the result is complete. */
   take(message: FromCheck): boolean {
     if (message.type !== 'part') this.residentBytes = message.residentBytes;
     if (message.type === 'valid') this.warnings = message.warnings;
@@ -175,7 +175,7 @@ function refused({ problems, files }: Extract<FromCheck, { type: 'refused' }>): 
   return { kind: 'refused', problems, files };
 }
 
-/** Why a process has ended that was not done. */
+/** Explains why a process ended before its result was complete. */
 function endOf(code: number | null, signal: string | null, stderr: string, memoryMb: number): string {
   if (/heap out of memory|heap limit/i.test(stderr)) return `it took more than ${memoryMb} MB of memory`;
   if (signal === 'SIGKILL') return 'its process was killed (SIGKILL), perhaps because the system had no memory left';

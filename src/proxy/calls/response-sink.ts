@@ -1,6 +1,6 @@
 /**
- * The receiver of one backend response. `Forwarder.forward` chooses it once: `ClientSink` writes to the client's
- * connection, `CallerSink` gives the whole response to a caller in this process, and `KeptSink` has keepers store the
+ * The receiver of one backend response. `Forwarder.forward` chooses it once. `ClientSink` writes to the client's
+ * connection. `CallerSink` gives the whole response to a caller in this process. `KeptSink` has keepers store the
  * response before another sink delivers it.
  */
 import type { ResponseHead } from '../../http/backend/response-head.js';

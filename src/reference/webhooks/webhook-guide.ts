@@ -10,43 +10,43 @@ export function webhookGuide(publicUrl = SAMPLE_ORIGIN): string {
   );
   return `## Webhooks
 A webhook is a \`POST\` of JSON to your endpoint: \`{"id", "type", "timestamp", "account_id", "data"}\`. It is \
-signed as [Standard Webhooks](https://www.standardwebhooks.com) 1.0.0 says. Respond with a 2xx within 15 seconds \
-(where the operator has not set another time), and do the work afterwards. A delivery can come twice: remember \
+signed with [Standard Webhooks](https://www.standardwebhooks.com) 1.0.0. Respond with a 2xx within 15 seconds, unless \
+your provider has set another time, and do the work afterwards. A delivery can arrive twice. To notice that, store \
 \`webhook-id\`, which is the same in every attempt.
 
-Anything but a 2xx is a failure, a redirect too. It comes again after 5 seconds, 5 and 30 minutes, 2, 5, 10, 14, 20 \
-and 24 hours, each a tenth more or less, unless the endpoint has another schedule; the \`Retry-After\` of a 429 or 503 \
-is kept. A 410 disables the endpoint at once, and so do five days in which nothing arrives; what waits then is kept \
-for 30 days.
+Any other status is a failure, also a redirect. A failed delivery is retried after 5 seconds, 5 and 30 minutes, and 2, \
+5, 10, 14, 20 and 24 hours. Each pause varies by up to 10 %. An endpoint can have another schedule. \`Retry-After\` of \
+a 429 or 503 is obeyed. A 410 disables the endpoint at once. So do five days without a successful delivery. Pending \
+events are then kept for 30 days.
 
-After you mend the receiver you need not wait for the next attempt. Pending deliveries go out at once when you enable \
-the endpoint, change its URL, rotate its secret or replay. Where a name has two addresses, the log of attempts shows \
-the failure that got furthest, such as a wrong certificate.
+When you have fixed the receiver, you don't have to wait for the next attempt. Pending deliveries are sent when you \
+enable the endpoint, change its URL, rotate its secret or resend events. If a name has two addresses, the log of \
+attempts shows the failure that got furthest, such as a wrong certificate.
 
 | field | meaning |
 |---|---|
-| \`webhook-id\` | the event |
-| \`webhook-timestamp\` | seconds since 1970, of this attempt |
-| \`webhook-signature\` | one or more signatures, parted by spaces: \`v1,…\` of a secret, \`v1a,…\` of a key pair |
+| \`webhook-id\` | ID of the event |
+| \`webhook-timestamp\` | time of this attempt, in seconds since 1970 |
+| \`webhook-signature\` | one or more signatures, separated by spaces: \`v1,…\` of a secret, \`v1a,…\` of a key pair |
 
-Verify before you read anything of it:
+Verify a webhook before you read its body:
 
-1. Take the body as it came, byte for byte. JSON that was parsed and written again has another signature.
-2. Refuse a timestamp that is more than five minutes away from your clock, before or after.
-3. Make HMAC-SHA256 over \`webhook-id.webhook-timestamp.body\`. Its key is what the base64 behind \`whsec_\` decodes to.
-4. Accept when one of the \`v1\` signatures is the same, compared in constant time. While a secret is rotated \
-there are two, one of the old secret and one of the new: either is enough.
+1. Use the body as received, byte for byte. JSON that was parsed and written again has another signature.
+2. Reject a timestamp that differs from your clock by more than five minutes.
+3. Compute the HMAC-SHA256 of \`webhook-id.webhook-timestamp.body\`. The key is the base64 after \`whsec_\`, decoded.
+4. Accept the webhook if one of the \`v1\` signatures is equal. Compare in constant time. During a rotation there are \
+two: one of the old secret, and one of the new.
 
-Whoever verifies and is not to be able to forge takes the public key instead: \`v1a\` is ed25519 over the same \
-content. \`GET ${publicUrl}${PUBLIC_KEYS_PATH}?endpoint=whe_…\`, without an API key, has \
-\`{"keys": [{"key": "whpk_…", "created_at", "expires_at"}]}\`: those that sign now, the current one first. While a \
-secret is rotated the one of before is there too, with its end; of an endpoint that is not there none. Keep them for \
-the five minutes that \`Cache-Control\` says, and longer where none can be had: an old key signs for a day beside the \
-new one, unless it was ended at once. No library of these takes \`v1a\`; the code below does.
+A receiver that should not be able to create signatures uses the public key. \`v1a\` is an ed25519 signature of the \
+same content. \`GET ${publicUrl}${PUBLIC_KEYS_PATH}?endpoint=whe_…\` needs no API key. It returns \
+\`{"keys": [{"key": "whpk_…", "created_at", "expires_at"}]}\`: the current key first, and during a rotation the \
+previous one with its end. For an unknown endpoint, the list is empty. Cache the keys for the five minutes of \
+\`Cache-Control\`, or longer if the server is not reachable. After a rotation, the old key signs for another day, unless \
+it was ended at once. The code below verifies \`v1a\`. The libraries do not.
 
 The libraries \`standardwebhooks\`, \`svix\` and \`openai\` do all of this. \`replicate\` 1.4.0 \
-(\`validateWebhook\`) **does not look at the timestamp**: with it, check the time yourself, or anybody who has \
-recorded a delivery can send it again.
+(\`validateWebhook\`) **does not check the timestamp**. Check it yourself, or anyone with a recorded delivery can send \
+it again.
 
 ${samples.join('\n')}`;
 }

@@ -40,7 +40,7 @@ export async function publicKeysOf(endpointId) {
 }
 
 // publicKey: a "whpk_…" of the endpoint; it is enough that one of several verifies the webhook.
-// Whoever knows it can verify webhooks, and cannot make any.
+// It can verify webhooks, and cannot create any.
 export function verifyWebhook(publicKey, headers, body) {
   const id = headers['webhook-id'] ?? '';
   const timestamp = headers['webhook-timestamp'] ?? '';
@@ -105,7 +105,7 @@ import (
 	"time"
 )
 
-// VerifyWebhook says whether a webhook is genuine. body: the bytes that came.
+// VerifyWebhook reports whether a webhook is genuine. body: the bytes as received.
 func VerifyWebhook(secret string, headers http.Header, body []byte) bool {
 	id, timestamp := headers.Get("webhook-id"), headers.Get("webhook-timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
@@ -130,7 +130,7 @@ func VerifyWebhook(secret string, headers http.Header, body []byte) bool {
 }`;
 
 const SHELL = String.raw`# verify_webhook SECRET ID TIMESTAMP SIGNATURES BODY_FILE
-# For a delivery that you look at by hand: whoever sees the list of processes sees the secret.
+# For a check by hand only: other users of the machine can see the secret in the list of processes.
 verify_webhook() {
   case "$3" in '' | *[!0-9]*) return 1 ;; esac
   age=$(($(date +%s) - $3))

@@ -1,4 +1,4 @@
-/** What an attempt sends, and its results with misbehaving real receivers. */
+/** Requests that an attempt sends, and its results with misbehaving real receivers. */
 import { createHmac, verify } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http';

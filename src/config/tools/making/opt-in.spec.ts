@@ -1,6 +1,6 @@
 /**
- * Which operations are tools is said in two places, of which gateway.yaml wins; what is said wrongly is told at its
- * line.
+ * Operations become tools by gateway.yaml or the OpenAPI document; gateway.yaml has priority. Mistakes are reported
+ * with their line.
  */
 import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
