@@ -123,7 +123,7 @@ describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
       true,
       { error: 'insufficient_scope', status: 403, missing_scopes: ['customers:write'] },
     ]);
-    expect(String(wordsOf(refused)['what_to_do'])).toContain('Whoever manages the API keys');
+    expect(String(wordsOf(refused)['what_to_do'])).toContain('An administrator of the API keys');
     expect(backend.requests).toHaveLength(before);
   });
 

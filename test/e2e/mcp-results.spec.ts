@@ -119,7 +119,7 @@ describe('a call that is refused says', () => {
       status: 403,
       detail: 'This API key lacks the scope customers:write.',
       missing_scopes: ['customers:write'],
-      what_to_do: expect.stringContaining('Whoever manages the API keys'),
+      what_to_do: expect.stringContaining('An administrator of the API keys'),
       request_id: expect.stringMatching(/^req_/),
     });
     expect(scene.world.backend.requests).toEqual([]);
@@ -151,7 +151,7 @@ describe('a call that is refused says', () => {
     expect(await refusal('create_customer', { name: 'x' })).toMatchObject({
       error: 'backend_bad_response',
       status: 502,
-      what_to_do: expect.stringContaining('not in the call'),
+      what_to_do: expect.stringContaining('not the call'),
     });
   });
 

@@ -110,11 +110,15 @@ describe('a request that a browser sends', () => {
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it('changes nothing by GET: rows and audit log are the same after every reading operation', async () => {
+  it('changes nothing by GET: rows and audit log are the same after every reading operation but an export', async () => {
     const { paths } = await running.admin.call<{ paths: Record<string, object> }>('GET', '/openapi.json');
     const account = await running.admin.createAccount({ plan: 'starter' });
     const key = await running.admin.createKey(account.id);
-    const state = async () => JSON.stringify([await running.admin.auditLog('?limit=100'), await accounts()]);
+    const state = async () => {
+      const { data } = await running.admin.auditLog('?limit=100');
+      // An export is recorded, because it reads everything.
+      return JSON.stringify([data.filter(({ action }) => action !== 'installation.exported'), await accounts()]);
+    };
     const before = await state();
     const reads = Object.entries(paths).filter(([, methods]) => 'get' in methods);
     expect(reads.length).toBeGreaterThan(10);

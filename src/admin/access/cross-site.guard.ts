@@ -51,7 +51,7 @@ export class CrossSiteGuard implements CanActivate {
 function checkToken({ headers }: FastifyRequest, cookie: string): void {
   const token = headers['x-csrf-token'];
   if (typeof token === 'string' && isSame(token, csrfTokenOf(cookie))) return;
-  throw refusal('X-CSRF-Token is missing or of another session. GET /admin/v1/me has the one to send.');
+  throw refusal('X-CSRF-Token is missing, or belongs to another session. GET /admin/v1/me returns the right one.');
 }
 
 function refusal(detail: string): Problem {

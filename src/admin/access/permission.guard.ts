@@ -34,7 +34,7 @@ export class PermissionGuard implements CanActivate {
     if (permission.about === 'oneself') checkKind(principal, permission);
     else if (isOperator(principal)) checkKind(principal, permission);
     else {
-      if (permission.about === 'installation') throw forbidden('Only operators may do this.', ['operator']);
+      if (permission.about === 'installation') throw forbidden('Only operators can do this.', ['operator']);
       await this.checkAccount(context, principal, permission, isRead(operation));
     }
     if (isRead(operation) && permission.confirm === 'never') return true;
@@ -61,7 +61,7 @@ export class PermissionGuard implements CanActivate {
     }
     checkKind(principal, permission);
     if (!permission.roles.includes(role)) {
-      throw forbidden(`As ${role} of this account you may not do this.`, permission.roles);
+      throw forbidden(`The role ${role} of this account does not allow this.`, permission.roles);
     }
     await this.portalScopes.check(context.switchToHttp().getRequest(), principal, permission, named);
     if (account.isSuspended && !leavesAsIs) {
@@ -88,10 +88,10 @@ function roleIn(account: NamedAccount, principal: Principal): Role | undefined {
 function checkKind(principal: Principal, permission: Permission): void {
   const { tokens } = permission;
   if ((principal.kind === 'operator' && tokens === 'none') || (principal.kind === 'token' && tokens !== 'any')) {
-    throw forbidden('A token may not do this: sign in as a member.');
+    throw forbidden('Tokens cannot do this. Sign in as a member.');
   }
   if (principal.kind === 'portal' && !permission.portal) {
-    throw forbidden('A portal session may not do this: sign in as a member.');
+    throw forbidden('Portal sessions cannot do this. Sign in as a member.');
   }
 }
 

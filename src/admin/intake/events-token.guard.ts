@@ -23,7 +23,7 @@ const SERVICES = new WeakMap<FastifyRequest, string>();
 /** Returns the service that sent a request. Call it only behind the guard. */
 export function serviceOf(request: FastifyRequest): string {
   const service = SERVICES.get(request);
-  if (service === undefined) throw new Error('No guard has looked at this request.');
+  if (service === undefined) throw new Error('The request has not passed the guard.');
   return service;
 }
 
@@ -61,7 +61,7 @@ export class EventsTokenGuard implements CanActivate {
     const [service] = found[0] ?? [];
     if (service !== undefined) return service;
     throw new Problem('invalid_credentials', {
-      detail: 'This is no `eventsToken` of a service in gateway.yaml.',
+      detail: 'The token is not the `eventsToken` of a service in gateway.yaml.',
       headers: ['WWW-Authenticate', `${CHALLENGE}, error="invalid_token"`],
     });
   }

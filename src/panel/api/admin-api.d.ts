@@ -4257,7 +4257,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `conflict`: The request conflicts with the current state. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `conflict`: The request conflicts with the current state. `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4532,7 +4532,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4714,7 +4714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5044,7 +5044,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5070,7 +5070,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `conflict`: The request conflicts with the current state. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `conflict`: The request conflicts with the current state. `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5477,7 +5477,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5916,7 +5916,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6076,7 +6076,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6102,7 +6102,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `conflict`: The request conflicts with the current state. `previous_secret_active`: The previous secret still works. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `conflict`: The request conflicts with the current state. `previous_secret_active`: The previous secret still works. `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7035,7 +7035,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7061,7 +7061,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `conflict`: The request conflicts with the current state. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `conflict`: The request conflicts with the current state. `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7211,7 +7211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7363,7 +7363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8525,7 +8525,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `database_unavailable`: The database cannot be reached right now. `sign_in_busy`: Too many people sign in at this moment. */
+            /** @description `database_unavailable`: The database cannot be reached right now. `sign_in_busy`: Too many people are signing in. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9300,7 +9300,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9313,7 +9313,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9459,7 +9459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9579,7 +9579,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9605,7 +9605,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `last_way_to_sign_in`: You could not sign in any more. */
+            /** @description `last_way_to_sign_in`: This is the last way to sign in. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9958,7 +9958,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10076,7 +10076,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10187,7 +10187,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10346,7 +10346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10483,7 +10483,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `link_ended`: The link does not work any more. */
+            /** @description `link_ended`: The link no longer works. */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10646,7 +10646,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `already_a_member`: They are a member already. */
+            /** @description `already_a_member`: Already a member. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10659,7 +10659,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `link_ended`: The link does not work any more. */
+            /** @description `link_ended`: The link no longer works. */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10738,7 +10738,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `database_unavailable`: The database cannot be reached right now. `sign_in_busy`: Too many people sign in at this moment. */
+            /** @description `database_unavailable`: The database cannot be reached right now. `sign_in_busy`: Too many people are signing in. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11106,7 +11106,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `database_unavailable`: The database cannot be reached right now. `sign_in_busy`: Too many people sign in at this moment. */
+            /** @description `database_unavailable`: The database cannot be reached right now. `sign_in_busy`: Too many people are signing in. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11175,7 +11175,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11254,7 +11254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `database_unavailable`: The database cannot be reached right now. `sign_in_busy`: Too many people sign in at this moment. */
+            /** @description `database_unavailable`: The database cannot be reached right now. `sign_in_busy`: Too many people are signing in. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11617,7 +11617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11630,7 +11630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `already_a_member`: They are a member already. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `already_a_member`: Already a member. `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11903,7 +11903,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11929,7 +11929,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `last_owner`: The account would be without an owner. */
+            /** @description `last_owner`: The account needs an owner. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12046,7 +12046,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12224,7 +12224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12250,7 +12250,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12586,7 +12586,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12721,7 +12721,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `last_owner`: The account would be without an owner. */
+            /** @description `last_owner`: The account needs an owner. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12943,7 +12943,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12969,7 +12969,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13614,7 +13614,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `last_owner`: The account would be without an owner. */
+            /** @description `last_owner`: The account needs an owner. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13745,7 +13745,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13771,7 +13771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `last_owner`: The account would be without an owner. */
+            /** @description `last_owner`: The account needs an owner. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14165,7 +14165,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14191,7 +14191,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `already_a_member`: They are a member already. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `already_a_member`: Already a member. `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14343,7 +14343,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14369,7 +14369,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `conflict`: The request conflicts with the current state. `already_a_member`: They are a member already. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `conflict`: The request conflicts with the current state. `already_a_member`: Already a member. `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14736,7 +14736,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14762,7 +14762,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15024,7 +15024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `cross_site_request`: The request does not come from the panel. `confirmation_required`: Show first that it is you. */
+            /** @description `cross_site_request`: The request does not come from the panel. `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15063,7 +15063,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `link_ended`: The link does not work any more. */
+            /** @description `link_ended`: The link no longer works. */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15142,7 +15142,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `database_unavailable`: The database cannot be reached right now. `identity_provider_unavailable`: The identity provider does not answer as it should. */
+            /** @description `database_unavailable`: The database cannot be reached right now. `identity_provider_unavailable`: The identity provider is unavailable. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15410,7 +15410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15436,7 +15436,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `last_way_to_sign_in`: You could not sign in any more. */
+            /** @description `last_way_to_sign_in`: This is the last way to sign in. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15996,7 +15996,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16022,7 +16022,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `too_many_endpoints`: The account has as many webhook endpoints as it may. `webhook_secret_in_use`: An endpoint has this secret already. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `too_many_endpoints`: Too many webhook endpoints. `webhook_secret_in_use`: Another endpoint has this secret. `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16101,7 +16101,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `database_unavailable`: The database cannot be reached right now. `secrets_unavailable`: Secrets cannot be sealed or opened. */
+            /** @description `database_unavailable`: The database cannot be reached right now. `secrets_unavailable`: Secrets cannot be encrypted or decrypted. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16426,7 +16426,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: This is not allowed. `confirmation_required`: Show first that it is you. */
+            /** @description `forbidden`: This is not allowed. `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16625,7 +16625,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16651,7 +16651,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `previous_secret_active`: The previous secret still works. `webhook_secret_in_use`: An endpoint has this secret already. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `previous_secret_active`: The previous secret still works. `webhook_secret_in_use`: Another endpoint has this secret. `idempotency_in_progress`: The request is still in progress. `idempotency_secret_shown`: The secret was shown already. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16743,7 +16743,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `database_unavailable`: The database cannot be reached right now. `secrets_unavailable`: Secrets cannot be sealed or opened. */
+            /** @description `database_unavailable`: The database cannot be reached right now. `secrets_unavailable`: Secrets cannot be encrypted or decrypted. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17144,7 +17144,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `database_unavailable`: The database cannot be reached right now. `secrets_unavailable`: Secrets cannot be sealed or opened. `gateway_overloaded`: The gateway is overloaded. */
+            /** @description `database_unavailable`: The database cannot be reached right now. `secrets_unavailable`: Secrets cannot be encrypted or decrypted. `gateway_overloaded`: The gateway is overloaded. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17217,7 +17217,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17500,7 +17500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17857,7 +17857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `confirmation_required`: Show first that it is you. */
+            /** @description `confirmation_required`: Confirm your identity. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -1,22 +1,21 @@
 /**
- * Errors of the public API, and those that it shares with the admin API (`admin-errors.ts` has the rest): one row for each
- * code. Error pages, the catalogue of codes, `docs/errors.md` and the advice to assistants are made of these rows.
+ * Errors of the public API, some of which the admin API uses too. One row per code. The error pages, `docs/errors.md` and
+ * the advice for assistants are generated from the rows.
  */
 import { RETRY_LATER, type ErrorEntry } from './error-entry.js';
 
 const NEW_KEY = 'Replace it with a new key.';
 
-// What an assistant is told to do.
+// Advice for assistants.
 const ASK_FOR_SCOPE =
-  'Whoever manages the API keys of this account can give the key this scope, or hand out a key that has it. ' +
-  'Asking again with this key gives the same refusal.';
-const REPLACE_KEY =
-  'The API key of this connection cannot be used. The person who set it up has to put another one in its place.';
-const TELL_PERSON = 'The fault is in the API, not in the call. Tell the person, with the request_id.';
-const CALL_LATER = 'The fault is not in the call. Try the same again after the wait, a few times at the most.';
+  'An administrator of the API keys can give the key this scope, or create a key that has it. ' +
+  'Calling again with this key fails in the same way.';
+const REPLACE_KEY = 'The API key of this connection cannot be used. The person who set it up must replace it.';
+const TELL_PERSON = 'The API is at fault, not the call. Tell the person, with the request_id.';
+const CALL_LATER = 'The call is not at fault. Retry it after the wait, a few times at most.';
 
 export const PUBLIC_ERRORS = {
-  // Framing and size: what the parser or the server refuses before a route is known.
+  // Framing and size: refused by the parser or the server before a route is known.
   bad_request: {
     status: 400,
     title: 'The request could not be understood',
@@ -63,8 +62,8 @@ export const PUBLIC_ERRORS = {
     status: 431,
     title: 'The request headers are too large',
     fault: 'client',
-    meaning: 'The headers are too large together.',
-    action: 'Send fewer or shorter headers; leave cookies out.',
+    meaning: 'The headers are too large in total.',
+    action: 'Send fewer or shorter headers. Leave out cookies.',
   },
   misdirected_request: {
     status: 421,
@@ -77,19 +76,16 @@ export const PUBLIC_ERRORS = {
     status: 403,
     title: 'This API is served over HTTPS only',
     fault: 'client',
-    meaning: 'The request came over http, where anyone on the way can read the key. The key was not looked at.',
+    meaning: 'The request was sent over http, where others can read the key. The key was not checked.',
     action: 'Use `https://`, and rotate a key that was sent in clear text.',
-    assistant: 'The connection has to use https. The person who set it up has to change its URL and replace the key.',
+    assistant: 'The connection must use https. The person who set it up must change its URL and replace the key.',
   },
   not_implemented: {
     status: 501,
-    title: 'This server does not know what was asked for',
+    title: 'The server does not support this request',
     fault: 'client',
-    meaning:
-      'The method is none that HTTP knows, or the body is coded for its way (`Transfer-Encoding`) as no ' +
-      'HTTP/1.1 server has to know.',
-    action:
-      'Send one of the methods that the reference names, in capitals, and no `Transfer-Encoding` but ' + '`chunked`.',
+    meaning: 'The method is not an HTTP method, or the server does not support the `Transfer-Encoding`.',
+    action: 'Use a method of the reference, in capitals, and no `Transfer-Encoding` other than `chunked`.',
   },
 
   // Route.
@@ -109,29 +105,27 @@ export const PUBLIC_ERRORS = {
   },
   operation_brownout: {
     status: 410,
-    title: 'This operation is switched off for a while before it is retired',
+    title: 'This operation is temporarily off before it is retired',
     fault: 'client',
-    meaning: 'The version or operation is deprecated, and answers for some hours as it will after its last day.',
+    meaning: 'The version or operation is deprecated. For some hours, it answers as it will after its end.',
     action: 'Move to the successor that the `Link` header names, before the date in `Sunset`.',
   },
   operation_sunset: {
     status: 410,
     title: 'This operation has been retired',
     fault: 'client',
-    meaning: 'The version or operation was deprecated, and its last day is over.',
+    meaning: 'The version or operation was deprecated, and has ended.',
     action: 'Move to the successor that the `Link` header names.',
   },
 
-  // Who asks, of the MCP server.
+  // Callers of the MCP server.
   origin_not_allowed: {
     status: 403,
     title: 'This host name or origin is not allowed',
     fault: 'client',
-    meaning:
-      'The MCP server was asked under a host name that is not its own, or by a page of another site in a ' + 'browser.',
+    meaning: 'The request to the MCP server has an unknown host name, or comes from a page of another site.',
     action:
-      'Use the address that you were given; let the operator add the name, or the page, to `mcp` in ' +
-      '`gateway.yaml`.',
+      'Use the address that you were given, or ask the operator to add the name or page to `mcp` in `gateway.yaml`.',
   },
 
   // Key.
@@ -146,7 +140,7 @@ export const PUBLIC_ERRORS = {
     status: 400,
     title: 'The Authorization header is malformed',
     fault: 'client',
-    meaning: 'The `Authorization` header stands there twice, or a key is in the URL as well.',
+    meaning: 'The request has two `Authorization` headers, or also a key in the URL.',
     action: 'Send exactly one header: `Authorization: Bearer tg_live_…`.',
   },
   missing_api_key: {
@@ -161,8 +155,7 @@ export const PUBLIC_ERRORS = {
     status: 401,
     title: 'The API key is not valid',
     fault: 'client',
-    meaning:
-      'The key does not exist or was not copied whole, or the service behind the operation does not accept ' + 'it.',
+    meaning: 'The key does not exist or was not copied completely, or the backend does not accept it.',
     action: 'Compare it with the key that you stored. Do not retry with the same key.',
     assistant: REPLACE_KEY,
   },
@@ -170,7 +163,7 @@ export const PUBLIC_ERRORS = {
     status: 401,
     title: 'The API key has expired',
     fault: 'client',
-    meaning: 'The key, or the time after its rotation, has run out.',
+    meaning: 'The key has expired, or the time after its rotation is over.',
     action: NEW_KEY,
     assistant: REPLACE_KEY,
   },
@@ -188,20 +181,20 @@ export const PUBLIC_ERRORS = {
     fault: 'client',
     meaning: 'Someone in your account paused the key. It works again once it is resumed.',
     action: 'Do not retry until the key is resumed. Ask who paused it, and why.',
-    assistant: 'Whoever manages the API keys of this account can resume the key.',
+    assistant: 'An administrator of the API keys can resume the key.',
   },
   ip_not_allowed: {
     status: 403,
-    title: 'The API key may not be used from this address',
+    title: 'The API key cannot be used from this address',
     fault: 'client',
-    meaning: 'The key may be used from some addresses only, and yours is none of them.',
+    meaning: 'The key is restricted to other addresses.',
     action: 'Send the request from an allowed address, or add yours to the key.',
   },
   account_suspended: {
     status: 403,
     title: 'The account is suspended',
     fault: 'client',
-    meaning: 'The account is suspended; none of its keys work.',
+    meaning: 'The account is suspended. None of its keys work.',
     action: 'Contact support.',
     assistant: 'Nothing can be called until the account is active again. Its owner can find out why.',
   },
@@ -229,12 +222,13 @@ export const PUBLIC_ERRORS = {
     status: 400,
     title: 'The Idempotency-Key is malformed',
     fault: 'client',
-    meaning: 'There are several `Idempotency-Key` headers, or the one is empty, too long or has other characters.',
-    action: 'Send one of 1 to 255 printable characters of ASCII, such as a UUID, in quotes or without.',
+    meaning:
+      'The request has several `Idempotency-Key` headers, or one that is empty, too long or has invalid characters.',
+    action: 'Send 1 to 255 printable ASCII characters, such as a UUID, with or without quotes.',
   },
   idempotency_in_progress: {
     status: 409,
-    title: 'The request is still under way',
+    title: 'The request is still in progress',
     fault: 'client',
     meaning: 'A request with the same `Idempotency-Key` has not ended yet. This one was not counted.',
     action: 'Send it again after `Retry-After` to get its response.',
@@ -244,8 +238,8 @@ export const PUBLIC_ERRORS = {
     title: 'The outcome of the request is unknown',
     fault: 'client',
     meaning:
-      'The first request with this `Idempotency-Key` was sent on, and its response was lost: it may have ' +
-      'been carried out. It is not carried out again.',
+      'The first request with this `Idempotency-Key` was forwarded, and its response was lost. It may have been ' +
+      'carried out, and is not carried out again.',
     action:
       'Check whether it took effect. If it did not, send it with a new key. The same key gives this error until it ' +
       'expires.',
@@ -255,8 +249,8 @@ export const PUBLIC_ERRORS = {
     title: 'The request was carried out, but its response was not kept',
     fault: 'client',
     meaning:
-      'The first request with this `Idempotency-Key` was carried out; `detail` has its status. Its response ' +
-      'was too large to be kept, or could not be, and said so by `Idempotency-Stored: false`.',
+      'The first request with this `Idempotency-Key` was carried out. `detail` has its status. Its response ' +
+      'was too large, or could not be stored, and had `Idempotency-Stored: false`.',
     action: 'Read what it created or changed. It is not carried out again with this key.',
   },
   idempotency_mismatch: {
@@ -271,8 +265,8 @@ export const PUBLIC_ERRORS = {
     title: 'Too many retries',
     fault: 'client',
     meaning:
-      'More than 600 requests with an `Idempotency-Key` were repetitions within a minute, or came to ' +
-      'nothing. The limits of your plan are not used up.',
+      'More than 600 requests with an `Idempotency-Key` within a minute were repeats, or were refused. The limits of ' +
+      'your plan are not used up.',
     action: 'Wait for `Retry-After`, then retry with increasing pauses.',
   },
   idempotency_unavailable: {
@@ -289,28 +283,27 @@ export const PUBLIC_ERRORS = {
     title: 'Too many requests',
     fault: 'client',
     meaning:
-      'The limit of a minute is used up, for the key or the account; `violated-policies` says which. The ' +
-      'request was not counted.',
+      'The limit per minute of the key or the account is used up. `violated-policies` says which. The request was not ' +
+      'counted.',
     action:
       'Wait for the seconds in `Retry-After`, then slow down and watch `RateLimit`. Without `Retry-After` the ' +
       'request costs more than the limit and can never succeed.',
-    assistant: 'Wait for retry_after seconds, then go on more slowly. get_usage says what is left, and costs nothing.',
+    assistant: 'Wait for retry_after seconds, then continue more slowly. get_usage shows what is left, and is free.',
   },
   quota_exceeded: {
     status: 429,
     title: 'Quota used up',
     fault: 'client',
-    meaning: 'The quota of the month, or of the day, is used up. The request was not counted.',
+    meaning: 'The quota of the month or day is used up. The request was not counted.',
     action: 'Do not retry before `resets_at`, or ask for a larger plan.',
-    assistant: 'Do not call again before resets_at: it would be refused. Tell the person; a larger plan may help.',
+    assistant:
+      'Do not call again before resets_at, because the call would fail. Tell the person that a larger plan may help.',
   },
   quota_unavailable: {
     status: 503,
     title: 'Limits cannot be checked right now',
     fault: 'gateway',
-    meaning:
-      'We cannot read the counters at the moment. Your plan says not to go on without, or you asked for ' +
-      'what they say.',
+    meaning: 'We cannot read the counters at the moment, and your plan or your request needs them.',
     action: RETRY_LATER,
     assistant: CALL_LATER,
   },
@@ -319,22 +312,22 @@ export const PUBLIC_ERRORS = {
     title: 'Too many usage queries',
     fault: 'client',
     meaning:
-      '`/usage` with `group_by` was asked for too often with this key. The limits of your plan are not used ' +
-      'up; `violated-policies` names `usage-queries`.',
-    action: 'Wait for `Retry-After`, and keep the response. Without `group_by` there is no such limit.',
+      'Too many requests of this key to `/usage` with `group_by`. The limits of your plan are not used up. ' +
+      '`violated-policies` names `usage-queries`.',
+    action: 'Wait for `Retry-After`, and cache the response. There is no such limit without `group_by`.',
   },
 
-  // Forward: how much of a service one account may hold.
+  // Forwarding: share of a service that one account can use.
   too_many_concurrent_requests: {
     status: 429,
     title: 'Too many requests at the same time',
     fault: 'client',
-    meaning: 'The account has too many requests under way at the same time. The request was not counted.',
+    meaning: 'The account has too many requests in progress. The request was not counted.',
     action: 'Wait for `Retry-After`, then send fewer requests at the same time.',
     assistant: 'Make fewer calls at the same time.',
   },
 
-  // Forward: our own words for what went wrong between us and the backend.
+  // Forwarding: failures between the gateway and the backend.
   backend_unreachable: {
     status: 502,
     title: 'The backend could not be reached',
@@ -365,7 +358,7 @@ export const PUBLIC_ERRORS = {
     fault: 'backend',
     meaning: 'The part of our system that handles this took too long. The request was not counted.',
     action: 'A request that changes something may have taken effect. Check before you repeat it.',
-    assistant: `${CALL_LATER} It may have been done all the same: look before something is created twice.`,
+    assistant: `${CALL_LATER} It may have taken effect. Check, so that nothing is created twice.`,
   },
   backend_error: {
     status: 500,
@@ -378,80 +371,80 @@ export const PUBLIC_ERRORS = {
     assistant: TELL_PERSON,
   },
 
-  // What a backend refused, in our shape, with its own status.
+  // Refusals by a backend, in our format, with its status.
   request_refused: {
     status: 400,
     title: 'The request was refused',
     fault: 'client',
-    meaning: 'The request was understood and refused; `detail` says why.',
+    meaning: 'The request was understood and refused. `detail` says why.',
     action: 'Change the request as `detail` says.',
   },
   validation_failed: {
     status: 422,
     title: 'Some fields are not valid',
     fault: 'client',
-    meaning: 'Fields of the body are missing or wrong; `errors` names each of them.',
+    meaning: 'Fields of the body are missing or wrong. `errors` names each of them.',
     action: 'Correct the fields that `errors` points to.',
-    assistant: 'Correct what errors or detail name, and call it again.',
+    assistant: 'Correct what errors or detail name, and call again.',
   },
   payment_required: {
     status: 402,
     title: 'Payment is required',
     fault: 'client',
-    meaning: 'The account has to pay for this first.',
+    meaning: 'The account must pay for this first.',
     action: 'Check the plan of the account.',
   },
   forbidden: {
     status: 403,
     title: 'This is not allowed',
     fault: 'client',
-    meaning: 'The key is right, but this is not allowed to its account.',
-    action: 'Do not retry; ask the owner of the account.',
+    meaning: 'The key is valid, but its account is not allowed to do this.',
+    action: 'Do not retry. Ask the owner of the account.',
   },
   resource_not_found: {
     status: 404,
     title: 'No such resource',
     fault: 'client',
-    meaning: 'There is nothing with this id in your account.',
-    action: 'Compare the id; it may have been deleted, or belong to another account.',
-    assistant: 'There is nothing with this id, or this key may not see it. Look it up with a tool that lists.',
+    meaning: 'Your account has no resource with this ID.',
+    action: 'Check the ID. The resource may have been deleted, or belong to another account.',
+    assistant: 'There is no resource with this ID, or this key cannot see it. Find it with a tool that lists.',
   },
   not_acceptable: {
     status: 406,
-    title: 'The requested form is not available',
+    title: 'The requested format is not available',
     fault: 'client',
-    meaning: 'What `Accept` asks for is not available.',
+    meaning: 'The format in `Accept` is not available.',
     action: 'Accept `application/json`.',
   },
   conflict: {
     status: 409,
     title: 'The request conflicts with the current state',
     fault: 'client',
-    meaning: 'The request contradicts what is there, for example a value that must be unique.',
-    action: 'Read the current state, then decide again.',
-    assistant: 'Something else stands in the way. Look up how it is now, and call again with what fits that.',
+    meaning: 'The request conflicts with the current state, for example with a unique value.',
+    action: 'Read the current state, then change the request.',
+    assistant: 'The call conflicts with the current state. Read it, and adapt the call.',
   },
   resource_gone: {
     status: 410,
     title: 'The resource is gone',
     fault: 'client',
-    meaning: 'It was there and was removed for good.',
-    action: 'Stop using its id.',
+    meaning: 'The resource existed, and was deleted.',
+    action: 'Stop using its ID.',
   },
   precondition_failed: {
     status: 412,
     title: 'A precondition was not met',
     fault: 'client',
-    meaning: 'A condition such as `If-Match` did not hold: someone changed it in between.',
+    meaning: 'A condition such as `If-Match` failed, because someone changed the resource.',
     action: 'Read it again, and repeat the change on the new state.',
   },
   backend_rate_limited: {
     status: 429,
     title: 'The backend limits the rate of requests',
     fault: 'client',
-    meaning: 'The part of our system that handles this limits the rate of requests, apart from your limits.',
+    meaning: 'The part of our system that handles this has a rate limit of its own.',
     action: 'Wait for `Retry-After`, or a few seconds where it is missing.',
-    assistant: 'Wait for retry_after seconds, then go on more slowly.',
+    assistant: 'Wait for retry_after seconds, then continue more slowly.',
   },
 
   // Lists and parameters of our own endpoints and of the admin API.
@@ -459,7 +452,7 @@ export const PUBLIC_ERRORS = {
     status: 400,
     title: 'A parameter is not valid',
     fault: 'client',
-    meaning: 'A query or path parameter is wrong or not known; `errors` names it.',
+    meaning: 'A query or path parameter is wrong or unknown. `errors` names it.',
     action: 'Correct it as `errors` says.',
   },
   invalid_cursor: {
@@ -470,20 +463,19 @@ export const PUBLIC_ERRORS = {
     action: 'Start again without `cursor`.',
   },
 
-  // Ourselves.
+  // The gateway.
   shutting_down: {
     status: 503,
     title: 'This server is shutting down',
     fault: 'gateway',
-    meaning: 'This server is about to stop; others go on.',
+    meaning: 'This server is about to stop. Others continue.',
     action: 'Try again immediately.',
   },
   gateway_overloaded: {
     status: 503,
     title: 'The gateway is overloaded',
     fault: 'gateway',
-    meaning:
-      'We have no room for the request at the moment. Nothing was sent anywhere, and the request was not ' + 'counted.',
+    meaning: 'We have no capacity for the request at the moment. It was not forwarded, and not counted.',
     action:
       'Wait for `Retry-After`, then retry with increasing pauses. If it keeps happening, give support the ' +
       '`request_id`.',
@@ -492,7 +484,7 @@ export const PUBLIC_ERRORS = {
     status: 500,
     title: 'Something went wrong on our side',
     fault: 'gateway',
-    meaning: 'Something failed on our side that should not.',
+    meaning: 'An unexpected error occurred on our side.',
     action: RETRY_LATER,
   },
 } as const satisfies Record<string, ErrorEntry>;
