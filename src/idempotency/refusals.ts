@@ -15,15 +15,15 @@ export function inProgress(): Problem {
 export const MISMATCH = new FixedProblem('idempotency_mismatch', {
   detail:
     'This Idempotency-Key was sent with another request before: method, path, query, Content-Type or body differ. ' +
-    'Take a new key for each new request.',
+    'Use a new key for each new request.',
   headers: DO_NOT_RETRY,
 });
 
 /** The 409 for a request that may or may not have been carried out. */
 export const OUTCOME_UNKNOWN = new FixedProblem('idempotency_outcome_unknown', {
   detail:
-    'The request with this Idempotency-Key was sent, and nobody knows what came of it. It is not carried out again: ' +
-    'look whether it had its effect, and if it had none, send it with a new key.',
+    'The request with this Idempotency-Key was forwarded, and its result is unknown. It is not carried out again. ' +
+    'Check whether it took effect, and send it with a new key if it did not.',
   headers: DO_NOT_RETRY,
 });
 
@@ -34,8 +34,8 @@ export const OUTCOME_UNKNOWN = new FixedProblem('idempotency_outcome_unknown', {
 export function notStored(status: number): Problem {
   return new Problem('idempotency_not_stored', {
     detail:
-      `The request with this Idempotency-Key was carried out and answered with ${status}. The response was not kept. ` +
-      'It is not carried out again: read what it has made.',
+      `The request with this Idempotency-Key was carried out and answered with ${status}. The response was not stored. ` +
+      'It is not carried out again. Read what it created or changed.',
     isPlain: true,
     headers: DO_NOT_RETRY,
   });
@@ -57,7 +57,7 @@ export function unavailable(waitMs: number, cause?: unknown): Problem {
 /** Creates the 429 for an API key with too many repeated requests. @param waitMs time until the client may retry. */
 export function tooManyRetries(waitMs: number): Problem {
   return new Problem('too_many_idempotent_retries', {
-    detail: 'Too many requests with an Idempotency-Key were repetitions, or came to nothing. Send fewer of them.',
+    detail: 'Too many requests with an Idempotency-Key were repeats, or were refused. Send fewer of them.',
     isPlain: true,
     headers: retryFields(waitMs),
   });

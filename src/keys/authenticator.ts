@@ -138,7 +138,7 @@ function unusable(key: CachedKey, address: string | undefined, nowMs: number): P
   if (record.keyStatus !== 'active') return outOfForce(key, nowMs);
   if (record.expiresAt !== null && nowMs >= record.expiresAt) return expired(record);
   if (address !== undefined && key.allowedAddresses !== undefined && !key.allowedAddresses.holds(address)) {
-    const detail = `This API key may only be used from the addresses on its list; ${address} is not one of them.`;
+    const detail = `This API key can only be used from its allowed addresses, and ${address} is not one of them.`;
     return new DeniedKey('ip_not_allowed', detail, key);
   }
   if (record.accountStatus === 'suspended') {
@@ -153,7 +153,7 @@ function outOfForce(key: CachedKey, nowMs: number): Problem {
   const { keyStatus, expiresAt } = key.record;
   if (keyStatus === 'revoked') return REVOKED_KEY;
   if (expiresAt !== null && nowMs >= expiresAt) return expired(key.record);
-  const detail = 'This API key is paused. Whoever manages it can let it go on.';
+  const detail = 'This API key is paused. An administrator of the account can resume it.';
   return new DeniedKey('key_paused', detail, key, DO_NOT_RETRY);
 }
 

@@ -127,8 +127,8 @@ export function openLog(level: string, fd = 1, shared = false): Log {
 /** Reports the loss on standard error, because the log cannot. */
 function reportLoss({ cause, isForGood }: LogLoss): void {
   const message = isForGood
-    ? `nobody reads the log any more (${cause}); its lines are dropped and counted in trailgate_log_lines_dropped_total`
-    : `the log cannot be written (${cause}); its lines wait, and are dropped and counted beyond ` +
+    ? `the reader of the log is gone (${cause}); lines are dropped and counted in trailgate_log_lines_dropped_total`
+    : `the log cannot be written (${cause}); lines wait, and are dropped and counted beyond ` +
       `${LARGEST_BACKLOG_BYTES} bytes`;
   fs.write(STANDARD_ERROR, `trailgate: ${message}\n`, () => undefined);
 }

@@ -129,7 +129,7 @@ export const METRICS = {
     'Log lines that were dropped because their reader was too slow or gone.',
     [],
   ),
-  logUp: gauge('trailgate_log_up', '1 while log lines can be written, 0 while nobody reads them.', []),
+  logUp: gauge('trailgate_log_up', '1 while log lines can be written, otherwise 0.', []),
   traceSpans: counter(
     'trailgate_trace_spans_total',
     'Spans that the collector took, and those that were dropped because it was away, too slow or rejected them.',

@@ -24,7 +24,7 @@ export function tellFirstOwner({ members, panelUrl }: Running, log: Log): void {
     (error) => {
       if (hasFailed) return;
       hasFailed = true;
-      const text = 'Whether somebody can sign in to the panel is not known; looked for again';
+      const text = 'Cannot read whether anyone can sign in to the panel; trying again';
       log.logger.warn({ event: 'first_owner_unknown', err: error }, text);
     },
   );
@@ -33,7 +33,8 @@ export function tellFirstOwner({ members, panelUrl }: Running, log: Log): void {
 
 function sayLink(url: string, log: Log): void {
   const time = new Date(systemClock.now()).toISOString();
-  const msg = 'Nobody can sign in to the panel yet: whoever opens this within 24 hours becomes its operator';
+  const msg =
+    'No one can sign in to the panel yet. The first person who opens this link within 24 hours becomes its operator';
   // Written at any log level, because the operator needs the link.
   log.write(`${JSON.stringify({ level: 'info', time, event: 'first_owner_link', url, msg })}\n`);
 }

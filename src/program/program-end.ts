@@ -33,9 +33,9 @@ export class ProgramEnd {
   takeDown(shutdown: Shutdown, log: Log): void {
     this.shutdown = shutdown;
     const crash = (error: unknown): void => {
-      // The log's last lines, which nobody reads any more, have stopped the exit: half ended it would listen for ever.
+      // The log's reader is gone, and its last lines block the exit. Without this, the process would stay.
       if (this.exiting) process.exit(1);
-      log.logger.fatal({ event: 'crash', err: error }, 'An error that nobody caught: the process ends');
+      log.logger.fatal({ event: 'crash', err: error }, 'Uncaught error: the process ends');
       if (!this.ending) this.begin(1);
     };
     process.on('uncaughtException', crash);

@@ -54,9 +54,11 @@ function operation(type: PublishedEventType, components: Components): JsonObject
       },
     },
     responses: {
-      '2XX': { description: 'It has arrived.' },
-      '410': { description: 'Nobody wants it any more: the endpoint is disabled.' },
-      default: { description: 'It is sent again, ten times within three days unless the endpoint says otherwise.' },
+      '2XX': { description: 'The event was received.' },
+      '410': { description: 'The endpoint no longer wants events, and is disabled.' },
+      default: {
+        description: 'The event is sent again, ten times within three days unless the endpoint has another schedule.',
+      },
     },
   };
 }

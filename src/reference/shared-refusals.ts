@@ -119,8 +119,8 @@ export const KEYED_REFUSALS: Readonly<Record<string, Refusal>> = {
   '409': {
     name: 'IdempotencyConflict',
     description:
-      'The first request with this `Idempotency-Key` is still under way, nobody knows what came of it, or its ' +
-      'response was not kept. Nothing was done now.',
+      'The first request with this `Idempotency-Key` is still in progress, its result is unknown, or its response was ' +
+      'not stored. This request was not carried out.',
     code: 'idempotency_in_progress',
     headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
   },

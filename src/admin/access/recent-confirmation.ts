@@ -10,8 +10,7 @@ import type { Principal, SignedInMember } from './principal.js';
 export const CONFIRMED_MS = 10 * 60_000;
 
 const ASK =
-  'Confirm your identity first. This gives access, and your last confirmation was more ' +
-  'than ten minutes ago.';
+  'Confirm your identity first. This gives access, and your last confirmation was more ' + 'than ten minutes ago.';
 const ASK_FIRST_PASSKEY =
   'Confirm your identity first. A session opened by a password needs a confirmation to add its ' + 'first passkey.';
 const NOTHING_TO_SHOW =

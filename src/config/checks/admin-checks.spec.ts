@@ -9,8 +9,8 @@ const PUBLIC = 'host: 0.0.0.0, url: "https://admin.example.com", trustedProxies:
 it.each([
   ['{ host: 0.0.0.0 }', 'admin.host', 'admin.url is missing'],
   ['{ host: 10.1.2.3, trustedProxies: [10.0.0.1] }', 'admin.host', 'admin.url is missing'],
-  ['{ host: 0.0.0.0, url: "https://a.example.com" }', 'admin.url', 'nobody is named who speaks TLS'],
-  ['{ url: "https://a.example.com" }', 'admin.url', 'nobody is named who speaks TLS'],
+  ['{ host: 0.0.0.0, url: "https://a.example.com" }', 'admin.url', 'neither this listener nor a trusted proxy has TLS'],
+  ['{ url: "https://a.example.com" }', 'admin.url', 'neither this listener nor a trusted proxy has TLS'],
   ['{ url: "http://a.example.com" }', 'admin.url', 'must be https'],
   ['{ tls: { cert: ./none.crt, key: ./customers.yaml } }', 'admin.tls.cert', 'cannot be read'],
   ['{ url: "https://a.example.com/" }', 'admin.url', 'without a slash behind it'],
@@ -65,7 +65,7 @@ it('names what a database of several machines lacks to keep secrets', async () =
 
 it('is not said to be http where the listener speaks TLS', async () => {
   const problems = await problemsOf(files('{ tls: { cert: ./none.crt, key: ./none.key }, url: "http://localhost" }'));
-  expect(problems.find(({ path }) => path === 'admin.url')?.message).toContain('speaks TLS');
+  expect(problems.find(({ path }) => path === 'admin.url')?.message).toContain('has TLS');
 });
 
 it('repeats no part of the password of the mail server', async () => {

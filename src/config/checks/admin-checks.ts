@@ -21,11 +21,11 @@ export function adminProblems(source: SourceDocument, value: unknown): ConfigPro
   if (typeof url !== 'string') return [];
   const isTrusting = Array.isArray(proxies) && proxies.length > 0;
   if (tls !== undefined && url.startsWith('http:')) {
-    return [source.problem(['admin', 'url'], 'is http, and the listener speaks TLS', 'write https, or leave tls out')];
+    return [source.problem(['admin', 'url'], 'is http, but the listener has TLS', 'write https, or leave tls out')];
   }
   if (url.startsWith('https:') && tls === undefined && !isTrusting) {
-    const hint = 'add admin.tls, or the load balancer that speaks TLS to admin.trustedProxies';
-    return [source.problem(['admin', 'url'], 'is https, and nobody is named who speaks TLS', hint)];
+    const hint = 'add admin.tls, or add the load balancer with TLS to admin.trustedProxies';
+    return [source.problem(['admin', 'url'], 'is https, but neither this listener nor a trusted proxy has TLS', hint)];
   }
   return [];
 }

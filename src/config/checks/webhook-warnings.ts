@@ -18,8 +18,8 @@ export function webhookWarnings(
     warnings.push(source.problem(['webhooks', 'allowHttp'], message, 'leave it out where others use this gateway'));
   }
   if (isReachable && webhooks.allowPrivateNetworks.length > 0) {
-    const message = 'lets whoever may add a webhook endpoint send requests into these networks';
-    const hint = 'name no network in which something trusts whoever is in it, and none but those of your own receivers';
+    const message = 'lets people who can add webhook endpoints send requests into these networks';
+    const hint = 'allow only networks of your own receivers, in which nothing trusts callers by their address';
     warnings.push(source.problem(['webhooks', 'allowPrivateNetworks'], message, hint));
   }
   // Without a `webhooks` section no key is needed.

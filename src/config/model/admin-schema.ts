@@ -141,7 +141,9 @@ const mail = z
       ),
   })
   .optional()
-  .describe('The mail server for invitations and password resets. Without it, whoever creates a link hands it over.');
+  .describe(
+    'The mail server for invitations and password resets. Without it, people pass on the links that they create.',
+  );
 
 const portal = z
   .strictObject({

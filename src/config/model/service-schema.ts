@@ -169,8 +169,8 @@ export const serviceSchema = z.strictObject({
     .enum(IDEMPOTENCY_MODES)
     .optional()
     .describe(
-      'Who carries out a POST or PATCH with an `Idempotency-Key` once: the gateway, the backend, or ' +
-        'nobody (`off`). By default the backend if its document lists that header, else the gateway.',
+      'Party that carries out a POST or PATCH with an `Idempotency-Key` once: the gateway, the backend, or ' +
+        'none (`off`). By default the backend if its document lists that header, else the gateway.',
     ),
   idempotencyRetention: keyRetention
     .prefault('24h')

@@ -87,7 +87,7 @@ export function readOperations(service: string, document: OpenApiDocument, lever
     }
     problems.push(...besideReference(reference, path, source));
     if (Object.hasOwn(pathItem, 'trace')) {
-      const hint = 'remove it: it would show keys to whoever can make a browser send it';
+      const hint = 'remove it: a web page could use it to read keys';
       warnings.push(source.problem([...path, 'trace'], 'TRACE cannot be published, so it is left out', hint, 'key'));
     }
     for (const { method, operation } of wanted) {

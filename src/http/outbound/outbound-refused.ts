@@ -1,4 +1,4 @@
-/** Destinations that the gateway refuses to connect to, with a message for whoever chose the URL. */
+/** Destinations that the gateway refuses to connect to, with a message for the person who entered the URL. */
 import type { AddressReason } from './address-rules.js';
 
 /** Reason why a URL is refused before its name is resolved. */

@@ -135,7 +135,7 @@ export class SignIn {
     METRICS.adminSignIns.series(method, 'refused').inc();
     this.log.info(
       { event: 'sign_in_refused', ...shown, member_id: memberId, ip: browser.ip, request_id: browser.requestId },
-      'Somebody could not sign in',
+      'A sign-in failed',
     );
     if (memberId === null) return;
     const now = this.clock.now();

@@ -134,8 +134,8 @@ export const LIMIT_METRICS = {
   ),
   idempotentOutcomes: counter(
     'trailgate_idempotent_outcomes_total',
-    'What came of requests that were the first with their Idempotency-Key: their response is stored, or is not; they ' +
-      'were released, because they were not carried out; or nobody knows.',
+    'Outcomes of first requests with an Idempotency-Key: response stored or not stored, released because the request ' +
+      'was not carried out, or unknown.',
     [['outcome', ['stored', 'not_stored', 'released', 'unknown']]],
   ),
   idempotencyClaims: gauge(

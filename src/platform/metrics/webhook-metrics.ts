@@ -85,16 +85,16 @@ export const WEBHOOK_METRICS = {
   ),
   webhookClaimDuration: histogram(
     'trailgate_webhook_claim_duration_seconds',
-    'How long a worker of webhooks took to find endpoints that are due, and to take them.',
+    'Time that a webhook worker took to find and lease due endpoints.',
     CLAIM_BUCKETS,
     [],
   ),
   webhookLanesFound: counter(
     'trailgate_webhook_lanes_found_total',
-    'Webhook endpoints that were due and that nobody had been told of, found by the scan.',
+    'Due webhook endpoints without a notification, found by the scan.',
     [],
   ),
-  webhookLanes: gauge('trailgate_webhook_lanes', 'Webhook endpoints that this worker has in hand, by how they are.', [
+  webhookLanes: gauge('trailgate_webhook_lanes', 'Webhook endpoints that this worker delivers to, by state.', [
     ['state', ['working', 'breaker_open', 'unreadable']],
   ]),
   webhookEndpoints: gauge('trailgate_webhook_endpoints', 'Webhook endpoints of all accounts, by status.', [

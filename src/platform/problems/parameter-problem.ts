@@ -1,7 +1,7 @@
-/** Wrong parameters of a query, wherever they are looked at: one code, and one sentence that names each of them. */
+/** The error for wrong query parameters: one code, and a text that names each of them. */
 import { Problem, type FieldError } from './errors.js';
 
-/** More would help nobody, and let a caller choose the size of the response. */
+/** Limits the size of the response. */
 const MOST_ERRORS = 50;
 const LONGEST_DETAIL = 1_000;
 const LONGEST_NAME = 100;

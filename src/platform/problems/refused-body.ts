@@ -1,7 +1,7 @@
-/** A body that could not be read, until somebody wants it: who may not ask at all hears that first. */
+/** A body that could not be read. The error is reported when a handler reads it, so that missing permissions come first. */
 import type { Problem } from './errors.js';
 
-/** RefusedBody stands in the place of such a body. */
+/** RefusedBody takes the place of the body. */
 export class RefusedBody {
   constructor(readonly problem: Problem) {}
 }

@@ -136,7 +136,7 @@ describe('a used-up minute', () => {
       expect(headersOf(problem)).toEqual({ 'X-Should-Retry': 'false' });
       expect(problemBody(problem, 'req_1', PAGES)).not.toHaveProperty('retry_after');
       expect(problem.options.detail).toMatch(
-        /^\w+ \w+ may make 1,000 requests in a (month|minute), and this one counts as 2,000: it is never admitted\.$/,
+        /^\w+ \w+ is limited to 1,000 requests in a (month|minute), and this request costs 2,000\. It can never succeed\.$/,
       );
     },
   );

@@ -56,13 +56,13 @@ function wordsOf(subject: QuotaSubject, decision: QuotaDecision, seconds: number
   const { of, kind, period } = WINDOWS[index]!;
   const who = of === 'key' ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
   if (decision.ofShare === true) {
-    const share = `this one's share of what is left to ${who} is used up`;
-    return `Each gateway counts by itself at the moment, and ${share}. Try again in ${seconds} seconds.`;
+    const share = `the share of this gateway of what ${who} has left is used up`;
+    return `Gateways count separately at the moment, and ${share}. Try again in ${seconds} seconds.`;
   }
   const limit = subject.limits[index]!;
   if (decision.cost > limit) {
     const most = `${grouped(limit)} requests in a ${period}`;
-    return `${who} may make ${most}, and this one counts as ${grouped(decision.cost)}: it is never admitted.`;
+    return `${who} is limited to ${most}, and this request costs ${grouped(decision.cost)}. It can never succeed.`;
   }
   const count = `${grouped(Math.min(decision.used[index]!, limit))} of ${grouped(limit)} requests`;
   return kind === 'calendar'
