@@ -65,32 +65,36 @@ export const METRICS = {
   ...LIMIT_METRICS,
   databaseUp: gauge(
     'trailgate_database_up',
-    '1 while the database answers (read) and takes writes (write), as a probe and the last writes have found.',
+    '1 while the database responds (read) and accepts writes (write), by a probe and the latest writes.',
     [['access', ['read', 'write']]],
   ),
   keyCacheEntries: gauge('trailgate_key_cache_entries', 'Keys in memory, by kind (known, unknown).', [
     ['kind', ['known', 'unknown']],
   ]),
-  keyLookups: counter('trailgate_key_lookups_total', 'Look-ups of keys, by where the answer came from.', [
+  keyLookups: counter('trailgate_key_lookups_total', 'Key lookups by the source of the result.', [
     ['result', ['memory', 'memory_unknown', 'database']],
   ]),
   keyStaleUses: counter(
     'trailgate_key_stale_answers_total',
-    'Requests that were let in on a key that could not be checked again, because the database was away.',
+    'Requests admitted with a cached key that could not be refreshed, because the database was unavailable.',
     [],
   ),
   keyStaleness: gauge(
     'trailgate_key_staleness_seconds',
-    'How long ago a key may have been revoked, at most, and still be let in here.',
+    'Maximum time for which a revoked key can still be accepted by this process.',
     [],
   ),
-  invalidationBusUp: gauge('trailgate_invalidation_bus_up', '1 while changes to keys reach this process at once.', []),
+  invalidationBusUp: gauge(
+    'trailgate_invalidation_bus_up',
+    '1 while changes of keys reach this process immediately.',
+    [],
+  ),
   failedAttempts: counter(
     'trailgate_failed_attempts_total',
-    'Wrong keys by what was made of them: counted, throttled (the one that used up its address), unknown_proxy.',
+    'Wrong keys by outcome: counted, throttled (the last one allowed for its address), unknown_proxy.',
     [['result', ['counted', 'throttled', 'unknown_proxy']]],
   ),
-  adminSignIns: counter('trailgate_admin_sign_ins_total', 'Sign-ins to the panel, by how and by what became of them.', [
+  adminSignIns: counter('trailgate_admin_sign_ins_total', 'Sign-ins to the panel by method and outcome.', [
     ['method', ['password', 'passkey', 'oidc', 'link', 'portal']],
     ['outcome', ['succeeded', 'refused', 'throttled']],
   ]),
@@ -99,21 +103,20 @@ export const METRICS = {
     'Addresses with a wrong key in the last minute.',
     [],
   ),
-  connections: gauge('trailgate_connections', 'Connections of clients that are open.', []),
+  connections: gauge('trailgate_connections', 'Open client connections.', []),
   connectionsCut: counter(
     'trailgate_connections_cut_total',
-    'Connections, and streams of HTTP/2, that were closed on a client, by reason.',
+    'Client connections and HTTP/2 streams closed by the gateway, by reason.',
     [['reason', CONNECTION_CUTS]],
   ),
   outOfResources: counter(
     'trailgate_out_of_resources_total',
-    'Times that this process could not open something, or did not accept it, ' +
-      'because it had run out of what that takes.',
+    'Connections and files that this process could not open or accept for lack of a resource.',
     [['resource', OWN_RESOURCES]],
   ),
   streamsCut: counter(
     'trailgate_streams_cut_total',
-    'Answers, uploads and WebSockets that were cut because their key may not be used any more, by kind and error code.',
+    'Responses, uploads and WebSockets that were ended because their key is no longer valid, by kind and error code.',
     [
       ['kind', ['answer', 'upload', 'websocket']],
       ['code', CUT_CODES],
@@ -126,18 +129,18 @@ export const METRICS = {
   ),
   logLinesDropped: counter(
     'trailgate_log_lines_dropped_total',
-    'Log lines that were dropped because their reader was too slow or gone.',
+    'Log lines dropped because their reader was too slow or gone.',
     [],
   ),
   logUp: gauge('trailgate_log_up', '1 while log lines can be written, otherwise 0.', []),
   traceSpans: counter(
     'trailgate_trace_spans_total',
-    'Spans that the collector took, and those that were dropped because it was away, too slow or rejected them.',
+    'Spans by outcome: exported, or dropped because the collector was unavailable, too slow or rejected them.',
     [['outcome', ['exported', 'dropped']]],
   ),
   deprecatedRequests: counter(
     'trailgate_deprecated_requests_total',
-    'Requests for what is deprecated or has ended, by account; without an account where no valid key came.',
+    'Requests for deprecated or ended operations, by account. Without an account if the key was not valid.',
     [
       ['operation', 'config'],
       ['account_id', 'open'],
@@ -146,27 +149,27 @@ export const METRICS = {
   ),
   configReloads: counter(
     'trailgate_config_reloads_total',
-    'Changes of the configuration, by result: applied, or refused while the one in force stays.',
+    'Configuration changes by result: applied, or refused, in which case the current one stays.',
     [['result', ['applied', 'refused']]],
   ),
   configRefused: gauge(
     'trailgate_config_refused',
-    '1 while the latest configuration was refused and an earlier one is in force.',
+    '1 while the latest configuration is refused and an earlier one is in force.',
     [],
   ),
   configReloadTime: gauge(
     'trailgate_config_last_change_timestamp_seconds',
-    'When the configuration in force was taken over, seconds since the Unix epoch.',
+    'Time at which the current configuration was applied, in seconds since the Unix epoch.',
     [],
   ),
   mails: counter(
     'trailgate_mails_total',
-    'Mails with links and notices, by outcome: sent, delayed until the next try, failed for good.',
+    'Emails with links and notices by outcome: sent, delayed until the next attempt, failed permanently.',
     [['outcome', ['sent', 'delayed', 'failed']]],
   ),
   housekeepingRuns: counter(
     'trailgate_housekeeping_runs_total',
-    'Runs of what a worker does by itself, such as deleting old events, by task and outcome.',
+    'Runs of periodic tasks of the worker, such as deleting old events, by task and outcome.',
     [
       ['task', HOUSEKEEPING_TASKS],
       ['outcome', ['done', 'failed']],
@@ -174,12 +177,12 @@ export const METRICS = {
   ),
   workerRestarts: counter(
     'trailgate_worker_restarts_total',
-    'Processes of --workers that ended by themselves and were replaced: workers, and the one that counts for them.',
+    'Processes of --workers that ended unexpectedly and were replaced: workers and the counting process.',
     [],
   ),
   certificateReloads: counter(
     'trailgate_certificate_reloads_total',
-    'Changes of the certificate files, by listener and result: applied, or refused while the one in use stays.',
+    'Changes of certificate files by listener and result: applied, or refused, in which case the current one stays.',
     [
       ['listener', ['gateway', 'admin', 'oauth']],
       ['result', ['applied', 'refused']],
@@ -187,7 +190,7 @@ export const METRICS = {
   ),
   certificateExpiry: gauge(
     'trailgate_certificate_expiry_timestamp_seconds',
-    "When a listener's certificate ends, seconds since the Unix epoch.",
+    "Expiry of a listener's certificate, in seconds since the Unix epoch.",
     [['listener', 'open']],
   ),
   ...MCP_METRICS,

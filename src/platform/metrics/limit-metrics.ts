@@ -31,8 +31,7 @@ export const LIMIT_METRICS = {
   ),
   quotaShadowDecisions: counter(
     'trailgate_quota_shadow_decisions_total',
-    'What the shadow limits of a plan would have done with requests that were admitted, by policy that would ' +
-      'have refused.',
+    'Decisions of shadow limits for admitted requests, by the policy that would have refused.',
     [
       ['plan', 'config'],
       ['outcome', ['admitted', 'refused', 'failed']],
@@ -42,7 +41,7 @@ export const LIMIT_METRICS = {
   ),
   topAccountRefusals: gauge(
     'trailgate_quota_top_account_refusals',
-    'Requests refused within the last five minutes, of the accounts that were refused most and of all others together.',
+    'Requests refused in the last five minutes, of the most refused accounts and of all others together.',
     [
       ['account_id', 'open'],
       ['policy', WINDOW_NAMES],
@@ -50,48 +49,46 @@ export const LIMIT_METRICS = {
   ),
   topAccountUsed: gauge(
     'trailgate_quota_top_account_used',
-    'Used in the current month, of the accounts nearest to their limit and of all others together.',
+    'Requests used this month, of the accounts nearest to their limit and of all others together.',
     ACCOUNT_LABELS,
   ),
-  topAccountLimit: gauge(
-    'trailgate_quota_top_account_limit',
-    "The same accounts' limits of the month.",
-    ACCOUNT_LABELS,
-  ),
+  topAccountLimit: gauge('trailgate_quota_top_account_limit', 'Monthly limits of the same accounts.', ACCOUNT_LABELS),
   topAccountForecast: gauge(
     'trailgate_quota_top_account_forecast',
-    'What the same accounts will have used at the end of their month, should they go on as they have in it so far.',
+    'Expected usage of the same accounts at the end of the month, at their rate so far.',
     ACCOUNT_LABELS,
   ),
   topAccountsTime: gauge(
     'trailgate_quota_top_accounts_timestamp_seconds',
-    'When the accounts nearest to their limit were last read, seconds since the Unix epoch; 0: not yet.',
+    'Time of the last read of the accounts nearest to their limit, in seconds since the Unix epoch. 0: not yet.',
     [],
   ),
-  quotaRefunds: counter('trailgate_quota_refunds_total', 'Requests whose cost was refunded, or could not be.', [
-    ['outcome', ['done', 'failed']],
-  ]),
+  quotaRefunds: counter(
+    'trailgate_quota_refunds_total',
+    'Requests whose cost was refunded, or could not be refunded.',
+    [['outcome', ['done', 'failed']]],
+  ),
   quotaRefundedCost: counter(
     'trailgate_quota_refunded_cost_total',
-    'Cost that was refunded to the month in which it was counted, or that could not be.',
+    'Cost that was refunded to the month of the request, or could not be refunded.',
     [['outcome', ['done', 'failed']]],
   ),
   quotaReplays: counter(
     'trailgate_quota_replays_total',
-    'Keys whose requests of an outage were counted in the store when it came back, by outcome.',
+    'Keys whose requests during an outage were added to the store afterwards, by outcome.',
     [['outcome', ['counted', 'failed']]],
   ),
   quotaNodes: gauge(
     'trailgate_quota_nodes',
-    'Processes that hand out the same limits, as last heard: while the counters are away, each hands out its share.',
+    'Processes that share the limits. While the counters are unavailable, each admits its share.',
     [],
   ),
-  quotaStoreUp: gauge('trailgate_quota_store_up', '1 while the counters answer, 0 while plans decide without them.', [
+  quotaStoreUp: gauge('trailgate_quota_store_up', '1 while the counters respond, 0 while plans decide without them.', [
     ['store', ['redis', 'process']],
   ]),
   quotaStoreLostTime: gauge(
     'trailgate_quota_store_lost_timestamp_seconds',
-    'Since when plans decide without the counters, seconds since the Unix epoch; 0 while they answer.',
+    'Time at which the counters were lost, in seconds since the Unix epoch. 0 while they respond.',
     [],
   ),
   quotaStoreErrors: counter(
@@ -101,20 +98,19 @@ export const LIMIT_METRICS = {
   ),
   quotaStoreCallDuration: histogram(
     'trailgate_quota_store_call_duration_seconds',
-    'Time that a call to the counters took, answered or not. Many requests share one call.',
+    'Time of a call to the counters, successful or not. Many requests share one call.',
     FAST_BUCKETS,
     [],
   ),
   quotaDegradedSeconds: counter('trailgate_quota_store_degraded_seconds_total', 'Time spent without the counters.', []),
   quotaDegradedDecisions: counter(
     'trailgate_quota_degraded_decisions_total',
-    'Decisions made without the counters, by what the plan says.',
+    'Decisions without the counters, by onRedisLoss of the plan.',
     [['mode', ['local', 'open', 'closed']]],
   ),
   idempotentRequests: counter(
     'trailgate_idempotent_requests_total',
-    'Requests with an Idempotency-Key, by what became of them: carried_out is the first with its key, replayed was ' +
-      'told again, all others were refused.',
+    'Requests with an Idempotency-Key: carried_out (first), replayed (stored response), all others refused.',
     [
       [
         'outcome',
@@ -134,18 +130,17 @@ export const LIMIT_METRICS = {
   ),
   idempotentOutcomes: counter(
     'trailgate_idempotent_outcomes_total',
-    'Outcomes of first requests with an Idempotency-Key: response stored or not stored, released because the request ' +
-      'was not carried out, or unknown.',
+    'First requests with an Idempotency-Key: stored, not_stored, released (not carried out) or unknown.',
     [['outcome', ['stored', 'not_stored', 'released', 'unknown']]],
   ),
   idempotencyClaims: gauge(
     'trailgate_idempotency_claims',
-    'Requests with an Idempotency-Key that are carried out at this moment.',
+    'Requests with an Idempotency-Key that are in progress.',
     [],
   ),
   idempotencyUnsaid: gauge(
     'trailgate_idempotency_unsaid_outcomes',
-    'Outcomes of such requests that could not be written down yet, because the store is away.',
+    'Outcomes of requests with an Idempotency-Key that wait for the store.',
     [],
   ),
   usageFlushes: counter(
@@ -153,10 +148,10 @@ export const LIMIT_METRICS = {
     'Writes of usage and month counts to the database, by outcome.',
     [['outcome', ['written', 'failed']]],
   ),
-  usageRows: counter('trailgate_usage_rows_total', 'Rows of usage and month counts that were written.', []),
+  usageRows: counter('trailgate_usage_rows_total', 'Rows of usage and month counts written.', []),
   usageReconciled: counter(
     'trailgate_usage_reconciled_total',
-    'Keys of whose month a part had to be entered as unrecorded, or was found since, after a process had died.',
+    'Keys with usage that a dead process had not written, by whether it was entered as unrecorded or found later.',
     [],
   ),
   usageFlushLag: gauge(
@@ -174,10 +169,10 @@ export const LIMIT_METRICS = {
     'Writes of request logs to the database, by outcome.',
     [['outcome', ['written', 'failed']]],
   ),
-  requestLogRows: counter('trailgate_request_log_rows_total', 'Rows of request logs that were written.', []),
+  requestLogRows: counter('trailgate_request_log_rows_total', 'Rows of request logs written.', []),
   requestLogLeftOut: counter(
     'trailgate_request_log_left_out_total',
-    'Requests that no row of the log stands for, because there was no room for them.',
+    'Requests without a row in the request log, because there was no room.',
     [],
   ),
   requestLogQueue: gauge(
@@ -187,12 +182,12 @@ export const LIMIT_METRICS = {
   ),
   quotaCounters: gauge(
     'trailgate_quota_process_counters',
-    'Accounts and keys that have counters in this process, by kind.',
+    'Accounts and keys with counters in this process, by kind.',
     [['kind', ['account', 'key']]],
   ),
   quotaNotices: counter(
     'trailgate_quota_notices_total',
-    'Notices that a month is nearly or wholly used up, by policy and threshold in percent.',
+    'Notices that a monthly limit is nearly or completely used, by policy and threshold in percent.',
     [
       ['policy', MONTH_NAMES],
       ['threshold', [80, 100]],

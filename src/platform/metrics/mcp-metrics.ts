@@ -25,8 +25,7 @@ export type McpOutcome = (typeof MCP_OUTCOMES)[number];
 export const MCP_METRICS = {
   mcpRequests: counter(
     'trailgate_mcp_requests_total',
-    'Requests to the MCP server, by method and by what became of them: success, tool_error (a result that says why ' +
-      'not), protocol_error, refused (a status of HTTP: no valid key, too many free calls).',
+    'MCP requests by method and outcome; tool_error: the tool reports an error; refused: an HTTP error.',
     [
       ['method', MCP_METHODS],
       ['outcome', MCP_OUTCOMES],

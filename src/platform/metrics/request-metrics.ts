@@ -40,7 +40,7 @@ function namesStatusOfResponse([, , outcome, status]: readonly string[]): boolea
 export const REQUEST_METRICS = {
   requestDuration: histogram(
     'http_server_request_duration_seconds',
-    'Time from the first byte of a request to the end of its answer, by operation.',
+    'Time from the first byte of a request to the end of its response, by operation.',
     DURATION_BUCKETS,
     [
       ['http_request_method', 'open'],
@@ -50,13 +50,13 @@ export const REQUEST_METRICS = {
   ),
   requestOverhead: histogram(
     'trailgate_request_overhead_seconds',
-    'Time that Trailgate itself adds to a request that it forwards: all but the time of its backend.',
+    'Time that Trailgate adds to a forwarded request, without the time of its backend.',
     OVERHEAD_BUCKETS,
     [],
   ),
   upstreamDuration: histogram(
     'trailgate_upstream_request_duration_seconds',
-    'Time that a backend took, from dispatch to the end of its answer, by outcome.',
+    'Time of a backend call, from dispatch to the end of the response, by outcome.',
     DURATION_BUCKETS,
     [
       ['service', 'config'],
@@ -65,7 +65,7 @@ export const REQUEST_METRICS = {
   ),
   upstreamTargetCalls: counter(
     'trailgate_upstream_target_calls_total',
-    'Calls by target, outcome and status of what was answered; each retry is a call.',
+    'Calls by target, outcome and status of the response. Each retry is a call.',
     [
       ['service', 'config'],
       ['target', 'config'],
@@ -85,13 +85,13 @@ export const REQUEST_METRICS = {
   ),
   upstreamRetries: counter(
     'trailgate_upstream_retries_total',
-    'Requests that were tried again, by how that ended; over_budget: that were not, because too many had been.',
+    'Retried requests by result. over_budget: not retried, because the retry budget was used up.',
     [
       ['service', 'config'],
       ['outcome', ['answered', 'failed', 'over_budget']],
     ],
   ),
-  upstreamWaiting: gauge('trailgate_upstream_waiting_requests', 'Requests that wait for a connection.', [
+  upstreamWaiting: gauge('trailgate_upstream_waiting_requests', 'Requests that are waiting for a connection.', [
     ['service', 'config'],
   ]),
   upstreamRefusals: counter(
@@ -104,7 +104,7 @@ export const REQUEST_METRICS = {
   ),
   refusals: counter(
     'trailgate_refusals_total',
-    'Answers in the error shape, by code and whose fault it was; a backend that refused counts too.',
+    'Error responses by code and fault, including refusals by a backend.',
     [
       ['code', Object.keys(ERRORS) as ErrorCode[]],
       ['fault', ['client', 'backend', 'gateway']],

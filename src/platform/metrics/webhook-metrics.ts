@@ -46,7 +46,7 @@ const SERVICE_OUTCOMES: ReadonlySet<string> = new Set(['duplicate', 'refused']);
 export const WEBHOOK_METRICS = {
   events: counter(
     'trailgate_events_total',
-    'Events that backends have handed in, that operations emit, and of the gateway itself, by what became of them.',
+    'Events by source (backends, operations, the gateway) and outcome.',
     [
       ['source', ['service', 'emits', 'trailgate']],
       ['outcome', ['accepted', 'duplicate', 'refused', 'unusable', 'late', 'dropped']],
@@ -56,27 +56,27 @@ export const WEBHOOK_METRICS = {
   ),
   eventsUnwritten: gauge(
     'trailgate_events_unwritten',
-    'Events of operations whose responses have gone out, and which wait in memory for the database.',
+    'Events of operations that wait in memory for the database after their responses were sent.',
     [],
   ),
-  webhookAttempts: counter('trailgate_webhook_attempts_total', 'Attempts of webhooks, by what they came to.', [
+  webhookAttempts: counter('trailgate_webhook_attempts_total', 'Webhook attempts by result.', [
     ['outcome', ATTEMPT_OUTCOMES],
   ]),
   webhookAttemptDuration: histogram(
     'trailgate_webhook_attempt_duration_seconds',
-    'How long attempts of webhooks took, from the look-up of the name to the end of what is read of the response.',
+    'Time of a webhook attempt, from the name lookup to the end of the response.',
     ATTEMPT_BUCKETS,
     [['outcome', ATTEMPT_OUTCOMES]],
   ),
   webhookFirstAttemptDelay: histogram(
     'trailgate_webhook_first_attempt_delay_seconds',
-    'From an event being accepted to the first attempt of each of its deliveries.',
+    'Time from the acceptance of an event to the first attempt of each delivery.',
     DELAY_BUCKETS,
     [],
   ),
   webhookDeliveries: counter(
     'trailgate_webhook_deliveries_total',
-    'Deliveries of webhooks that have come to their end, by how, and why they failed for good.',
+    'Finished webhook deliveries by result, with the reason of permanent failures.',
     [
       ['state', ['succeeded', 'failed']],
       ['reason', ['', ...FAILURE_REASONS]],
@@ -102,23 +102,23 @@ export const WEBHOOK_METRICS = {
   ]),
   webhookBacklog: gauge(
     'trailgate_webhook_backlog',
-    'Deliveries of webhooks that wait, by why; of an endpoint 1,000 of each are counted at most.',
+    'Waiting webhook deliveries by reason. At most 1,000 of each are counted per endpoint.',
     [['state', ['due', 'later', 'held', 'paused']]],
   ),
-  webhookActiveAttempts: gauge('trailgate_webhook_active_attempts', 'Attempts of webhooks that are under way.', []),
+  webhookActiveAttempts: gauge('trailgate_webhook_active_attempts', 'Webhook attempts in progress.', []),
   webhookOldestDue: gauge(
     'trailgate_webhook_oldest_due_seconds',
-    'How long the delivery has been due that has been for longest, of receivers that are not failing.',
+    'Time for which the oldest due delivery has been waiting, without failing receivers.',
     [],
   ),
   webhookListenerUp: gauge(
     'trailgate_webhook_listener_up',
-    'Whether this worker hears at once what others have to deliver.',
+    '1 while this worker is notified of new deliveries of other processes.',
     [],
   ),
   webhookRefusedDestinations: counter(
     'trailgate_webhook_refused_destinations_total',
-    'Attempts that were not sent because of where they would have led to, by reason.',
+    'Webhook attempts refused because of their destination, by reason.',
     [['reason', REFUSAL_REASONS]],
   ),
 } as const;
