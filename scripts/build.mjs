@@ -65,9 +65,9 @@ function programFiles() {
   );
 }
 
-/** The sources of the panel; empty where there is none. */
+/** Sources of the panel without specs and type declarations, which change nothing. Empty if the panel is missing. */
 function panelFiles() {
-  return filesOf(PANEL).filter((file) => !/\.spec\.tsx?$/.test(file));
+  return filesOf(PANEL).filter((file) => !/\.(?:spec\.tsx?|d\.ts)$/.test(file));
 }
 
 /** A hash of names and contents. What is not there counts as empty. */
