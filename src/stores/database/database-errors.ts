@@ -56,6 +56,8 @@ const POSTGRES_UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '
 
 /** Reports whether an error of `pg` at start is one that waiting can fix. */
 export function isTransientPostgresError(code: string | undefined, message: string): boolean {
+  // PgBouncer reports mistakes in its configuration as a protocol violation.
+  if (code === '08P01') return false;
   if (isSqlState(code)) return POSTGRES_UNAVAILABLE_CLASSES.has(code.slice(0, 2));
   return (
     /^(?:ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/.test(code ?? '') || TRANSIENT_MESSAGE.test(message)

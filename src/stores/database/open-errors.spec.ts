@@ -77,6 +77,20 @@ describe('a PostgreSQL database that cannot be opened', () => {
     expect(message).not.toContain('\n');
   });
 
+  it.each([
+    ['ECONNREFUSED', true],
+    ['EAI_AGAIN', true],
+    ['57P03', true],
+    ['53300', true],
+    ['08006', true],
+    ['08P01', false],
+    ['28P01', false],
+    ['3D000', false],
+    ['42501', false],
+  ])('says whether waiting can help: %s %s', (code, isTransient) => {
+    expect(postgresOpenError(fault({ code }), URL_WITH_PASSWORD)).toMatchObject({ isTransient });
+  });
+
   it.each(['localhost:5432', 'mysql://a:s3cret@h/db', 'postgres://a:s3cret@h:port/db', ''])(
     'explains the form of DATABASE_URL without repeating %j',
     async (databaseUrl) => {
