@@ -34,15 +34,24 @@ interface Answer {
   };
 }
 
-/** Starts a server that scrapes these origins, by the name that is their `instance`. The caller stops it. */
-export async function startPrometheus(origins: Readonly<Record<string, string>>): Promise<PrometheusServer> {
+/**
+ * Starts a server that scrapes these origins, by the name that is their `instance`. The caller stops it.
+ * @param rules text of a file with alerts; scrapes and evaluates every second then
+ */
+export async function startPrometheus(
+  origins: Readonly<Record<string, string>>,
+  rules?: string,
+): Promise<PrometheusServer> {
   const folder = temporaryFolder('prometheus');
   const targets = Object.entries(origins).map(([instance, origin]) => ({
     targets: [new URL(origin).host],
     labels: { instance },
   }));
+  const interval = rules === undefined ? SCRAPE_INTERVAL : '1s';
+  if (rules !== undefined) writeFileSync(join(folder, 'rules.yaml'), rules);
   const config = {
-    global: { scrape_interval: SCRAPE_INTERVAL, evaluation_interval: SCRAPE_INTERVAL, scrape_timeout: SCRAPE_INTERVAL },
+    global: { scrape_interval: interval, evaluation_interval: interval, scrape_timeout: interval },
+    ...(rules === undefined ? {} : { rule_files: ['rules.yaml'] }),
     scrape_configs: [{ job_name: 'trailgate', static_configs: targets }],
   };
   const file = join(folder, 'prometheus.yaml');

@@ -105,7 +105,7 @@ export const LIMIT_METRICS = {
   quotaDegradedSeconds: counter('trailgate_quota_store_degraded_seconds_total', 'Time spent without the counters.', []),
   quotaDegradedDecisions: counter(
     'trailgate_quota_degraded_decisions_total',
-    'Decisions without the counters, by onRedisLoss of the plan.',
+    'Decisions without the counters, by the policy of the plan.',
     [['mode', ['local', 'open', 'closed']]],
   ),
   idempotentRequests: counter(
