@@ -22,6 +22,8 @@ describe('the pre-commit hook', () => {
       'src/main.ts': GOOD,
       'src/panel/tsconfig.json': readFileSync('src/panel/tsconfig.json', 'utf8'),
       'src/panel/main.ts': GOOD,
+      // Types of the admin API are written from the whole program, which this project does not have.
+      'scripts/panel/types.mjs': '',
     });
     await git('init', '-q');
     await git('add', '-A');

@@ -24,7 +24,7 @@ it('counts the lines that nobody can ever read: a pipe without a name has no sec
   const command = `"${process.execPath}" --input-type=module -e "$0" | { read -r first; echo "$first"; }`;
   const { stdout, stderr } = spawnSync('sh', ['-c', command, program], { encoding: 'utf8' });
   expect(stdout).toBe('line 1\n');
-  expect(stderr).toMatch(/^trailgate: nobody reads the log any more \(EPIPE\)/m);
+  expect(stderr).toMatch(/^trailgate: the reader of the log is gone \(EPIPE\)/m);
   const said = JSON.parse(stderr.split('\n').find((line) => line.startsWith('{')) ?? '{}') as Record<string, number>;
   expect(said).toMatchObject({ lost: { cause: 'EPIPE', isForGood: true } });
   // What the pipe had taken before its reader went is gone with it: nobody can count that.
