@@ -222,7 +222,7 @@ async function readServices(source: SourceDocument, value: unknown, basePath: st
     }
     const file = resolve(dirname(source.file), openapi);
     files.push(file);
-    const { document, problems: found, unreadable } = await readOpenApi(file);
+    const { document, problems: found, warnings: lost = [], unreadable } = await readOpenApi(file);
     if (unreadable !== undefined) {
       const message = `the OpenAPI document ${openapi} cannot be read: ${unreadable.message}`;
       problems.push(source.problem(path, message, unreadable.hint));
@@ -236,7 +236,7 @@ async function readServices(source: SourceDocument, value: unknown, basePath: st
     const read = readOperations(name, document, levers);
     drafts.push(...read.drafts);
     unpublished.push(...read.unpublished);
-    warnings.push(...read.warnings, ...serverWarnings(document.value, document.source, service, basePath));
+    warnings.push(...lost, ...read.warnings, ...serverWarnings(document.value, document.source, service, basePath));
     problems.push(...levers.unusedProblems(name, source));
     const told = readWebhooks(name, document);
     webhooks.push(...told.drafts);

@@ -1,5 +1,5 @@
 /** Reads a service's OpenAPI document and validates it against the standard's schema. */
-import { encodeReferences, referenceProblems } from './openapi-references.js';
+import { encodeReferences, referenceProblems, removeLostMappings } from './openapi-references.js';
 import { structureProblems } from './openapi-structure.js';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
@@ -18,6 +18,7 @@ export interface OpenApiDocument {
 export interface OpenApiReading {
   readonly document?: OpenApiDocument;
   readonly problems: ConfigProblem[];
+  readonly warnings?: readonly ConfigProblem[];
   /** Why the file could not be opened. The caller reports it where the file is named. */
   readonly unreadable?: FileFault;
 }
@@ -46,9 +47,10 @@ export async function readOpenApi(file: string): Promise<OpenApiReading> {
   if (written !== undefined) (value['info'] as Record<string, unknown>)['version'] = written;
   // Check before encoding, so that problems show references as written.
   const references = referenceProblems(value, source);
+  const warnings = removeLostMappings(value, source);
   encodeReferences(value);
   problems.push(...(await structureProblems(value, source)), ...references);
-  return { document: { source, value }, problems };
+  return { document: { source, value }, problems, warnings };
 }
 
 function unreadableOf({ unreadable }: { readonly unreadable?: FileFault }): { readonly unreadable?: FileFault } {

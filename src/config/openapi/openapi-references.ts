@@ -43,23 +43,41 @@ export function encodeReferences(document: JsonObject): void {
 export function referenceProblems(document: JsonObject, source: SourceDocument): ConfigProblem[] {
   const anchors = anchorsOf(document);
   const problems: ConfigProblem[] = [];
-  const check = (reference: string, path: DocumentPath, object?: JsonObject): void => {
+  visitObjects(document, (object, path) => {
+    const reference = object['$ref'];
+    if (typeof reference !== 'string') return;
     const fault =
       formFault(document, reference, anchors) ??
-      (object && (chainFault(document, reference, object) ?? parameterFault(document, object, path)));
-    if (fault !== undefined)
-      problems.push(source.problem(path, `\`${shortened(reference)}\` ${fault.message}`, fault.hint));
-  };
-  visitObjects(document, (object, path) => {
-    if (typeof object['$ref'] === 'string') check(object['$ref'], [...path, '$ref'], object);
-    const { propertyName, mapping } = object;
+      chainFault(document, reference, object) ??
+      parameterFault(document, object, path);
+    if (fault === undefined) return;
+    problems.push(source.problem([...path, '$ref'], `\`${shortened(reference)}\` ${fault.message}`, fault.hint));
+  });
+  return problems;
+}
+
+/**
+ * Removes the entries of `discriminator.mapping` that lead nowhere, and returns one warning for all of them. Bundlers
+ * often leave references to the former files there. The description loses a name, no schema. Modifies the document.
+ */
+export function removeLostMappings(document: JsonObject, source: SourceDocument): ConfigProblem[] {
+  const anchors = anchorsOf(document);
+  const lost: { path: DocumentPath; target: string; fault: ReferenceFault }[] = [];
+  visitObjects(document, ({ propertyName, mapping }, path) => {
     if (typeof propertyName !== 'string' || !isObject(mapping)) return;
     for (const [name, target] of Object.entries(mapping)) {
       // A plain name is a schema name, and may be known to the backend only.
-      if (typeof target === 'string' && /[/#.]/.test(target)) check(target, [...path, 'mapping', name]);
+      const fault = typeof target === 'string' && /[/#.]/.test(target) && formFault(document, target, anchors);
+      if (!fault) continue;
+      delete (mapping as Record<string, unknown>)[name];
+      lost.push({ path: [...path, 'mapping', name], target: String(target), fault });
     }
   });
-  return problems;
+  const [first] = lost;
+  if (first === undefined) return [];
+  const more = lost.length === 1 ? '' : `; ${lost.length - 1} more like it`;
+  const message = `\`${shortened(first.target)}\` ${first.fault.message}, so the entry is left out${more}`;
+  return [source.problem(first.path, message, first.fault.hint)];
 }
 
 interface ReferenceFault {
@@ -103,7 +121,7 @@ function chainFault(document: JsonObject, reference: string, begin: JsonObject):
 
 /** Returns the fault of a reference in `parameters` to something else. */
 function parameterFault(document: JsonObject, object: JsonObject, path: DocumentPath): ReferenceFault | undefined {
-  if (path.at(-3) !== 'parameters' || typeof path.at(-2) !== 'number') return undefined;
+  if (path.at(-2) !== 'parameters' || typeof path.at(-1) !== 'number') return undefined;
   const target = resolveReference(document, object);
   if (isObject(target) && typeof target['name'] === 'string' && typeof target['in'] === 'string') return undefined;
   return { message: 'names no parameter', hint: 'a parameter has `name` and `in`: see components.parameters' };

@@ -246,7 +246,10 @@ function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
     if (same !== undefined) {
       const where =
         same.service === draft.service ? 'is there already' : `is there already, in service \`${same.service}\``;
-      report(`${matchOf(draft)} matches the same requests as ${matchOf(same)}, which ${where}`, 'remove one of them');
+      report(
+        `${matchOf(draft)} matches the same requests as ${matchOf(same)}, which ${where}`,
+        'remove one of them, or leave one out by `exclude`',
+      );
     }
     firstByMethod.set(`${draft.method} ${shape}`, same ?? draft);
   }
