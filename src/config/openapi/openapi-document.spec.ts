@@ -1,6 +1,6 @@
 /** Accepts what real documents have although the standard does not allow it. */
 import { describe, expect, it } from '@jest/globals';
-import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
+import { configOf, MINIMAL, OPENAPI, problemsOf, warningsOf } from '../../../test/support/config-files.js';
 
 const files = (document: string, name = 'customers.yaml') => ({
   'gateway.yaml': MINIMAL.replace('customers.yaml', name),
@@ -55,5 +55,25 @@ describe('a reference to a path template', () => {
     const document = OPENAPI.replace('  securitySchemes', `  schemas: { ${example} }\n  securitySchemes`);
     const read = (await configOf(files(document))).documents.get('customers');
     expect(JSON.stringify(read)).toContain('"#/{id}"');
+  });
+});
+
+describe('an entry of discriminator.mapping', () => {
+  const mapped = (mapping: string) => {
+    const schemas = `schemas: { Cat: {}, Pet: { discriminator: { propertyName: kind, mapping: ${mapping} } } }`;
+    return files(OPENAPI.replace('  securitySchemes', `  ${schemas}\n  securitySchemes`));
+  };
+
+  it.each([
+    ['./b.yaml', 'leads outside of this document, so the entry is left out'],
+    ['"#/components/schemas/B"', 'names nothing in this document, so the entry is left out'],
+  ])('%s is left out with a warning, and the others stay', async (target, message) => {
+    const given = mapped(`{ cat: "#/components/schemas/Cat", b: ${target}, dog: Dog }`);
+    expect((await warningsOf(given)).map((warning) => warning.message)).toEqual([expect.stringContaining(message)]);
+    const mapping = { cat: '#/components/schemas/Cat', dog: 'Dog' };
+    expect((await configOf(given)).documents.get('customers')).toMatchObject({
+      components: { schemas: { Pet: { discriminator: { propertyName: 'kind', mapping } } } },
+    });
+    expect(JSON.stringify((await configOf(given)).documents.get('customers'))).not.toContain('"b":');
   });
 });

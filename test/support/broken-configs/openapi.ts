@@ -537,18 +537,4 @@ export const OPENAPI: readonly BrokenConfig[] = [
     '`put` beside a `$ref` is not read',
     'move it',
   ],
-  [
-    'a mapping to nothing',
-    schema('{ discriminator: { propertyName: kind, mapping: { b: "#/components/schemas/B" } } }'),
-    'api.yaml:6:82',
-    'names nothing in this document',
-    '',
-  ],
-  [
-    'a mapping to another file',
-    schema('{ discriminator: { propertyName: kind, mapping: { b: ./b.yaml } } }'),
-    'api.yaml:6:82',
-    'leads outside of this document',
-    'bundle',
-  ],
 ];
