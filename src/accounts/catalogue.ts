@@ -1,5 +1,6 @@
 /** Plans, scopes, operations and tools of the current configuration. */
 import type { DescribedTool } from '../config/model/described-tool.js';
+import { originOf, publicPaths } from '../config/model/apis.js';
 import type { Config, Operation, PlanConfig, ScopeWords } from '../config/model/schema.js';
 import { MOST_LISTED } from '../config/tools/tool.js';
 import { missingScopes } from '../keys/scopes.js';
@@ -83,9 +84,11 @@ export class Catalogue {
   /** Returns all operations in the order of the documents. */
   publishedOperations(): readonly PublishedOperation[] {
     const { operations, file, publicUrl } = this.config();
-    return operations.map(({ id, method, template, scopes }) => {
-      const path = file.api.basePath + template;
-      return { operation: id, method, path, url: publicUrl + path, scopes };
+    const pathOf = publicPaths(file);
+    return operations.map((operation) => {
+      const { id, method, scopes, api } = operation;
+      const path = pathOf(operation);
+      return { operation: id, method, path, url: originOf(file, api, publicUrl) + path, scopes };
     });
   }
 

@@ -9,18 +9,17 @@ import type { CountedRequest } from '../quota/model/usage-cell.js';
 import type { ENDING_PHASES } from '../platform/metrics.js';
 import type { Problem } from '../platform/problems/errors.js';
 import type { TokenDoor } from '../keys/clients/token-door.js';
+import type { RoutedRequest } from './routes.js';
 import type { RouteMatch } from '../proxy/routing/operation-table.js';
 
 /** EndingPhase is the deprecation phase of the requested operation. Used as a metric label. */
 export type EndingPhase = (typeof ENDING_PHASES)[number];
 
 /** AdmissionRequest is a request on its way through the steps, for any protocol. */
-export interface AdmissionRequest extends CountedRequest {
+export interface AdmissionRequest extends CountedRequest, RoutedRequest {
   readonly method: string | undefined;
   /** Path and query, as received. */
   readonly url: string;
-  /** The path without the query. */
-  readonly path: string;
   readonly clientAddress: string;
   /** The first `Authorization` header. */
   readonly authorization: string | undefined;

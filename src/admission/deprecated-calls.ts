@@ -1,5 +1,6 @@
 /** Reports which accounts still call deprecated operations, from the usage of the last days. */
 import { sql, type Kysely } from 'kysely';
+import { apiOf } from '../config/model/apis.js';
 import type { Config } from '../config/model/schema.js';
 import type { Tables } from '../stores/database/schema.js';
 import { labelOf } from '../quota/model/month-period.js';
@@ -81,7 +82,7 @@ export class DeprecatedCalls {
   private operations(nowMs: number): DeprecatedOperation[] {
     const { operations, file, publicUrl } = this.config();
     const found = operations.flatMap((operation) => {
-      const retirement = retirementOf(operation, file.api, () => publicUrl);
+      const retirement = retirementOf(operation, apiOf(file, operation.api), () => publicUrl);
       if (retirement === undefined || nowMs < Math.min(retirement.deprecatedFromMs, retirement.sunsetMs)) return [];
       const { deprecatedFromMs, sunsetMs } = retirement;
       return [{ operation: operation.id, deprecatedMs: dateOrNull(deprecatedFromMs), sunsetMs: dateOrNull(sunsetMs) }];

@@ -1,5 +1,6 @@
 /** Deprecation and sunset of operations: response headers and refusals. See `retirement.ts`. */
 import type { Clock } from '../platform/clock.js';
+import { apisOf } from '../config/model/apis.js';
 import type { Config, Operation } from '../config/model/schema.js';
 import type { Problem } from '../platform/problems/errors.js';
 import { retirementOf, retirementProblem, type Retirement } from '../proxy/routing/retirement.js';
@@ -21,8 +22,11 @@ export class LifeCycle {
   /** Replaces the operations and dates. */
   use({ file, operations }: Pick<Config, 'file' | 'operations'>): void {
     const retirements: (Retirement | undefined)[] = [];
-    for (const operation of operations)
-      retirements[operation.index] = retirementOf(operation, file.api, this.publicUrl);
+    const apis = new Map(apisOf(file).map((api) => [api.name, api]));
+    for (const operation of operations) {
+      const api = apis.get(operation.api);
+      if (api !== undefined) retirements[operation.index] = retirementOf(operation, api, this.publicUrl);
+    }
     this.retirements = retirements;
   }
 

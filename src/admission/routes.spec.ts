@@ -5,8 +5,8 @@ import { Routes } from './routes.js';
 
 function kindOf(path: string, { basePath = '/api/v1', method = 'GET' } = {}): string {
   const operation = { id: 'listCustomers', index: 0, method: 'GET', template: '/customers', scopes: [] };
-  const config = { file: { api: { basePath } }, operations: [operation as unknown as Operation] };
-  return new Routes(config as unknown as Config).match(method, path).kind;
+  const config = { file: { api: { basePath } }, operations: [operation as unknown as Operation], unpublished: [] };
+  return new Routes(config as unknown as Config).match(method, path, undefined).kind;
 }
 
 describe('a path', () => {

@@ -1,45 +1,143 @@
-/** Finds the operations of the current configuration by request path. */
-import type { Config } from '../config/model/schema.js';
+/** Finds the operations of the current configuration by host name and request path. */
+import { hostName } from '../config/model/accepted-hosts.js';
+import { isLoopbackHost } from '../config/model/address-values.js';
+import { apisOf } from '../config/model/apis.js';
+import type { Config, Operation, UnpublishedPath } from '../config/model/schema.js';
 import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
-import { NOT_OURS, OperationTable, type RouteMatch } from '../proxy/routing/operation-table.js';
+import { NOT_FOUND, NOT_OURS, OperationTable, type RouteMatch } from '../proxy/routing/operation-table.js';
+
+/** What of a request decides which API it is for. */
+export interface RoutedRequest {
+  /** As received, with the base path and without the query. */
+  readonly path: string;
+  readonly message: { readonly headers: { readonly host?: string | undefined } };
+}
+
+/** An API with its operations. */
+interface RoutedApi {
+  readonly name: string | undefined;
+  readonly basePath: string;
+  readonly prefix: string;
+  /** Normalized host names. Undefined: any. */
+  readonly hosts: ReadonlySet<string> | undefined;
+  /** Whether pages of the API reference and operations share a path prefix. */
+  readonly hasPagesBelow: boolean;
+  table: OperationTable;
+}
 
 export class Routes {
-  private table: OperationTable;
-  readonly basePath: string;
-  private readonly prefix: string;
-  /** Whether pages of the API reference and operations share a path prefix. */
-  private readonly hasPagesBelow: boolean;
+  /** In order of the configuration. */
+  private readonly apis: readonly RoutedApi[];
+  /** APIs that are served under any name come last. */
+  private readonly byHost: readonly RoutedApi[];
+  private readonly first: RoutedApi;
+  /** Whether there is one API, for any host name. Most installations have no other. */
+  private readonly isSingle: boolean;
 
   constructor(config: Config) {
-    this.basePath = config.file.api.basePath;
-    this.prefix = `${this.basePath}/`;
-    const pages = `${REFERENCE_ROOT}/`;
-    this.hasPagesBelow = pages.startsWith(this.prefix) || this.prefix.startsWith(pages);
-    this.table = new OperationTable(config.operations, BUILT_IN_PATHS, config.unpublished);
+    this.apis = apisOf(config.file).map(({ name, basePath, hosts }) => {
+      const prefix = `${basePath}/`;
+      const pages = `${REFERENCE_ROOT}/`;
+      return {
+        name,
+        basePath,
+        prefix,
+        hosts: hosts.length === 0 ? undefined : new Set(hosts.map(hostName)),
+        hasPagesBelow: pages.startsWith(prefix) || prefix.startsWith(pages),
+        table: new OperationTable(
+          config.operations.filter(isOf(name)),
+          BUILT_IN_PATHS,
+          templatesOf(config.unpublished, name),
+        ),
+      };
+    });
+    this.first = this.apis[0]!;
+    this.byHost = [true, false].flatMap((isNamed) =>
+      this.apis.filter(({ hosts }) => (hosts !== undefined) === isNamed),
+    );
+    this.isSingle = this.apis.length === 1 && this.first.hosts === undefined;
   }
 
-  /** Builds the table for new operations. Returns a function that puts it into use. The base path does not change. */
+  /** All base paths, each once. They do not change. */
+  get basePaths(): readonly string[] {
+    return [...new Set(this.apis.map(({ basePath }) => basePath))];
+  }
+
+  /** Builds the tables for new operations. Returns a function that puts them into use. */
   async prepare({ operations, unpublished }: Pick<Config, 'operations' | 'unpublished'>): Promise<() => void> {
-    const table = await OperationTable.inTurns(operations, BUILT_IN_PATHS, unpublished);
-    return () => void (this.table = table);
+    const tables: OperationTable[] = [];
+    for (const { name } of this.apis) {
+      const own = this.apis.length === 1 ? operations : operations.filter(isOf(name));
+      tables.push(await OperationTable.inTurns(own, BUILT_IN_PATHS, templatesOf(unpublished, name)));
+    }
+    return () => this.apis.forEach((api, at) => (api.table = tables[at]!));
   }
 
-  /** Matches a request. @param path as received, with the base path and without the query. */
-  match(method: string | undefined, path: string): RouteMatch {
-    if (!path.startsWith(this.prefix)) return NOT_OURS;
-    const match = this.table.match(method ?? '', path.slice(this.basePath.length));
-    return this.hasPagesBelow && match.kind === 'not_found' ? NOT_OURS : match;
+  /**
+   * Matches a request.
+   * @param path as received, with the base path and without the query.
+   * @param host value of the `Host` field. Undefined: any, as in HTTP/1.0.
+   */
+  match(method: string | undefined, path: string, host: string | undefined): RouteMatch {
+    const api = this.isSingle ? this.first : this.apiAt(path, host);
+    if (api === undefined) return this.isHidden(path) ? NOT_FOUND : NOT_OURS;
+    if (!path.startsWith(api.prefix)) return NOT_OURS;
+    const match = api.table.match(method ?? '', path.slice(api.basePath.length));
+    return api.hasPagesBelow && match.kind === 'not_found' ? NOT_OURS : match;
+  }
+
+  /** Matches a call that the gateway makes itself, in the API of the operation. */
+  matchOwn({ api: name, method }: Operation, path: string): RouteMatch {
+    const api = this.apiNamed(name);
+    return path.startsWith(api.prefix) ? api.table.match(method, path.slice(api.basePath.length)) : NOT_OURS;
   }
 
   /** Returns the methods of a path as an `Allow` value, or undefined if the path does not exist. */
-  methodsOf({ path }: { readonly path: string }): string | undefined {
-    if (!path.startsWith(this.prefix)) return undefined;
-    const match = this.table.match('', path.slice(this.basePath.length));
+  methodsOf({ path, message }: RoutedRequest): string | undefined {
+    const match = this.match('', path, message.headers.host);
     return match.kind === 'method_not_allowed' ? match.allow : undefined;
   }
 
-  /** Returns the path and query for the backend, without the base path. */
-  backendPath({ url }: { readonly url: string }): string {
-    return url.slice(this.basePath.length);
+  /** Returns the base path of an operation. */
+  basePathOf({ api }: Pick<Operation, 'api'>): string {
+    return api === undefined ? this.first.basePath : this.apiNamed(api).basePath;
   }
+
+  /** Returns the position of the API that a request is for; the first, if it is for none. */
+  positionOf({ path, message }: RoutedRequest): number {
+    return Math.max(0, this.apis.indexOf(this.apiAt(path, message.headers.host) ?? this.first));
+  }
+
+  /** Returns the positions of the APIs that are served under a host name. */
+  positionsAt(host: string | undefined): readonly number[] {
+    return this.apis.flatMap((api, at) => (servesHost(api, host) ? [at] : []));
+  }
+
+  private apiNamed(name: string | undefined): RoutedApi {
+    return this.apis.find((api) => api.name === name) ?? this.first;
+  }
+
+  private apiAt(path: string, host: string | undefined): RoutedApi | undefined {
+    return this.byHost.find((api) => path.startsWith(api.prefix) && servesHost(api, host));
+  }
+
+  /** Reports whether the path is that of an API that is not served under the name. */
+  private isHidden(path: string): boolean {
+    return this.apis.some(({ prefix }) => path.startsWith(prefix));
+  }
+}
+
+/** Programs on this machine may use loopback names for every API. The entrance refuses them from elsewhere. */
+function servesHost({ hosts }: RoutedApi, host: string | undefined): boolean {
+  if (hosts === undefined || host === undefined) return true;
+  const name = hostName(host);
+  return hosts.has(name) || isLoopbackHost(name);
+}
+
+function isOf(name: string | undefined): (of: { readonly api?: string }) => boolean {
+  return ({ api }) => api === name;
+}
+
+function templatesOf(paths: readonly UnpublishedPath[], name: string | undefined): string[] {
+  return paths.filter(isOf(name)).map(({ template }) => template);
 }

@@ -9,6 +9,14 @@ export interface SerialisedDocument {
   readonly etag: string;
 }
 
+/** A document with its place. */
+export interface ApiDocument extends SerialisedDocument {
+  /** Title of the API. */
+  readonly title: string;
+  /** `https://api.example.com/api/v1/openapi.json` */
+  readonly url: string;
+}
+
 /** The public documents of an API. */
 export interface ApiDescription {
   readonly document: SerialisedDocument;

@@ -4,7 +4,15 @@
  */
 import type { ApiDescription, SerialisedDocument } from './api-description.js';
 import type { DescribedTool } from './model/described-tool.js';
-import type { Config, Environment, EventType, GatewayFile, Operation, ScopeWords } from './model/schema.js';
+import type {
+  Config,
+  Environment,
+  EventType,
+  GatewayFile,
+  Operation,
+  ScopeWords,
+  UnpublishedPath,
+} from './model/schema.js';
 
 const OPERATIONS_PER_PART = 100;
 /** Smaller, because scopes have descriptions in several languages. */
@@ -13,7 +21,9 @@ const SCOPES_PER_PART = 25;
 const TOOL_CHARACTERS_PER_PART = 48 * 1024;
 const BYTES_PER_PART = 48 * 1024;
 
-type Documents = { readonly [Name in keyof ApiDescription]: Omit<SerialisedDocument, 'body'> & { bytes: number } };
+type Document = keyof ApiDescription;
+type DocumentHead = Omit<SerialisedDocument, 'body'> & { readonly bytes: number };
+type Documents = Readonly<Record<'document', DocumentHead> & Partial<Record<'deprecated', DocumentHead>>>;
 
 /** A part as plain data, so that it can be sent as JSON. The head comes first. */
 export type ConfigPart =
@@ -23,7 +33,7 @@ export type ConfigPart =
       readonly path: string;
       readonly publicUrl: string;
       readonly eventTypes: readonly EventType[];
-      /** Number of templates of left-out operations that follow. */
+      /** Number of paths of left-out operations that follow. */
       readonly unpublished: number;
       /** Number of operations that follow. */
       readonly operations: number;
@@ -31,23 +41,27 @@ export type ConfigPart =
       readonly scopes: number;
       /** Number of tools that follow. */
       readonly tools: number;
-      /** Documents whose bodies follow. */
-      readonly documents: Documents | null;
+      /** Documents of each API, whose bodies follow. */
+      readonly documents: readonly Documents[] | null;
     }
   | { readonly kind: 'operations'; readonly operations: readonly Operation[] }
-  | { readonly kind: 'unpublished'; readonly templates: readonly string[] }
+  | { readonly kind: 'unpublished'; readonly paths: readonly UnpublishedPath[] }
   | { readonly kind: 'scopes'; readonly scopes: readonly (readonly [string, ScopeWords])[] }
   | { readonly kind: 'tools'; readonly tools: readonly DescribedTool[] }
-  | { readonly kind: 'body'; readonly of: keyof ApiDescription; readonly base64: string };
+  | { readonly kind: 'body'; readonly api: number; readonly of: Document; readonly base64: string };
 
 /** The reassembled configuration. */
 export interface ReceivedConfig {
   readonly config: Config;
-  readonly description: ApiDescription | undefined;
+  /** By API. */
+  readonly description: readonly ApiDescription[] | undefined;
 }
 
 /** Generates the parts of a configuration on demand, without the file's `operations` entries. */
-export function* partsOf(config: Config, description: ApiDescription | undefined): Generator<ConfigPart, void> {
+export function* partsOf(
+  config: Config,
+  description: readonly ApiDescription[] | undefined,
+): Generator<ConfigPart, void> {
   const { file, path, publicUrl, operations, unpublished, eventTypes = [], tools = [] } = config;
   const scopes = [...(config.scopeWords ?? [])];
   yield {
@@ -61,21 +75,23 @@ export function* partsOf(config: Config, description: ApiDescription | undefined
     operations: operations.length,
     scopes: scopes.length,
     tools: tools.length,
-    documents: description === undefined ? null : documentsOf(description),
+    documents: description?.map(documentsOf) ?? null,
   };
   for (let from = 0; from < operations.length; from += OPERATIONS_PER_PART) {
     yield { kind: 'operations', operations: operations.slice(from, from + OPERATIONS_PER_PART) };
   }
   for (let from = 0; from < unpublished.length; from += OPERATIONS_PER_PART) {
-    yield { kind: 'unpublished', templates: unpublished.slice(from, from + OPERATIONS_PER_PART) };
+    yield { kind: 'unpublished', paths: unpublished.slice(from, from + OPERATIONS_PER_PART) };
   }
   for (let from = 0; from < scopes.length; from += SCOPES_PER_PART) {
     yield { kind: 'scopes', scopes: scopes.slice(from, from + SCOPES_PER_PART) };
   }
   for (const part of toolParts(tools)) yield { kind: 'tools', tools: part };
-  for (const [of, document] of Object.entries(description ?? {}) as [keyof ApiDescription, SerialisedDocument][]) {
-    for (let from = 0; from < document.body.length; from += BYTES_PER_PART) {
-      yield { kind: 'body', of, base64: document.body.toString('base64', from, from + BYTES_PER_PART) };
+  for (const [api, documents] of (description ?? []).entries()) {
+    for (const [of, { body }] of Object.entries(documents) as [Document, SerialisedDocument][]) {
+      for (let from = 0; from < body.length; from += BYTES_PER_PART) {
+        yield { kind: 'body', api, of, base64: body.toString('base64', from, from + BYTES_PER_PART) };
+      }
     }
   }
 }
@@ -97,10 +113,10 @@ function* toolParts(tools: readonly DescribedTool[]): Generator<readonly Describ
 export class ConfigReceiver {
   private head: Extract<ConfigPart, { kind: 'head' }> | undefined;
   private readonly operations: Operation[] = [];
-  private readonly unpublished: string[] = [];
+  private readonly unpublished: UnpublishedPath[] = [];
   private readonly tools: DescribedTool[] = [];
   private readonly scopeWords = new Map<string, ScopeWords>();
-  private readonly bodies = new Map<keyof ApiDescription, Body>();
+  private readonly bodies = new Map<string, Body>();
 
   /** @param environment environment of this process, whose ports can differ from the sender's */
   constructor(private readonly environment: Environment) {}
@@ -109,13 +125,13 @@ export class ConfigReceiver {
   take(part: ConfigPart): ReceivedConfig | undefined {
     if (part.kind === 'head') {
       this.head = part;
-      for (const [of, { bytes }] of Object.entries(part.documents ?? {}) as [keyof ApiDescription, { bytes: number }][])
-        this.bodies.set(of, new Body(bytes));
+      for (const [api, documents] of (part.documents ?? []).entries())
+        for (const [of, { bytes }] of Object.entries(documents)) this.bodies.set(`${api} ${of}`, new Body(bytes));
     } else if (part.kind === 'operations') this.operations.push(...part.operations);
-    else if (part.kind === 'unpublished') this.unpublished.push(...part.templates);
+    else if (part.kind === 'unpublished') this.unpublished.push(...part.paths);
     else if (part.kind === 'tools') this.tools.push(...part.tools);
     else if (part.kind === 'scopes') for (const [scope, words] of part.scopes) this.scopeWords.set(scope, words);
-    else this.bodies.get(part.of)?.add(part.base64);
+    else this.bodies.get(`${part.api} ${part.of}`)?.add(part.base64);
     return this.whole();
   }
 
@@ -128,15 +144,15 @@ export class ConfigReceiver {
     const { file, path, publicUrl, documents, eventTypes } = head;
     return {
       config: { file, path, publicUrl, operations, unpublished, tools, scopeWords, eventTypes, environment },
-      description: documents === null ? undefined : this.descriptionOf(documents),
+      description: documents?.map((each, api) => this.descriptionOf(each, api)),
     };
   }
 
-  private descriptionOf({ document, deprecated }: Documents): ApiDescription {
-    const whole = (of: keyof ApiDescription, { publicUrl, etag }: Omit<SerialisedDocument, 'body'>) => ({
+  private descriptionOf({ document, deprecated }: Documents, api: number): ApiDescription {
+    const whole = (of: Document, { publicUrl, etag }: Omit<SerialisedDocument, 'body'>) => ({
       publicUrl,
       etag,
-      body: this.bodies.get(of)?.bytes ?? Buffer.alloc(0),
+      body: this.bodies.get(`${api} ${of}`)?.bytes ?? Buffer.alloc(0),
     });
     return {
       document: whole('document', document),

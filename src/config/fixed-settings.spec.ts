@@ -38,7 +38,7 @@ it('stands in docs/configuration.md, setting by setting', () => {
   // `gateway.host`, `port` and so on: the first of a group says where they are.
   let group = '';
   const paths = named.map((name) => {
-    const isTop = name.includes('.') || name === 'tracing';
+    const isTop = name.includes('.') || ['tracing', 'apis'].includes(name);
     if (name.includes('.')) group = name.slice(0, name.lastIndexOf('.') + 1);
     return isTop ? name : group + name;
   });

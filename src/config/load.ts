@@ -4,6 +4,7 @@ import { readEventTypes } from './event-types.js';
 import { readWebhooks, type WebhookDraft } from './openapi/openapi-webhooks.js';
 import { systemClock } from '../platform/clock.js';
 import { adminWarnings, secretsWarnings } from './checks/admin-checks.js';
+import { ReadApis } from './checks/api-checks.js';
 import { crossProblems } from './checks/cross-checks.js';
 import { emitsProblems } from './checks/emits-checks.js';
 import { checkFiles } from './checks/file-checks.js';
@@ -28,10 +29,10 @@ import { sortProblems } from './model/problem.js';
 import type { FileFault } from './source/read-file.js';
 import { scalarProblems, scalarWarnings } from './checks/scalar-checks.js';
 import type { DefaultScopes } from './model/service-schema.js';
-import { DEFAULT_BASE_PATH } from './model/schema.js';
 import type { DescribedTool } from './model/described-tool.js';
 import type { LoadedConfig } from './model/loaded-config.js';
-import type { Environment, EventType, GatewayFile } from './model/schema.js';
+import { apisOf } from './model/apis.js';
+import type { Environment, EventType, GatewayFile, UnpublishedPath } from './model/schema.js';
 import { schemaProblems, valueAt } from './checks/schema-problems.js';
 import { SourceDocument } from './source/source-document.js';
 import { substituteVariables } from './source/substitute.js';
@@ -75,7 +76,7 @@ export async function loadConfig(
   problems.push(...withoutEchoes(problems, whole.problems));
   if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems), files: whole.files };
 
-  const fileWithPorts = withPorts(parsed.data, environment);
+  const fileWithPorts = withFirstApi(withPorts(parsed.data, environment));
   const operations = withKeyRetention(whole.operations, fileWithPorts.services);
   const config: LoadedConfig = {
     file: fileWithPorts,
@@ -109,7 +110,7 @@ async function checkWhole(
   environment: Environment,
 ): Promise<{
   readonly operations: readonly MergedOperation[];
-  readonly unpublished: readonly string[];
+  readonly unpublished: readonly UnpublishedPath[];
   readonly tools: readonly DescribedTool[];
   readonly eventTypes: readonly EventType[];
   readonly documents: ReadonlyMap<string, JsonObject>;
@@ -117,15 +118,14 @@ async function checkWhole(
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
 }> {
-  const found = valueAt(value, ['api', 'basePath']);
-  const basePath = typeof found === 'string' ? found : DEFAULT_BASE_PATH;
-  const described = await readServices(source, value, basePath);
+  const apis = new ReadApis(value);
+  const described = await readServices(source, value, apis);
   const merged = mergeOperations(described.drafts, {
     source,
     value: valueAt(value, ['operations']),
     services: new Set(serviceNames(value)),
     defaultScopes: described.defaultScopes,
-    basePath,
+    apis,
     areDocumentsComplete: described.isComplete,
   });
   const tools = readTools(merged.numbered, described.documents, described.unpublished);
@@ -142,6 +142,7 @@ async function checkWhole(
       ...described.problems,
       ...merged.problems,
       ...tools.problems,
+      ...apis.problems(source, value),
       ...crossProblems(source, value, environment),
       ...tls.problems,
       ...events.problems,
@@ -170,11 +171,12 @@ function emptyConfig(source: SourceDocument): ConfigProblem {
 }
 
 /**
- * Returns the public origin: `api.publicUrl`, or one derived from the listener, with `localhost` for "any address".
+ * Returns the public origin: `publicUrl` of the first API, or one derived from the listener, with `localhost` for "any address".
  * @param port the bound port, if it differs from the file's (0 means any free port)
  */
 export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string {
-  if (file.api.publicUrl !== undefined) return file.api.publicUrl.replace(/\/$/, '');
+  const [first] = apisOf(file);
+  if (first?.publicUrl !== undefined) return first.publicUrl.replace(/\/$/, '');
   const { host, tls } = file.gateway;
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   const scheme = tls === undefined ? 'http' : 'https';
@@ -185,8 +187,8 @@ export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string
 interface DescribedServices {
   readonly documents: Map<string, JsonObject>;
   readonly drafts: OperationDraft[];
-  /** Templates of operations that are left out. */
-  readonly unpublished: string[];
+  /** Paths of operations that are left out. */
+  readonly unpublished: UnpublishedPath[];
   readonly defaultScopes: Map<string, DefaultScopes>;
   readonly webhooks: WebhookDraft[];
   readonly problems: ConfigProblem[];
@@ -197,10 +199,10 @@ interface DescribedServices {
   readonly isComplete: boolean;
 }
 
-async function readServices(source: SourceDocument, value: unknown, basePath: string): Promise<DescribedServices> {
+async function readServices(source: SourceDocument, value: unknown, apis: ReadApis): Promise<DescribedServices> {
   const documents = new Map<string, JsonObject>();
   const drafts: OperationDraft[] = [];
-  const unpublished: string[] = [];
+  const unpublished: UnpublishedPath[] = [];
   const defaultScopes = new Map<string, DefaultScopes>();
   const webhooks: WebhookDraft[] = [];
   const problems: ConfigProblem[] = [];
@@ -234,9 +236,12 @@ async function readServices(source: SourceDocument, value: unknown, basePath: st
     }
     documents.set(name, document.value);
     const read = readOperations(name, document, levers);
-    drafts.push(...read.drafts);
-    unpublished.push(...read.unpublished);
-    warnings.push(...lost, ...read.warnings, ...serverWarnings(document.value, document.source, service, basePath));
+    const api = apis.ofService(name);
+    const ofApi = api === undefined ? {} : { api };
+    drafts.push(...read.drafts.map((draft) => ({ ...draft, ...ofApi })));
+    unpublished.push(...read.unpublished.map((template) => ({ ...ofApi, template })));
+    const servers = serverWarnings(document.value, document.source, service, apis.basePath(api));
+    warnings.push(...lost, ...read.warnings, ...servers);
     problems.push(...levers.unusedProblems(name, source));
     const told = readWebhooks(name, document);
     webhooks.push(...told.drafts);
@@ -250,6 +255,14 @@ async function readServices(source: SourceDocument, value: unknown, basePath: st
 function serviceNames(value: unknown): string[] {
   const services = valueAt(value, ['services']);
   return isObject(services) ? Object.keys(services) : [];
+}
+
+/** Sets `api` to the first of `apis`, if there are any. */
+function withFirstApi(file: GatewayFile): GatewayFile {
+  const [first] = file.apis ?? [];
+  if (first === undefined) return file;
+  const { name: _, hosts: __, ...api } = first;
+  return { ...file, api };
 }
 
 function withPorts(file: GatewayFile, environment: Environment): GatewayFile {

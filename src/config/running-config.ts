@@ -6,10 +6,11 @@ import type { ApiDescription } from './api-description.js';
 import type { DescribedOperation, LoadedConfig } from './model/loaded-config.js';
 import type { Config, Operation } from './model/schema.js';
 
-/** A configuration to activate, with its public document if this process serves it. */
+/** A configuration to activate, with its public documents if this process serves them. */
 export interface NextConfig {
   readonly config: Config;
-  readonly description?: ApiDescription | undefined;
+  /** By API. */
+  readonly description?: readonly ApiDescription[] | undefined;
 }
 
 /** Activates a prepared change. Synchronous; must not fail. */

@@ -1,4 +1,5 @@
 /** Log line with the configuration at startup. It contains no secret. */
+import { apisOf } from './model/apis.js';
 import type { Config } from './model/schema.js';
 
 const SECRET_PARAMETER = /pass|secret|token|key/i;
@@ -11,7 +12,7 @@ export function configSummary(config: Config): Record<string, unknown> {
   return {
     config: config.path,
     public_url: config.publicUrl,
-    base_path: file.api.basePath,
+    base_paths: apisOf(file).map(({ basePath }) => basePath),
     gateway: { host: file.gateway.host, port: file.gateway.port, tls: file.gateway.tls !== undefined },
     admin: { host: file.admin.host, port: file.admin.port, token: environment.adminToken !== undefined },
     database: environment.databaseUrl === undefined ? 'sqlite' : redactUrl(environment.databaseUrl),

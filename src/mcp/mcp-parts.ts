@@ -2,7 +2,8 @@
 import type { DoorHost } from '../admission/doors/door.js';
 import type { QuotaReport } from '../admission/quota-report.js';
 import type { Step } from '../admission/step.js';
-import type { SerialisedDocument } from '../config/api-description.js';
+import type { ApiDocument } from '../config/api-description.js';
+import type { Operation } from '../config/model/schema.js';
 import type { ToolSet } from '../config/tools/tool.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Limiter } from '../quota/limiter.js';
@@ -23,8 +24,8 @@ export interface McpParts {
   readonly quotas: Pick<Limiter, 'throttle'>;
   readonly quotaReport: Pick<QuotaReport, 'addTo'>;
   readonly usage: Pick<UsageReader, 'readWithRows'>;
-  /** `/api/v1` */
-  readonly basePath: string;
+  /** Returns the base path of an operation, such as `/api/v1`. */
+  readonly basePathOf: (operation: Operation) => string;
   /** Version of this program. */
   readonly version: string;
   readonly reference: McpReference;
@@ -36,8 +37,8 @@ export interface McpParts {
 
 /** McpReference holds the documents that assistants can read. */
 export interface McpReference {
-  /** Returns the current OpenAPI document. */
-  readonly openApi: () => SerialisedDocument;
+  /** Returns the current OpenAPI document of each API. */
+  readonly openApis: () => readonly ApiDocument[];
   /** Returns every error code with its meaning and advice, as JSON. */
   readonly errors: () => string;
 }

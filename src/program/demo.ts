@@ -2,6 +2,7 @@
  * `npm start`: the reference deployment on one machine. Starts Trailgate with all roles and the customers backend as a
  * separate process. Creates a demo account with customers, and prints a first request to copy.
  */
+import { apisOf } from '../config/model/apis.js';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -149,7 +150,7 @@ async function listening(child: ChildProcess): Promise<void> {
 function printWelcome(config: Config, running: Running, secret: string, panelLink: string): void {
   // Nobody reads it: no reason to end.
   process.stdout.on('error', () => undefined);
-  const base = `${running.gatewayUrl}${config.file.api.basePath}`;
+  const base = `${running.gatewayUrl}${apisOf(config.file)[0]?.basePath}`;
   process.stdout.write(
     `
   Trailgate is running.

@@ -58,7 +58,7 @@ export interface PoolHolder {
 export async function startGatewayRole(
   rooms: Rooms,
   admission: Admission,
-  description: ApiDescription | undefined,
+  description: readonly ApiDescription[] | undefined,
   { workers, workerArgs, isWorker }: Processes,
   holder: PoolHolder,
 ): Promise<string> {
@@ -98,7 +98,7 @@ export async function startGatewayRole(
 async function startGateway(
   rooms: Rooms,
   opened: Admission,
-  description: ApiDescription | undefined,
+  description: readonly ApiDescription[] | undefined,
   isWorker: boolean,
 ): Promise<string> {
   const { config, keys, requestLogs, usage, forwarder, webhooks, clock, log, shutdown } = rooms;
@@ -117,7 +117,10 @@ async function startGateway(
   proxyStatus.setEnabled(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
   const documents = referenceDocuments(config.current, description, { publicUrl: () => publicUrl.get() });
-  const mcp = openMcp(rooms, opened, { openApi: () => documents.openApi(), errors: errorCatalogueText });
+  const mcp = openMcp(rooms, opened, {
+    openApis: () => documents.apis.map((_, at) => documents.openApi(at)),
+    errors: errorCatalogueText,
+  });
   const deps = {
     config: config.current,
     clock,
@@ -147,7 +150,7 @@ async function startGateway(
     };
   });
   const gateway = await createGatewayApplication(deps, log, [
-    ReferenceModule.of(documents, routes.basePath),
+    ReferenceModule.of(documents, routes),
     PublicKeysModule.of(new PublicKeys(webhooks.secrets, clock)),
   ]);
   const live = new LiveStreams(() => forwarder.listCalls(), keys.authenticator);

@@ -46,7 +46,7 @@ export function openMcp(
       quotas: quotas.limiter,
       quotaReport,
       usage,
-      basePath: routes.basePath,
+      basePathOf: (operation) => routes.basePathOf(operation),
       version: VERSION,
       reference,
       subscriptions,

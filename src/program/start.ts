@@ -30,7 +30,7 @@ import { lockData } from './lock-data.js';
 import { placeCounters } from './place-counters.js';
 import { openNodes, ProcessView } from './process-view.js';
 import { TopAccounts } from '../quota/usage/top-accounts.js';
-import { describeApi } from '../reference/describe-api.js';
+import { describeApis } from '../reference/describe-api.js';
 import { Reload } from './reload/reload.js';
 import { ONE_PROCESS, type Processes, type Role } from './roles.js';
 import { sendMail } from './send-mail.js';
@@ -94,7 +94,7 @@ async function open(
   leaveRoomToGrow();
   if (forwards) letEventLoopGoFirst();
   const running = new RunningConfig(withoutDocuments(config));
-  const description = forwards ? describeApi(config) : undefined;
+  const description = forwards ? describeApis(config) : undefined;
   const reload = new Reload(running, forwards, systemClock, log.logger);
   const isFirst = !processes.isWorker;
   const lockedFolder = isFirst ? await lockData(config, log, shutdown) : undefined;

@@ -1,12 +1,13 @@
 /** Guide for integrators: authentication, errors, limits, versioning. Markdown. */
-import type { Config, LifeCycleDates } from '../config/model/schema.js';
+import { apisOf, publicPaths } from '../config/model/apis.js';
+import type { Config, LifeCycleDates, Operation } from '../config/model/schema.js';
 import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 
 /** Returns the guide for integrators, Markdown. `publicUrl` has no trailing slash. */
 export function apiGuide(config: Config, publicUrl: string): string {
-  const { basePath } = config.file.api;
+  const { basePath } = apisOf(config.file)[0]!;
   const [first] = config.operations.filter(
-    (operation) => operation.method === 'GET' && !operation.template.includes('{'),
+    (operation) => operation.api === undefined && operation.method === 'GET' && !operation.template.includes('{'),
   );
   const url = `${publicUrl}${basePath}${first?.template ?? '/usage'}`;
   return `## Authentication
@@ -74,9 +75,12 @@ operation names the scopes that a key needs.
 
 /** Returns the versioning policy as Markdown: breaking changes, announcements, support period. */
 export function versioningPolicy(config: Config): string {
-  const { basePath, deprecation, sunset, supportMonths } = config.file.api;
+  const apis = apisOf(config.file);
+  const supportMonths = Math.min(...apis.map((api) => api.supportMonths));
+  const [only] = apis;
+  const { deprecation, sunset } = apis.length === 1 && only !== undefined ? only : { deprecation: null, sunset: null };
   return `## Versioning
-The version is in the path: \`${basePath}\`. A change that could break a working integration comes with a new version \
+The version is in the path: ${apis.map(({ basePath }) => `\`${basePath}\``).join(', ')}. A change that could break a working integration comes with a new version \
 only. These are breaking:
 
 - an operation, a parameter value, a field or a value of a field is removed, or changes its name, type or meaning;
@@ -102,9 +106,14 @@ ${endingOperations(config)}`;
 
 /** Returns the table of deprecated operations and versions with their dates, successors and brownouts. */
 function endingOperations({ operations, file }: Config): string {
+  const pathOf = publicPaths(file);
+  const nameOf = (operation: Operation): string => (file.apis === undefined ? operation.template : pathOf(operation));
   const rows = [
-    { what: `All of ${file.api.basePath}`, dates: file.api },
-    ...operations.map(({ method, template, lifeCycle }) => ({ what: `${method} ${template}`, dates: lifeCycle })),
+    ...apisOf(file).map((api) => ({ what: `All of ${api.basePath}`, dates: api })),
+    ...operations.map((operation) => ({
+      what: `${operation.method} ${nameOf(operation)}`,
+      dates: operation.lifeCycle,
+    })),
   ].flatMap(({ what, dates }) => (dates === undefined || !isEnding(dates) ? [] : [row(what, dates)]));
   if (rows.length === 0) return '';
   return `

@@ -4,19 +4,20 @@
  */
 import { createHash } from 'node:crypto';
 import type { ApiDescription, SerialisedDocument } from '../config/api-description.js';
+import { apisOf, originOf } from '../config/model/apis.js';
 import type { LoadedConfig } from '../config/model/loaded-config.js';
 import { buildPublicOpenApi } from './public-openapi.js';
 
 const ETAG_LENGTH = 27;
 
-/** Builds the document. If the version has a deprecation date, builds also the one for after that date. */
-export function describeApi(config: LoadedConfig): ApiDescription {
-  const document = (isDeprecated: boolean): SerialisedDocument =>
-    serialised(config.publicUrl, JSON.stringify(buildPublicOpenApi(config, { isDeprecated })));
-  return {
-    document: document(false),
-    ...(config.file.api.deprecation === null ? {} : { deprecated: document(true) }),
-  };
+/** Builds the document of each API. If one has a deprecation date, builds also the one for after that date. */
+export function describeApis(config: LoadedConfig): readonly ApiDescription[] {
+  return apisOf(config.file).map((api) => {
+    const publicUrl = originOf(config.file, api.name, config.publicUrl);
+    const document = (isDeprecated: boolean): SerialisedDocument =>
+      serialised(publicUrl, JSON.stringify(buildPublicOpenApi(config, { api, publicUrl, isDeprecated })));
+    return { document: document(false), ...(api.deprecation === null ? {} : { deprecated: document(true) }) };
+  });
 }
 
 /** Replaces the origin of a document. With port 0 the origin is known only once the server listens. */

@@ -5,6 +5,7 @@ import type { JsonObject } from '../config/openapi/openapi-traversal.js';
 import { isObject } from '../config/openapi/openapi-traversal.js';
 import { templateParameters } from '../config/openapi/path-template.js';
 import { upgradeToOpenApi31 } from '../config/openapi/openapi-upgrade.js';
+import { apisOf, ownId, type ApiConfig } from '../config/model/apis.js';
 import type { DescribedOperation, LoadedConfig } from '../config/model/loaded-config.js';
 import { ErrorPages } from '../platform/problems/error-pages.js';
 import { USAGE_PARAMETER_SCHEMAS } from '../quota/usage/usage-query.js';
@@ -27,6 +28,8 @@ import { describedWebhooks, WEBHOOKS_TAG } from './described-webhooks.js';
 export interface PublicOpenApiOptions {
   /** Origin without trailing slash. Defaults to the configuration's; differs if the port was chosen at startup. */
   readonly publicUrl?: string;
+  /** The API to describe. The first by default. */
+  readonly api?: ApiConfig;
   /** Whether the deprecation date of the version has passed. */
   readonly isDeprecated?: boolean;
 }
@@ -34,12 +37,14 @@ export interface PublicOpenApiOptions {
 /** Builds the document. It omits the backends' servers, security schemes and unpublished parts. */
 export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiOptions = {}): JsonObject {
   const publicUrl = options.publicUrl ?? config.publicUrl;
-  const components = sharedComponents(new ErrorPages(publicUrl), keyedStatuses(config.operations));
+  const api = options.api ?? apisOf(config.file)[0]!;
+  const published = config.operations.filter((operation) => operation.api === api.name);
+  const components = sharedComponents(new ErrorPages(config.publicUrl), keyedStatuses(published));
   const paths: Record<string, Record<string, unknown>> = {};
   const tags = new Map<string, unknown>();
   for (const service of Object.keys(config.file.services)) {
     const document = documentOf(config, service);
-    const operations = config.operations.filter((operation) => operation.service === service);
+    const operations = published.filter((operation) => operation.service === service);
     const parts = operations.map((operation) => publicOperation(operation, document, options.isDeprecated === true));
     for (const [index, part] of adoptComponents(parts, document, service, components).entries()) {
       const operation = operations[index];
@@ -54,8 +59,8 @@ export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiO
   const webhooks = describedWebhooks(config.eventTypes ?? [], components);
   return withSharedReferences({
     openapi: '3.1.1',
-    info: info(config, publicUrl),
-    servers: [{ url: publicUrl + config.file.api.basePath }],
+    info: info(config, api),
+    servers: [{ url: publicUrl + api.basePath }],
     security: [{ bearerAuth: [] }],
     tags: [...tags.values()],
     paths,
@@ -70,8 +75,13 @@ function documentOf(config: LoadedConfig, service: string): JsonObject {
   return String(document['openapi']).startsWith('3.0') ? upgradeToOpenApi31(document) : document;
 }
 
-function info(config: LoadedConfig, publicUrl: string): JsonObject {
-  const infos = [...config.documents.values()].map((document) => document['info']).filter(isObject);
+function info(config: LoadedConfig, api: ApiConfig): JsonObject {
+  const services = new Set(
+    config.operations.filter((operation) => operation.api === api.name).map((each) => each.service),
+  );
+  const isSingle = config.file.apis === undefined;
+  const documents = [...config.documents].filter(([service]) => isSingle || services.has(service));
+  const infos = documents.map(([, document]) => document['info']).filter(isObject);
   const [first] = infos;
   const only = infos.length === 1 ? first : undefined;
   const one = (key: string): JsonObject => {
@@ -79,18 +89,19 @@ function info(config: LoadedConfig, publicUrl: string): JsonObject {
     return found === undefined ? {} : { [key]: found[key] };
   };
   return {
-    title: config.file.api.title,
-    version: only === undefined ? (config.file.api.basePath.split('/').at(-1) ?? '1') : only['version'],
+    title: api.title,
+    version: only === undefined ? (api.basePath.split('/').at(-1) ?? '1') : only['version'],
     ...(typeof only?.['summary'] === 'string' ? { summary: only['summary'] } : {}),
-    description: [...ownDescriptions(infos), apiIntroduction(publicUrl)].join('\n\n'),
+    description: [...ownDescriptions(api, infos), apiIntroduction(config.publicUrl)].join('\n\n'),
     ...one('termsOfService'),
-    ...one('contact'),
+    ...(api.support === undefined ? one('contact') : { contact: api.support }),
     ...one('license'),
   };
 }
 
-/** Returns the descriptions of the services, with titles if there are several. */
-function ownDescriptions(infos: readonly JsonObject[]): string[] {
+/** Returns the description of the API, or those of its services, with titles if there are several. */
+function ownDescriptions(api: ApiConfig, infos: readonly JsonObject[]): string[] {
+  if (api.description !== undefined) return [api.description.trim()];
   return infos.flatMap(({ title, description }) => {
     if (typeof description !== 'string' || description.trim() === '') return [];
     return [infos.length === 1 ? description.trim() : `## ${String(title)}\n${description.trim()}`];
@@ -106,7 +117,7 @@ function publicOperation(operation: DescribedOperation, document: JsonObject, is
   const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !isOurs(key)));
   return {
     ...own,
-    operationId: operation.id,
+    operationId: ownId(operation),
     summary: own['summary'] ?? `${operation.method} ${operation.template}`,
     description: description(own['description'], operation),
     ...(own['deprecated'] === true || isDeprecated || typeof operation.lifeCycle?.deprecation === 'string'

@@ -1,6 +1,7 @@
 /** Documents of the reference. The large ones were built with the configuration, so no request waits for them. */
 import type { Clock } from '../platform/clock.js';
-import type { ApiDescription, SerialisedDocument } from '../config/api-description.js';
+import type { ApiDescription, ApiDocument, SerialisedDocument } from '../config/api-description.js';
+import { apisOf, originOf, type ApiConfig } from '../config/model/apis.js';
 import type { Config } from '../config/model/schema.js';
 import { apiGuide, versioningPolicy } from './api-guide.js';
 import { webhookGuide } from './webhooks/webhook-guide.js';
@@ -10,16 +11,19 @@ export class ReferenceDocuments {
   /** Documents with the actual URL, by original document. */
   private readonly moved = new WeakMap<SerialisedDocument, SerialisedDocument>();
 
-  /** @param publicUrl called per request, because with port 0 the URL is known only once the server listens */
+  /**
+   * @param description documents of each API
+   * @param publicUrl called per request, because with port 0 the URL is known only once the server listens
+   */
   constructor(
     private config: Config,
-    private description: ApiDescription,
+    private description: readonly ApiDescription[],
     readonly publicUrl: () => string,
     private readonly clock: Clock,
   ) {}
 
   /** Applies a new configuration. */
-  use(config: Config, description: ApiDescription): void {
+  use(config: Config, description: readonly ApiDescription[]): void {
     this.config = config;
     this.description = description;
   }
@@ -28,23 +32,31 @@ export class ReferenceDocuments {
     return this.config.file.api.title;
   }
 
-  /** Path of the OpenAPI document. */
-  get openApiPath(): string {
-    return `${this.config.file.api.basePath}/openapi.json`;
+  get apis(): readonly ApiConfig[] {
+    return apisOf(this.config.file);
   }
 
-  openApi(): SerialisedDocument {
-    const { deprecation } = this.config.file.api;
-    const { document, deprecated = document } = this.description;
-    const isDeprecated = deprecation !== null && Date.parse(deprecation) <= this.clock.now();
-    const made = isDeprecated ? deprecated : document;
-    const publicUrl = this.publicUrl();
-    if (made.publicUrl === publicUrl) return made;
-    const moved = this.moved.get(made);
-    if (moved?.publicUrl === publicUrl) return moved;
-    const renamed = withPublicUrl(made, publicUrl);
-    this.moved.set(made, renamed);
-    return renamed;
+  /** Names of all APIs, also of the first. Undefined if there is one without a name. */
+  get names(): readonly (string | undefined)[] {
+    return this.config.file.apis?.map(({ name }) => name) ?? [undefined];
+  }
+
+  /** Returns the origins of all APIs, which the reference page calls. */
+  get origins(): readonly string[] {
+    const { file } = this.config;
+    return [...new Set(this.apis.map(({ name }) => originOf(file, name, this.publicUrl())))];
+  }
+
+  /** Returns the document of an API. @param position of the API in the configuration */
+  openApi(position = 0): ApiDocument {
+    const api = this.apis[position];
+    const description = this.description[position];
+    if (api === undefined || description === undefined) throw new Error(`there is no API ${position}`);
+    const { document, deprecated = document } = description;
+    const isDeprecated = api.deprecation !== null && Date.parse(api.deprecation) <= this.clock.now();
+    const publicUrl = originOf(this.config.file, api.name, this.publicUrl());
+    const made = this.withUrl(isDeprecated ? deprecated : document, publicUrl);
+    return { ...made, title: api.title, url: `${publicUrl}${api.basePath}/openapi.json` };
   }
 
   guide(): string {
@@ -57,5 +69,14 @@ export class ReferenceDocuments {
 
   versioning(): string {
     return versioningPolicy(this.config);
+  }
+
+  private withUrl(made: SerialisedDocument, publicUrl: string): SerialisedDocument {
+    if (made.publicUrl === publicUrl) return made;
+    const moved = this.moved.get(made);
+    if (moved?.publicUrl === publicUrl) return moved;
+    const renamed = withPublicUrl(made, publicUrl);
+    this.moved.set(made, renamed);
+    return renamed;
   }
 }

@@ -7,22 +7,27 @@ import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { errorListPage, errorPage, isErrorCode, unknownCodePage } from './error-pages.js';
 import { PAGES_CSS, markdownToHtml, page } from './html.js';
 import { ReferenceDocuments } from './reference-documents.js';
-import { pageHeaders, scalarPage, scalarScript } from './scalar-page.js';
+import { pageHeaders, scalarPage, scalarScript, type ShownApi } from './scalar-page.js';
+import { REFERENCE_PLACES, type ReferencePlaces } from './reference-places.js';
 import { listMembers } from '../http/grammar/fields.js';
 
 const CACHE_SHORTLY = 'public, max-age=300';
 const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
 const HTML = 'text/html; charset=utf-8';
 
-/** `GET {basePath}/openapi.json`. A factory, because the path depends on the configuration. */
-export function createOpenApiController(basePath: string): Type<unknown> {
-  @Controller(basePath)
+/** `GET {basePath}/openapi.json`. A factory, because the paths depend on the configuration. */
+export function createOpenApiController(basePaths: readonly string[]): Type<unknown> {
+  @Controller([...basePaths])
   class OpenApiController {
-    constructor(@Inject(ReferenceDocuments) readonly documents: ReferenceDocuments) {}
+    constructor(
+      @Inject(ReferenceDocuments) readonly documents: ReferenceDocuments,
+      @Inject(REFERENCE_PLACES) readonly places: ReferencePlaces,
+    ) {}
 
     @Get('openapi.json')
     document(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-      const { body, etag } = this.documents.openApi();
+      const [path = ''] = request.url.split('?');
+      const { body, etag } = this.documents.openApi(this.places.positionOf({ path, message: request }));
       reply.header('cache-control', CACHE_SHORTLY).header('etag', etag).header('x-content-type-options', 'nosniff');
       if (matchesEtag(request.headers['if-none-match'], etag)) void reply.code(304).send();
       else void reply.type('application/json; charset=utf-8').send(body);
@@ -33,12 +38,27 @@ export function createOpenApiController(basePath: string): Type<unknown> {
 
 @Controller(REFERENCE_ROOT)
 export class ReferenceController {
-  constructor(@Inject(ReferenceDocuments) private readonly documents: ReferenceDocuments) {}
+  constructor(
+    @Inject(ReferenceDocuments) private readonly documents: ReferenceDocuments,
+    @Inject(REFERENCE_PLACES) private readonly places: ReferencePlaces,
+  ) {}
 
   @Get()
-  async reference(@Res() reply: FastifyReply): Promise<void> {
-    const { fileName } = await scalarScript();
-    this.sendPage(reply, scalarPage(REFERENCE_ROOT, this.documents.title, this.documents.openApiPath, fileName));
+  async reference(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.sendReference(this.shownAt(request), reply);
+  }
+
+  /** The reference with another API first. */
+  @Get('apis/:name')
+  async referenceOf(
+    @Param('name') name: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const shown = this.shownAt(request);
+    const first = shown.find((api) => api.name === name);
+    if (first === undefined) throw new Problem('route_not_found');
+    await this.sendReference([first, ...shown.filter((api) => api !== first)], reply);
   }
 
   @Get('errors')
@@ -95,13 +115,29 @@ export class ReferenceController {
       .send(acceptsGzip ? script.gzipped : script.plain);
   }
 
+  /** Returns the APIs that are served under the host name of a request. */
+  private shownAt(request: FastifyRequest): ShownApi[] {
+    const { apis } = this.documents;
+    const names = this.documents.names;
+    return this.places.positionsAt(request.headers.host).flatMap((at) => {
+      const api = apis[at];
+      if (api === undefined) return [];
+      return [{ name: names[at], title: api.title, url: `${api.basePath}/openapi.json` }];
+    });
+  }
+
+  private async sendReference(apis: readonly ShownApi[], reply: FastifyReply): Promise<void> {
+    const { fileName } = await scalarScript();
+    this.sendPage(reply, scalarPage(REFERENCE_ROOT, apis, fileName));
+  }
+
   /** @param markdown one of our own texts */
   private sendText(reply: FastifyReply, title: string, markdown: string): void {
     this.sendPage(reply, page(REFERENCE_ROOT, title, markdownToHtml(markdown), this.documents.title));
   }
 
   private sendPage(reply: FastifyReply, html: string, cacheControl = CACHE_SHORTLY): void {
-    const headers = { ...pageHeaders(this.documents.publicUrl()), 'cache-control': cacheControl };
+    const headers = { ...pageHeaders(this.documents.origins), 'cache-control': cacheControl };
     void reply.type(HTML).headers(headers).send(html);
   }
 }

@@ -4,9 +4,11 @@ import { type Clock, systemClock } from '../platform/clock.js';
 import type { ApiDescription } from '../config/api-description.js';
 import type { LoadedConfig } from '../config/model/loaded-config.js';
 import type { Config } from '../config/model/schema.js';
-import { describeApi } from './describe-api.js';
+import { apisOf } from '../config/model/apis.js';
+import { describeApis } from './describe-api.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { ReferenceController, createOpenApiController } from './reference.controller.js';
+import { REFERENCE_PLACES, type ReferencePlaces } from './reference-places.js';
 
 /** Options that override the configuration. */
 export interface ReferenceOptions {
@@ -17,16 +19,20 @@ export interface ReferenceOptions {
 
 export class ReferenceModule {
   static forRoot(config: LoadedConfig, options: ReferenceOptions = {}): DynamicModule {
-    const documents = referenceDocuments(config, describeApi(config), options);
-    return ReferenceModule.of(documents, config.file.api.basePath);
+    const documents = referenceDocuments(config, describeApis(config), options);
+    const basePaths = apisOf(config.file).map(({ basePath }) => basePath);
+    return ReferenceModule.of(documents, { basePaths, positionOf: () => 0, positionsAt: () => [...basePaths.keys()] });
   }
 
   /** @param documents documents to serve; their configuration can be replaced later */
-  static of(documents: ReferenceDocuments, basePath: string): DynamicModule {
+  static of(documents: ReferenceDocuments, places: ReferencePlaces): DynamicModule {
     return {
       module: ReferenceModule,
-      controllers: [ReferenceController, createOpenApiController(basePath)],
-      providers: [{ provide: ReferenceDocuments, useValue: documents }],
+      controllers: [ReferenceController, createOpenApiController(places.basePaths)],
+      providers: [
+        { provide: ReferenceDocuments, useValue: documents },
+        { provide: REFERENCE_PLACES, useValue: places },
+      ],
     };
   }
 }
@@ -34,7 +40,7 @@ export class ReferenceModule {
 /** Creates the documents of a configuration. */
 export function referenceDocuments(
   config: Config,
-  description: ApiDescription,
+  description: readonly ApiDescription[],
   options: ReferenceOptions = {},
 ): ReferenceDocuments {
   const { publicUrl = () => config.publicUrl, clock = systemClock } = options;

@@ -47,8 +47,23 @@ async function readScript(): Promise<ScriptAsset> {
   return { fileName: `scalar.${hash}.js`, plain, gzipped: await promisify(gzip)(plain) };
 }
 
-/** Renders the page. It has no inline script, so that the content security policy can forbid them. */
-export function scalarPage(root: string, title: string, documentUrl: string, scriptFile: string): string {
+/** An API on the page. */
+export interface ShownApi {
+  readonly name: string | undefined;
+  readonly title: string;
+  /** Path of its OpenAPI document, which is served under the same name as the page. */
+  readonly url: string;
+}
+
+/** Renders the page, with a selection if there are several APIs. It has no inline script, so that the content security policy can forbid them. */
+export function scalarPage(root: string, apis: readonly ShownApi[], scriptFile: string): string {
+  const title = apis[0]?.title ?? 'API';
+  const links = apis.map(
+    (api) => `<a href="${api.url}">OpenAPI document${apis.length === 1 ? '' : ` of ${escapeHtml(api.title)}`}</a>`,
+  );
+  const sources = apis.map((api) => ({ title: api.title, slug: api.name ?? 'api', url: api.url }));
+  const configuration = apis.length === 1 ? CONFIGURATION : { ...CONFIGURATION, sources };
+  const single = apis.length === 1 ? ` data-url="${apis[0]?.url}"` : '';
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -59,9 +74,9 @@ export function scalarPage(root: string, title: string, documentUrl: string, scr
 </head>
 <body>
 <noscript>This page needs JavaScript. The same in plain form: \
-<a href="${documentUrl}">OpenAPI document</a>, <a href="${root}/errors">errors</a>.</noscript>
-<script id="api-reference" type="application/json" data-url="${documentUrl}" \
-data-configuration="${escapeHtml(JSON.stringify(CONFIGURATION))}"></script>
+${links.join(', ')}, <a href="${root}/errors">errors</a>.</noscript>
+<script id="api-reference" type="application/json"${single} \
+data-configuration="${escapeHtml(JSON.stringify(configuration))}"></script>
 <script src="${root}/assets/${scriptFile}"></script>
 </body>
 </html>
@@ -69,7 +84,7 @@ data-configuration="${escapeHtml(JSON.stringify(CONFIGURATION))}"></script>
 }
 
 /** Returns headers for every page. Nothing is loaded from, sent to or framed by other origins. */
-export function pageHeaders(publicUrl: string): Record<string, string> {
+export function pageHeaders(origins: readonly string[]): Record<string, string> {
   return {
     'content-security-policy': [
       "default-src 'none'",
@@ -79,7 +94,7 @@ export function pageHeaders(publicUrl: string): Record<string, string> {
       "img-src 'self' data: blob:",
       "font-src 'self' data:",
       // "Try it" calls the API, which may have another origin than this page.
-      `connect-src 'self' ${publicUrl}`,
+      `connect-src 'self' ${origins.join(' ')}`,
       "worker-src 'self' blob:",
       "base-uri 'none'",
       "form-action 'none'",

@@ -1,4 +1,5 @@
 /** Opens the recording of request logs: written behind each flush of usage. */
+import { publicPaths } from '../config/model/apis.js';
 import type { Ground } from '../config/ground.js';
 import { RequestLogRecorder } from './recorder.js';
 import { RequestLogFlush } from './request-log-flush.js';
@@ -12,8 +13,8 @@ export interface RequestLogging {
 
 /** Opens it. It follows `usage.requestLogRetention`: 0 turns it off. */
 export function openRequestLogs({ config, database, log, gauges }: Ground): RequestLogging {
-  const { api, usage } = config.current.file;
-  const recorder = new RequestLogRecorder(api.basePath, usage.requestLogRetention > 0);
+  const { file } = config.current;
+  const recorder = new RequestLogRecorder(publicPaths(file), file.usage.requestLogRetention > 0);
   const flush = new RequestLogFlush(recorder, new RequestLogWriter(database.db, database.kind), log.logger);
   gauges.push(flush);
   config.onChange(({ config: next }) => () => {

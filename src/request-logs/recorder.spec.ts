@@ -25,7 +25,11 @@ describe('the recorder of request logs', () => {
   beforeEach(() => {
     clock = new TestClock(NOW_MS);
     const random = new SeededRandom(7);
-    recorder = new RequestLogRecorder('/api/v1', true, () => random.next());
+    recorder = new RequestLogRecorder(
+      ({ template }) => `/api/v1${template}`,
+      true,
+      () => random.next(),
+    );
   });
 
   const note = (account: string, requests: number, status = 200, change: Partial<EndedRequest> = {}): void => {

@@ -3,6 +3,7 @@
  * some numbers. Memory is limited per account, per kind of request, and in total. A busy account displaces its own
  * requests first. When memory runs out, the limits of all accounts shrink, and errors are kept longest.
  */
+import type { Operation } from '../config/model/schema.js';
 import { randomBytes } from 'node:crypto';
 import { METRICS } from '../platform/metrics.js';
 import { RequestSlots } from './request-slots.js';
@@ -45,9 +46,12 @@ export class RequestLogRecorder {
   private seq = 0;
   private readonly leftOut = METRICS.requestLogLeftOut.series();
 
-  /** @param random returns a number from 0 to below 1. */
+  /**
+   * @param pathOf returns the public path of an operation.
+   * @param random returns a number from 0 to below 1.
+   */
   constructor(
-    private readonly basePath: string,
+    private readonly pathOf: (operation: Pick<Operation, 'api' | 'template'>) => string,
     isOn = true,
     private readonly random: () => number = Math.random,
   ) {
@@ -197,7 +201,7 @@ export class RequestLogRecorder {
 
   private rowOf(accountId: string, slots: RequestSlots, slot: number, weight: number): RequestLogRow {
     const { operation, ...request } = slots.read(slot);
-    const route = operation === undefined ? '' : this.basePath + operation.template;
+    const route = operation === undefined ? '' : this.pathOf(operation);
     return { accountId, node: this.node, operation: operation?.id ?? '', route, weight, ...request };
   }
 }

@@ -7,7 +7,7 @@ export type RequestLogSource = (typeof REQUEST_LOG_SOURCES)[number];
 export interface EndedRequest {
   readonly requestId: string;
   readonly method: string | undefined;
-  readonly operation: { readonly id: string; readonly template: string } | undefined;
+  readonly operation: { readonly id: string; readonly template: string; readonly api?: string } | undefined;
   /** Error code of the response. Empty if there was none. */
   readonly problemCode: string;
   readonly clientAddress: string;

@@ -213,7 +213,7 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
   const silent = { ...log, logger: { isLevelEnabled: () => false } };
   const nowhere = { record: () => undefined };
   const lines = new RequestLines({ format: 'json', successes: 1, fields: undefined });
-  const requestLogs = new RequestLogRecorder('/api/v1');
+  const requestLogs = new RequestLogRecorder(({ template }) => `/api/v1${template}`);
   const quiet = new RequestEnd(silent, recorder, nowhere, nobody, systemClock, lines);
   const kept = new RequestEnd(silent, recorder, requestLogs, nobody, systemClock, lines);
   const full = new RequestEnd(log, recorder, nowhere, nobody, systemClock, lines);

@@ -46,7 +46,11 @@ describeOnDatabases('request logs', (kind) => {
     clock = new TestClock(Date.parse('2026-11-22T10:00:00Z'));
     monotonicMs = 0;
     const random = new SeededRandom(3);
-    recorder = new RequestLogRecorder('/api/v1', true, () => random.next());
+    recorder = new RequestLogRecorder(
+      ({ template }) => `/api/v1${template}`,
+      true,
+      () => random.next(),
+    );
     writer = new UnreliableWriter(database.db, database.kind);
     flush = new RequestLogFlush(recorder, writer, LOG, () => monotonicMs);
   });
@@ -193,7 +197,7 @@ describeOnDatabases('request logs', (kind) => {
   });
 
   it('of two processes never meet', async () => {
-    const other = new RequestLogRecorder('/api/v1');
+    const other = new RequestLogRecorder(({ template }) => `/api/v1${template}`);
     const secondFlush = new RequestLogFlush(other, writer, LOG, () => monotonicMs);
     serve('acc_1', 5);
     for (let sent = 0; sent < 5; sent++) {
@@ -269,7 +273,7 @@ describeOnDatabases('request logs', (kind) => {
 
     it('make the partition of a day that nobody has made ahead, any number of processes at once', async () => {
       const others = [0, 1, 2].map(() => {
-        const recorderOfOther = new RequestLogRecorder('/api/v1');
+        const recorderOfOther = new RequestLogRecorder(({ template }) => `/api/v1${template}`);
         const request = { requestId: 'r', method: 'GET', operation: OPERATION, problemCode: '', clientAddress: '::1' };
         recorderOfOther.record({ ...request, bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1, clock.now());
         return new RequestLogFlush(recorderOfOther, new RequestLogWriter(database.db, kind), LOG, () => monotonicMs);

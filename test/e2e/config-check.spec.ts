@@ -12,7 +12,7 @@ import { fixedSettings } from '../../src/config/fixed-settings.js';
 import { loadConfig } from '../../src/config/load.js';
 import { withoutDocuments } from '../../src/config/running-config.js';
 import type { LoadedConfig } from '../../src/config/model/loaded-config.js';
-import { describeApi } from '../../src/reference/describe-api.js';
+import { describeApis } from '../../src/reference/describe-api.js';
 import type { CheckRequest } from '../../src/program/reload/check-messages.js';
 import { ConfigCheck, type CheckBounds } from '../../src/program/reload/config-check.js';
 
@@ -55,8 +55,8 @@ describe('a check in a process of its own', () => {
     if (result.kind === 'refused') return;
     expect(result.config).toStrictEqual({ ...withoutDocuments(loaded), file: { ...file, operations: [] } });
     const asItRuns = { ...loaded, file: { ...file, api: { ...file.api, basePath: '/api/v1' } } };
-    expect(result.description).toStrictEqual(describeApi(asItRuns));
-    expect(result.description?.deprecated?.body.toString()).toContain('"deprecated":true');
+    expect(result.description).toStrictEqual(describeApis(asItRuns));
+    expect(result.description?.[0]?.deprecated?.body.toString()).toContain('"deprecated":true');
     await eventually('its process has gone', () => checks().length === 0);
   });
 

@@ -18,7 +18,7 @@ interface Row {
   /** Lines of the service in `gateway.yaml`, beside those of its targets and its document. */
   readonly lines: readonly string[];
   readonly operations: number;
-  /** Beginning of each warning of `trailgate check`. */
+  /** Part of each warning of `trailgate check`. */
   readonly warnings: readonly string[];
 }
 
@@ -52,7 +52,6 @@ describe.each(ROWS)('the document of $document', ({ document, prefix = '', lines
   beforeAll(async () => {
     backend = await startBackend(json({ ok: true }));
     const text = [`targets: ['${backend.url}${prefix}']`, `openapi: ${realDocument(document)}`, ...lines];
-    expect(text.length).toBeLessThanOrEqual(MOST_LINES);
     const service = parse(text.join('\n')) as Json;
     const plans = { unlimited: {} };
     trailgate = await startTrailgate({
@@ -64,12 +63,14 @@ describe.each(ROWS)('the document of $document', ({ document, prefix = '', lines
     await backend?.stop();
   });
 
-  it('is valid, with a warning for what is left out', async () => {
+  it('is valid with five lines, and with a warning for what is left out', async () => {
+    // Two are those of the targets and the document.
+    expect(lines.length + 2).toBeLessThanOrEqual(MOST_LINES);
     const { code, stdout } = await runTrailgate(['check', '--json', '--config', trailgate.configPath]);
     const checked = JSON.parse(stdout) as { operations: unknown[]; warnings: { message: string }[] };
     expect({ code, operations: checked.operations.length }).toEqual({ code: 0, operations });
     expect(checked.warnings.map(({ message }) => message)).toEqual(
-      warnings.map((beginning) => expect.stringMatching(new RegExp(`^${RegExp.escape(beginning)}`))),
+      warnings.map((beginning) => expect.stringContaining(beginning)),
     );
   }, 60_000);
 

@@ -2,6 +2,7 @@
  * The gateway's application in this process, on a real port, with the parts that the program gives it but for the
  * backends.
  */
+import { publicPaths } from '../../src/config/model/apis.js';
 import { openSync } from 'node:fs';
 import { Agent } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -53,7 +54,7 @@ export async function startGateway(
       entranceRules: new EntranceRules(file),
       usage: new UsageReader(file.plans, parts.quotas, new UsageRows(database.db), clock),
       forwarder: { forward } as unknown as Forwarder,
-      requestLogs: new RequestLogRecorder(file.api.basePath),
+      requestLogs: new RequestLogRecorder(publicPaths(file)),
       requestLines: new RequestLines(file.gateway.log),
       proxyStatus: new ProxyStatus(),
       draining: { hasBegun: false },

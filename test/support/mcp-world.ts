@@ -10,6 +10,15 @@ import { temporaryFolder } from './processes.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
+const ORIGIN = 'https://api.example.com';
+const OPENAPI = {
+  publicUrl: ORIGIN,
+  url: `${ORIGIN}/api/v1/openapi.json`,
+  title: 'API',
+  body: Buffer.from('{"openapi":"3.1.0"}'),
+  etag: '"1"',
+};
+
 /** A tool as a test says it; arguments that stand in no `{…}` of the path go into the query, or into the body. */
 export interface ToolWords {
   readonly match: string;
@@ -111,7 +120,7 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
     'backend.yaml': JSON.stringify(documentOf(words)),
   });
   const reference = {
-    openApi: () => ({ publicUrl: 'https://api.example.com', body: Buffer.from('{"openapi":"3.1.0"}'), etag: '"1"' }),
+    openApis: () => [OPENAPI],
     errors: () => '{"errors":[]}',
   };
   const variables = { TRAILGATE_DATA_DIR: temporaryFolder('mcp'), ...env };

@@ -1,4 +1,5 @@
 /** Tools of an OpenAPI document that a test writes, made as the program makes them. */
+import { ReadApis } from '../../src/config/checks/api-checks.js';
 import { formatPath, type ConfigProblem, type DocumentPath } from '../../src/config/model/problem.js';
 import { readOperations } from '../../src/config/openapi/openapi-operations.js';
 import { DocumentLevers } from '../../src/config/openapi/document-levers.js';
@@ -25,7 +26,7 @@ export function toolsOf({ paths, components = {}, openapi = '3.1.1', entries: va
     source: SOURCE,
     value,
     services: new Set(['s']),
-    basePath: '/',
+    apis: new ReadApis({}),
     defaultScopes: new Map(),
     areDocumentsComplete: true,
   };

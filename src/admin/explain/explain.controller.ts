@@ -57,6 +57,6 @@ export class ExplainController {
     const account = await this.accounts.get(key.accountId);
     const { operation, method, path, client_address: clientAddress } = body;
     const explanation = await this.explainer.explain(key, account, { operation, method, path, clientAddress });
-    return explanationResource(explanation, this.explainer.basePath);
+    return explanationResource(explanation, this.explainer.pathOf);
   }
 }

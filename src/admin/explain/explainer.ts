@@ -7,6 +7,7 @@ import type { ApiKey } from '../../accounts/api-key-rows.js';
 import { previewSteps, type StepPreview } from '../../admission/preview.js';
 import { PreviewedRequest } from '../../admission/previewed-request.js';
 import type { Steps } from '../../admission/steps.js';
+import { publicPaths } from '../../config/model/apis.js';
 import type { Config, Operation } from '../../config/model/schema.js';
 import { plainAddress } from '../../platform/network-list.js';
 import type { ApiKeyRecord } from '../../keys/api-key.js';
@@ -49,9 +50,8 @@ export class Explainer {
     private readonly config: () => Pick<Config, 'file' | 'operations'>,
   ) {}
 
-  get basePath(): string {
-    return this.config().file.api.basePath;
-  }
+  /** Returns the public path of an operation. */
+  readonly pathOf = (operation: Operation): string => publicPaths(this.config().file)(operation);
 
   /** Reports whether an operation with this id exists. */
   knows(operationId: string): boolean {

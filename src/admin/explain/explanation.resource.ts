@@ -1,4 +1,5 @@
 /** Explanation resource of the admin API. */
+import type { Operation } from '../../config/model/schema.js';
 import { z } from 'zod';
 import type { StepPreview } from '../../admission/preview.js';
 import { grantedIn, type LimitChanges } from '../../quota/model/effective-limits.js';
@@ -78,8 +79,11 @@ export const explanationSchema = z
 export type ExplanationResource = z.output<typeof explanationSchema>;
 type LimitResource = z.output<typeof limit>;
 
-/** @param basePath the prefix of all public operations. */
-export function explanationResource(explanation: Explanation, basePath: string): ExplanationResource {
+/** @param pathOf returns the public path of an operation. */
+export function explanationResource(
+  explanation: Explanation,
+  pathOf: (operation: Operation) => string,
+): ExplanationResource {
   const { record, known, operation, live, shadow } = explanation;
   const { timeZone, limitChanges } = record;
   return {
@@ -92,7 +96,7 @@ export function explanationResource(explanation: Explanation, basePath: string):
         : {
             id: operation.id,
             method: operation.method,
-            path: basePath + operation.template,
+            path: pathOf(operation),
             service: operation.service,
             scopes: [...operation.scopes],
           },

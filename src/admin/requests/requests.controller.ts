@@ -81,7 +81,7 @@ export class RequestsController {
     if (!explainer.knows(row.operation)) return null;
     const key = await this.keys.get(row.api_key_id);
     const asked = { operation: row.operation, clientAddress: row.ip };
-    return explanationResource(await explainer.explain(key, account, asked), explainer.basePath);
+    return explanationResource(await explainer.explain(key, account, asked), explainer.pathOf);
   }
 }
 

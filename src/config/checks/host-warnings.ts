@@ -11,7 +11,8 @@ const MOST_NAMED = 3;
 /** Returns the warning, located at `api.publicUrl`. None if `gateway.hosts` is set. */
 export function hostWarnings(source: SourceDocument, file: GatewayFile): ConfigProblem[] {
   const { publicUrl } = file.api;
-  if (publicUrl === undefined || file.gateway.hosts.length > 0) return [];
+  // Whoever names the hosts of each API has thought of them.
+  if (file.apis !== undefined || publicUrl === undefined || file.gateway.hosts.length > 0) return [];
   if (isLoopbackHost(new URL(publicUrl).hostname)) return [];
   const names = acceptedHosts(file) ?? [];
   const others = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';

@@ -9,20 +9,27 @@ const DEFAULT_SUPPORT_MONTHS = 12;
 
 /** Checks `api` and each entry of `operations`. Works on a document with other problems. */
 export function lifeCycleProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
-  const months = valueAt(value, ['api', 'supportMonths']);
-  const supportMonths = typeof months === 'number' ? months : DEFAULT_SUPPORT_MONTHS;
+  const supportMonths = monthsOf(valueAt(value, ['api']));
+  const list = valueAt(value, ['apis']);
+  const apis = Array.isArray(list) ? list : [];
   const operations = valueAt(value, ['operations']);
   const entries = Array.isArray(operations) ? operations : [];
   return [
     ...problemsAt(source, ['api'], valueAt(value, ['api']), supportMonths),
+    ...apis.flatMap((api, at) => problemsAt(source, ['apis', at], api, monthsOf(api))),
     ...entries.flatMap((entry, index) => problemsAt(source, ['operations', index], entry, supportMonths)),
   ];
+}
+
+function monthsOf(api: unknown): number {
+  const months = valueAt(api, ['supportMonths']);
+  return typeof months === 'number' ? months : DEFAULT_SUPPORT_MONTHS;
 }
 
 /** Warns about past sunsets and duplicate scopes. @param nowMs milliseconds since the epoch */
 export function operationWarnings(
   source: SourceDocument,
-  { api, operations }: Pick<GatewayFile, 'api' | 'operations'>,
+  { api, apis = [], operations }: Pick<GatewayFile, 'api' | 'apis' | 'operations'>,
   nowMs: number,
 ): ConfigProblem[] {
   const over = (path: DocumentPath, sunset: string | null | undefined, what: string): ConfigProblem[] => {
@@ -32,6 +39,7 @@ export function operationWarnings(
   };
   return [
     ...over(['api'], api.sunset, 'every request'),
+    ...apis.flatMap(({ name, sunset }, at) => over(['apis', at], sunset, `every request to \`${name}\``)),
     ...operations.flatMap(({ sunset, scopes = [] }, index) => [
       ...over(['operations', index], sunset, 'every request for it'),
       ...scopes.flatMap((scope, at) =>

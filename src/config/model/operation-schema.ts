@@ -32,7 +32,8 @@ export const lifeCycle = {
 };
 
 const operationFields = z.strictObject({
-  match: match.describe('Method and path template, relative to api.basePath.'),
+  match: match.describe('Method and path template, relative to the base path of its API.'),
+  api: z.string().optional().describe('Name of its API in `apis`, if it is not that of `service` or the first.'),
   service: z.string().optional().describe('The service, if no OpenAPI document describes the operation.'),
   id: z.string().regex(ID_PATTERN, ID_MESSAGE).optional().describe('operationId, if no OpenAPI document has one.'),
   scopes: z.array(scope).optional().describe('All of these are required. `[]` allows any valid key.'),

@@ -29,6 +29,42 @@ import { webhooks } from './webhooks-schema.js';
 
 /** Default of `api.basePath`. */
 export const DEFAULT_BASE_PATH = '/api/v1';
+/** Most entries of `apis`. Each has a routing table and documents of its own. */
+const MOST_APIS = 20;
+const API_NAME = /^[a-z][a-z0-9-]*$/;
+
+/** Settings that every API has. */
+const apiSettings = {
+  title: z.string().default('API').describe('Name of the API in its description and reference.'),
+  description: z
+    .string()
+    .max(10_000)
+    .optional()
+    .describe("Text of the description, Markdown, instead of the services'."),
+  support: z
+    .strictObject({
+      name: z.string().min(1).max(200).optional().describe('Name of the team.'),
+      url: z
+        .url({ protocol: /^https?$/ })
+        .optional()
+        .describe('Page where integrators get help.'),
+      email: z.email().optional().describe('Address where integrators get help.'),
+    })
+    .optional()
+    .describe("Where integrators get help: the contact in the description, instead of the services'."),
+  publicUrl: z
+    .url({ protocol: /^https?$/, error: TARGET_MESSAGE })
+    .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'must be an origin such as https://api.example.com')
+    .optional()
+    .describe('Origin of the API for integrators, in documents and error types.'),
+  ...lifeCycle,
+  supportMonths: z
+    .int()
+    .min(0)
+    .max(120)
+    .default(12)
+    .describe('Months that the policy page promises between deprecation and sunset. `check` enforces it.'),
+};
 
 /** Validates `gateway.yaml`. */
 export const configSchema = z.strictObject({
@@ -88,21 +124,27 @@ export const configSchema = z.strictObject({
       basePath: untilRestart(
         basePath.default(DEFAULT_BASE_PATH).describe('Path prefix of all operations; its last part is the version.'),
       ),
-      title: z.string().default('API').describe('Name of the API in its description and reference.'),
-      publicUrl: z
-        .url({ protocol: /^https?$/, error: TARGET_MESSAGE })
-        .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'must be an origin such as https://api.example.com')
-        .optional()
-        .describe('Origin of the API for integrators, in documents and error types.'),
-      ...lifeCycle,
-      supportMonths: z
-        .int()
-        .min(0)
-        .max(120)
-        .default(12)
-        .describe('Months that the policy page promises between deprecation and sunset. `check` enforces it.'),
+      ...apiSettings,
     })
-    .prefault({}),
+    .prefault({})
+    .describe('The API. For several versions or APIs, use `apis` instead.'),
+  apis: untilRestart(
+    z
+      .array(
+        z.strictObject({
+          name: nameOf(API_NAME).describe(
+            'Name, for `api` of services. Operations of all but the first have it before their ids.',
+          ),
+          basePath: basePath.describe('Path prefix of its operations.'),
+          hosts: z.array(host).max(100).default([]).describe('Host names under which it is served; any by default.'),
+          ...apiSettings,
+        }),
+      )
+      .min(1)
+      .max(MOST_APIS)
+      .optional()
+      .describe('Several versions or APIs, instead of `api`. The first is that of services without `api`.'),
+  ),
   services: z.record(nameOf(/^[a-z][a-z0-9-]*$/), serviceSchema).describe('The backends by name.'),
   operations: z.array(operationSchema).default([]).describe('Adds to or overrides the OpenAPI documents.'),
   plans: z.record(nameOf(/^[a-z][a-z0-9_-]*$/), planSchema).describe('The plans by name; an account has one.'),
@@ -181,6 +223,8 @@ export interface Operation {
   /** Relative to the base path, such as `/customers/{id}`. */
   readonly template: string;
   readonly service: string;
+  /** Name of its API. Undefined: the first. */
+  readonly api?: string;
   /** All are required; empty: any valid key. */
   readonly scopes: readonly string[];
   readonly cost: number;
@@ -194,6 +238,14 @@ export interface Operation {
   readonly emits?: Emits;
   /** Retention of responses by `Idempotency-Key`; undefined: the gateway ignores such keys. */
   readonly idempotency?: KeyRetention;
+}
+
+/** The path of an operation that is left out. */
+export interface UnpublishedPath {
+  /** Name of its API. Undefined: the first. */
+  readonly api?: string;
+  /** Relative to the base path. */
+  readonly template: string;
 }
 
 /** KeyRetention configures how long responses are kept by idempotency key. */
@@ -257,8 +309,8 @@ export interface Config {
   /** Absolute path of the file. */
   readonly path: string;
   readonly operations: readonly Operation[];
-  /** Templates of operations that are left out. No other operation may take their requests. */
-  readonly unpublished: readonly string[];
+  /** Paths of operations that are left out. No other operation may take their requests. */
+  readonly unpublished: readonly UnpublishedPath[];
   /** Descriptions of the scopes that operations require. */
   readonly scopeWords?: ReadonlyMap<string, ScopeWords>;
   /** Tools for AI assistants; empty if the MCP server is off. */

@@ -57,6 +57,7 @@ const defaultScopes = z.union(
 /** Validates an entry of `services`. */
 export const serviceSchema = z.strictObject({
   targets: uniqueTargets.describe('HTTP origins; a path is kept as a prefix.'),
+  api: z.string().optional().describe('Name of the API in `apis` that the service belongs to; the first by default.'),
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
   scopes: defaultScopes
     .optional()

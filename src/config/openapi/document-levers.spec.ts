@@ -125,7 +125,7 @@ describe('include and exclude', () => {
 
   it('keep the requests of what is left out away from other operations', async () => {
     const { unpublished } = await configOf(files('scopes: [], exclude: [{ operationId: export }]'));
-    expect(unpublished).toEqual(['/orders/export']);
+    expect(unpublished).toEqual([{ template: '/orders/export' }]);
   });
 
   it('name what the document has: a slip would publish what should not be', async () => {

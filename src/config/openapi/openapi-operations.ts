@@ -21,6 +21,8 @@ export interface OperationDraft {
   readonly method: string;
   readonly template: string;
   readonly service: string;
+  /** Name of its API. Undefined: the first. */
+  readonly api?: string;
   readonly id?: string;
   /** Undefined if nothing has set them yet. */
   readonly scopes?: readonly string[];

@@ -10,6 +10,7 @@ import { operationSchema } from '../model/operation-schema.js';
 import type { DefaultScopes } from '../model/service-schema.js';
 import { isObject } from './openapi-traversal.js';
 import type { SourceDocument } from '../source/source-document.js';
+import type { ReadApis } from '../checks/api-checks.js';
 
 /** Paths that the gateway serves itself, relative to the base path. */
 const BUILT_IN_TEMPLATES = new Set(['/usage', '/openapi.json']);
@@ -22,10 +23,9 @@ export interface OperationEntries {
   /** Unvalidated value of `operations`. */
   readonly value: unknown;
   readonly services: ReadonlySet<string>;
+  readonly apis: ReadApis;
   /** Scopes of operations that name none, by service. */
   readonly defaultScopes: ReadonlyMap<string, DefaultScopes>;
-  /** `api.basePath`, the prefix of every template. */
-  readonly basePath: string;
   /** False if a document could not be read. Operations that seem missing may then exist. */
   readonly areDocumentsComplete: boolean;
 }
@@ -52,25 +52,27 @@ export function mergeOperations(drafts: readonly OperationDraft[], entries: Oper
   let guessesLeft = MOST_GUESSES;
   const guess: Guess = (word, candidates) => (guessesLeft-- > 0 ? didYouMean(word, candidates) : undefined);
   const merged = new Map<OperationDraft | number, OperationDraft>(drafts.map((draft) => [draft, draft]));
-  const byMatch = new Map(drafts.map((draft) => [matchOf(draft), draft]));
+  const byMatch = new Map(drafts.map((draft) => [keyOf({ api: draft.api, match: matchOf(draft) }), draft]));
   const entered = new Set<string>();
   for (const [index, value] of (Array.isArray(entries.value) ? entries.value : []).entries()) {
     const entry = readEntry(value);
     if (entry.match === undefined) continue;
     const path = ['operations', index];
-    if (entered.has(entry.match)) {
+    const api = apiOfEntry(entry, entries.apis);
+    const match = keyOf({ api, match: entry.match });
+    if (entered.has(match)) {
       problems.push(entries.source.problem([...path, 'match'], `${entry.match} has an entry already`, 'join the two'));
       continue;
     }
-    entered.add(entry.match);
-    const described = byMatch.get(entry.match);
-    const wrong = entryFault(entry, described, entries, byMatch, guess);
+    entered.add(match);
+    const described = byMatch.get(match);
+    const wrong = entryFault(entry, api, described, entries, byMatch, guess);
     if (wrong !== undefined) problems.push(entries.source.problem([...path, wrong.key], wrong.message, wrong.hint));
     else if (described !== undefined)
       merged.set(described, { ...described, ...entryFields(entry), ...toolEntry(entry, entries.source, path) });
-    else if (entry.service !== undefined) merged.set(index, addedDraft(entry, entries.source, path));
+    else if (entry.service !== undefined) merged.set(index, addedDraft(entry, api, entries.source, path));
   }
-  const all = [...merged.values()].map((draft) => withDefaultScopes(draft, entries.defaultScopes));
+  const all = [...merged.values()].map((draft) => withApiName(withDefaultScopes(draft, entries.defaultScopes)));
   problems.push(...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
   const numbered = numberOperations(withSameNames(all));
   const operations = problems.length > 0 ? [] : numbered.map(({ operation }) => operation);
@@ -78,7 +80,7 @@ export function mergeOperations(drafts: readonly OperationDraft[], entries: Oper
     operations,
     numbered,
     problems,
-    warnings: basePathWarnings(all, entries.basePath),
+    warnings: basePathWarnings(all, entries.apis),
   };
 }
 
@@ -87,11 +89,26 @@ function withDefaultScopes(draft: OperationDraft, services: ReadonlyMap<string, 
   return scopes === undefined ? draft : { ...draft, scopes };
 }
 
+/** Puts the name of the API before the ID, because versions of an API usually have the same IDs. */
+function withApiName(draft: OperationDraft): OperationDraft {
+  return draft.api === undefined || draft.id === undefined ? draft : { ...draft, id: `${draft.api}.${draft.id}` };
+}
+
+/** Returns the API of an entry: its own, that of its service, or the first. */
+function apiOfEntry({ api, service }: Partial<OperationEntry>, apis: ReadApis): string | undefined {
+  if (api !== undefined) return api === apis.first ? undefined : api;
+  return service === undefined ? undefined : apis.ofService(service);
+}
+
+function keyOf({ api = '', match }: { readonly api: string | undefined; readonly match: string }): string {
+  return `${api} ${match}`;
+}
+
 /** Names the parameters of the same path alike, after the first. OpenAPI and the router know a path by one template. */
 function withSameNames(drafts: readonly OperationDraft[]): OperationDraft[] {
   const firstByShape = new Map<string, string>();
   return drafts.map((draft) => {
-    const shape = templateShape(draft.template);
+    const shape = `${draft.api} ${templateShape(draft.template)}`;
     const template = firstByShape.get(shape) ?? draft.template;
     firstByShape.set(shape, template);
     if (template === draft.template) return draft;
@@ -111,7 +128,7 @@ function withSameNames(drafts: readonly OperationDraft[]): OperationDraft[] {
 type Guess = (word: string, candidates: Iterable<string>) => string | undefined;
 
 interface EntryFault {
-  readonly key: 'match' | 'service';
+  readonly key: 'match' | 'service' | 'api';
   readonly message: string;
   readonly hint: string;
 }
@@ -119,12 +136,17 @@ interface EntryFault {
 /** Returns why an entry cannot be applied, beyond the schema's problems. */
 function entryFault(
   entry: Partial<OperationEntry>,
+  api: string | undefined,
   described: OperationDraft | undefined,
   entries: OperationEntries,
   byMatch: ReadonlyMap<string, OperationDraft>,
   guess: Guess,
 ): EntryFault | undefined {
   const { match = '', service } = entry;
+  if (entry.api !== undefined && !entries.apis.has(entry.api)) {
+    const hint = guess(entry.api, entries.apis.names) ?? 'name one of `apis`';
+    return { key: 'api', message: `no API is called \`${entry.api}\``, hint };
+  }
   if (service !== undefined && !entries.services.has(service)) {
     const hint = guess(service, entries.services) ?? 'name one of `services`';
     return { key: 'service', message: `no service is called \`${service}\``, hint };
@@ -134,22 +156,33 @@ function entryFault(
     const message = `${match} is described by the OpenAPI document of \`${described.service}\``;
     return { key: 'service', message, hint: 'leave `service` out' };
   }
+  if (service !== undefined && api !== entries.apis.ofService(service)) {
+    return { key: 'api', message: `\`${service}\` belongs to another API`, hint: 'leave `api` out' };
+  }
   const fault = templateFault(match.slice(match.indexOf(' ') + 1));
   if (fault !== undefined) return { key: 'match', message: `the path ${fault.message}`, hint: fault.hint };
   if (service !== undefined || !entries.areDocumentsComplete) return undefined;
   const message = `no OpenAPI document describes ${match}, so it needs a \`service\``;
-  const withoutBase = match.replace(` ${entries.basePath}/`, ' /');
-  if (byMatch.has(withoutBase)) return { key: 'match', message, hint: `leave api.basePath out: ${withoutBase}` };
-  const hint = guess(match, byMatch.keys()) ?? 'add `service`, or describe it in an OpenAPI document';
+  const withoutBase = match.replace(` ${entries.apis.basePath(api)}/`, ' /');
+  if (byMatch.has(keyOf({ api, match: withoutBase })))
+    return { key: 'match', message, hint: `leave the base path out: ${withoutBase}` };
+  const hint =
+    guess(match, [...byMatch.values()].map(matchOf)) ?? 'add `service`, or describe it in an OpenAPI document';
   return { key: 'match', message, hint };
 }
 
-function addedDraft(entry: Partial<OperationEntry>, source: SourceDocument, path: DocumentPath): OperationDraft {
+function addedDraft(
+  entry: Partial<OperationEntry>,
+  api: string | undefined,
+  source: SourceDocument,
+  path: DocumentPath,
+): OperationDraft {
   const [method = '', template = ''] = (entry.match ?? '').split(' ');
   return {
     method,
     template,
     service: entry.service ?? '',
+    ...(api === undefined ? {} : { api }),
     ...entryFields(entry),
     ...toolEntry(entry, source, path),
     source,
@@ -219,14 +252,14 @@ function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
 }
 
 /** Warns about paths that start with the base path, since they are served below it again. One warning per file. */
-function basePathWarnings(drafts: readonly OperationDraft[], basePath: string): ConfigProblem[] {
-  const inside = drafts.filter(({ template }) => template.startsWith(`${basePath}/`));
+function basePathWarnings(drafts: readonly OperationDraft[], apis: ReadApis): ConfigProblem[] {
+  const inside = drafts.filter(({ api, template }) => template.startsWith(`${apis.basePath(api)}/`));
   return [...new Set(inside.map(({ source }) => source))].flatMap((source) => {
     const [first, ...others] = inside.filter((draft) => draft.source === source);
     if (first === undefined) return [];
     const more = others.length === 0 ? '' : `, and ${others.length} more like it`;
-    const message = `${matchOf(first)} is reached at ${basePath}${first.template}${more}`;
-    return source.problem(first.path, message, 'paths are relative to api.basePath: leave it out', 'key');
+    const message = `${matchOf(first)} is reached at ${apis.basePath(first.api)}${first.template}${more}`;
+    return source.problem(first.path, message, 'paths are relative to the base path: leave it out', 'key');
   });
 }
 
@@ -238,7 +271,7 @@ function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
     const report = (message: string, hint: string): void => {
       problems.push(draft.source.problem(draft.path, message, hint, 'key'));
     };
-    const shape = templateShape(draft.template);
+    const shape = `${draft.api} ${templateShape(draft.template)}`;
     if (BUILT_IN_TEMPLATES.has(draft.template)) {
       report(`${draft.template} is answered by the gateway itself`, 'give the operation another path');
     }
@@ -283,6 +316,7 @@ function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
       method: draft.method,
       template: draft.template,
       service: draft.service,
+      ...(draft.api === undefined ? {} : { api: draft.api }),
       scopes: draft.scopes ?? [],
       cost: draft.cost ?? 1,
       isWebSocket: draft.isWebSocket ?? false,
@@ -299,7 +333,7 @@ function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
 /** Derives an ID such as `get_customers_id`, with a number if it is taken. */
 function freeId(draft: OperationDraft, taken: ReadonlySet<string>): string {
   const words = `${draft.method} ${draft.template}`.toLowerCase().match(/[a-z0-9]+/g) ?? [];
-  const base = words.join('_');
+  const base = `${draft.api === undefined ? '' : `${draft.api}.`}${words.join('_')}`;
   let id = base;
   for (let number = 2; taken.has(id); number++) id = `${base}_${number}`;
   return id;

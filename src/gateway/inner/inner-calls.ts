@@ -18,7 +18,7 @@ import { WholeResponse } from './inner-response.js';
 
 /** InnerCallParts holds the dependencies of inner calls. */
 export interface InnerCallParts {
-  readonly routes: Pick<Routes, 'match'>;
+  readonly routes: Pick<Routes, 'matchOwn'>;
   readonly steps: Steps;
   readonly end: WalkEnd<Exchange>;
   readonly requestEnd: Pick<RequestEnd, 'end'>;
@@ -66,7 +66,7 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
     exchange.caller = response;
     exchange.source = { name: 'mcp', tool: call.tool, isCarrier: false };
     carrier.source = CARRIER;
-    const match = this.routes.match(operation.method, exchange.path);
+    const match = this.routes.matchOwn(operation, exchange.path);
     // A path argument may lead to another operation, which the caller may not intend to call.
     const leadsThere = match.kind !== 'operation' || match.operation.index === operation.index;
     exchange.match = leadsThere ? match : NOT_OURS;

@@ -1,6 +1,5 @@
 /** Nest module of the gateway: the request path and the usage endpoint. */
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
-import { RouterModule } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
 import type { Config } from '../../config/model/schema.js';
 import type { Authenticator } from '../../keys/authenticator.js';
@@ -26,7 +25,7 @@ import type { Draining } from './draining.js';
 import { GatewayController } from '../steps/gateway.controller.js';
 import { QuotaReport } from '../../admission/quota-report.js';
 import type { Routes } from '../../admission/routes.js';
-import { UsageController } from '../steps/usage.controller.js';
+import { createUsageController } from '../steps/usage.controller.js';
 
 /** GatewayDependencies holds what the module needs from outside. */
 export interface GatewayDependencies {
@@ -65,9 +64,6 @@ export interface GatewayParts {
 @Module({})
 class DomainModule {}
 
-@Module({ controllers: [UsageController] })
-class UsageModule {}
-
 @Module({})
 export class GatewayModule {
   /** @param more modules of other services on the listener */
@@ -78,11 +74,9 @@ export class GatewayModule {
         domainModule(deps, parts),
         // The guard takes its windows from the plans, so the library's list stays empty.
         ThrottlerModule.forRoot({ throttlers: [], storage: deps.quotas }),
-        UsageModule,
-        RouterModule.register([{ path: deps.config.file.api.basePath, module: UsageModule }]),
         ...more,
       ],
-      controllers: [GatewayController],
+      controllers: [createUsageController(deps.routes.basePaths), GatewayController],
     };
   }
 }

@@ -86,7 +86,7 @@ export class EntranceRules {
     const accepted = [...(this.names ?? [])].slice(0, MOST_LOGGED_NAMES);
     this.refusals.warn(
       { event: 'host_refused', host: host.slice(0, LONGEST_LOGGED_HOST), accepted },
-      'Requests for a host that is neither that of api.publicUrl nor in gateway.hosts are rejected with 421',
+      'Requests for a host that is neither of an API nor in gateway.hosts are rejected with 421',
     );
     return OTHER_HOST;
   }

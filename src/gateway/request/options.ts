@@ -31,8 +31,9 @@ export function forwardsProblem(message: ClientMessage): Problem | undefined {
  * undefined if it may be forwarded, or does not match an operation.
  */
 export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | undefined {
-  if (forwardsLeft(exchange.message) !== 0 || routes.match(exchange.method, exchange.path).kind !== 'operation')
-    return undefined;
+  const { method, path, message } = exchange;
+  if (forwardsLeft(message) !== 0) return undefined;
+  if (routes.match(method, path, message.headers.host).kind !== 'operation') return undefined;
   return routes.methodsOf(exchange);
 }
 

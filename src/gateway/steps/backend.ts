@@ -79,6 +79,7 @@ export class Backend {
       return;
     }
     const { accountId, keyId } = key.record;
+    const basePath = this.routes.basePathOf(operation);
     const fieldLines = backendRequestHeaders(linesFor(message), {
       accountId,
       keyId,
@@ -88,7 +89,7 @@ export class Backend {
       clientAddress,
       scheme,
       host: message.headers.host ?? '',
-      prefix: this.routes.basePath,
+      prefix: basePath,
       httpVersion: message.httpVersion,
     });
     exchange.whenFailed = this.onFailed;
@@ -96,8 +97,8 @@ export class Backend {
       operation,
       accountId,
       message,
-      path: this.routes.backendPath(exchange),
-      basePath: this.routes.basePath,
+      path: exchange.url.slice(basePath.length),
+      basePath,
       fieldLines,
       ownCors: this.cors.enabled,
       client: exchange,

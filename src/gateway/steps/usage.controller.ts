@@ -3,7 +3,7 @@
  * no scope, and is free. Responds with 400 for invalid parameters, 429 for too many aggregations, and 503 if the usage
  * is unavailable.
  */
-import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
+import { Controller, Get, Req, Res, UseGuards, type Type } from '@nestjs/common';
 import { Problem } from '../../platform/problems/errors.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { ParameterError } from '../../platform/problems/parameter-problem.js';
@@ -21,9 +21,8 @@ import { QuotaReport } from '../../admission/quota-report.js';
 /** Policy name in the `RateLimit` field. */
 const SUMS_POLICY = 'usage-queries';
 
-@Controller('usage')
 @UseGuards(ApiKeyGuard)
-export class UsageController {
+export class UsageEndpoint {
   constructor(
     private readonly usage: UsageReader,
     private readonly report: QuotaReport,
@@ -94,6 +93,13 @@ export class UsageController {
     if (!verdict.admitted) throw new TooManySums(policy);
     return policy;
   }
+}
+
+/** Returns the controller for the base paths of all APIs. */
+export function createUsageController(basePaths: readonly string[]): Type<UsageEndpoint> {
+  @Controller(basePaths.map((basePath) => `${basePath}/usage`))
+  class UsageController extends UsageEndpoint {}
+  return UsageController;
 }
 
 class TooManySums extends Problem {

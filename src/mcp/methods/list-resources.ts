@@ -7,8 +7,7 @@ export const listResources: Method = {
   name: 'resources/list',
   isCacheable: true,
   result(call) {
-    const { reference, basePath } = call.parts;
-    const list = resourcesOf(reference, basePath).map(({ json }) => json);
+    const list = resourcesOf(call.parts.reference).map(({ json }) => json);
     return hasCursor(call) ? NO_CURSOR : `"resources":[${list.join(',')}]`;
   },
 };

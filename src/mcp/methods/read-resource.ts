@@ -9,7 +9,7 @@ export const readResource: Method = {
   result({ era, message, parts }) {
     const { uri } = message.params;
     if (typeof uri !== 'string') return invalidParams('"uri" must be that of a resource.');
-    const found = resourcesOf(parts.reference, parts.basePath).find((resource) => resource.uri === uri);
+    const found = resourcesOf(parts.reference).find((resource) => resource.uri === uri);
     if (found === undefined) {
       const data = { uri: uri.slice(0, 1_000) };
       if (era === 'legacy') return new RpcError(LEGACY_RESOURCE_NOT_FOUND, 'Resource not found', 200, data);

@@ -14,15 +14,14 @@ export interface Resource {
 }
 
 /** Returns all resources in their current version. */
-export function resourcesOf({ openApi, errors }: McpReference, basePath: string): readonly Resource[] {
-  const { publicUrl, body } = openApi();
-  const openApiUrl = `${publicUrl}${basePath}/openapi.json`;
-  return [
+export function resourcesOf({ openApis, errors }: McpReference): readonly Resource[] {
+  const documents = openApis();
+  const descriptions = documents.map(({ body, url, title }, at) =>
     resource(
       {
-        uri: openApiUrl,
-        name: 'openapi',
-        title: 'Description of the API',
+        uri: url,
+        name: at === 0 ? 'openapi' : `openapi-${at + 1}`,
+        title: documents.length === 1 ? 'Description of the API' : `Description of ${title}`,
         description: 'OpenAPI 3.1: every operation with its parameters, schemas, scopes and errors.',
         mimeType: 'application/json',
         size: body.length,
@@ -30,11 +29,14 @@ export function resourcesOf({ openApi, errors }: McpReference, basePath: string)
       () =>
         body.length <= MOST_DESCRIPTION_BYTES
           ? body.toString('utf8')
-          : JSON.stringify({ detail: `It has ${body.length} bytes: read it from ${openApiUrl}, which wants no key.` }),
+          : JSON.stringify({ detail: `It has ${body.length} bytes: read it from ${url}, which wants no key.` }),
     ),
+  );
+  return [
+    ...descriptions,
     resource(
       {
-        uri: `${publicUrl}/docs/errors`,
+        uri: `${documents[0]?.publicUrl}/docs/errors`,
         name: 'errors',
         title: 'Error codes',
         description: 'Every code that a refusal can have: its status, what it means, and what to do.',

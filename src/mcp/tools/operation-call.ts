@@ -21,7 +21,7 @@ export function callOperation(call: MethodCall, tool: Tool, args: JsonObject): v
   const running = parts.host.inner.begin(
     {
       operation: tool.operation,
-      url: parts.basePath + bound.url,
+      url: parts.basePathOf(tool.operation) + bound.url,
       lines: bound.lines,
       body: bound.body,
       carrier: request,

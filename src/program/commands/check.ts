@@ -2,6 +2,7 @@
 import { formatProblems } from '../../config/check.js';
 import { EnvironmentError, readEnvironment } from '../../config/model/environment.js';
 import { loadConfig } from '../../config/load.js';
+import { apisOf, originOf, publicPaths } from '../../config/model/apis.js';
 import type { ConfigProblem } from '../../config/model/problem.js';
 import type { DescribedTool } from '../../config/model/described-tool.js';
 import type { Config, Environment, PlanConfig } from '../../config/model/schema.js';
@@ -63,9 +64,10 @@ function describeConfig(config: Config, columns: number | undefined): string {
     const count = operations.filter((operation) => operation.service === name).length;
     return [name, service.targets.join(', '), String(count)];
   });
+  const pathOf = publicPaths(file);
   const rows = operations.map((operation) => [
     operation.method,
-    file.api.basePath + operation.template,
+    pathOf(operation),
     operation.service,
     operation.scopes.join(' ') || '(any key)',
     String(operation.cost),
@@ -77,10 +79,12 @@ function describeConfig(config: Config, columns: number | undefined): string {
     plan.charge,
   ]);
   return [
-    `${config.path} is valid. Integrators reach ${config.publicUrl}${file.api.basePath}`,
+    `${config.path} is valid. Integrators reach ${apisOf(file)
+      .map(({ name, basePath }) => originOf(file, name, config.publicUrl) + basePath)
+      .join(' and ')}`,
     table(['SERVICE', 'TARGETS', 'OPERATIONS'], services),
     table(['METHOD', 'PATH', 'SERVICE', 'SCOPES', 'COST'], rows),
-    table(['PLAN', 'KEY/MIN', 'KEY/MONTH', 'ACCOUNT/MIN', 'ACCOUNT/MONTH', 'REDIS LOST', 'CHARGE'], plans),
+    table(['PLAN', ...LIMIT_HEADS, 'REDIS LOST', 'CHARGE'], plans),
     ...(tools.length === 0 ? [] : [describeTools(config, tools, columns ?? USUAL_COLUMNS)]),
     ...hintsOf(file.services),
   ].join('\n\n');
@@ -111,23 +115,23 @@ function describeTools(config: Config, tools: readonly DescribedTool[], mostColu
   return `${listed}${count} for AI assistants, about ${tokens} tokens (a quarter of the characters)`;
 }
 
+/** Headings of `limitCells`, such as `KEY/MINUTE`. */
+const LIMIT_HEADS = ['key', 'account'].flatMap((of) => WINDOW_PERIODS.map((period) => `${of}/${period}`.toUpperCase()));
+
 function limitCells({ key, account }: PlanConfig): string[] {
   return [key, account].flatMap((of) => WINDOW_PERIODS.map((period) => String(of[period] ?? '-')));
 }
 
 function jsonSummary(config: Config): Record<string, unknown> {
+  const pathOf = publicPaths(config.file);
   return {
     public_url: config.publicUrl,
-    base_path: config.file.api.basePath,
+    base_paths: apisOf(config.file).map(({ basePath }) => basePath),
     services: Object.entries(config.file.services).map(([name, { targets }]) => ({ name, targets })),
-    operations: config.operations.map(({ id, method, template, service, scopes, cost }) => ({
-      id,
-      method,
-      path: config.file.api.basePath + template,
-      service,
-      scopes,
-      cost,
-    })),
+    operations: config.operations.map((operation) => {
+      const { id, method, service, scopes, cost } = operation;
+      return { id, method, path: pathOf(operation), service, scopes, cost };
+    }),
     plans: config.file.plans,
     tools: (config.tools ?? []).map(({ name, title, operation, tokens }) => ({ name, title, operation, tokens })),
   };

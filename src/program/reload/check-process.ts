@@ -8,7 +8,7 @@ import { partsOf } from '../../config/config-parts.js';
 import { withFixedSettings } from '../../config/fixed-settings.js';
 import { loadConfig } from '../../config/load.js';
 import { withoutDocuments } from '../../config/running-config.js';
-import { describeApi } from '../../reference/describe-api.js';
+import { describeApis } from '../../reference/describe-api.js';
 import type { CheckRequest, FromCheck, ToCheck } from './check-messages.js';
 import { offerMemory, stepBackWithThreads } from './step-back.js';
 
@@ -23,7 +23,7 @@ async function* check({ path, environment, fixed, describes }: CheckRequest): As
     };
     return;
   }
-  const description = describes ? describeApi(withFixedSettings(result.config, fixed)) : undefined;
+  const description = describes ? describeApis(withFixedSettings(result.config, fixed)) : undefined;
   yield { type: 'valid', warnings: result.warnings.map(({ message }) => message), residentBytes: residentBytes() };
   for (const part of partsOf(withoutDocuments(result.config), description)) yield { type: 'part', part };
 }

@@ -38,7 +38,7 @@ interface Methods {
   takesSlashes: boolean;
 }
 
-const NOT_FOUND: RouteMatch = { kind: 'not_found' };
+export const NOT_FOUND: RouteMatch = { kind: 'not_found' };
 export const NOT_OURS: RouteMatch = { kind: 'not_ours' };
 const INVALID_PATH: RouteMatch = { kind: 'invalid_path' };
 

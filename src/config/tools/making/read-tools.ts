@@ -2,6 +2,7 @@
 import type { DescribedTool } from '../../model/described-tool.js';
 import type { DescribedOperation } from '../../model/loaded-config.js';
 import type { ConfigProblem } from '../../model/problem.js';
+import type { UnpublishedPath } from '../../model/schema.js';
 import type { OperationDraft } from '../../openapi/openapi-operations.js';
 import type { JsonObject } from '../../openapi/openapi-traversal.js';
 import type { NumberedDraft } from '../../openapi/operations.js';
@@ -41,12 +42,12 @@ const PAGING = new RegExp(
 /**
  * Creates the tools. Failures are problems at their place.
  * @param documents documents by service
- * @param unpublished templates of operations that are left out, which no argument may lead to
+ * @param unpublished paths of operations that are left out, which no argument may lead to
  */
 export function readTools(
   drafts: readonly NumberedDraft[],
   documents: ReadonlyMap<string, JsonObject>,
-  unpublished: readonly string[] = [],
+  unpublished: readonly UnpublishedPath[] = [],
 ): ToolsReading {
   const maker = new ToolMaker(drafts, documents, unpublished);
   for (const each of drafts) maker.add(each);
@@ -59,14 +60,16 @@ class ToolMaker {
   readonly problems: ConfigProblem[] = [];
   private readonly byName = new Map<string, MadeTool>();
   private readonly converters = new Map<string, SchemaConverter>();
-  private readonly reserved: ReservedSegments;
+  /** By API. */
+  private readonly reserved = new Map<string | undefined, ReservedSegments>();
 
   constructor(
     drafts: readonly NumberedDraft[],
     private readonly documents: ReadonlyMap<string, JsonObject>,
-    unpublished: readonly string[],
+    unpublished: readonly UnpublishedPath[],
   ) {
-    this.reserved = new ReservedSegments([...drafts.map(({ draft }) => draft.template), ...unpublished]);
+    const paths = Map.groupBy([...drafts.map(({ draft }) => draft), ...unpublished], ({ api }) => api);
+    for (const [api, list] of paths) this.reserved.set(api, new ReservedSegments(list.map(({ template }) => template)));
   }
 
   add({ draft, operation }: NumberedDraft): void {
@@ -114,7 +117,7 @@ class ToolMaker {
       parameters,
       body: typeof body === 'string' ? undefined : body,
       accept: result.accept,
-      reserved: this.reserved.of(draft.template),
+      reserved: this.reserved.get(draft.api)?.of(draft.template) ?? [],
       takesSlashes: draft.takesSlashes === true,
     };
     const made = makeArguments(request, settings);

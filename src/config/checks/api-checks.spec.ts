@@ -1,0 +1,62 @@
+/** Several APIs in one file: which combinations are refused, and what belongs to which. */
+import { describe, expect, it } from '@jest/globals';
+import { configOf, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
+
+const SERVICE = "{ targets: ['http://127.0.0.1:1'], openapi: customers.yaml }";
+const TWO = 'apis: [{ name: v1, basePath: /api/v1 }, { name: v2, basePath: /api/v2 }]';
+
+function files(apis: string, more = '') {
+  const services = `  old: ${SERVICE}\n  new: ${SERVICE.replace(' }', ', api: v2 }')}`;
+  return { 'gateway.yaml': `${apis}\nservices:\n${services}\nplans: {}\n${more}`, 'customers.yaml': OPENAPI };
+}
+
+const messages = async (apis: string, more = ''): Promise<string[]> =>
+  (await problemsOf(files(apis, more))).map(({ path, message }) => `${path}: ${message}`);
+
+describe('apis', () => {
+  it('lets two versions have operations of the same method, path and id', async () => {
+    const { operations } = await configOf(files(TWO));
+    const [first, second] = [undefined, 'v2'].map((name) => operations.filter(({ api }) => api === name));
+    expect(second?.map(({ id, template }) => `${id} ${template}`)).toEqual(
+      first?.map(({ id, template }) => `v2.${id} ${template}`),
+    );
+    expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
+  });
+
+  it('gives an entry of `operations` to the API of its service, of its `api`, or to the first', async () => {
+    const entries = 'operations: [{ match: GET /customers, cost: 2 }, { match: GET /customers, api: v2, cost: 3 }]\n';
+    const { operations } = await configOf(files(TWO, entries));
+    const costs = operations.filter(({ method, template }) => `${method} ${template}` === 'GET /customers');
+    expect(costs.map(({ api, cost }) => [api, cost])).toEqual([
+      [undefined, 2],
+      ['v2', 3],
+    ]);
+  });
+
+  it.each([
+    ['api: { title: A }\n' + TWO, 'apis: stands beside `api`'],
+    [TWO.replace('/api/v2', '/api/v1'), 'apis[1].basePath: /api/v1 and /api/v1 of `v1` take the same requests'],
+    [TWO.replace('/api/v2', '/api/v1/new'), 'apis[1].basePath: /api/v1/new and /api/v1 of `v1` take the same requests'],
+    [TWO.replace('name: v1', 'name: v2'), 'apis[1].name: `v2` is there already'],
+    [TWO.replace('v2,', 'v3,'), 'services.new.api: no API is called `v2`'],
+  ])('%s is refused', async (apis, message) => {
+    expect(await messages(apis)).toContain(message);
+  });
+
+  it('may have the same base path under different hosts', async () => {
+    const apis = `apis:
+  - { name: v1, basePath: /v1, hosts: [a.example.com] }
+  - { name: v2, basePath: /v1, hosts: [b.example.com] }`;
+    expect((await configOf(files(apis))).operations.length).toBeGreaterThan(0);
+    expect(await messages(apis.replace('b.example', 'A.example'))).toEqual([
+      'apis[1].basePath: /v1 and /v1 of `v1` take the same requests',
+    ]);
+  });
+
+  it('checks the dates of each version', async () => {
+    const dates = 'deprecation: 2030-01-01, sunset: 2030-02-01';
+    expect(await messages(TWO.replace('basePath: /api/v1', `basePath: /api/v1, ${dates}`))).toEqual([
+      expect.stringContaining('apis[0].sunset: sunset (2030-02-01) is less than the 12 months after deprecation'),
+    ]);
+  });
+});

@@ -1,0 +1,103 @@
+/** Reads `api` or `apis` of a file that may have other problems, and checks them. */
+import { hostName } from '../model/accepted-hosts.js';
+import { didYouMean, type ConfigProblem } from '../model/problem.js';
+import { DEFAULT_BASE_PATH } from '../model/schema.js';
+import { isObject } from '../openapi/openapi-traversal.js';
+import type { SourceDocument } from '../source/source-document.js';
+import { valueAt } from './schema-problems.js';
+
+interface ReadApi {
+  readonly name: string;
+  readonly basePath: string;
+  readonly hosts: readonly string[];
+}
+
+/** ReadApis answers questions about the APIs of a file. Invalid entries count as absent; the schema check reports them. */
+export class ReadApis {
+  private readonly apis: readonly ReadApi[];
+  private readonly services: unknown;
+
+  /** @param value unvalidated file */
+  constructor(value: unknown) {
+    const list = valueAt(value, ['apis']);
+    const single = valueAt(value, ['api', 'basePath']);
+    this.services = valueAt(value, ['services']);
+    this.apis = Array.isArray(list)
+      ? list.map(readApi)
+      : [{ name: '', basePath: typeof single === 'string' ? single : DEFAULT_BASE_PATH, hosts: [] }];
+  }
+
+  get names(): readonly string[] {
+    return this.apis.map(({ name }) => name);
+  }
+
+  /** Name of the first API. */
+  get first(): string | undefined {
+    return this.apis[0]?.name;
+  }
+
+  has(name: string): boolean {
+    return name !== '' && this.names.includes(name);
+  }
+
+  /** Returns the name of the API that a service belongs to. Undefined: the first. */
+  ofService(service: string): string | undefined {
+    const name = valueAt(this.services, [service, 'api']);
+    return typeof name !== 'string' || name === this.first ? undefined : name;
+  }
+
+  /** Returns the prefix of the operations of an API. */
+  basePath(name: string | undefined): string {
+    return (this.apis.find((api) => api.name === name) ?? this.apis[0])?.basePath ?? DEFAULT_BASE_PATH;
+  }
+
+  /** Returns the problems of the list, and of services that name no API. */
+  problems(source: SourceDocument, value: unknown): ConfigProblem[] {
+    const both = valueAt(value, ['api']) !== undefined && valueAt(value, ['apis']) !== undefined;
+    return [
+      ...(both ? [source.problem(['apis'], 'stands beside `api`', 'keep one of them: `api` for one API')] : []),
+      ...this.apis.flatMap((api, at) => this.placeProblems(source, api, at)),
+      ...this.serviceProblems(source),
+    ];
+  }
+
+  /** Two APIs must not be served at the same place, or one below the other. */
+  private placeProblems(source: SourceDocument, api: ReadApi, at: number): ConfigProblem[] {
+    const before = this.apis.slice(0, at);
+    if (before.some(({ name }) => name === api.name && name !== '')) {
+      return [source.problem(['apis', at, 'name'], `\`${api.name}\` is there already`, 'choose another name')];
+    }
+    const other = before.find((each) => shareHosts(each, api) && isBelow(each.basePath, api.basePath));
+    if (other === undefined) return [];
+    const message = `${api.basePath} and ${other.basePath} of \`${other.name}\` take the same requests`;
+    return [source.problem(['apis', at, 'basePath'], message, 'choose another path, or give both their own `hosts`')];
+  }
+
+  private serviceProblems(source: SourceDocument): ConfigProblem[] {
+    if (!isObject(this.services)) return [];
+    return Object.entries(this.services).flatMap(([service, settings]) => {
+      const name = valueAt(settings, ['api']);
+      if (typeof name !== 'string' || this.has(name)) return [];
+      const hint = didYouMean(name, this.names) ?? 'name one of `apis`';
+      return [source.problem(['services', service, 'api'], `no API is called \`${name}\``, hint)];
+    });
+  }
+}
+
+function readApi(value: unknown): ReadApi {
+  const { name, basePath, hosts } = isObject(value) ? value : {};
+  return {
+    name: typeof name === 'string' ? name : '',
+    basePath: typeof basePath === 'string' ? basePath : '',
+    hosts: Array.isArray(hosts) ? hosts.map((host) => hostName(String(host))) : [],
+  };
+}
+
+function shareHosts(one: ReadApi, other: ReadApi): boolean {
+  const areAny = one.hosts.length === 0 && other.hosts.length === 0;
+  return areAny || one.hosts.some((host) => other.hosts.includes(host));
+}
+
+function isBelow(one: string, other: string): boolean {
+  return one !== '' && other !== '' && (`${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`));
+}
