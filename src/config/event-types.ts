@@ -1,4 +1,5 @@
 /** Event types that backends can send, with schemas and examples from files and OpenAPI documents. */
+import { isDeepStrictEqual } from 'node:util';
 import { dirname, resolve } from 'node:path';
 import { compileDataSchema } from './data-schema.js';
 import type { ConfigProblem, DocumentPath } from './model/problem.js';
@@ -73,9 +74,11 @@ class Reader {
   async join(draft: WebhookDraft, named: EventType | undefined): Promise<EventType> {
     const { name, source, path } = draft;
     const other = this.described.get(name);
-    if (other !== undefined && named?.schema == null) {
+    // Versions of a service usually describe the same events.
+    const isSame = other !== undefined && isDeepStrictEqual(other.schema, draft.schema);
+    if (other !== undefined && !isSame && named?.schema == null) {
       const hint = `name it under \`events\` with a schema: that one counts`;
-      const message = `\`${name}\` is a webhook of \`${other.service}\` already`;
+      const message = `\`${name}\` is a webhook of \`${other.service}\` already, with another schema`;
       this.problems.push(source.problem(path, message, hint, 'key'));
     }
     this.described.set(name, draft);
