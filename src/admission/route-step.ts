@@ -23,7 +23,7 @@ export class RouteStep implements Step {
   }
 
   ask(request: AdmissionRequest): boolean {
-    const match = request.match ?? this.routes.match(request.method, request.path, request.message.headers.host);
+    const match = request.match ?? this.routes.match(request.method, request.path, request.message);
     if (match.kind === 'operation') {
       request.operation = match.operation;
       request.refusal = this.lifeCycle.apply(request, match.operation);
@@ -39,7 +39,7 @@ export class RouteStep implements Step {
 
   preview(request: PreviewedRequest): Problem | undefined {
     if (request.operation === undefined) {
-      const match = this.routes.match(request.method, request.path, undefined);
+      const match = this.routes.match(request.method, request.path);
       request.builtIn = builtInAt(match, request);
       if (request.builtIn !== undefined) return undefined;
       if (match.kind !== 'operation') return routeProblem(match, request.path);

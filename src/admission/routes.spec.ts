@@ -6,7 +6,7 @@ import { Routes } from './routes.js';
 function kindOf(path: string, { basePath = '/api/v1', method = 'GET' } = {}): string {
   const operation = { id: 'listCustomers', index: 0, method: 'GET', template: '/customers', scopes: [] };
   const config = { file: { api: { basePath } }, operations: [operation as unknown as Operation], unpublished: [] };
-  return new Routes(config as unknown as Config).match(method, path, undefined).kind;
+  return new Routes(config as unknown as Config).match(method, path).kind;
 }
 
 describe('a path', () => {

@@ -6,11 +6,16 @@ import type { Config, Operation, UnpublishedPath } from '../config/model/schema.
 import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { NOT_FOUND, NOT_OURS, OperationTable, type RouteMatch } from '../proxy/routing/operation-table.js';
 
+/** The fields of a request, of which `Host` matters. */
+export interface HostedMessage {
+  readonly headers: { readonly host?: string | undefined };
+}
+
 /** What of a request decides which API it is for. */
 export interface RoutedRequest {
   /** As received, with the base path and without the query. */
   readonly path: string;
-  readonly message: { readonly headers: { readonly host?: string | undefined } };
+  readonly message: HostedMessage;
 }
 
 /** An API with its operations. */
@@ -76,10 +81,10 @@ export class Routes {
   /**
    * Matches a request.
    * @param path as received, with the base path and without the query.
-   * @param host value of the `Host` field. Undefined: any, as in HTTP/1.0.
+   * @param message fields of the request. Without `Host` every API is looked at, as for previews.
    */
-  match(method: string | undefined, path: string, host: string | undefined): RouteMatch {
-    const api = this.isSingle ? this.first : this.apiAt(path, host);
+  match(method: string | undefined, path: string, message?: HostedMessage): RouteMatch {
+    const api = this.isSingle ? this.first : this.apiAt(path, message?.headers.host);
     if (api === undefined) return this.isHidden(path) ? NOT_FOUND : NOT_OURS;
     if (!path.startsWith(api.prefix)) return NOT_OURS;
     const match = api.table.match(method ?? '', path.slice(api.basePath.length));
@@ -94,7 +99,7 @@ export class Routes {
 
   /** Returns the methods of a path as an `Allow` value, or undefined if the path does not exist. */
   methodsOf({ path, message }: RoutedRequest): string | undefined {
-    const match = this.match('', path, message.headers.host);
+    const match = this.match('', path, message);
     return match.kind === 'method_not_allowed' ? match.allow : undefined;
   }
 

@@ -60,7 +60,7 @@ export class FastPath implements PlainRequestHandler {
     const { routes, entrance } = this.parts;
     const { method, url } = request;
     const path = pathOf(url);
-    const match = routes.match(method, path, request.headers.host);
+    const match = routes.match(method, path, request);
     if (match.kind === 'not_ours') return this.serveAtDoor(path, request, connection);
     const exchange = entrance.receivePlain(request, connection);
     if (exchange !== undefined) this.startSteps(exchange, match);
@@ -73,7 +73,7 @@ export class FastPath implements PlainRequestHandler {
    */
   readonly serveStream = (request: StreamRequest): boolean => {
     const { routes, entrance } = this.parts;
-    const match = routes.match(request.method, pathOf(request.url), request.headers.host);
+    const match = routes.match(request.method, pathOf(request.url), request);
     if (match.kind === 'not_ours') return false;
     const exchange = entrance.receiveStream(request);
     if (exchange !== undefined) this.startSteps(exchange, match);
@@ -84,7 +84,7 @@ export class FastPath implements PlainRequestHandler {
   private takes(exchange: Exchange): boolean {
     const { routes } = this.parts;
     if (exchange.message.httpVersion === '1.0') return this.passesDoor(exchange);
-    const match = routes.match(exchange.method, exchange.path, exchange.message.headers.host);
+    const match = routes.match(exchange.method, exchange.path, exchange.message);
     if (match.kind === 'not_ours') return this.passesDoor(exchange);
     this.startSteps(exchange, match);
     return true;

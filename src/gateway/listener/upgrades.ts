@@ -22,7 +22,7 @@ export class Upgrades {
     // Earlier responses are pending, and Node would detach the connection that they need.
     if (responseUnderWay(message.socket) !== null) return false;
     const query = url.indexOf('?');
-    const match = this.routes.match(method, query === -1 ? url : url.slice(0, query), headers.host);
+    const match = this.routes.match(method, query === -1 ? url : url.slice(0, query), message);
     return match.kind === 'operation' && match.operation.isWebSocket === true;
   }
 

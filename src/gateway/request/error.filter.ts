@@ -55,13 +55,12 @@ export class ErrorFilter implements ExceptionFilter {
 
   private translate(error: unknown, exchange: Exchange): Problem {
     const status = error instanceof HttpException ? error.getStatus() : statusOf(error);
-    const { host } = exchange.message.headers;
     if (status === 404 || status === 405) {
       // The server has no route for this method. The path decides between 404 and 405.
-      const match = this.routes.match(exchange.method, exchange.path, host);
+      const match = this.routes.match(exchange.method, exchange.path, exchange.message);
       return match.kind === 'operation' ? new Problem('route_not_found') : routeProblem(match, exchange.path);
     }
-    const match = status === 400 ? this.routes.match(exchange.method, exchange.path, host) : undefined;
+    const match = status === 400 ? this.routes.match(exchange.method, exchange.path, exchange.message) : undefined;
     // Fastify's router rejects such paths without a lookup.
     if (match?.kind === 'invalid_path') return routeProblem(match, exchange.path);
     const code = status === undefined ? undefined : FRAMEWORK_CODES[status];

@@ -33,7 +33,7 @@ export function forwardsProblem(message: ClientMessage): Problem | undefined {
 export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | undefined {
   const { method, path, message } = exchange;
   if (forwardsLeft(message) !== 0) return undefined;
-  if (routes.match(method, path, message.headers.host).kind !== 'operation') return undefined;
+  if (routes.match(method, path, message).kind !== 'operation') return undefined;
   return routes.methodsOf(exchange);
 }
 
