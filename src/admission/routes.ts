@@ -11,7 +11,7 @@ export interface HostedMessage {
   readonly headers: { readonly host?: string | undefined };
 }
 
-/** What of a request decides which API it is for. */
+/** RoutedRequest holds the parts of a request that decide which API it is for. */
 export interface RoutedRequest {
   /** As received, with the base path and without the query. */
   readonly path: string;

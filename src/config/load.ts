@@ -4,7 +4,7 @@ import { readEventTypes } from './event-types.js';
 import { readWebhooks, type WebhookDraft } from './openapi/openapi-webhooks.js';
 import { systemClock } from '../platform/clock.js';
 import { adminWarnings, secretsWarnings } from './checks/admin-checks.js';
-import { ReadApis } from './checks/api-checks.js';
+import { ReadApis } from './openapi/read-apis.js';
 import { crossProblems } from './checks/cross-checks.js';
 import { emitsProblems } from './checks/emits-checks.js';
 import { checkFiles } from './checks/file-checks.js';
@@ -142,7 +142,7 @@ async function checkWhole(
       ...described.problems,
       ...merged.problems,
       ...tools.problems,
-      ...apis.problems(source, value),
+      ...apis.problems(source),
       ...crossProblems(source, value, environment),
       ...tls.problems,
       ...events.problems,

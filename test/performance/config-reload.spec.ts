@@ -10,7 +10,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { realDocument } from '../support/real-documents.js';
 import { quantile, SteadyLoad } from '../support/steady-load.js';
 
-/** Of GitHub's document, which has 13 MB. */
+/** Operations of GitHub's document. */
 const OPERATIONS = 1_223;
 const MOST_MORE_BYTES = 150_000_000;
 /** Seconds of a core, which others may want as well. */

@@ -1,5 +1,5 @@
 /** Tools of an OpenAPI document that a test writes, made as the program makes them. */
-import { ReadApis } from '../../src/config/checks/api-checks.js';
+import { ReadApis } from '../../src/config/openapi/read-apis.js';
 import { formatPath, type ConfigProblem, type DocumentPath } from '../../src/config/model/problem.js';
 import { readOperations } from '../../src/config/openapi/openapi-operations.js';
 import { DocumentLevers } from '../../src/config/openapi/document-levers.js';

@@ -10,7 +10,7 @@ import { operationSchema } from '../model/operation-schema.js';
 import type { DefaultScopes } from '../model/service-schema.js';
 import { isObject } from './openapi-traversal.js';
 import type { SourceDocument } from '../source/source-document.js';
-import type { ReadApis } from '../checks/api-checks.js';
+import type { ReadApis } from './read-apis.js';
 
 /** Paths that the gateway serves itself, relative to the base path. */
 const BUILT_IN_TEMPLATES = new Set(['/usage', '/openapi.json']);

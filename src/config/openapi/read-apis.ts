@@ -2,9 +2,8 @@
 import { hostName } from '../model/accepted-hosts.js';
 import { didYouMean, type ConfigProblem } from '../model/problem.js';
 import { DEFAULT_BASE_PATH } from '../model/schema.js';
-import { isObject } from '../openapi/openapi-traversal.js';
 import type { SourceDocument } from '../source/source-document.js';
-import { valueAt } from './schema-problems.js';
+import { isObject, type JsonObject } from './openapi-traversal.js';
 
 interface ReadApi {
   readonly name: string;
@@ -15,16 +14,18 @@ interface ReadApi {
 /** ReadApis answers questions about the APIs of a file. Invalid entries count as absent; the schema check reports them. */
 export class ReadApis {
   private readonly apis: readonly ReadApi[];
-  private readonly services: unknown;
+  private readonly file: JsonObject;
+  private readonly services: JsonObject;
 
   /** @param value unvalidated file */
   constructor(value: unknown) {
-    const list = valueAt(value, ['apis']);
-    const single = valueAt(value, ['api', 'basePath']);
-    this.services = valueAt(value, ['services']);
-    this.apis = Array.isArray(list)
-      ? list.map(readApi)
-      : [{ name: '', basePath: typeof single === 'string' ? single : DEFAULT_BASE_PATH, hosts: [] }];
+    this.file = objectOf(value);
+    this.services = objectOf(this.file['services']);
+    const { api, apis } = this.file;
+    const { basePath } = objectOf(api);
+    this.apis = Array.isArray(apis)
+      ? apis.map(readApi)
+      : [{ name: '', basePath: typeof basePath === 'string' ? basePath : DEFAULT_BASE_PATH, hosts: [] }];
   }
 
   get names(): readonly string[] {
@@ -42,7 +43,7 @@ export class ReadApis {
 
   /** Returns the name of the API that a service belongs to. Undefined: the first. */
   ofService(service: string): string | undefined {
-    const name = valueAt(this.services, [service, 'api']);
+    const { api: name } = objectOf(this.services[service]);
     return typeof name !== 'string' || name === this.first ? undefined : name;
   }
 
@@ -52,8 +53,8 @@ export class ReadApis {
   }
 
   /** Returns the problems of the list, and of services that name no API. */
-  problems(source: SourceDocument, value: unknown): ConfigProblem[] {
-    const both = valueAt(value, ['api']) !== undefined && valueAt(value, ['apis']) !== undefined;
+  problems(source: SourceDocument): ConfigProblem[] {
+    const both = this.file['api'] !== undefined && this.file['apis'] !== undefined;
     return [
       ...(both ? [source.problem(['apis'], 'stands beside `api`', 'keep one of them: `api` for one API')] : []),
       ...this.apis.flatMap((api, at) => this.placeProblems(source, api, at)),
@@ -74,9 +75,8 @@ export class ReadApis {
   }
 
   private serviceProblems(source: SourceDocument): ConfigProblem[] {
-    if (!isObject(this.services)) return [];
     return Object.entries(this.services).flatMap(([service, settings]) => {
-      const name = valueAt(settings, ['api']);
+      const { api: name } = objectOf(settings);
       if (typeof name !== 'string' || this.has(name)) return [];
       const hint = didYouMean(name, this.names) ?? 'name one of `apis`';
       return [source.problem(['services', service, 'api'], `no API is called \`${name}\``, hint)];
@@ -84,8 +84,12 @@ export class ReadApis {
   }
 }
 
+function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
 function readApi(value: unknown): ReadApi {
-  const { name, basePath, hosts } = isObject(value) ? value : {};
+  const { name, basePath, hosts } = objectOf(value);
   return {
     name: typeof name === 'string' ? name : '',
     basePath: typeof basePath === 'string' ? basePath : '',
