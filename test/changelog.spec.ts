@@ -25,7 +25,7 @@ function readVersions(text: string): Version[] {
   });
 }
 
-/** What is wrong with a changelog; nothing, where it has the form. */
+/** Returns the faults of a changelog; empty if it has the right form. */
 function faultsOf(text: string): string[] {
   const versions = readVersions(text);
   const released = versions.some(({ title }) => /^\[\d/.test(title));

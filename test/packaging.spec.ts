@@ -35,7 +35,7 @@ const service = (name: string): Service => {
   return found;
 };
 
-/** As compose does it: `${NAME:?words}` and `${NAME:-default}` from the variables. */
+/** Fills in variables as compose does: `${NAME:?words}` and `${NAME:-default}`. */
 function fill(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_match, name: string, kind?: string, rest = '') => {
     const value = variables[name] ?? '';

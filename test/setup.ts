@@ -1,2 +1,2 @@
-/** What `src/main.ts` loads before anything else: decorators read it. */
+/** Import of `src/main.ts` that comes first, because decorators need it. */
 import 'reflect-metadata';

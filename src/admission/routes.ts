@@ -13,7 +13,7 @@ export interface HostedMessage {
 
 /** RoutedRequest holds the parts of a request that decide which API it is for. */
 export interface RoutedRequest {
-  /** As received, with the base path and without the query. */
+  /** Path as received, with the base path and without the query. */
   readonly path: string;
   readonly message: HostedMessage;
 }

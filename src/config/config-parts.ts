@@ -53,7 +53,7 @@ export type ConfigPart =
 /** The reassembled configuration. */
 export interface ReceivedConfig {
   readonly config: Config;
-  /** By API. */
+  /** Documents of each API. */
   readonly description: readonly ApiDescription[] | undefined;
 }
 

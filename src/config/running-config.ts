@@ -9,7 +9,7 @@ import type { Config, Operation } from './model/schema.js';
 /** A configuration to activate, with its public documents if this process serves them. */
 export interface NextConfig {
   readonly config: Config;
-  /** By API. */
+  /** Documents of each API. */
   readonly description?: readonly ApiDescription[] | undefined;
 }
 

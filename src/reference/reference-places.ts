@@ -1,4 +1,4 @@
-/** Where the APIs are served, as the reference needs it. */
+/** Paths and hosts of the APIs, for the reference. */
 
 /** Injection token of the places. */
 export const REFERENCE_PLACES = Symbol('places of the APIs');

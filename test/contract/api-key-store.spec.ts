@@ -1,4 +1,4 @@
-/** What the stores of accounts and keys promise, on both databases. */
+/** Guarantees of the stores of accounts and keys, on both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Account } from '../../src/accounts/accounts.js';

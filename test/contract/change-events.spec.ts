@@ -1,4 +1,4 @@
-/** What is changed about keys and accounts is told to their account, in the transaction of the change. */
+/** Changes of keys and accounts become events of their account, in the transaction of the change. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { addExpiringKeys } from '../../src/accounts/change-events.js';

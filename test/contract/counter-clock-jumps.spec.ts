@@ -1,7 +1,7 @@
 /**
- * Random histories under a clock that jumps, up to an hour and more, ahead and back. No count is ever negative, a month holds exactly what
- * was admitted and not given back, and no 60 seconds of true time hold more than the limit, but for one more limit with each jump ahead:
- * where the clock says that a minute has passed, a minute has passed.
+ * Random histories under a clock that jumps ahead and back, up to an hour and more. No count is ever negative, and a
+ * month holds exactly what was admitted and not refunded. No 60 seconds of true time hold more than the limit, plus one
+ * limit for each jump ahead. When the clock says that a minute has passed, it has passed.
  */
 import { expect, describe, it } from '@jest/globals';
 import fc from 'fast-check';

@@ -68,7 +68,7 @@ const history = fc.record({
 });
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
-/** What of a decision the model foretells. */
+/** Returns the parts of a decision that the model predicts. */
 function seenOf(decision: QuotaDecision): Expected {
   const { admitted, used, violated, keyMinuteResetMs, accountMinuteResetMs, retryAtMs } = decision;
   return { admitted, used, violated, keyMinuteResetMs, accountMinuteResetMs, retryAtMs };

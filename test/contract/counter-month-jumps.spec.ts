@@ -1,6 +1,6 @@
 /**
- * A clock that jumps into another month and back: each month goes on where it stood, and never below what the process had counted in it,
- * or the database knows of it.
+ * A clock that jumps into another month and back. Each month continues at its count, and never below that of the
+ * process or the database.
  */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -100,7 +100,7 @@ describeCounterStores((under) => {
   });
 });
 
-/** What was admitted, by month: what the database would know, and what each counter must say. */
+/** Admitted requests by month: the counts that the database would have and each counter must have. */
 class Admitted implements Pick<FixedMonths, 'usedInMonth'> {
   private readonly counts = new Map<string, number>();
 

@@ -1,7 +1,8 @@
 /**
- * Random histories of several nodes on one Redis that decide at the same time, with limits that reach them one after the other. What comes
- * alone is answered as the model does; of what comes at once the order is free, but not its outcome: nobody goes over a limit, whoever was
- * refused would not have fitted, and what is counted is what was admitted and not given back.
+ * Random histories of several nodes on one Redis that decide at the same time, with limits that reach them one after
+ * the other. Single requests get the model's decision. For simultaneous ones the order is free, but not the outcome.
+ * Nobody exceeds a limit, refused requests would not have fitted, and the counts are the admitted requests without
+ * refunds.
  */
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** What a node admitted while Redis was away is counted there when it is back: in every window, once. */
+/** Requests that a node admitted while Redis was away are counted there when it returns: in every window, once. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { OutageLog, type OutageEntry } from '../../src/quota/model/outage-log.js';

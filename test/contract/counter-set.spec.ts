@@ -1,4 +1,4 @@
-/** What every place for live counters promises when an operator says what is used. */
+/** Guarantees of every place for counters when an operator sets a count. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/platform/clock.js';
 import { RedisCounters } from '../../src/quota/redis/redis-counters.js';

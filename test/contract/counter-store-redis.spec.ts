@@ -1,4 +1,4 @@
-/** What counters in Redis promise beside the contract: many nodes, one clock, nothing that stays for ever. */
+/** Guarantees of counters in Redis beyond the contract: many nodes, one clock, nothing that stays forever. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/platform/clock.js';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';

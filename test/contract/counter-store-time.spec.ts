@@ -1,4 +1,4 @@
-/** What every place for live counters promises about time: months, where they begin, when to come back, clocks that jump. */
+/** Guarantees of every place for counters about time: months, their beginning, when to return, clocks that jump. */
 import { describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 

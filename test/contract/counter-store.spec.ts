@@ -1,4 +1,4 @@
-/** What every place for live counters promises: one decision for every window, exact whatever comes at once. */
+/** Guarantees of every place for counters: one decision for every window, exact for simultaneous requests. */
 import { describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 

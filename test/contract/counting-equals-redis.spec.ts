@@ -1,6 +1,6 @@
 /**
- * What the counting process does is what Redis does: random calls of every script, the same to both, and not one reply differs. Redis runs
- * the Lua, the other the function of the same name.
+ * The counting process does the same as Redis: random calls of every script give the same replies. Redis runs the Lua,
+ * the other the function of the same name.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

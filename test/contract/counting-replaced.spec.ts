@@ -72,7 +72,7 @@ class History {
     await this.settle();
   }
 
-  /** As when all nodes have looked, as they do every second, and requests go on. */
+  /** Uses up the limit. All nodes have read the counters, as they do every second, and requests go on. */
   async useUp(): Promise<void> {
     await eventually('every node counts', async () => {
       for (const each of this.nodes) await each.look();

@@ -1,4 +1,4 @@
-/** What serves the commands of the workers: each its own, and nobody who stands still is waited for. */
+/** The counting server serves each worker its own commands, and waits for none that stands still. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** What the counting process keeps goes by itself when it is over, also where nobody asks for it again. */
+/** Data of the counting process expires by itself, even if nobody asks for it again. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { CountingTables } from '../../src/quota/counting/counting-tables.js';

@@ -1,4 +1,4 @@
-/** What both databases promise to the stores above them. */
+/** Guarantees of both databases for the stores above them. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql, type Kysely } from 'kysely';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';

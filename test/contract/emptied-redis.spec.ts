@@ -1,7 +1,7 @@
 /**
- * Random histories of several nodes on a Redis, or a counting process, that is emptied amid them, also again before all nodes have
- * noticed. A month holds what was admitted in it and not given back, there and in the database, as soon as the nodes that live have looked
- * once.
+ * Random histories of several nodes on a Redis, or a counting process, that is emptied meanwhile, even again before all
+ * nodes have noticed. Once each living node has read it, a month holds what was admitted and not refunded, there and in
+ * the database.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from '@jest/globals';

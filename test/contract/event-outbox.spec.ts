@@ -1,4 +1,4 @@
-/** What the outbox promises, on both databases. */
+/** Guarantees of the outbox, on both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Event, NewEvent } from '../../src/outbox/event-types.js';

@@ -1,6 +1,6 @@
 /**
- * What explain says of a request is what the request is then told, in the same words: random keys, scopes, limits,
- * dates, addresses and faults. TRAILGATE_TEST_SEED repeats a run.
+ * The explanation of a request equals the response to the request: random keys, scopes, limits, dates, addresses and
+ * faults. TRAILGATE_TEST_SEED repeats a run.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { writeSync } from 'node:fs';

@@ -56,7 +56,7 @@ interface ModelRecord {
   outcome: Extract<Outcome, { kind: 'done' }> | undefined;
 }
 
-/** What a store has to say, in seconds. */
+/** Model holds the expected results of a store, in seconds. */
 class Model {
   nowS = 1_000;
   private readonly records = new Map<string, ModelRecord>();
@@ -118,7 +118,7 @@ async function play({ store, wait }: RecordStoreUnderTest, steps: readonly Step[
   const run = `run ${++count}`;
   const model = new Model();
   const nameOf = (at: number) => ({ caller: run, keyHash: `${at}` });
-  /** Whoever has tried to claim a record, whether it has it or not. */
+  /** Claims so far, successful or not. */
   const asked: ClaimTerms[] = [];
   for (const each of steps) {
     switch (each.do) {

@@ -1,4 +1,4 @@
-/** What every store of records promises: of those who claim one at once one has it, and what came of it is never done twice. */
+/** Guarantees of every store of records: one of several claims wins, and its result is never produced twice. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { ClaimTerms, KeptResponse, Outcome } from '../../src/idempotency/record.js';

@@ -7,7 +7,7 @@ import { eventually } from '../support/processes.js';
 
 const files = filesOfTests();
 
-/** What differs from request to request. */
+/** Removes the fields that differ from request to request. */
 function withoutNames(problem: Record<string, unknown> | null): unknown {
   const { request_id: _, retry_after: __, ...rest } = problem ?? {};
   return rest;

@@ -1,4 +1,4 @@
-/** What ending or narrowing a key would touch, from usage as it is stored; on both databases. */
+/** The preview of ending or narrowing a key lists what it would touch, from stored usage, on both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createAccountSchema } from '../../src/records/account-fields.js';
 import type { Account } from '../../src/accounts/accounts.js';

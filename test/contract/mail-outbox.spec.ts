@@ -12,7 +12,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 
 const HOUR_MS = 3_600_000;
-/** What `SmtpMailer` gives a server. */
+/** Time that `SmtpMailer` gives a server. */
 const LONGEST_SEND_MS = 60_000;
 
 describeOnDatabases('the outbox', (kind) => {

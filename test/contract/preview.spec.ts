@@ -1,4 +1,4 @@
-/** What a preview says of the next request is what the next request is then told; and a preview counts nothing. */
+/** The preview of the next request equals its response, and counts nothing. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** What adjustments of a month promise, on both databases and on both places for counters. */
+/** Guarantees of quota adjustments, on both databases and both places for counters. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/platform/clock.js';

@@ -30,7 +30,7 @@ class Request implements Waiting<QuotaDecision> {
     this.goOn(error as Error);
   }
 
-  /** What its key had used with it, by the decision. */
+  /** Returns the usage of its key including this request, by the decision. */
   get used(): number {
     const [first] = this.told;
     return first === undefined || first instanceof Error ? -1 : first.used[KEY_MINUTE];

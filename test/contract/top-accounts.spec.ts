@@ -82,7 +82,7 @@ describeOnDatabases('the accounts nearest to their month', (kind) => {
     await database.db.insertInto('quota_counter').values(rows).execute();
   }
 
-  /** By account, what the metric says. */
+  /** Returns the values of the metric by account. */
   function shown(of: keyof typeof METRIC_OF): Record<string, number> {
     const lines = METRIC_OF[of]
       .text()

@@ -25,7 +25,7 @@ class UnreliableTable extends UsageTable {
   failBefore = 0;
   failAfter = 0;
 
-  /** What happens while a batch is on its way. */
+  /** Runs while a batch is being written. */
   meanwhile: () => Promise<void> = async () => undefined;
 
   readonly writtenAtMs: number[] = [];

@@ -1,4 +1,6 @@
-/** What a process that died has counted and not recorded is found, written once, and taken back when it turns up. */
+/**
+ * Usage that a dead process counted and did not record is found, written once, and taken back if the process returns.
+ */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';

@@ -1,4 +1,4 @@
-/** What becomes of an endpoint that fails: one notice, however much fails, and what it has not been told waits. */
+/** Failing endpoints cause one notice, however much fails, and their undelivered events wait. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { WorkSignal } from '../../src/outbox/work-signal.js';

@@ -30,7 +30,7 @@ describeOnDatabases('lanes', (kind) => {
   const addEvent = (db = database.db) => addEvents(db, [serviceEvent(`event ${++events}`)], clock.now());
   const lane = (id: string) =>
     database.db.selectFrom('webhook_lane').selectAll().where('endpoint_id', '=', id).executeTakeFirstOrThrow();
-  /** What a lease's end looks like by the clock of leases, which is the server's own on PostgreSQL. */
+  /** Lets the lease expire by the clock of leases, which is the server's own on PostgreSQL. */
   async function passLease(): Promise<void> {
     if (kind === 'sqlite') clock.advance(LEASE_MS);
     else await database.db.updateTable('webhook_lane').set({ owned_until: 1 }).where('owner', 'is not', null).execute();

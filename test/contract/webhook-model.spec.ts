@@ -1,6 +1,6 @@
 /**
- * Random histories of webhook endpoints: whatever owners, leases and people do in whatever order, no delivery is lost, what is written is what
- * a plain model says, and order is kept where it is wanted. Many endpoints play at once, each its own history.
+ * Random histories of webhook endpoints with changing owners and leases. No delivery is lost, the rows are those of a
+ * plain model, and order is kept where it is wanted. Many endpoints run at once, each with its own history.
  */
 import { deepStrictEqual, ok } from 'node:assert/strict';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** Who has an endpoint in hand when a process ends, stands still, loses the database or a word: nothing waits for long, nothing goes out twice. */
+/**
+ * Ownership of endpoints when a process ends, stands still, or loses the database or a message: nothing waits long,
+ * nothing is sent twice.
+ */
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { KyselyPlugin } from 'kysely';

@@ -1,4 +1,4 @@
-/** What attempts came to is written once, in order where that is wanted, and forgotten in time. */
+/** Results of attempts are written once, in order if wanted, and deleted in time. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import {

@@ -1,4 +1,4 @@
-/** Who is what in an account: invited, given another role, removed; nobody gives more than they have. */
+/** Members of an account are invited, given another role and removed. Nobody grants more than they have. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Role } from '../../src/members/permissions.js';

@@ -1,4 +1,4 @@
-/** Who gets into the admin API, and what a caller meets who does not; and what stands open beside it. */
+/** Access to the admin API, the responses to those without it, and the endpoints beside it that are open. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -27,7 +27,7 @@ interface Document {
   readonly components: { schemas: Record<string, object> };
 }
 
-/** What Fastify's router really answers to, as `GET /admin/v1/accounts/{id}`. */
+/** Returns the routes of Fastify's router, such as `GET /admin/v1/accounts/{id}`. */
 function routesOf(running: RunningAdmin): string[] {
   const fastify = running.application.getHttpAdapter().getInstance() as unknown as FastifyInstance;
   const lines = fastify.printRoutes({ commonPrefix: false }).split('\n');

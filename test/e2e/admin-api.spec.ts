@@ -1,4 +1,4 @@
-/** What the admin API promises to operators and scripts, on both databases. */
+/** Guarantees of the admin API for operators and scripts, on both databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { NewEvent } from '../../src/outbox/event-types.js';
@@ -23,7 +23,7 @@ function expectProblem(answer: Answer, status: number, code: string): Record<str
   return body;
 }
 
-/** What the library that checks says by itself; callers get plain words, with the value and the bound. */
+/** Messages of the validation library. Callers get plain words with the value and the limit instead. */
 const WORDS_OF_ZOD = /Invalid (?:input|option|string)|Too (?:small|big)|expected|received/;
 
 describeOnDatabases('the admin API', (kind) => {

@@ -1,4 +1,4 @@
-/** Who may call, and what everybody else is told: never more, never less, never let in. */
+/** Authentication: valid callers get in, and all others get the same refusal, which reveals nothing. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ErrorCode } from '../../src/platform/problems/errors.js';
 import { createSecret } from '../../src/keys/api-key-format.js';

@@ -20,7 +20,7 @@ beforeEach(() => void (gateway.backend.requests.length = 0));
 
 const request = (start: string, fields = '', body = ''): string => `${start} HTTP/1.1\r\n${head}${fields}\r\n${body}`;
 
-/** What a client of HTTP might refuse to send. */
+/** Requests that an HTTP client library might refuse to send. */
 const SHAPES: readonly [string, () => string][] = [
   ['the path *', () => request('GET *')],
   ['OPTIONS *', () => request('OPTIONS *')],

@@ -1,4 +1,4 @@
-/** What backends answer when they refuse, as callers see it; and what whoever sets a gateway up may see beside. */
+/** Errors of backends as callers see them, and the debugging fields for the operator. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startRawBackend } from '../support/backend.js';

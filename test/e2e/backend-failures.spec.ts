@@ -20,7 +20,7 @@ const SECRET = 'postgres://app:hunter2@10.0.0.5/prod';
 
 let gateway: Proxied;
 let backend: RawBackend;
-/** What the backend does with each request: its connection, and everything that came with the head. */
+/** Handler of each request, with its connection and everything that came with the head. */
 let answer: (socket: Socket, received: string) => unknown;
 
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 /**
- * A service over TLS with several targets: each is asked for by its own name and verified for it, whichever of its addresses answers.
- * One that shows a wrong certificate is as one that is dead: nothing is sent to it, nobody notices, and it is back when it is mended.
+ * A service over TLS with several targets: each is verified by its own name, whichever of its addresses responds. A
+ * target with a wrong certificate counts as dead. Nothing is sent to it, callers notice nothing, and it returns when it
+ * is mended.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -26,7 +27,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'dead.test': ['127.0.0.6'],
 };
 
-/** What reached an address. */
+/** The request that reached an address. */
 interface Seen {
   /** Server names of the handshakes that were begun; `false`: none was sent. */
   readonly names: (string | false)[];

@@ -1,4 +1,4 @@
-/** What `trailgate logs` promises to people and scripts. */
+/** Guarantees of `trailgate logs` for people and scripts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** What `trailgate webhooks` and `trailgate events` promise to people and scripts. */
+/** Guarantees of `trailgate webhooks` and `trailgate events` for people and scripts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { runTrailgate } from '../support/program.js';

@@ -1,4 +1,7 @@
-/** What `trailgate accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes`, `targets` and `audit` promise to people and scripts. */
+/**
+ * Guarantees of `trailgate accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes`, `targets` and `audit`
+ * for people and scripts.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -38,7 +41,7 @@ async function run(line: readonly string[], variables: Record<string, string>): 
   return result;
 }
 
-/** What two gateways say of one target; their names are as long as Kubernetes makes them. */
+/** Returns the reports of two gateways on one target. Their names are as long as those of Kubernetes. */
 function targetsNow(): readonly NodeTarget[] {
   const nowMs = Date.now();
   const well: MergedTargetStatus = {

@@ -1,4 +1,7 @@
-/** A body that would fill the memory once it is decoded costs what it weighs: passed on as it is, and cut short where it is an error. */
+/**
+ * A compressed body that would fill the memory costs only its own size. It is passed on as it is, and cut if it is an
+ * error.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -7,9 +10,9 @@ import { expectProblem } from '../support/problem.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const DECODED_BYTES = 50 * 1024 * 1024;
-/** Of an error this much is read, and decoded; each bomb weighs less. */
+/** Bytes of an error that are read and decoded. Each bomb is smaller. */
 const ERROR_BYTES = 64 * 1024;
-/** What a few requests may take of memory at their height: much less than one decoded body. */
+/** Maximum growth of memory during a few requests, much less than one decoded body. */
 const MOST_GROWTH_BYTES = 45 * 1024 * 1024;
 const TIMES = 6;
 

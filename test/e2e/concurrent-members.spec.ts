@@ -101,7 +101,7 @@ describeOnDatabases('members', (kind) => {
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412]);
   });
 
-  /** What makes something, with where a secret of it can be had anew. */
+  /** Returns requests that make something, each with the request that returns its secret again. */
   const made = () => {
     const n = ++count;
     const expires = new Date(running.clock.now() + 86_400_000).toISOString();

@@ -1,4 +1,4 @@
-/** What gives something away for good asks again who it is, ten minutes after it was last shown. */
+/** Actions that give something away for good require confirmation ten minutes after the last one. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';

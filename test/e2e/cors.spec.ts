@@ -10,7 +10,7 @@ const OTHER = 'https://evil.example';
 
 let gateway: Proxied;
 
-/** As a browser asks before it sends: no key, no body. */
+/** Sends a preflight as a browser does, without key and body. */
 const preflight = (path: string, origin: string, method = 'GET', ...more: string[]): Promise<Answer> =>
   send(gateway.url + path, {
     method: 'OPTIONS',
@@ -179,7 +179,7 @@ describe('with a list of origins', () => {
   });
 });
 
-/** What a page gets whose headers are too large, or that breaks HTTP as no page can; as field names and values. */
+/** Returns the fields of the response to a page whose headers are too large, or to bytes that break HTTP. */
 async function answerToUnread(bytes: string): Promise<Record<string, string>> {
   const text = await gateway.raw(bytes);
   const [head = ''] = text.split('\r\n\r\n');

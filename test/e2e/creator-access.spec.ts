@@ -23,7 +23,7 @@ interface Made {
   readonly works: () => Promise<boolean>;
 }
 
-/** What is listed by the API for a member. */
+/** An entry of a member's list in the API. */
 interface Listed {
   readonly ended: readonly { readonly type: Type; readonly id: string; readonly account_id: string | null }[];
   readonly kept: readonly { readonly type: string; readonly id: string; readonly name: string }[];

@@ -1,4 +1,4 @@
-/** What happens to a customer is at the account's own receiver at once, and at nobody else's, whatever was away meanwhile. */
+/** Changes of a customer reach the account's own receiver at once, and no other, whatever was away meanwhile. */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

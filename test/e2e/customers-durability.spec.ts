@@ -1,4 +1,4 @@
-/** What the customers backend acknowledged stays, and what it did not finish leaves nothing, whatever kills it. */
+/** The customers backend keeps what it acknowledged, and leaves nothing unfinished, whatever kills it. */
 import { describe, expect, it } from '@jest/globals';
 import { sqliteStore, type CustomerStore } from '../support/customer-stores.js';
 import { CustomersClient, type CustomerBody } from '../support/customers-client.js';

@@ -72,7 +72,7 @@ it.each([
 const UPLOAD_BYTES = 1_000_000;
 const PIECES = 10;
 
-/** What a backend does with an upload: it answers when it has so many bytes, and reads on or closes. */
+/** Behavior of a backend on an upload: it responds after so many bytes, and reads on or closes. */
 interface EarlyAnswer {
   readonly afterBytes: number;
   readonly bytes: string;

@@ -1,4 +1,4 @@
-/** What services hand in is taken whole or not at all, once, and only from those who may. */
+/** Events from services are accepted whole or not at all, once, and only from authorized ones. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';

@@ -93,7 +93,7 @@ async function startDemo(config: string, env: Record<string, string>): Promise<D
 const get = (url: string, key: string, agent?: Agent): Promise<Answer> =>
   send(url, { headers: { Authorization: `Bearer ${key}` }, ...(agent === undefined ? {} : { agent }) });
 
-/** What the first request of a newcomer must come back with. Returns the page. */
+/** Checks the response to a newcomer's first request. Returns the page. */
 function expectFirstAnswer({ status, headers, ...answer }: Answer): CustomerPage {
   expect(status).toBe(200);
   expect(headers['content-type']).toMatch(/^application\/json/);

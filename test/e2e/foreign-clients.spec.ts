@@ -1,6 +1,6 @@
 /**
- * What the clients that integrators use make of our refusals: none of them stands still for longer than it has to, and none that can be
- * told sends again what may have had its effect. docs/clients.md is the table of what they do.
+ * Reactions of the clients that integrators use to our refusals. None waits longer than necessary, and none repeats a
+ * request that may have taken effect if it can be told so. The table is in docs/clients.md.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -27,7 +27,7 @@ const [BEGIN, END] = ['<!-- results: begin -->\n', '\n<!-- results: end -->'];
 const START_MS = Date.UTC(2027, 0, 10, 12);
 const MINUTE_MS = 60_000;
 const PLANS = { month: { account: { month: 1 } }, minute: { key: { minute: 1 } } };
-/** Of the backend, by the first part of the path; 200 unless said. */
+/** Statuses of the backend by the first part of the path; 200 by default. */
 const STATUSES: Readonly<Record<string, number>> = { health: 503, broken: 500 };
 
 /** They send a POST again whatever they are told, unless they are set otherwise. */
@@ -116,7 +116,7 @@ async function usedUp(plan: keyof typeof PLANS): Promise<string> {
   return secret;
 }
 
-/** What each scenario asks, and with which key. */
+/** Requests of each scenario, and their keys. */
 const CALLS: Readonly<Record<Scenario, { method: 'GET' | 'POST'; path: string; secret: () => Promise<string> }>> = {
   month: { method: 'GET', path: '/things/', secret: () => usedUp('month') },
   minute: { method: 'GET', path: '/things/', secret: () => usedUp('minute') },
@@ -126,7 +126,7 @@ const CALLS: Readonly<Record<Scenario, { method: 'GET' | 'POST'; path: string; s
   key: { method: 'GET', path: '/things/', secret: async () => createSecret('live') },
 };
 
-/** What a path was answered with, in the order of the log; it is complete when it has what was asked for last. */
+/** Returns the statuses of a path in the order of the log, once the last request is in it. */
 async function statusesOf(path: string): Promise<number[]> {
   const last = `/api/v1/nothing/${results.length}`;
   await send(gateway.gatewayUrl + last);

@@ -1,4 +1,4 @@
-/** What arrives at a backend, byte for byte, and what of its answer arrives at the client. */
+/** Requests reach a backend byte for byte, and its responses reach the client. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
 import { json, type RecordedRequest } from '../support/backend.js';

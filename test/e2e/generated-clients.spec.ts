@@ -1,6 +1,7 @@
 /**
- * Clients that are generated from our documents compile as strictly as their language knows, and work on the running gateway and admin API:
- * test/generated-clients has a program for each generator, written as an integrator writes it. `npm run clients:generated` runs it alone.
+ * Generated clients compile under the strictest settings of their language. They work on the running gateway and admin
+ * API. test/generated-clients has a program for each generator, as an integrator would write it. `npm run
+ * clients:generated` runs this alone.
  */
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -70,7 +71,7 @@ async function run(
   return stdout;
 }
 
-/** What a program prints at its end. */
+/** Returns the last line of a program's output. */
 async function done(
   command: string,
   args: readonly string[],

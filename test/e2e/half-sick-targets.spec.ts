@@ -12,7 +12,7 @@ const WATCHED_MS = 2_500;
 let gateway: Proxied;
 let well: Backend;
 let sick: Backend;
-/** What the sick one answers to everything but its health check. */
+/** Status of the failing target for everything but its health check. */
 let status: number;
 
 beforeAll(async () => {

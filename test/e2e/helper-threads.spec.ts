@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describeWithProc } from '../support/describe-with.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
-/** Of the fields behind the name in /proc/<pid>/stat. */
+/** Position among the fields behind the name in /proc/<pid>/stat. */
 const NICE_FIELD = 16;
 
 /** Name and nice value of each thread. */

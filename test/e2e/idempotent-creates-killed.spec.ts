@@ -24,7 +24,7 @@ function create({ adminUrl, adminToken }: RunningTrailgate, account: Account, ke
   });
 }
 
-/** What is stored of keys and of requests, and half a minute later for the latter. */
+/** Returns the stored keys and requests, and the requests again after half a minute. */
 async function storedAndLater(options: OpenDatabaseOptions) {
   const handle: DatabaseHandle = await openDatabase(options);
   const { db } = handle;

@@ -1,6 +1,6 @@
 /**
- * A request that makes something may be sent again with its Idempotency-Key: nothing is made twice, however the first
- * response was lost, and no secret is kept to be told again. On both databases.
+ * Requests that create something can be repeated with their Idempotency-Key. Nothing is created twice, however the
+ * first response was lost, and no secret is kept for a repetition. On both databases.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';

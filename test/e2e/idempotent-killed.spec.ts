@@ -1,6 +1,6 @@
 /**
- * A gateway is killed while it carries out a request with an Idempotency-Key: at whatever moment, nothing is done a second time, and a
- * retry at another node, or at the same one when it is back, says what is known.
+ * A gateway is killed while it carries out a request with an Idempotency-Key. Nothing is done twice, whatever the
+ * moment. A retry at another node, or at the same one after its return, gets the known result.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The store is frozen or away: a request with an Idempotency-Key is refused within a deadline and never done twice, whenever it was lost;
- * all other requests notice nothing.
+ * The store is frozen or away: requests with an Idempotency-Key are refused within a deadline and never done twice.
+ * Other requests notice nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -23,7 +23,7 @@ interface Losable {
   readonly mostMs: number;
 }
 
-/** What holds of every store. */
+/** Guarantees for every store. */
 function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Promise<void>): void {
   let world: KeyedWorld;
   let key: string;

@@ -1,6 +1,6 @@
 /**
- * A POST or PATCH with an Idempotency-Key is carried out once, by whichever node, however often it is sent; what came of it is told again,
- * for nothing.
+ * A POST or PATCH with an Idempotency-Key is carried out once, by any node, however often it is sent. Repetitions get
+ * the stored response for free.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
@@ -115,7 +115,9 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expect(world.carriedOut(key)).toBe(2);
   });
 
-  /** What the other node says once it is written down what came of the request: that happens beside the response. */
+  /**
+   * Returns the response of the other node once the result of the request is stored, which happens beside the response.
+   */
   async function writtenDown(): Promise<Answer> {
     let again = await world.post(key, { at: 1 });
     await eventually('it is written down', async () => {

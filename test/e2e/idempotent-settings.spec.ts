@@ -1,4 +1,4 @@
-/** Who sees to an Idempotency-Key, for how long, beside events, workers, browsers and a changed configuration. */
+/** Settings decide who handles an `Idempotency-Key` and for how long, beside events, workers, browsers and reloads. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';

@@ -1,6 +1,6 @@
 /**
- * The body of a request with an Idempotency-Key streams to its backend as any other, and is known by its digest when it is sent again:
- * large, chunked, announced by Expect, slow, broken off, and over every version of HTTP.
+ * The body of a request with an Idempotency-Key streams to its backend like any other. A repetition is recognized by
+ * its digest: large, chunked, announced by Expect, slow, cut, and over every version of HTTP.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

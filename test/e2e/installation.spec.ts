@@ -1,4 +1,7 @@
-/** What operators ask of the installation as a whole: which accounts, which adjustments, how it is, who calls what will end. */
+/**
+ * Requests of operators about the whole installation: accounts, adjustments, its state, and callers of deprecated
+ * operations.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Operation } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';

@@ -1,6 +1,6 @@
 /**
- * The Helm chart renders, and a cluster takes what it makes: each object is decoded strictly into the type of Kubernetes, the Gateway
- * API or the Prometheus operator. The plain manifests are what the chart makes with the example's values.
+ * The Helm chart renders, and its objects are valid: each is decoded strictly into the type of Kubernetes, the Gateway
+ * API or the Prometheus operator. The plain manifests equal the chart with the example's values.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';

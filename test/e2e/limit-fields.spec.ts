@@ -1,6 +1,6 @@
 /**
- * Whoever has been accepted learns what is left, whatever comes of its request: every code of the catalogue that can come after the key
- * has the fields of limits. What this file asks for, and what it says has none, is the whole catalogue.
+ * Responses to an accepted key have the limit fields, whatever the result. Every code of the catalogue that can follow
+ * the key is requested here or listed as one without the fields.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -60,7 +60,7 @@ function ask(path = '/customers', { key = 'wide', ...options }: SendOptions & { 
   return send(`${gateway.gatewayUrl}/api/v1${path}`, { headers, ...options });
 }
 
-/** What the backend says, on a path. */
+/** Sends a request for which the backend gives this response. */
 function told(status: number, body: unknown = {}, path = '/customers'): Promise<Answer> {
   handler = json(body, status);
   return ask(path);

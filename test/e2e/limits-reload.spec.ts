@@ -26,7 +26,10 @@ afterAll(() => gateway.stop());
 
 let changes = 0;
 
-/** Merges into the file and waits until it is in force: known by a plan of its own, because a file is also noticed by itself, and late. */
+/**
+ * Merges a patch into the file and waits until it is active. A new plan shows that, because a change of the file alone
+ * is noticed late.
+ */
 async function change(patch: Json): Promise<void> {
   const { configPath } = gateway.trailgate;
   const plan = `change-${++changes}`;

@@ -1,6 +1,6 @@
 /**
- * What a key has open ends with the key: answers that stream and WebSockets are cut within a second of the change, on every
- * process, and never look like a clean end. What still may go on is not touched.
+ * Open streams of a key end with it. Responses and WebSockets are cut within a second of the change on every process,
+ * and never look complete. Streams of other keys are not touched.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

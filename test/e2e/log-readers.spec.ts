@@ -1,4 +1,7 @@
-/** Whoever reads the log may go, stop or come back: the gateway serves on, a new reader gets lines again, and none is lost uncounted. */
+/**
+ * Readers of the log may end, stop or return. The gateway goes on, a new reader gets lines again, and every lost line
+ * is counted.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';

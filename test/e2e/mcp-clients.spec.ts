@@ -9,7 +9,7 @@ import { eventually } from '../support/processes.js';
 
 const INFO = { name: 'test', version: '1.0.0' };
 
-/** What both clients are asked for. */
+/** Methods that both clients have. */
 interface AnyClient {
   listTools(params?: { cursor?: string }): Promise<{ tools: { name: string }[]; nextCursor?: string | undefined }>;
   callTool(params: {

@@ -22,7 +22,7 @@ const PACKAGE = 'node_modules/@modelcontextprotocol/conformance';
 const SUITE = `${PACKAGE}/dist/index.js`;
 const OLDEST_NODE = 22;
 const KEYS = 12;
-/** Of one scenario; most take less than one second. */
+/** Time limit of a scenario. Most take less than one second. */
 const SCENARIO_TIMEOUT_MS = 30_000;
 
 const isOld = Number(process.versions.node.split('.')[0]) < OLDEST_NODE;
@@ -55,7 +55,7 @@ function checksIn(folder: string, kind: 'server' | 'authorization-server'): Map<
   return scenarios;
 }
 
-/** What is wrong with a scenario. */
+/** Returns the failed checks of a scenario. */
 const faultsOf = (scenario: string, checks: readonly Check[] = []): readonly string[] =>
   checks.some(({ status }) => status === 'SUCCESS')
     ? checks
@@ -108,7 +108,7 @@ describeUnless(missing)('the conformance suite', () => {
   });
 });
 
-/** Those of the suite that examine authorization servers, all of them in every revision. */
+/** Scenarios of the suite for authorization servers, of every revision. */
 const AUTHORIZATION_SCENARIOS = ['authorization-server-metadata-endpoint', 'authorization-code-grant'];
 
 describeUnless(missing)('the conformance suite, at the authorization server', () => {

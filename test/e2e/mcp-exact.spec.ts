@@ -72,7 +72,7 @@ async function call(name: string, args: string | Buffer, id = '1') {
   return { ...answer, said: answer.json<Said>() };
 }
 
-/** What the backend responds with, as it is; nothing: what it was sent. */
+/** Sets the response of the backend. Without an argument it returns what it received. */
 function respond(body?: string | Buffer): void {
   world.answerWith((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

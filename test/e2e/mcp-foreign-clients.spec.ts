@@ -1,6 +1,6 @@
 /**
- * Clients of others, from the outside, on the program as it is run: the official inspector's command line and the official Python client list,
- * page, call, and are refused with a 403 and a 429 that they can read. `mcp-clients.spec.ts` has the TypeScript ones.
+ * Foreign clients on the running program: the official inspector's command line and the official Python client. They
+ * list, page and call, and can read a 403 and a 429. `mcp-clients.spec.ts` has the TypeScript clients.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -12,7 +12,7 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 
 const FOLDER = 'test/mcp-clients';
 const OLDEST_NODE = [22, 19] as const;
-/** Of its exit code, where a tool says that it could not. */
+/** Exit code of a tool that could not do its work. */
 const TOOL_ERROR = 5;
 const NOT_LET_IN = 3;
 const LIMIT = 2;

@@ -1,6 +1,6 @@
 /**
- * What a key may do with tools, on the program as it is run: two processes that share a database and Redis, asked by both. A change to the
- * key is in force for its tools, its streams and its lists within a second, whichever process they are at.
+ * Permissions of a key for tools, on two processes that share a database and Redis. A change of the key applies to its
+ * tools, streams and lists within a second on both.
  */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -69,7 +69,7 @@ const wordsOf = ({ content }: Called) => JSON.parse(content[0]!.text) as Record<
 
 describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
   let backend: Backend;
-  /** What it does. */
+  /** Response of the backend. */
   let answer = ANSWER;
   let database: FreshDatabase | undefined;
   let one: RunningTrailgate;

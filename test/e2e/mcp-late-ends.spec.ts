@@ -1,4 +1,4 @@
-/** What comes of a request to the MCP server whose key ends, or whose client leaves, while it is on its way. */
+/** MCP requests whose key ends, or whose client disconnects, while they run. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

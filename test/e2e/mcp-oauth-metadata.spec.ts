@@ -1,6 +1,7 @@
 /**
- * What the documents of the OAuth door claim (RFC 9728, RFC 8414), claim by claim: what they name works, and what they do not name is refused.
- * A claim that is new fails here until it is in these lists. `client-by-document.spec.ts` has the clients that are known by a document.
+ * Documents of the OAuth server (RFC 9728, RFC 8414), claim by claim: what they name works, and anything else is
+ * refused. A new claim fails here until it is in these lists. See `client-by-document.spec.ts` for clients that are
+ * known by a document.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Browser, newVerifier, REDIRECT, stranger, type Form } from '../support/oauth-steps.js';
@@ -35,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-/** What an authorization request that is not served is sent back with, in the query. */
+/** Returns the query with which a refused authorization request is sent back. */
 async function refusalOf(change: Form): Promise<Document> {
   const response = await world.ask(new Browser(), world.authorizeUrl(clientId, challenge, change));
   expect(response).toBeInstanceOf(Response);

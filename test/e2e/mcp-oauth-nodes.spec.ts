@@ -1,6 +1,7 @@
 /**
- * The authorization server on two processes that share PostgreSQL and Redis, and nothing else: what one has begun the other goes on with, what
- * works once works once at both together, and whoever is taken back is out at both within a second, of what is under way too.
+ * The authorization server on two processes that share PostgreSQL and Redis. One continues what the other began, and
+ * single-use values work once on both together. A revocation applies to both within a second, also to requests on their
+ * way.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/client';

@@ -28,7 +28,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
   });
 
   const port = (): number => Number(new URL(world.issuer).port);
-  /** Which certificate a new connection is shown. */
+  /** Returns the certificate that a new connection gets. */
   const shown = (): Promise<string> =>
     new Promise((resolve, reject) => {
       const socket = connect({ port: port(), host: '127.0.0.1', servername: 'localhost' }, () => {

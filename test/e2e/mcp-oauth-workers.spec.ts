@@ -1,6 +1,6 @@
 /**
- * The authorization server of a program with several workers: they share its port, each step of a client may come to another of them, and none
- * of them has anything that ends with it.
+ * The authorization server of a program with several workers. They share its port, each step of a client may reach
+ * another worker, and none keeps state that dies with it.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { childrenOf, WORKER } from '../support/child-processes.js';
@@ -14,7 +14,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 
 const WORKERS = 2;
 const SOON_MS = 1_000;
-/** Of connections, so that each worker is asked. */
+/** Connections, so many that each worker gets some. */
 const ROUNDS = 8;
 
 describeWithRedis('the authorization server of two workers', () => {

@@ -1,4 +1,4 @@
-/** What the MCP server says to messages, well formed and not: versions, eras, headers, codes and statuses. */
+/** Responses of the MCP server to valid and invalid messages: versions, eras, headers, codes and statuses. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { send, type Answer } from '../support/http.js';
 import { MODERN, modernMessage, startMcpWorld, type McpWorld } from '../support/mcp-world.js';

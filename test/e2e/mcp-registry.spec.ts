@@ -1,6 +1,7 @@
 /**
- * What `trailgate server-json` prints is what the MCP registry takes: it is held to the registry's published schema, and to the rules beside it.
- * Both come of a package in test/mcp-registry, which has the released schemas byte for byte; nothing here asks the network.
+ * The output of `trailgate server-json` is accepted by the MCP registry: by its published schema and its further rules.
+ * Both come from the package in test/mcp-registry, which has the released schemas byte for byte. Nothing uses the
+ * network.
  */
 import { expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
@@ -25,7 +26,7 @@ describeUnless(installPythonPackages(FOLDER))('what the MCP registry is told', (
   const schemaFile = (): string => globSync(SCHEMAS).toSorted().at(-1) ?? '';
   const schema = (): Json => JSON.parse(readFileSync(schemaFile(), 'utf8')) as Json;
 
-  /** What is wrong by the schema. */
+  /** Returns the violations of the schema. */
   function faultsOf(document: unknown): readonly string[] {
     const ajv = new Ajv({ strict: false, allErrors: true });
     formats.default(ajv);
@@ -33,7 +34,7 @@ describeUnless(installPythonPackages(FOLDER))('what the MCP registry is told', (
     return isValid(document) ? [] : (isValid.errors ?? []).map(({ instancePath }) => instancePath);
   }
 
-  /** What the linter says of it, which knows the rules that no schema can say. */
+  /** Returns the output of the linter, which knows rules beyond the schema. */
   async function lint(document: unknown): Promise<{ readonly code: number | null; readonly said: string }> {
     const folder = temporaryFolder('registry');
     writeFileSync(join(folder, 'server.json'), JSON.stringify(document));

@@ -1,4 +1,4 @@
-/** What a tool call comes to: results of many kinds, and refusals in words. */
+/** Tool calls return results of many kinds, and refusals in words. */
 import { describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { json } from '../support/backend.js';

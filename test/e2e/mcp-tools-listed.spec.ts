@@ -47,7 +47,7 @@ afterAll(async () => {
 const toolsOf = (query = '') => gateway.admin.call<Tools>('GET', `/accounts/${account.id}/mcp-tools${query}`);
 const namesOf = ({ data }: Tools) => data.map(({ name }) => name);
 
-/** What the server itself lists to a key, without its own tools. */
+/** Returns the tools that the server lists for a key, without its own. */
 async function listedTo(scopes: readonly string[]): Promise<string[]> {
   const { secret } = await gateway.admin.createKey(account.id, { scopes });
   const response = await send(`${gateway.gatewayUrl}/mcp`, {

@@ -34,7 +34,7 @@ async function scraped(): Promise<Map<string, [Labels, number][]>> {
   return byName;
 }
 
-/** What a label says in this configuration, one row for each series that it makes. */
+/** Returns the values of a label in this configuration, one row per series. */
 function named(labels: readonly string[], services: Yaml, plans: readonly string[]): Labels[] {
   if (labels.includes('plan')) return plans.map((plan) => ({ plan }));
   if (!labels.includes('service')) return [{}];

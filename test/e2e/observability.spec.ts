@@ -1,4 +1,4 @@
-/** What an SRE reads at 3 a.m. is well-formed, true, and bounded: metrics, one log line a request, probes. */
+/** Metrics, log lines and probes are well-formed, true and bounded. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { METRICS } from '../../src/platform/metrics.js';
 import { createSecret } from '../../src/keys/api-key-format.js';

@@ -1,6 +1,6 @@
 /**
- * Every request comes in by one entrance: a response is the same, field by field and byte by byte, whether it was read
- * by hand or by Node, came over TLS or over HTTP/2, but for what speaks of the connection.
+ * Every request has the same entrance. Responses are the same byte by byte, whether our parser or Node read the
+ * request, over TLS or HTTP/2, except for fields about the connection.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
@@ -84,7 +84,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'OPTIONS that go nobody knows how far': { status: 400, ...options(['Max-Forwards', 'x']) },
 };
 
-/** What asks for an upgrade of its connection leaves HTTP before it comes in. */
+/** A handshake, which leaves HTTP before the entrance. */
 const HANDSHAKE = [
   'Connection',
   'Upgrade',
@@ -147,7 +147,7 @@ function fieldsOf({ rawHeaders }: Answer): string[] {
   return lines;
 }
 
-/** By names in small letters, in the order of the alphabet, those of a name in one: as HTTP/2 can be compared. */
+/** Joins fields by lower-case name, sorted, as they can be compared with HTTP/2. */
 function joined(lines: readonly string[]): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const line of lines.toSorted()) {
@@ -228,7 +228,7 @@ describe('the trace context', () => {
   });
   afterAll(() => edge.stop());
 
-  /** What the backend receives for a GET, a POST and a WebSocket handshake. */
+  /** Returns the requests that the backend receives for a GET, a POST and a WebSocket handshake. */
   async function tracesSeen(way: Way, fields: readonly string[]): Promise<unknown[]> {
     edge.answerWith(json({ ok: true }));
     await edge.ask(way, { fields });

@@ -1,6 +1,6 @@
 /**
- * What we publish of our APIs stands before the linters that others use, and says what the running gateway does. Rules that do not hold are
- * named with their reason in test/openapi-tools: `spectral.yaml`, `redocly.yaml` and `schemathesis_hooks.py`.
+ * Published OpenAPI documents pass the usual linters and match the running gateway. Disabled rules are listed with
+ * their reason in test/openapi-tools: `spectral.yaml`, `redocly.yaml` and `schemathesis_hooks.py`.
  */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What operators do about members: add, disable, sign out, help in; and portal sessions, that a company gives and takes. */
+/** Actions of operators on members: add, disable, sign out, help to sign in; and portal sessions. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { forgetEndedSignIns } from '../../src/members/housekeeping.js';

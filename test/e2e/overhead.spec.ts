@@ -1,4 +1,4 @@
-/** What the gateway adds is told apart from what its backends and clients take. */
+/** Time of the gateway itself is measured apart from that of backends and clients. */
 import { createConnection } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -60,7 +60,7 @@ async function times(): Promise<Times> {
   };
 }
 
-/** What was added to the sums by so many requests. */
+/** Returns the growth of the sums during so many requests. */
 async function growth(count: number, what: () => Promise<unknown>): Promise<Times> {
   const before = await times();
   await what();

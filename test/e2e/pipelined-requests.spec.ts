@@ -8,7 +8,7 @@ const SLOW_MS = 100;
 
 let gateway: Proxied;
 let head: string;
-/** What happens at the backend, in order: a request begins and ends. */
+/** Events at the backend, in order: a request begins and ends. */
 let events: string[];
 beforeAll(async () => {
   gateway = await startProxied();

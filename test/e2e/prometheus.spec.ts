@@ -1,4 +1,4 @@
-/** What an SRE asks is answered by a real Prometheus, with the words of docs/metrics.md, over several processes. */
+/** Questions of operators, answered by a real Prometheus with the queries of docs/metrics.md over several processes. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { METRICS } from '../../src/platform/metrics.js';

@@ -1,4 +1,7 @@
-/** Behind a load balancer that passes bytes on, the client's address is what it says in front of the connection, and nobody else may say one. */
+/**
+ * Behind a load balancer that passes bytes on, the client's address is that of its PROXY header. Nobody else may send
+ * one.
+ */
 import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -23,7 +26,7 @@ const V2_LOCAL = Buffer.from(`${SIGNATURE}20000000`, 'hex');
 
 const config = (from: readonly string[], more: Json = {}): Json => ({ gateway: { proxyProtocol: [...from], ...more } });
 
-/** What the backend is told of the client of a request. */
+/** Returns the client address that the backend received. */
 const told = (gateway: Proxied): unknown => gateway.backend.requests.at(-1)?.headers['x-forwarded-for'];
 
 async function readResponse(socket: Socket): Promise<string> {

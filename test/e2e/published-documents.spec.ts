@@ -1,4 +1,4 @@
-/** What we publish of our APIs is written so that generators of clients take all of it. */
+/** Published documents can be read completely by client generators. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startReferenceDeployment, type ReferenceDeployment } from '../support/reference-deployment.js';
 

@@ -1,6 +1,7 @@
 /**
- * A change of limits or usage is in force on every gateway in under a second and keeps what was used: plan, limits of a key,
- * grant, set, reset. On the embedded store, and on two gateways that share Redis and PostgreSQL.
+ * A change of limits or usage is active on every gateway in under a second, and keeps the usage. Changes are those of
+ * plan, limits of a key, grant, set and reset. On the embedded store, and on two gateways that share Redis and
+ * PostgreSQL.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';

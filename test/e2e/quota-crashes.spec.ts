@@ -13,7 +13,7 @@ import { SteadyLoad } from '../support/steady-load.js';
 
 const PER_SECOND = 150;
 const FLUSH_MS = 300;
-/** What a flush itself and a busy machine may take on top of the interval. */
+/** Time of a flush on a busy machine, in addition to the interval. */
 const SLACK_MS = 500;
 const LIMIT = 1_000_000;
 // Closed: what Redis did not count was not admitted either, however busy this machine is.

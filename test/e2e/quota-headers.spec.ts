@@ -1,4 +1,4 @@
-/** What a caller is told about its limits: on every answer, true, and never a backend's own words about it. */
+/** Limit fields are on every response and true. Those of a backend are removed. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import type { ApiKeyWithSecret } from '../support/admin.js';

@@ -1,6 +1,6 @@
 /**
- * The program lives through years of months in the zones of the table, by a clock that the test turns: it resets with the first instant
- * of a month, and every field, word and number that names the reset names that instant.
+ * The program lives through years of months in the time zones of the table, by a turned clock. It resets at the first
+ * instant of a month, and every field and text about the reset names that instant.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';

@@ -1,4 +1,4 @@
-/** What was counted stands after a restart: all of it after a clean one, all but the last flush after a kill. */
+/** Counts survive a restart: all of them after a clean one, all but the last flush after a kill. */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend, type BackendHandler } from '../support/backend.js';
 import { sleep } from '../support/processes.js';
@@ -6,7 +6,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
 
 const FLUSH_MS = 200;
-/** What a flush itself and a busy machine may take on top of the interval. */
+/** Time of a flush on a busy machine, in addition to the interval. */
 const SLACK_MS = 400;
 
 let backend: Backend;

@@ -1,4 +1,4 @@
-/** What a request costs that the gateway could not, or would not, have served. */
+/** Cost of requests that the gateway could not, or would not, have served. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Readable } from 'node:stream';
 import { startRawBackend } from '../support/backend.js';

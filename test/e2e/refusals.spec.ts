@@ -80,7 +80,7 @@ interface Told {
   readonly body: string;
 }
 
-/** As it stands on the wire, in one piece, on a connection of its own. */
+/** Sends a request in one piece on a connection of its own. */
 function overSocket(version: string, more: readonly string[] = []): Way {
   return async ({ gatewayUrl }, method, target, fields) => {
     const { port, host } = new URL(gatewayUrl);

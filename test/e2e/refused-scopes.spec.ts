@@ -1,4 +1,7 @@
-/** A key that keeps asking for what it may not do is limited by nothing; so it must cost Redis next to nothing, and is told the truth. */
+/**
+ * A key that keeps requesting what its scopes do not allow is not limited. It must cost Redis next to nothing, and gets
+ * correct fields.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -9,7 +12,7 @@ import { expectProblem } from '../support/problem.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const REQUESTS = 400;
-/** What is said of a key's quota may be said again for so long. */
+/** How long the quota information of a key may be repeated. */
 const REPEATED_MS = 100;
 /** Before and behind the requests. */
 const BESIDE = 2;

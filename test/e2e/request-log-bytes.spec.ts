@@ -1,4 +1,4 @@
-/** What the log says of requests that are no plain ones: bytes of bodies both ways, statuses, whoever left, whatever streamed. */
+/** Request logs of unusual requests: bytes of bodies both ways, statuses, disconnects, streams. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 
 const LARGE = 300_000;
 
-/** What it does stands in the last part of the path. */
+/** Starts a backend that does what the last part of the path says. */
 function startServer(): Server {
   const server = createServer((request, response) => {
     const what = request.url?.split('/').at(-1) ?? '';

@@ -1,4 +1,4 @@
-/** What request logs do when something breaks: they cost no request and no count, and come when it is whole again, each once. */
+/** Failures of request logs cost no request and no count. Rows are written afterwards, each once. */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';

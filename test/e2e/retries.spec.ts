@@ -1,4 +1,4 @@
-/** What is sent again when a target fails, and how often: what is safe, within a budget, never after a byte of an answer. */
+/** Retries after failures of a target: safe requests only, within a budget, never after a byte of the response. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { startProxied, type Proxied } from '../support/proxied.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { send } from '../support/http.js';
 
-/** What a service may retry before it has had any traffic; see `FIRST_RETRIES`. */
+/** Retries of a service before it has had traffic; see `FIRST_RETRIES`. */
 const FIRST_RETRIES = 10;
 
 /** Else the client of the tests sends an empty body, and Fastify wants a type for QUERY. */
@@ -19,7 +19,7 @@ let gateway: Proxied;
 let targets: [RawBackend, RawBackend];
 /** First lines of all requests, in order of arrival, over both targets. */
 let arrivals: string[];
-/** What a target does with a request. */
+/** Handler of a target. */
 let answer: (socket: Socket) => unknown;
 
 async function startTarget(): Promise<RawBackend> {

@@ -1,6 +1,6 @@
 /**
- * Rows of the table of what is sent again (`src/proxy/targets/retry-rules.spec.ts`) as their callers see them, by outcome;
- * resets and refusals are in `retries.spec.ts`, errors of a target that is tried in `half-sick-targets.spec.ts`.
+ * Rows of the retry table (`src/proxy/targets/retry-rules.spec.ts`) as callers see them, by outcome. `retries.spec.ts`
+ * has resets and refusals, `half-sick-targets.spec.ts` the errors of a target on probation.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';

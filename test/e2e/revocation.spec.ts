@@ -1,6 +1,6 @@
 /**
- * A change to a key or its account is in force on every process within a second, and within the
- * stated ten seconds while the message bus is down. Two processes on one Redis and one PostgreSQL.
+ * A change to a key or its account is active on every process within a second. While the message bus is down, it takes
+ * the documented ten seconds at most. Two processes on one Redis and one PostgreSQL.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';

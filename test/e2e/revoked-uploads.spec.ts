@@ -16,7 +16,7 @@ import { startProxied, type OwnProxied } from '../support/proxied.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 
 const SOON_MS = 1_000;
-/** What is left of the body is read for two more; and one for a busy machine. */
+/** Time for the close: the rest of the body is read for two seconds, and one more for a busy machine. */
 const CLOSED_MS = 3_000;
 
 let gateway: OwnProxied;

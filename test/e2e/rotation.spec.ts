@@ -30,7 +30,7 @@ afterAll(async () => {
 const call = (secret: string): Promise<Answer> =>
   send(`${gateway.gatewayUrl}/api/v1/customers`, { headers: { Authorization: `Bearer ${secret}` } });
 
-/** As if the overlap's time had passed: nobody can wait an hour, and the process has a clock of its own. */
+/** Moves the end of the overlap to the past, since a test cannot wait an hour and the process has its own clock. */
 async function endOverlap(key: ApiKeyWithSecret): Promise<void> {
   const database = new DatabaseSync(join(gateway.dataDir, 'trailgate.db'), { timeout: 2_000 });
   const change = database.prepare('update api_key_secret set expires_at = ? where hash = ? and expires_at is not null');

@@ -44,7 +44,7 @@ function call(secret: string, method: string, path: string): Promise<Answer> {
   return send(`${gateway.gatewayUrl}/api/v1${path}`, { method, headers: { Authorization: `Bearer ${secret}` } });
 }
 
-/** As a reader of the documentation would work it out. */
+/** Returns whether scopes suffice, as a reader of the documentation would decide. */
 function granted(scopes: readonly string[], needed: readonly string[]): boolean {
   return needed.every((scope) => scopes.some((one) => [scope, `${scope.split(':')[0]}:*`, '*'].includes(one)));
 }

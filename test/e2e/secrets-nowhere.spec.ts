@@ -1,6 +1,6 @@
 /**
- * The secret of a key appears nowhere but in the answer that made it: not in a database, in Redis, a
- * log, a metric, a backend's request or an error, however carelessly its owner sends it around.
+ * The secret of a key appears only in the response that created it. It is in no database, Redis, log, metric, backend
+ * request or error, however carelessly its owner sends it around.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';

@@ -1,6 +1,7 @@
 /**
- * The end of a program that has streams open: while `gateway.shutdown.delay` runs everything is served, then HTTP/2 connections get
- * GOAWAY and WebSockets a close frame 1001, what is under way may end, and what is left after `drain` is cut, never cleanly.
+ * The end of a program with open streams. During `gateway.shutdown.delay` everything is served. Then HTTP/2 connections
+ * get GOAWAY and WebSockets a close frame 1001, and requests may end. After `drain` the rest is cut, and never looks
+ * complete.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -22,7 +23,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 
 const DELAY_MS = 2_000;
 const DRAIN_MS = 1_500;
-/** What the phases behind the drain may take, on a busy machine. */
+/** Time of the phases after the drain, on a busy machine. */
 const REST_MS = 4_000;
 /** For the head of a request. */
 const HEAD_MS = 10_000;

@@ -17,7 +17,9 @@ import { eventually, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
-/** What becomes of each. What has no response yet gets one, which costs nothing; a WebSocket is served from its handshake on. */
+/**
+ * Expected outcomes. Requests without a response get a free one. A WebSocket counts as served from its handshake on.
+ */
 const OUTCOMES: Readonly<Record<string, string>> = {
   stream: 'aborted',
   download: 'aborted',
@@ -153,7 +155,7 @@ async function askEverything(gateway: RunningTrailgate, secret: string, tls?: Ce
   return kinds;
 }
 
-/** What the database says when the program has ended: requests by operation and outcome, and those that are in flight for ever. */
+/** Returns the database rows after the end: requests by operation and outcome, and those that stay in flight. */
 async function recorded(options: TestDatabase['options']): Promise<Record<string, string>> {
   const { db, close } = await openDatabase(options);
   const { rows } = await sql<{ operation: string; outcome: string; requests: number }>`

@@ -166,7 +166,7 @@ describeWithChromium('a browser with an authenticator', () => {
     await database?.close();
   });
 
-  /** What the panel's script does, in the page. */
+  /** Runs the panel's script in the page. */
   const inPage = async <Result>(script: string, value: unknown): Promise<Result> =>
     await page.evaluate<Result>(`(async (value) => { ${script} })(${JSON.stringify(value)})`);
   const call = async (method: string, path: string, body?: unknown, csrf = '') =>

@@ -1,4 +1,4 @@
-/** What the configuration does not take opens nothing: no password where those are off, no passkey where those are. */
+/** Disabled ways to sign in grant nothing: no password if those are off, no passkey if those are. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';

@@ -22,7 +22,7 @@ interface Row extends Seen {
 
 let backend: Backend;
 let database: FreshDatabase;
-/** Of the tests of one block. */
+/** Programs of the tests of a block. */
 let running: RunningTrailgate[] = [];
 
 async function open(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Signals that come while the program starts: SIGTERM ends it in order whatever it was about to open, SIGHUP neither ends it nor is
- * lost, and a changed file is taken over although nobody has said so. With workers too.
+ * Signals during the start: SIGTERM ends the program in order, whatever it was opening. SIGHUP neither ends it nor is
+ * lost, and a changed file is read without it. With workers too.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** What streams promise beyond their bytes: events at once, trailers, ranges, conditions, and caches that keep what they may. */
+/** Guarantees of streams beyond their bytes: events at once, trailers, ranges, conditions, and caches. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Which target fails, and with what: by metric, by alert and in the list of targets, also where it answers 500 and stays in service. */
+/**
+ * Failing targets and their errors are named by metric, alert and the list of targets, even if a 500 leaves them in
+ * service.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +20,7 @@ const CALLS = 'trailgate_upstream_target_calls_total';
 let gateway: Proxied;
 let well: Backend;
 let broken: Backend;
-/** By series, after the requests. */
+/** Calls by series, after the requests. */
 let calls: Map<string, number>;
 
 beforeAll(async () => {

@@ -13,8 +13,8 @@ const PER_SECOND = 100;
 const FIRST_BYTE_MS = 2_000;
 const EJECTION_MS = 500;
 /**
- * What may fail before the target is out: the five in a row that take it out and what ends with them, and the POSTs that it
- * holds at that moment. The GETs that it holds are taken elsewhere.
+ * Maximum failures before the target is out: five in a row, what ends with them, and the POSTs that it holds at that
+ * moment. Its GETs are retried elsewhere.
  */
 const MOST_LOST = 40;
 

@@ -13,7 +13,7 @@ import { eventually } from '../support/processes.js';
 
 const RESOLVE_INTERVAL_MS = 50;
 
-/** What the name resolves to; an error where it is one. */
+/** Addresses of the name; an error if it cannot be resolved. */
 let resolved: readonly string[] | Error;
 let lookups: string[];
 let servers: Server[];

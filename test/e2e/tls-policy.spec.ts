@@ -1,4 +1,4 @@
-/** What the public listener speaks over TLS: suites fit for HTTP/2 in one order, nothing negotiated anew, and HSTS where it is configured. */
+/** TLS of the public listener: suites fit for HTTP/2 in one order, no renegotiation, and HSTS if configured. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';

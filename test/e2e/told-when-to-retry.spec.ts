@@ -1,4 +1,7 @@
-/** What a caller is told of a second try: not before it can help, not all at the same moment, and not by itself where it could be done twice. */
+/**
+ * Callers learn when to retry: not before it can help, not all at the same moment, and not automatically if it could
+ * repeat an effect.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';

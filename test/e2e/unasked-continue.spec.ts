@@ -1,6 +1,6 @@
 /**
- * `100 Continue` of a backend that was never sent an `Expect`: passed over, as RFC 9110 section 15.2 asks of every client, and never
- * shown to ours. It is no answer: one that stays out is missed at the same moment as ever.
+ * `100 Continue` of a backend that got no `Expect` is skipped, as RFC 9110 section 15.2 requires of clients, and never
+ * forwarded. It is no response, so the deadline of the response stays the same.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
@@ -15,7 +15,7 @@ const CONNECTIONS = 2;
 
 let backend: RawBackend;
 let gateway: OwnProxied;
-/** What the backend writes to each request: pieces, one after the other. */
+/** Pieces that the backend writes to each request, one after the other. */
 let pieces: readonly string[] = [];
 /** Once more after the last piece, for ever. */
 let repeats = false;

@@ -10,7 +10,7 @@ import { SteadyLoad } from '../support/steady-load.js';
 
 const FLUSH_MS = 200;
 const PER_SECOND = 150;
-/** What a flush itself and a busy machine may take on top of the interval. */
+/** Time of a flush on a busy machine, in addition to the interval. */
 const SLACK_MS = 600;
 const CONFIG = {
   usage: { flushInterval: `${FLUSH_MS}ms` },
@@ -23,7 +23,7 @@ interface Rows {
   readonly data: readonly { readonly outcome: string; readonly cost: number }[];
 }
 
-/** What the account has used by its counters, and by its usage. */
+/** Returns the usage of the account by its counters and by its rows. */
 async function both(admin: RunningTrailgate['admin'], accountId: string, keyId: string) {
   const path = `/accounts/${accountId}/usage?group_by=outcome&api_key_id=${keyId}`;
   const { windows, data } = await admin.call<Rows>('GET', path);

@@ -30,7 +30,7 @@ interface RowsAnswer {
 
 const PLANS = { bill: { account: { month: 20 } }, minute: { key: { minute: 3 } } };
 
-/** What the backend does with `/files/<name>`. */
+/** Starts a backend for `/files/<name>`. */
 function startFiles(): Promise<Backend> {
   return startBackend((request, response) => {
     const name = request.url?.split('/').at(-1) ?? '';

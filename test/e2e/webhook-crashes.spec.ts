@@ -159,7 +159,7 @@ describeWithOwnPostgres('on PostgreSQL', () => {
   let options: TrailgateOptions;
   let isOver = false;
 
-  /** What ends is started anew, as a supervisor does it: also where it found no database. */
+  /** Starts a worker, and starts it again when it ends, as a supervisor does. */
   async function startWorker(): Promise<RunningTrailgate> {
     const worker = await startTrailgate({ ...options, roles: ['worker'] });
     void worker.exited.then(({ signal }) => (isOver || signal === 'SIGKILL' ? undefined : replace(worker)));

@@ -26,7 +26,7 @@ interface PublicKeySample {
 const EVENTS = 10;
 const PATIENT_MS = 60_000;
 const MOST_MS = 250;
-/** What stands before the 32 bytes of a public key in DER (RFC 8410). */
+/** Prefix of the 32 bytes of a public key in DER (RFC 8410). */
 const PUBLIC_DER = Buffer.from('302a300506032b6570032100', 'hex');
 
 describeOnDatabases('an event', (kind) => {

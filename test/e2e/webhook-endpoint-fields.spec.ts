@@ -1,4 +1,4 @@
-/** What a webhook endpoint may be given through the admin API, on both databases; what may not be is refused with a pointer. */
+/** Fields of a webhook endpoint in the admin API, on both databases. Invalid ones are refused with a pointer. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ASLEEP } from '../../src/outbox/lane-rows.js';
@@ -15,7 +15,7 @@ const EVENTS = ['customer.created', 'customer.deleted'];
 
 describeOnDatabases('what a webhook endpoint is given', (kind) => {
   let database: DatabaseHandle;
-  /** Of all tests but those that need another. */
+  /** Program of all tests but those that need another. */
   let shared: RunningAdmin;
   let running: RunningAdmin;
   let accountId: string;

@@ -1,4 +1,4 @@
-/** Whoever mends a receiver or its endpoint need not wait for the next attempt: what waits goes out at once. */
+/** Deliveries go out at once after a receiver or its endpoint was mended. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { EMITTING, whole, type Say } from '../support/emitting.js';

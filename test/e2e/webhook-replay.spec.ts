@@ -1,6 +1,6 @@
 /**
- * What is sent to a webhook endpoint because somebody asks, on both databases: a test, which says at once what came of
- * it, and deliveries that are attempted again, one or all that have failed or a span of time.
+ * Sending on request, on both databases: a test delivery with its result. Attempts are repeated for one delivery, for
+ * all failed ones, or for a time span.
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

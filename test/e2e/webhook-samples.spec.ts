@@ -27,7 +27,7 @@ function interpreterOf(command: string, args: readonly string[]): string {
   return status === 0 ? stdout.trim() : command;
 }
 
-/** What each is run with: a program around the code, and the command for it. It ends with 0 for good, 3 for refused. */
+/** Programs around the samples, with their commands. They exit with 0 for success and 3 for refusal. */
 const PROGRAMS: Readonly<Record<string, { file: string; program: (code: string) => string; command: string[] }>> = {
   JavaScript: { file: 'shared.mjs', program: (code) => code + JS_PROGRAM, command: [process.execPath] },
   'JavaScript, with the public key': {

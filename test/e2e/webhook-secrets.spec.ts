@@ -1,6 +1,6 @@
 /**
- * The secrets of webhook endpoints, on both databases: shown once and nowhere else, sealed at rest, replaced with an
- * overlap, never those of two endpoints; and what happens without a key to seal them with, or with another one.
+ * The secrets of webhook endpoints, on both databases: shown once, sealed at rest, replaced with an overlap, and never
+ * shared by two endpoints. Also the behavior without a sealing key, or with another one.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
@@ -19,7 +19,7 @@ import { PUBLIC_URL as URL, type MadeEndpoint } from '../support/webhook-endpoin
 
 const DAY_MS = 86_400_000;
 const BROUGHT = formatWebhookSecret(Buffer.alloc(24, 7));
-/** What `startAdmin` seals with. */
+/** The secret box of `startAdmin`. */
 const BOX = new SecretBox(Buffer.alloc(32, 2));
 const TABLES = ['webhook_endpoint', 'webhook_secret', 'audit_entry'];
 

@@ -32,7 +32,7 @@ interface Webhook {
   readonly body: string;
 }
 
-/** What was verified, by which library, and what came of it. */
+/** A verified message, its library, and the outcome. */
 type Outcome = readonly [what: string, library: string, outcome: string];
 
 function webhook(what: string, changed: Partial<Webhook> = {}, aheadS = 0, secrets = [secret]): Webhook {
@@ -67,7 +67,7 @@ const REFUSED = [
 
 /** Receivers allow five minutes; until the last library has looked, some seconds pass. */
 const LATE_OR_EARLY = [webhook('301 s late', {}, -301), webhook('330 s early', {}, 330)];
-/** Its library looks at the signature alone. */
+/** Name of the library that checks only the signature. */
 const LOOKS_AT_NO_TIME = 'replicate';
 
 describeUnless(missing)('a webhook', () => {

@@ -88,7 +88,7 @@ class EchoBackend {
 interface Opened {
   readonly socket: Socket;
   readonly head: string;
-  /** What has arrived behind the head. */
+  /** Returns the bytes behind the head. */
   received(): Buffer;
   readonly ended: Promise<unknown>;
 }

@@ -1,6 +1,6 @@
 /**
- * Workers without Redis where they begin and end otherwise than planned: a folder for temporary files that is not as it should be, roles that
- * are elsewhere, a first process that is killed.
+ * Workers without Redis that begin and end in unplanned ways. A folder for temporary files is broken, roles are in
+ * other processes, or the first process is killed.
  */
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';

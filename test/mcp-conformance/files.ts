@@ -1,4 +1,4 @@
-/** What tools, prompts and resources of the conformance suite hand out. */
+/** Contents of the tools, prompts and resources of the conformance suite. */
 
 /** A PNG of one red pixel. */
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';

@@ -244,7 +244,7 @@ const METHODS: readonly Method[] = [
   { name: 'resources/unsubscribe', era: 'legacy', result: EMPTY },
 ];
 
-/** What a server with the profile serves. */
+/** Methods of a server with the profile. */
 export const CONFORMANCE_METHODS: ServedMethods = {
   byName: new Map([...SERVED_METHODS.byName, ...METHODS.map((method) => [method.name, method] as const)]),
   takeReply: (reply) => requests.take(reply),

@@ -27,7 +27,7 @@ const sample = (text: string, maxTokens: number) => ({
 const roots = { method: 'roots/list', params: {} };
 const NAME = { name: { type: 'string' } };
 
-/** What a modern client has declared that it can do. */
+/** Returns the capabilities that a modern client has declared. */
 export function capabilitiesOf({ message }: MethodCall): JsonObject {
   const capabilities = metaOf(message.params)?.[CAPABILITIES_MEMBER];
   return isObject(capabilities) ? capabilities : {};
@@ -44,7 +44,7 @@ function sealed(text: string): string {
   return `${text}.${createHmac('sha256', stateKey).update(text).digest('hex')}`;
 }
 
-/** What was sealed; undefined where it was not, or not so. */
+/** Returns the sealed content; undefined if the seal is missing or wrong. */
 function unsealed(state: unknown): string | undefined {
   if (typeof state !== 'string') return undefined;
   const text = state.slice(0, state.indexOf('.'));
@@ -61,7 +61,7 @@ function say(call: MethodCall, text: string): void {
   call.respond(membersOf({ content: [textBlock(text)] }));
 }
 
-/** What the client says to a question; undefined: nothing yet. */
+/** Returns the client's reply to a question; undefined if there is none yet. */
 function saidTo({ message }: MethodCall, question: string): JsonObject | undefined {
   const { inputResponses } = message.params;
   const said = isObject(inputResponses) ? inputResponses[question] : undefined;
@@ -116,7 +116,7 @@ function asksWhatItCan(call: MethodCall): void {
   ask(call, requests);
 }
 
-/** By their names, of modern clients. */
+/** Tools for modern clients, by name. */
 export const ASKING_TOOLS: Readonly<Record<string, (call: MethodCall) => void>> = {
   test_input_required_result_elicitation: asksOnce(
     'user_name',
@@ -149,7 +149,7 @@ export function askingPrompt(call: MethodCall): void {
   return call.respond(membersOf({ messages: [{ role: 'user', content }] }));
 }
 
-/** By their names, of clients of 2025: what is asked, of their arguments. */
+/** Tools for clients of 2025, by name, with what they request, from their arguments. */
 export const REQUESTING_TOOLS: Readonly<
   Record<string, (args: JsonObject) => { readonly method: string; readonly params: object }>
 > = {

@@ -8,7 +8,7 @@ const sections = new Map(text.split(/^## /m).map((section) => [section.split('\n
 const pictures = (of: string) =>
   Array.from(of.matchAll(/!\[[^\]]{10,}\]\(panel\/([\w-]+\.webp)\)/g), ([, name]) => name);
 
-/** What the navigation and the pages beside it call the pages. */
+/** Returns the titles of the pages in the navigation and beside it. */
 function pageTitles(): string[] {
   const list = readFileSync('src/panel/routes/page-list.ts', 'utf8');
   const labels = Array.from(list.matchAll(/label: msg`([^`]+)`/g), ([, label = '']) => label);

@@ -80,7 +80,7 @@ describeWithChromium('every page of the panel', () => {
     expect(await page.getByRole('main').textContent()).not.toContain('npm');
   });
 
-  /** Of inputs, tables and their headings: what is wider than its place, and cannot be moved there. */
+  /** Script that finds inputs, tables and headings that are wider than their place and cannot be scrolled there. */
   const CUT_OFF = `[...document.querySelectorAll('main input[readonly], main table, main th')].filter((element) => {
     const place = element.matches('input, th') ? element : element.parentElement;
     return place.scrollWidth > place.clientWidth && getComputedStyle(place).overflowX !== 'auto';

@@ -1,6 +1,6 @@
 /**
- * The first minutes of somebody who has just started the program: they sign in by the printed link, create a key, call the
- * API with it, see the call, give the key a new secret and take it back. All of it in a real browser.
+ * The first minutes of a new user in a real browser. They sign in by the printed link, create a key, call the API with
+ * it, see the call, rotate the key and revoke it.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';

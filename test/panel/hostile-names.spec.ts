@@ -10,12 +10,14 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 
 const SCRIPT = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>{{7*7}}\${7*7}`;
 const LONG = 'Wildwasserkajakverleih'.repeat(9);
-/** Its letters run from right to left; it ends with a bracket and digits, which follow whatever stands beside them. */
+/**
+ * A name whose letters run from right to left. It ends with a bracket and digits, which follow any text beside them.
+ */
 const TURNED = 'שיט בירדן (12)';
 const PAGES = ['api-keys', 'usage', 'logs', 'explain', 'audit-log', 'members', 'account'];
 const DESK = { width: 1_280, height: 860 };
 const PHONE = { width: 390, height: 844 };
-/** Where a phone shows other elements than a desk. */
+/** Pages that have other elements on a phone than on a desktop. */
 const ON_PHONES = ['api-keys', 'logs', 'audit-log', 'members'];
 
 /** Texts with the name in an element that isolates more than the name, or nothing at all. */

@@ -1,4 +1,4 @@
-/** What happens between the form and the secret: a keyboard alone, a session that ends, a network that is lost, going back. */
+/** From the form to the secret: only a keyboard, a session that ends, a lost network, going back. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';

@@ -1,6 +1,6 @@
 /**
- * Days are those of the account, wherever one sits: the last one of a key, which is chosen, said and shown alike, and
- * the one on which the month will be used up.
+ * Days are those of the account, wherever the user is. The last day of a key is chosen and shown alike, and so is the
+ * day on which the month will be used up.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -18,7 +18,7 @@ const dayThere = (ms: number, locale = 'en-GB'): string =>
 const WHILE_MS = 900_000;
 /** How often a page asks for usage. */
 const READ_AGAIN_MS = 30_000;
-/** Of the plan of a small account. */
+/** Monthly limit of the plan of a small account. */
 const MONTH = 30;
 
 describeWithChromium('somebody who sits on the other side of the date line', () => {

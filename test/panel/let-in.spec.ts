@@ -131,7 +131,7 @@ describeWithChromium('somebody who looks after an account', () => {
     return { ...body, clientId };
   }
 
-  /** As if it had a document at that address: such a one is fetched from public addresses alone. */
+  /** Registers a client as if its document were at that address. Real ones are fetched from public addresses only. */
   function hasDocument(name: string, clientId: string): void {
     const database = new DatabaseSync(join(world.trailgate.dataDir, 'trailgate.db'), { timeout: 30_000 });
     const { changes } = database.prepare('update api_key set oauth_client_id = ? where name = ?').run(clientId, name);

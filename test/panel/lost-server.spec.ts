@@ -42,7 +42,7 @@ describeWithChromium('a page of the panel', () => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await hasRead(page);
   };
-  /** As it ends by itself, or from another device: the page knows nothing of it. */
+  /** Ends the session from outside, as a timeout or another device does. The page does not know. */
   const endSession = () => person.session.call('POST', '/sign-out');
   const signInAgain = async (): Promise<void> => {
     const dialog = page.getByRole('dialog', { name: 'Sign in again' });

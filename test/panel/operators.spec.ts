@@ -1,4 +1,7 @@
-/** What operators do in the panel: accounts are found, made, changed and opened, months adjusted, and health is read. */
+/**
+ * Actions of operators in the panel: accounts are found, created, changed and opened, months adjusted, and health is
+ * read.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { passTimeUntil, startBrowser, type Browser } from '../support/browser.js';

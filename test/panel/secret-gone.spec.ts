@@ -1,6 +1,6 @@
 /**
- * When the dialog that showed a secret is closed, the secret is nowhere: not in the page, its storage, history or memory, not in
- * what the browser keeps on disk, and nowhere on the server.
+ * When the dialog that showed a secret is closed, the secret is gone. It is not in the page, its storage, history or
+ * memory, not in the browser's files, and nowhere on the server.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { filesOf, findings } from '../support/secret-search.js';
 
 const SECRET = /tg_live_[0-9A-Za-z]{36}/;
-/** What a script of the page could find. */
+/** Script that returns everything that a script of the page could find. */
 const WITHIN_REACH = `(async () => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href, name, document.cookie,
   await indexedDB.databases(), await caches.keys(), performance.getEntries().map((entry) => entry.name),
   [...document.querySelectorAll('input, textarea')].map(({ value }) => value), document.documentElement.outerHTML]))()`;

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { AUDIT_ACTIONS } from '../../src/records/audit-actions.js';
 import { OWN_EVENTS } from '../../src/outbox/own-events.js';
 
-/** Of all scripts that the first page loads, compressed. */
+/** Maximum size of all scripts of the first page, compressed. */
 const MOST_FIRST_SCRIPT_BYTES = 250_000;
 
 const node = (...args: readonly string[]) => {

@@ -19,7 +19,7 @@ const LONGEST_QUIET_MS = 5_000;
 /** A second, or as many as the machine carries beside whatever else it does. */
 const RATES = [500, 200, 50];
 const CARRIED_MS = 20;
-/** What else the machine does shows in some rounds and not in others; what the reload does shows in the best of them too. */
+/** Maximum number of rounds. Other work of the machine affects some of them. The reload would affect all. */
 const MOST_ROUNDS = 8;
 const RELOADS = 3;
 /** Collections of an idle process end after 40 s. */
@@ -100,7 +100,7 @@ describe("a reload of GitHub's document", () => {
     MOST_ROUNDS * RELOAD_TIMEOUT_MS,
   );
 
-  /** As much as the machine carries. */
+  /** Starts a load as high as the machine can serve. */
   async function steadyLoad(): Promise<SteadyLoad> {
     for (const rate of RATES) {
       const load = new SteadyLoad([{ name: 'open', gatewayUrl: trailgate.gatewayUrl, secret }], rate);

@@ -1,6 +1,6 @@
 /**
- * Ten thousand keys of one account page, search, filter and sort within a tenth of a second, on both databases, and by
- * an index: never by reading keys of other accounts.
+ * Ten thousand keys of one account are paged, searched, filtered and sorted within a tenth of a second. On both
+ * databases, by an index that never reads keys of other accounts.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';

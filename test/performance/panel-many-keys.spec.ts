@@ -9,7 +9,7 @@ const SHOWN = 500;
 const MOST_MS = 1_000;
 const ATTEMPTS = 5;
 const TYPED = 'widget 019';
-/** What a letter that is typed may cost, on any machine: people feel 100 ms. */
+/** Time for a typed letter, on any machine. People notice 100 ms. */
 const MOST_MS_OF_A_LETTER = 25;
 
 describeWithChromium('a list of 2,000 keys', () => {

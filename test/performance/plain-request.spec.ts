@@ -1,7 +1,7 @@
 /**
- * What a plain request costs in counts, in the running program with a real Redis: system calls, calls to Redis, bytes, promises and
- * timers. None of them depends on how fast the machine is. A limit stands a little above what is needed today: lower it when it falls,
- * raise it only with a reason.
+ * Counts per plain request, in the running program with a real Redis: system calls, calls to Redis, bytes, promises and
+ * timers. None depends on the speed of the machine. A limit is a little above today's need. Lower it when the need
+ * falls. Raise it only with a reason.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -37,11 +37,14 @@ const TOGETHER = {
   calls: { redisCalls: 0.2, redisReads: 0.2, reads: 2.35, writes: 2.4 },
   bytes: { bytesBesideRedis: 12_000 },
 };
-/** What a call to Redis allocates; how many requests share one is looked at by itself. */
+/** Bytes allocated by a call to Redis. Another test counts how many requests share one. */
 const CALL_BYTES = 8_000;
-/** Of a request among 64 at once, put among the old objects by a collection of the young ones (decision 0026). */
+/** Bytes per request, among 64 at once, that a collection of the young generation promotes (decision 0026). */
 const PROMOTED_BYTES = 60;
-/** Made by a request by itself, which makes no promise: those are of what runs by the second (log, flush, probes), fewer on a quicker machine. */
+/**
+ * Objects per request. A request makes no promise itself. Those are of the work per second (log, flush, probes), fewer
+ * on a faster machine.
+ */
 const MADE: Made = { PROMISE: 0.5, TickObject: 1.3, Timeout: 1.3, Immediate: 1.3 };
 /** Anything else. */
 const MOST_OTHERS = 0.3;
@@ -182,7 +185,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
     expect(Math.min(...rounds.map(({ scavenges }) => scavenges))).toBeGreaterThan(1);
   });
 
-  /** Who makes what there is too much of, and how much for each request; the most first. */
+  /** Returns the functions that make too many of something, with the number per request, most first. */
   async function makers(tooMany: readonly string[]): Promise<string[]> {
     const types = tooMany.map((name) => name.split(':')[0]);
     const found = await program.makersWhile(() => load.send(EXPLAINED, 1));

@@ -1,4 +1,7 @@
-/** Who is a member is not told by how long a refusal takes: the same hash is worked out, and nobody waits for the rest. */
+/**
+ * The duration of a refused sign-in does not reveal who is a member: the same hash is computed, and nobody waits for
+ * the rest.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';

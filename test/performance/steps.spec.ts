@@ -1,14 +1,15 @@
 /**
- * What each step of a plain request allocates by itself, so that bytes that a request has too many of have a name. The figures are
- * almost the same on every machine. A limit is a little above today's figure: lower it when it falls, raise it only with a reason.
+ * Bytes that each step of a plain request allocates, so that an increase can be attributed. The figures are almost the
+ * same on every machine. A limit is a little above today's figure. Lower it when the figure falls. Raise it only with a
+ * reason.
  */
 import { beforeAll, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
 /**
- * Bytes by step. The steps are in test/bench/steps-list.mjs. `call-emits` varies by 4 % between runs, because the garbage collector
- * moves its batches at different moments; its limit is that much above the usual figure.
+ * Bytes by step. The steps are in test/bench/steps-list.mjs. `call-emits` varies by 4 % between runs, because the
+ * garbage collector moves its batches at different moments. Its limit is that much above the usual figure.
  */
 const LIMITS = {
   'request-read': 740,

@@ -1,6 +1,6 @@
 /**
- * What a process holds for every key that has been used, in bytes of the heap: a hundred thousand of them are to fit into a small
- * process. A limit stands a little above today's figure: lower it when it falls, raise it only with a reason.
+ * Bytes of the heap that a process holds per used key: a hundred thousand must fit into a small process. A limit is a
+ * little above today's figure. Lower it when the figure falls. Raise it only with a reason.
  */
 import { expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';

@@ -1,8 +1,8 @@
 /**
- * Endpoints of every dead kind beside those that work: when these get their events, and what plain requests cost, is the same as without them.
+ * Dead endpoints of every kind do not delay the deliveries of others, and do not make plain requests dearer.
  *
- * The suite has 48 endpoints, 32 of them dead; `TRAILGATE_TEST_ENDPOINTS=1000 npm test -- test/performance/webhook-dead-endpoints` has so many, of
- * which a tenth is dead, and lets attempts hang as long as they may. What it measured is said on stderr.
+ * The suite has 48 endpoints, 32 of them dead. `TRAILGATE_TEST_ENDPOINTS=1000 npm test -- test/performance/webhook-
+ * dead-endpoints` uses another number, a tenth of them dead, and longer attempts. The figures go to stderr.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,8 +1,8 @@
 /**
- * A thousand endpoints, of which a tenth, quick until then, take what they get and respond no more: the others get theirs as soon as before.
+ * A thousand endpoints, of which a tenth stops responding: the others get their deliveries as soon as before.
  *
- * What else is done on the machine makes deliveries later, in one phase or in another: a round is one without hanging and one with, and the best of a
- * few rounds counts. Where the hanging stand in the way of the others, they do so in every round.
+ * Other work of the machine delays deliveries in some phases. A round has a phase without hanging endpoints and one
+ * with them, and the best of a few rounds counts. If hanging endpoints delayed others, they would do so in every round.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -33,7 +33,7 @@ const TOKEN = 'token-of-a-service-that-tells-0123456789';
 /** The hanging may make the median of the others so much longer, or by what nobody can tell from one time to the next. */
 const MOST_LONGER = 1.1;
 const TELLABLE_MS = 5;
-/** Of any of them, of time in which others left the machine to us. */
+/** Maximum delay of a delivery, in time that the machine had for us. */
 const MOST_DELAY_MS = 1_000;
 const TICKS_PER_SECOND = 100;
 

@@ -1,7 +1,8 @@
 /**
- * Attack: a backend that answers with bytes that are nearly right, cut anywhere. What we take for an answer, the strict parser of
- * node:http takes for the same one; what we refuse ends the call once and the connection with it. An answer that two readers understand
- * differently would let one caller have another's. TRAILGATE_TEST_HISTORIES times three are sent; TRAILGATE_TEST_SEED sends the same again.
+ * Attack: a backend that responds with almost valid bytes, cut anywhere. Our reading equals that of the strict parser
+ * of node:http. A refused response ends the call once, and its connection. A response that two readers understand
+ * differently would let one caller get another's. TRAILGATE_TEST_HISTORIES times three are sent. TRAILGATE_TEST_SEED
+ * repeats them.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -16,7 +17,7 @@ import { fieldsOfLines } from '../../src/http/grammar/fields.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { RecordedCall } from '../support/recorded-call.js';
 
-/** What came of it: an answer, or none. */
+/** A response, or none. */
 interface Reading {
   readonly status: number;
   readonly fields: readonly string[];
@@ -209,7 +210,7 @@ async function ours(method: string): Promise<RecordedCall> {
   return call;
 }
 
-/** What node:http makes of the same bytes; undefined: it refuses them. */
+/** Returns the reading of the same bytes by node:http; undefined if it refuses them. */
 function oracle(method: string): Promise<Reading | undefined> {
   return new Promise((resolve) => {
     const interims: number[] = [];
@@ -246,7 +247,7 @@ function oracle(method: string): Promise<Reading | undefined> {
   });
 }
 
-/** The one thing that we leave out of what was sent: a 204 must not have it, and it says nothing of where the answer ends. */
+/** Removes the only field that we leave out. A 204 must not have it, and it does not tell where the response ends. */
 const withoutLength = (fields: readonly string[]): string[] =>
   fields.filter((_, at) => fields[at - (at % 2)]?.toLowerCase() !== 'content-length');
 

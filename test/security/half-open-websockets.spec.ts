@@ -39,7 +39,7 @@ afterAll(async () => {
 const connections = async (): Promise<number> =>
   seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).get('trailgate_connections') ?? -1;
 
-/** What came until the other side had said all it has to say; nothing is closed. */
+/** Returns the bytes until the other side has ended. Nothing is closed. */
 async function handshake(fields: string): Promise<string> {
   const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
   sockets.push(socket);

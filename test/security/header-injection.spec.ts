@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** What a backend sees of identity, by every name that it may know it under (CGI turns dashes into underscores). */
+/** Returns the identity that a backend sees, by every name that it may use (CGI turns dashes into underscores). */
 async function identitySeen(fields: readonly string[]): Promise<Record<string, string[]>> {
   gateway.backend.requests.length = 0;
   const answer = await gateway.send('/customers', { headers: [...fields] });

@@ -1,4 +1,4 @@
-/** Where links lead: to the address that the configuration names, whatever a request says of itself. */
+/** Links lead to the configured address, whatever a request says about itself. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';

@@ -8,7 +8,7 @@ import { eventually } from '../support/processes.js';
 const MESSAGE = { to: { name: '', address: 'ana@example.com' }, subject: 'Hello', text: 'Hello', locale: 'en' };
 const SEND_TIMEOUT_MS = 1_500;
 
-/** What a server says to a line; it may go on talking. */
+/** Response of a server to a line. It may go on sending. */
 type Talk = (line: string, socket: Socket) => void;
 
 const usual: Talk = (line, socket) => {

@@ -17,7 +17,7 @@ interface Operation {
   readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> };
 }
 
-/** What somebody would like to be, or to have. */
+/** Fields that an attacker would like to set. */
 const SMUGGLED = {
   id: 'acc_0000000000000000000000000',
   account_id: 'acc_0000000000000000000000000',
@@ -38,12 +38,12 @@ const SMUGGLED = {
   totp_confirmed_at: null,
 };
 
-/** Whoever may not do it at all is not told what is wrong with the body. */
+/** Codes of callers without permission. They do not learn what is wrong with the body. */
 const REFUSED_BEFORE: ReadonlySet<string> = new Set(['forbidden', 'resource_not_found']);
 
 /**
- * What a browser says of a passkey is read by name, and nothing else of it is kept. `metadata` has names that callers
- * choose. `records` of an import are checked one by one, so that a bad one fails alone.
+ * Objects with names that we do not choose. A browser's passkey response is read by name, and nothing else is kept.
+ * Callers choose the names of `metadata`. `records` of an import are checked one by one, so that a bad one fails alone.
  */
 const OPEN_OBJECTS = new Set(['response', 'passkey', 'metadata', 'records']);
 

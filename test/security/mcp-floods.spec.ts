@@ -1,5 +1,5 @@
 /**
- * A flood of hostile messages to the MCP server of the program as it is run, with slow bodies and streams that nobody reads beside it: each is
+ * A flood of hostile messages to the MCP server of the running program, beside slow bodies and unread streams. Each is
  * refused, none reaches the backend, and plain requests of another account go on.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

@@ -1,6 +1,6 @@
 /**
- * Two hundred hostile calls to the MCP server: each gets a clear refusal, nothing of any reaches the backend, and the
- * server goes on serving the others at its usual pace.
+ * Two hundred hostile calls to the MCP server. Each gets a clear refusal, none reaches the backend, and the server
+ * serves others at its usual pace.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { send, type Answer } from '../support/http.js';

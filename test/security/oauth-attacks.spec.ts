@@ -1,4 +1,4 @@
-/** What an attacker does to the authorization server comes to nothing, step by step. */
+/** Attacks on the authorization server fail, step by step. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Browser, newVerifier, REDIRECT, stranger } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';

@@ -1,4 +1,4 @@
-/** Whoever opens connections to the authorization server has some of them, and neither all nor those of the gateway. */
+/** Clients of the authorization server can open some connections, but neither all nor those of the gateway. */
 import { afterEach, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { eventually } from '../support/processes.js';
 
 const MOST_OF_NETWORK = 256;
 const MORE = 40;
-/** Of which clients get seven eighths, and the authorization server's a quarter of those. */
+/** File descriptors. Clients get seven eighths, and the authorization server a quarter of those. */
 const DESCRIPTORS = 200;
 const MOST_OF_FEW = 43;
 

@@ -1,6 +1,6 @@
 /**
- * Attack: a path that the gateway takes for an operation which the key may call, and the backend for another one. The backend
- * here tidies paths up in every way that servers are known to; whatever it makes of a path must be what the gateway checked.
+ * Attack: a path that the gateway takes for an allowed operation, and the backend for another one. The backend here
+ * normalizes paths in every known way. Its result must be the path that the gateway checked.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiKeyWithSecret } from '../support/admin.js';

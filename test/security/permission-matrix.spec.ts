@@ -1,6 +1,6 @@
 /**
- * Who may do what, every cell of it: each operation of the API's own description, asked by every kind of caller about
- * their account, about that of others, and about one that never was.
+ * Permissions, every cell of the matrix. Every kind of caller requests each operation of the admin API: for their
+ * account, for others, and for one that never existed.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -35,7 +35,7 @@ interface Operation extends Described {
 type Caller = keyof typeof CALLERS;
 type Whose = 'own' | 'of another' | 'of nobody';
 
-/** What paths are filled with. */
+/** IDs for the paths. */
 interface Ids extends WebhookIds {
   readonly account: string;
   readonly key: string;
@@ -57,7 +57,7 @@ const CALLERS = {
   nobody: null,
 } as const;
 
-/** What the row says of a caller, without a look at the guards. */
+/** Returns the expected status by the operation's row, without reading the guards. */
 function expectedOf(
   permission: Permission,
   caller: Caller,
@@ -81,7 +81,7 @@ function expectedOf(
   return hasKind && (roles as readonly string[]).includes(role) ? 'allowed' : 403;
 }
 
-/** What a limited session hears of the key that a request is about: it has every scope, and the session has one. */
+/** Returns the refusal that a limited session gets, because the requested key has every scope and the session one. */
 function beyondGrant({ path, operationId }: Operation): 403 | 404 | null {
   if (operationId === 'getRequest') return 404;
   return path.includes('/api-keys/{id}') || operationId === 'explain' ? 403 : null;

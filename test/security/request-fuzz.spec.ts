@@ -1,7 +1,7 @@
 /**
- * Attack: thousands of requests that are nearly right, on raw connections. A request that cost the
- * pool a connection would end the service; a field of ours that a client could write would make it somebody else. TRAILGATE_TEST_HISTORIES times fifteen are
- * sent; TRAILGATE_TEST_SEED sends the same again.
+ * Attack: thousands of almost valid requests on raw connections. A request that costs the pool a connection would end
+ * the service. A client that can set our fields would become somebody else. TRAILGATE_TEST_HISTORIES times fifteen are
+ * sent. TRAILGATE_TEST_SEED repeats them.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -17,7 +17,7 @@ const REQUESTS = 15 * RUNS.numRuns;
 /** Stands in every forged value, and nowhere else. */
 const FORGED = 'f0rged';
 
-/** What only the gateway may say; `X-Request-Id`, `traceparent` and `Via` carry on what a client says. */
+/** Fields that only the gateway may set. `X-Request-Id`, `traceparent` and `Via` continue the client's. */
 const RESERVED =
   /^(authorization|forwarded|x-(account-id|api-key-id|api-scopes|real-ip|client-ip|cluster-client-ip|trailgate-.*|forwarded-.*|original-url|rewrite-url|http-method.*|method-override)|true-client-ip|cf-connecting-ip|fastly-client-ip)$/;
 
@@ -110,7 +110,7 @@ const body = weighted(
 const version = weighted([14, fc.constant('HTTP/1.1')], [1, pick('HTTP/1.0', 'HTTP/2.0', 'HTTP/0.9', 'http/1.1', '')]);
 const lineEnd = weighted([14, fc.constant('\r\n')], [1, pick('\n', '\r', '\r\n ', '\r\r\n')]);
 
-/** What a connection is sent; the key is put in later. */
+/** Bytes for a connection. The key is inserted later. */
 const attack = fc
   .tuple(method, path, query, version, fc.array(fc.tuple(field, lineEnd), { maxLength: 5 }), body)
   .map(([verb, where, what, spoken, fields, sent]) => (authorization: string) => {
@@ -131,7 +131,10 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Sends them, so many at a time; returns what was answered with no HTTP at all or with 5xx, other than an unknown method or coding. */
+/**
+ * Sends them, so many at a time. Returns those with no HTTP response or with 5xx, other than an unknown method or
+ * coding.
+ */
 async function sendAll(attacks: readonly string[]): Promise<string[]> {
   const strange: string[] = [];
   let next = 0;

@@ -1,6 +1,6 @@
 /**
- * Changes that widen access ask for a confirmation, changes that narrow it do not: every operation of the API's own
- * description that a session may call and that changes something, called by members whose confirmation is too old.
+ * Changes that widen access require confirmation, and changes that narrow it do not. Every changing operation that a
+ * session may call is tried by members whose confirmation is too old.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -26,7 +26,7 @@ interface Operation extends Described {
   readonly path: string;
 }
 
-/** What a case is about: made anew for each, so that none depends on the one before. */
+/** World holds the objects of a case. Each case makes new ones, so that none depends on the one before. */
 interface World {
   readonly account: string;
   readonly key: string;
@@ -45,7 +45,7 @@ interface Case {
   /** In the place of the ids that the path usually gets. */
   readonly path?: (world: World) => Readonly<Record<string, string>>;
   readonly before?: (world: World) => Promise<unknown>;
-  /** Of success; left out: 200. */
+  /** Status of success; 200 by default. */
   readonly status?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * An address gives nothing to anybody until it is proven. Every place of the program that finds a member by an address
- * is here, and so is everything that proves one but the link that a member asks for (`address-verification.spec.ts`).
+ * An unverified address grants nothing. Every place that finds a member by an address is here. So is everything that
+ * verifies one, except the link that a member requests (`address-verification.spec.ts`).
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';
@@ -109,7 +109,7 @@ describeOnDatabases('an address', (kind) => {
     return { identity: who, memberId: null, returnTo: '/', purpose: 'invitation', linkHash } as const;
   };
 
-  /** Where an address leads to a member, and what it gives there: [place, what holds]. */
+  /** Ways in which an address leads to a member, with what it grants: [place, what holds]. */
   it.each<readonly [string, () => Promise<void>]>([
     [
       'an invitation that was handed over looks the same for the address of a member and for any other',

@@ -1,7 +1,6 @@
 /**
- * No webhook endpoint is a way in: each of the 400 tricks of the list is refused through the API, at creation and at a
- * change, and a name that passes is judged by where it leads to at the moment of each attempt. Whatever it says,
- * nothing connects to this machine.
+ * No webhook endpoint reaches this machine. Each of the 400 tricks of the list is refused by the API, at creation and
+ * at a change. A name that passes is judged by its addresses at each attempt.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

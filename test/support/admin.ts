@@ -29,7 +29,7 @@ export interface ApiKey {
   readonly created_at: string;
 }
 
-/** As answered once, when it is made or rotated. */
+/** A key with its secret, which is returned once: when it is made or rotated. */
 export interface ApiKeyWithSecret extends ApiKey {
   readonly secret: string;
 }

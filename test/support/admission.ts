@@ -19,7 +19,7 @@ import type { Limiter } from '../../src/quota/limiter.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 
-/** What the steps of a test stand on. */
+/** AdmissionUnderTest holds the admission steps of a test. */
 export interface AdmissionUnderTest {
   readonly parts: StepParts;
   readonly steps: Steps;

@@ -1,17 +1,20 @@
-/** Which test files the working tree can affect, for `npm test -- --changed`: nearest first, as many as a minute has room for. */
+/**
+ * Finds the test files that the working tree can affect, for `npm test -- --changed`: nearest first, as many as fit
+ * into a minute.
+ */
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { compiled } from './jest/compile.js';
 
-/** What starts the built program: whoever imports it can be affected by any source. */
+/** Starts the built program. Any source can affect a file that imports it. */
 const STARTS_PROGRAM = 'test/support/program.ts';
-/** What a file is reckoned with that no run has timed yet. */
+/** Time that is assumed for a file that no run has timed yet. */
 const UNKNOWN_MS = 1_500;
 /** A changed file that so many files away import says little about them. */
 const FAR = 3;
 
-/** What is run, and what could be affected, too, but has no room. */
+/** The files to run, and those that could be affected too but do not fit. */
 export interface Affected {
   readonly run: readonly string[];
   readonly left: readonly string[];
@@ -25,11 +28,12 @@ export function changedFiles(root: string): string[] {
 }
 
 /**
- * Chooses test files, the nearest first, and what stands beside the source before the rest: the changed test itself,
- * whoever imports a changed file (over fewer steps first), then what starts the program and shares words with a changed path.
- * @param changed Paths below `root`.
- * @param durations What a test file took when it ran last, in milliseconds, by path below `root`.
- * @param roomMs How long all of them may take together on one worker.
+ * Chooses test files, nearest first. The changed test itself comes first, then importers of a changed file, fewer steps
+ * first. Then come tests that start the program and share words with a changed path. Tests beside the source precede
+ * the rest.
+ * @param changed paths below `root`
+ * @param durations time of each test file in its last run, in milliseconds, by path below `root`
+ * @param roomMs time for all of them together on one worker
  */
 export function affectedSpecs(
   root: string,
@@ -67,7 +71,7 @@ export function affectedSpecs(
 
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']/g;
 
-/** Who imports a file, by its path below `root`; types do not count. */
+/** Importers of each file, by its path below `root`. Imports of types do not count. */
 function importersOf(root: string, files: readonly string[]): Map<string, string[]> {
   const importers = new Map<string, string[]>();
   for (const file of files) {

@@ -10,7 +10,7 @@ export function fromBase32(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** What the app shows at a time, or so many steps from it. */
+/** Returns the code of the app at a time. @param off steps from it */
 export function codeAt(secret: Buffer, nowMs: number, off = 0): string {
   return hotp(secret, Math.floor(nowMs / STEP_MS) + off);
 }

@@ -4,7 +4,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const;
 
-/** What a response claims. */
+/** Contents of a response. */
 export interface Claims {
   readonly challenge: string;
   readonly origin: string;
@@ -53,7 +53,7 @@ export class Authenticator {
     this.coseKey = cbor(fields);
   }
 
-  /** What a browser sends for `navigator.credentials.create()`. */
+  /** Returns the response of a browser to `navigator.credentials.create()`. */
   register(claims: Claims): RegistrationResponseJSON {
     const id = Buffer.from(this.credentialId, 'base64url');
     const length = Buffer.from([id.length >> 8, id.length & 255]);
@@ -74,7 +74,7 @@ export class Authenticator {
     };
   }
 
-  /** What a browser sends for `navigator.credentials.get()`. */
+  /** Returns the response of a browser to `navigator.credentials.get()`. */
   authenticate(claims: Claims): AuthenticationResponseJSON {
     const data = clientData('webauthn.get', claims);
     const authData = authenticatorData(claims, 0);

@@ -15,7 +15,7 @@ export interface RecordedRequest {
   /** Flat, as on the wire. */
   readonly rawHeaders: readonly string[];
   readonly headers: IncomingMessage['headers'];
-  /** What has arrived of the body so far; complete when the handler runs, unless it runs at once. */
+  /** Bytes of the body that have arrived; all of them when the handler runs, unless it runs at once. */
   bodyBytes: number;
   /** Lower-case hex; set when the body has ended. */
   bodySha256?: string;

@@ -14,7 +14,7 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-/** What Playwright starts a browser with, as far as it matters to a page: one that we start has to be told. */
+/** Flags of Playwright that matter to a page. A browser that we start ourselves needs them too. */
 const SHARED_FLAGS = [
   ...FLAGS,
   '--headless',
@@ -112,7 +112,7 @@ export interface Browser {
 /** A Chromium that runs until this process ends. */
 interface SharedChromium {
   readonly program: OwnedProcess;
-  /** Where it is driven. */
+  /** Address of its debugging interface. */
   readonly address: Promise<string>;
 }
 
@@ -241,7 +241,7 @@ export async function passTimeUntil(
 export const scrollsSideways = (page: Page): Promise<boolean> =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
 
-/** What axe finds wrong with the page as it is, in words. */
+/** Returns what axe finds on the page, as text. */
 export async function axeFindings(page: Page): Promise<string[]> {
   if (await page.evaluate<boolean>(`typeof axe === 'undefined'`)) await page.evaluate(AXE);
   return page.evaluate<string[]>(

@@ -8,7 +8,7 @@ import { temporaryFolder } from './processes.js';
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
-  /** As `X509Certificate.fingerprint256` says it. */
+  /** Returns the fingerprint in the form of `X509Certificate.fingerprint256`. */
   fingerprint(): string;
 }
 

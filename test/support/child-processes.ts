@@ -16,7 +16,7 @@ export function childrenOf(pid: number, command = ''): number[] {
 
 /** Workers of a gateway. */
 export const WORKER = 'main.js start';
-/** What checks a changed configuration. */
+/** Name of the process that checks a changed configuration. */
 export const CHECK = 'check-process';
 
 /** Reports whether a process exists. */

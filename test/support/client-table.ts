@@ -1,13 +1,13 @@
-/** What foreign clients did, as docs/clients.md shows it: without what differs from one run to the next. */
+/** Formats the results of foreign clients for docs/clients.md, without what differs from one run to the next. */
 import type { ClientOutcome } from './foreign-clients.js';
 
-/** What came of one call of a client. */
+/** Results of the calls of a client. */
 export interface ClientResult extends ClientOutcome {
   readonly client: string;
   readonly scenario: string;
-  /** What it asked for. */
+  /** Path of the request. */
   readonly path: string;
-  /** What it was answered with, request by request. */
+  /** Statuses of the responses, one per request. */
   readonly statuses: readonly number[];
 }
 
@@ -15,7 +15,7 @@ export interface ClientResult extends ClientOutcome {
 export interface ClientEntry {
   readonly name: string;
   readonly version: string;
-  /** Where it has the words of a problem. */
+  /** Field of the client's error that holds `detail`. */
   readonly detailOf: string;
 }
 

@@ -15,7 +15,7 @@ export interface Admitted {
   readonly cost: number;
 }
 
-/** What a store must say, as far as it can be seen from outside. */
+/** Results that every store must give, as far as they can be seen from outside. */
 export interface Expected {
   readonly admitted: boolean;
   readonly used: Readonly<QuotaCounts>;
@@ -74,7 +74,7 @@ export class CounterModel {
     });
   }
 
-  /** What counts in the month of `nowMs`: all of it, or what came after it was set. */
+  /** Returns the requests that count in the month of `nowMs`: all, or those after the count was set. */
   private inMonth(name: string, entries: readonly Admitted[], nowMs: number): number {
     const { startMs, endMs } = monthPeriodAt(nowMs);
     const set = this.sets.get(name);
@@ -92,7 +92,7 @@ export class CounterModel {
     };
   }
 
-  /** What counts at `nowMs`; without a key: of all of them. */
+  /** Returns the requests that count at `nowMs`, of one key or of all. */
   private inMinute(keyId: string | undefined, nowMs: number): Admitted[] {
     return [...this.entries].filter(
       (entry) => (keyId === undefined || entry.keyId === keyId) && second(entry.atMs) > second(nowMs) - SECONDS_COUNTED,

@@ -14,7 +14,7 @@ import { timedClusterCounters, timedRedisCounters } from './timed-redis.js';
 /** Far ahead of the real time, by which Redis expires its keys. */
 export const START_MS = Date.parse('2100-11-20T10:00:00.250Z');
 
-/** What a test of the contract works with; new for each test. */
+/** StoreUnderTest holds the objects of a contract test. Each test has a new one. */
 export class StoreUnderTest {
   readonly clock = new TestClock(START_MS);
   readonly months = new FixedMonths();

@@ -61,7 +61,7 @@ export class CountingNode {
     });
   }
 
-  /** What it does every second. */
+  /** Reads the counters, as every second. */
   look(): Promise<void> {
     return this.emptied.checkStore();
   }
@@ -82,7 +82,7 @@ export class CountingNode {
     return Object.assign(Object.create(client) as Redis, { evalsha });
   }
 
-  /** What it does every few seconds. */
+  /** Writes the counters, as every few seconds. */
   flush(): Promise<void> {
     return this.usage.flush();
   }

@@ -1,4 +1,4 @@
-/** What counts for the workers of one gateway without Redis: in this process and by a clock of the test, or as a child. */
+/** Counts for the workers of a gateway without Redis: in this process with the test's clock, or as a child. */
 import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-/** What the running program allocates, makes and asks of the system: counts that are the same on a slow machine as on a fast one. */
+/** Counts allocations, objects and system calls of the running program. They are the same on slow and fast machines. */
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ export const countsAreKnown = existsSync('/proc/self/io');
 export interface ProgramCounts {
   /** On the JavaScript heap of the main thread, by V8's own account, which is good to some hundred kilobytes. */
   readonly bytes: number;
-  /** Of the event loop. */
+  /** Turns of the event loop. */
   readonly turns: number;
   /** System calls of all threads that read, and that write, files and sockets alike. */
   readonly reads: number;
@@ -51,7 +51,7 @@ export class CountedProgram {
     return { ...inside, reads: of('syscr'), writes: of('syscw') };
   }
 
-  /** What is made while something is done. */
+  /** Returns what is made during the work. */
   async madeWhile(work: () => Promise<void>): Promise<Made> {
     await this.ask('watch', { withMakers: false });
     await work();

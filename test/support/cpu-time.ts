@@ -13,15 +13,15 @@ export function cpuMsSince(before: NodeJS.CpuUsage): number {
   return (user + system) / 1_000;
 }
 
-/** What the yardstick took on the quiet machine that limits of processor time were set on, in ms. */
+/** Time of the yardstick on the quiet machine for which limits of processor time were chosen, in ms. */
 const YARDSTICK_MS = 100;
 const YARDSTICK = JSON.stringify(
   Array.from({ length: 100_000 }, (_each, index) => ({ id: index, name: `value ${index}` })),
 );
 
 /**
- * How many times as dear processor time is at this moment as when limits were set, at least 1: two threads that share a core, or its memory,
- * both take longer for the same work.
+ * Returns by how much processor time is dearer now than when limits were chosen, at least 1. Two threads that share a
+ * core or its memory both take longer for the same work.
  */
 export function slowness(): number {
   const took = cpuMsOf(() => {

@@ -6,7 +6,7 @@ import type { Environment } from './customers.js';
 import { sleep, temporaryFolder } from './processes.js';
 
 export interface CustomerStore {
-  /** What the backend must be started with. */
+  /** Environment for starting the backend. */
   readonly env: Environment;
   /** Settles once a process has begun to write its first data, which it has not committed yet. */
   untilPreparing(): Promise<void>;

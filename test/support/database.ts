@@ -36,7 +36,7 @@ export async function emptyDatabase(kind: DatabaseHandle['kind']): Promise<TestD
   return { options: { databaseUrl: url, dataDir: '' }, drop };
 }
 
-/** What the embedded databases of this worker's tests are copies of: migrations take several times as long. */
+/** Template of the embedded databases of this worker's tests. Migrations take several times as long as a copy. */
 let template: Promise<string> | undefined;
 
 async function makeTemplate(): Promise<string> {
@@ -45,7 +45,7 @@ async function makeTemplate(): Promise<string> {
   return join(options.dataDir, SQLITE_FILE);
 }
 
-/** A place where a database is that was migrated, has no rows, and is open nowhere: for a program, or a test that opens it itself. */
+/** Creates a migrated database without rows, closed: for a program, or a test that opens it itself. */
 export async function migratedDatabase(kind: DatabaseHandle['kind']): Promise<TestDatabase> {
   if (kind === 'postgres') {
     const { url, drop } = await freshDatabase();
@@ -61,7 +61,7 @@ export async function migratedDatabase(kind: DatabaseHandle['kind']): Promise<Te
 const PATIENT_MS = 60_000;
 const BUSY_TIMEOUT_MS = 1_500;
 const MAX_CONNECTIONS = 10;
-/** What a test left under way is waited for. */
+/** How long requests that a test left under way are awaited. */
 const UNDER_WAY_MS = 10_000;
 
 /** A database that is open, for one test behind the other of a file. */

@@ -25,7 +25,7 @@ export class DeadEndpointWorld {
   readonly arrived = new Map<string, number>();
   /** Paths to which a redirect has led. */
   readonly misled: string[] = [];
-  /** By the id of each dead endpoint, what is wrong with it. */
+  /** Kinds of fault by ID of the dead endpoint. */
   readonly kinds = new Map<string, string>();
   readonly accountIds: string[] = [];
   handedIn = 0;

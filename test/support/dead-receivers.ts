@@ -13,7 +13,7 @@ export interface DeadReceivers {
   readonly urls: Readonly<Record<string, string>>;
   /** Connections that are open. */
   readonly connections: number;
-  /** What the one whose response has no end has written, and how often it was asked. */
+  /** Bytes and requests of the receiver whose response has no end. */
   readonly endless: { bytes: number; requests: number };
   stop(): void;
 }

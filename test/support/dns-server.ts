@@ -11,9 +11,9 @@ const CODES = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
 export type DnsReply = readonly string[] | keyof typeof CODES | 'silence';
 
 export interface DnsServer {
-  /** As `Resolver.setServers` takes it. */
+  /** Address in the form of `Resolver.setServers`. */
   readonly address: string;
-  /** What has been asked, as `A example.com`. */
+  /** Questions so far, such as `A example.com`. */
   readonly questions: string[];
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ function packetOf(query: Buffer, questionEnd: number, said: Exclude<DnsReply, 's
   return Buffer.concat([head, ...addresses.map(recordOf)]);
 }
 
-/** Of the name that was asked for, for no time at all. */
+/** Returns the record of the requested name, with a time to live of 0. */
 function recordOf(address: string): Buffer {
   const data = isIPv4(address)
     ? Buffer.from(address.split('.').map(Number))

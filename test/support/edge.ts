@@ -1,6 +1,6 @@
 /**
- * Every way on which a request comes in, side by side: read by hand, read by Node, over TLS and over HTTP/2; the bytes
- * are the test's own.
+ * Every way in which a request arrives, side by side: read by us, read by Node, over TLS and over HTTP/2. The test
+ * writes the bytes.
  */
 import { once } from 'node:events';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
@@ -23,7 +23,7 @@ export const WAYS: readonly Way[] = hasOpenssl
 
 export interface EdgeRequest {
   readonly method?: string;
-  /** As it goes on the wire; `/api/v1/open` unless said. */
+  /** Target on the wire; `/api/v1/open` by default. */
   readonly target?: string;
   /** `Host`, or `:authority`. */
   readonly host?: string;
@@ -39,11 +39,11 @@ export interface EdgeRequest {
 export interface Edge<Program extends Proxied = Proxied> {
   /** The program that a way leads to. */
   of(way: Way): Program;
-  /** What both backends do from now on; forgets what they have received. */
+  /** Replaces the handler of both backends, and forgets the requests that they received. */
   answerWith(handler: BackendHandler): void;
   /** Sends a request with the key, on a connection of its own. */
   ask(way: Way, request?: EdgeRequest): Promise<Answer>;
-  /** What has reached the backend behind a way. */
+  /** Returns the requests that reached the backend of a way. */
   received(way: Way): readonly RecordedRequest[];
   /** A connection for HTTP/1.1, which its other side may close while this one stays open. */
   connect(way: Exclude<Way, 'over HTTP/2'>): Promise<Socket>;

@@ -1,4 +1,4 @@
-/** What specs of operations that emit have in common: their configuration, what the backend says, how soon an event is there. */
+/** Shares the configuration, responses and deadlines of the specs of operations that emit. */
 import { expect } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { quietMsSince } from './machine-time.js';
@@ -9,7 +9,7 @@ import type { Receiver } from './webhook-receiver.js';
 export const MOST_MS = 250;
 export const JSON_FIELDS = { 'content-type': 'application/json' };
 
-/** What a backend says to a request. */
+/** Writes a backend's response. */
 export type Say = (response: ServerResponse) => void;
 
 /** A response with its length. */
@@ -18,7 +18,7 @@ export const whole =
   (response) =>
     void response.writeHead(status, { ...fields, 'content-length': Buffer.byteLength(body) }).end(body);
 
-/** Whoever calls what it returns lets the response go. */
+/** Returns a handler whose responses wait for `go`. */
 export function heldBack(body: string): { say: Say; go: () => void } {
   const gone = Promise.withResolvers<void>();
   // The handler may run after `go`: the backend counts a request before that.
@@ -30,7 +30,7 @@ const OPERATIONS = [
   { match: 'POST /customers', emits: 'customer.created', emitsResource: '/id' },
   { match: 'DELETE /customers/{id}', emits: 'customer.deleted' },
 ];
-/** Of the program. */
+/** Configuration of the program. */
 export const EMITTING = {
   webhooks: { allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] },
   events: ['customer.created', 'customer.deleted'],

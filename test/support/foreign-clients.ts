@@ -6,11 +6,11 @@ import { createInterface } from 'node:readline';
 import { pythonOf } from './foreign-packages.js';
 import { spawnOwned, type OwnedProcess } from './processes.js';
 
-/** Where they are installed. */
+/** Folder of the installed clients. */
 export const CLIENTS_FOLDER = 'test/clients';
 const FOLDER = resolve(CLIENTS_FOLDER);
 
-/** By language: the name of a package, behind a comma what is set otherwise than usual. What they are stands in test/clients. */
+/** Clients for Node: the name of a package, and behind a comma its setting. See test/clients. */
 export const NODE_CLIENTS = [
   'stripe',
   'openai',
@@ -25,7 +25,7 @@ export const NODE_CLIENTS = [
 ];
 export const PYTHON_CLIENTS = ['requests', 'requests, raise_on_status=False', 'httpx'];
 
-/** What is asked of a client. */
+/** A call of a client. */
 export interface ClientCall {
   readonly origin: string;
   readonly secret: string;
@@ -33,7 +33,7 @@ export interface ClientCall {
   readonly path: string;
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface ClientOutcome {
   /** The words of the error that it threw; null where it threw none. */
   readonly text: string | null;

@@ -1,7 +1,7 @@
 /**
- * Packages that the tests try the product with, and that are no part of it: each set in a folder of its own under `test/`, with its own lock.
- * They are installed there in CI or with `TRAILGATE_TEST_INSTALL=packages`, and again when their versions change. What takes
- * minutes is installed with `TRAILGATE_TEST_INSTALL=toolchains` only.
+ * Packages that the tests use and the product does not need. Each set has a folder under `test/` with its own lock.
+ * They are installed in CI or with `TRAILGATE_TEST_INSTALL=packages`, and again when their versions change. Those that
+ * take minutes need `TRAILGATE_TEST_INSTALL=toolchains`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { installIsWanted, type InstallLevel, onPath } from './servers.js';
 
 const INSTALL_TIMEOUT_MS = 240_000;
 const RUN_TIMEOUT_MS = 200_000;
-/** Where there is no network, that is to be found out soon. */
+/** Options of npm that fail soon without a network. */
 const NPM_PATIENCE = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000'];
 const PIP_PATIENCE = ['--retries', '1', '--timeout', '30'];
 const LINES_OF_FAILURE = 5;

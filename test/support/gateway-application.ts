@@ -24,7 +24,7 @@ import type { ForwardRequest } from '../../src/proxy/targets/forward-request.js'
 import { UsageRows } from '../../src/quota/usage/usage-rows.js';
 import type { AdmissionUnderTest } from './admission.js';
 
-/** What a request gets that every step has let pass. */
+/** Text of the responses to requests that pass all steps. */
 export const FORWARDED = 'forwarded';
 
 export interface RunningGateway {

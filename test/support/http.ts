@@ -124,9 +124,9 @@ export async function send(url: string, options: SendOptions = {}): Promise<Answ
 const NO_MORE_MS = 150;
 
 /**
- * Writes bytes to a port of 127.0.0.1 as they are; returns all that came back until the other side closed, or until it
- * was silent for `silenceMs` (1 s). A reset ends the answer as well. Text is Latin-1.
- * @param answers as many as are expected: behind them a shorter silence shows that there are no more.
+ * Writes bytes to a port of 127.0.0.1. Returns all that came back until the other side closed, reset, or was silent for
+ * `silenceMs` (1 s). Text is Latin-1.
+ * @param answers number of expected responses; after them a shorter silence shows that there are no more
  */
 export function sendRaw(port: number, bytes: string | Buffer, silenceMs = 1_000, answers = Infinity): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 const PROGRAM = 'test/support/identity-provider-process.mjs';
 const MOST_PAGES = 12;
 
-/** What is configured of the provider. */
+/** Client settings of the provider. */
 export const PROVIDER_CLIENT = { clientId: 'trailgate', clientSecret: 's'.repeat(40) } as const;
 
 /** Cookies of one browser, as far as the provider's pages need them. */

@@ -17,11 +17,11 @@ export const IDLE_MS = 400;
 export interface InnerFiles {
   readonly backend: Backend;
   readonly world: InnerWorld;
-  /** Of a key that may do everything. */
+  /** Secret of a key with all scopes. */
   readonly secret: string;
   /** The same over HTTP. */
   readonly rest: (request: InnerRequest, secret?: string) => Promise<Answer>;
-  /** What the log says of a request. */
+  /** Returns the log lines of a request. */
   readonly linesOf: (requestId: string) => Record<string, unknown>[];
   readonly stop: () => Promise<void>;
 }
@@ -93,7 +93,7 @@ async function startInnerFiles(): Promise<InnerFiles> {
   };
 }
 
-/** What the backend does with `/files/<name>`. */
+/** Responds for the backend at `/files/<name>`. */
 async function respond(
   name: string,
   response: ServerResponse,

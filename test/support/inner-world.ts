@@ -25,7 +25,7 @@ import { configOf, type ConfigFiles } from './config-files.js';
 import { send } from './http.js';
 import { temporaryFolder } from './processes.js';
 
-/** What the door is asked for. */
+/** A request for the door. */
 export interface InnerRequest {
   /** `GET /files/{name}`: what it must lead to. */
   readonly match: string;
@@ -38,7 +38,7 @@ export interface InnerRequest {
   readonly isReset?: boolean;
 }
 
-/** What came back, as JSON. */
+/** The response, parsed. */
 export interface InnerResult {
   readonly status: number;
   readonly lines: string;
@@ -76,7 +76,7 @@ const MOST_BYTES = 64 * 1_024;
 const MOST_ROWS = 1_000;
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' } as const;
 
-/** What is opened of it before the gateway. */
+/** The parts that are opened before the gateway. */
 export interface Opened {
   readonly rooms: Rooms;
   readonly admission: Admission;

@@ -1,4 +1,7 @@
-/** What specs of requests with an `Idempotency-Key` have in common: gateways on each kind of store, and a backend that makes customers. */
+/**
+ * Shares what the specs of requests with an `Idempotency-Key` need: gateways on each kind of store, and a backend that
+ * makes customers.
+ */
 import { randomUUID } from 'node:crypto';
 import type { ApiKeyWithSecret } from './admin.js';
 import { startBackend, type Backend, type BackendHandler } from './backend.js';
@@ -17,9 +20,9 @@ export interface KeyedWorld<Program extends SharedTrailgate = SharedTrailgate> {
   readonly backend: Backend;
   /** One on SQLite, which has one process; else two. */
   readonly gateways: Program[];
-  /** What they were started with. */
+  /** Options with which the gateways were started. */
   readonly options: AcquireOptions;
-  /** What the backend says; a new customer with each request unless set. */
+  /** Handler of the backend. By default it returns a new customer for each request. */
   says: BackendHandler;
   readonly key: ApiKeyWithSecret;
   readonly accountId: string;
@@ -27,7 +30,7 @@ export interface KeyedWorld<Program extends SharedTrailgate = SharedTrailgate> {
   post(idempotencyKey: string | undefined, options?: PostOptions): Promise<Answer>;
   /** How many requests the backend got with a key. */
   carriedOut(idempotencyKey: string): number;
-  /** What an account, this one unless said, has been charged so far. */
+  /** Returns the charged requests of an account; of this one by default. */
   charged(accountId?: string): Promise<number>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** How long the program's event loop was kept busy in one piece, in processor time: the same on a busy machine as on an idle one. */
+/**
+ * Measures the longest uninterrupted work of the program's event loop, in processor time. It is the same on busy and
+ * idle machines.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { preload, temporaryFolder } from './processes.js';

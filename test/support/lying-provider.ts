@@ -7,7 +7,7 @@ import { PROVIDER_CLIENT } from './identity-provider.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What it says in the place of the truth; what is not said is true. */
+/** False statements of the provider. The others are true. */
 export interface Lies {
   readonly metadata?: Fields;
   /** Head of the ID token. */

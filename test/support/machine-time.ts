@@ -1,6 +1,7 @@
 /**
- * Time as a program could use it. A test that states "within a second" means a machine that has a processor for whoever wants one: what others
- * take is no fault of ours. Linux says how long somebody has waited (pressure stall information, `/proc/pressure`); elsewhere nothing is left out.
+ * Time that a program could have used. A test that states "within a second" means a machine with a free processor, so
+ * the time that others took is left out. Linux reports waiting times (pressure stall information, `/proc/pressure`).
+ * Elsewhere nothing is left out.
  */
 import { readFileSync } from 'node:fs';
 
@@ -9,7 +10,7 @@ const SAMPLE_INTERVAL_MS = 50;
 /** Five minutes: no test takes longer. */
 const MOST_SAMPLES = 6_000;
 
-/** What was said at one time: since the machine began, for so long somebody waited for a processor, and for a disk. */
+/** Pressure on the machine at one time: total waits for a processor and for a disk since its start. */
 interface Sample {
   readonly atMs: number;
   readonly waitedMs: readonly number[];

@@ -27,7 +27,7 @@ export interface ToolWords {
   readonly description?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Json>>;
-  /** Of a response; without one results are text alone. */
+  /** Schema of the response. Without one, results are text only. */
   readonly response?: Json;
 }
 
@@ -43,15 +43,15 @@ export interface McpWorldOptions extends WorldOptions {
 
 export interface McpWorld extends World {
   readonly backend: Backend;
-  /** Of the server. */
+  /** URL of the MCP server. */
   readonly mcpUrl: string;
-  /** What the backend does from now on; forgets what it has received. */
+  /** Replaces the handler of the backend, and forgets the requests that it received. */
   answerWith(handler: BackendHandler): void;
   /** The configuration is changed, and has these tools from now on. */
   useTools(tools: readonly ToolWords[]): Promise<void>;
   /** A message as a modern client sends it, with all that it owes; what is given takes its place. */
   modern(secret: string, method: string, params?: object, options?: SendOptions): Promise<Answer>;
-  /** As a legacy client sends it. */
+  /** Sends a request as a legacy client does. */
   legacy(secret: string, method: string, params?: object, options?: SendOptions): Promise<Answer>;
 }
 

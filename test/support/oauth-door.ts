@@ -1,6 +1,6 @@
 /**
- * The authorization server in this process, on a real database that can be taken away and with a clock that can be
- * turned: what comes of a client's requests, without a program.
+ * The authorization server in this process, on a real database that can be removed and with a clock that can be turned.
+ * Shows its responses without a program.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -49,9 +49,9 @@ const NO_DOCUMENTS: ReturnType<DocumentsOf> = {
 
 /** OAuthDoor is all of it. */
 export class OAuthDoor extends OAuthSteps {
-  /** Which statements fail, as if the database were away. */
+  /** Selects the statements that fail, as if the database were away. */
   failing: (statement: RootOperationNode) => boolean = () => false;
-  /** What was logged, by event. */
+  /** Logged events. */
   readonly logged: string[] = [];
   readonly log: Logger;
   readonly clock = new TestClock(Date.now());
@@ -126,12 +126,12 @@ export class OAuthDoor extends OAuthSteps {
     return (await this.stores.keys.list(account, { limit: 100, sort: 'created', order: 'asc' })).data;
   }
 
-  /** What the request path says to a token: its key, or a problem. */
+  /** Returns the result of the request path for a token: its key, or a problem. */
   async admit(token: string): Promise<CachedKey | Problem> {
     return this.newAuthenticator().authenticate(token, '203.0.113.9');
   }
 
-  /** What the request path asks, with nothing in memory. */
+  /** Returns an authenticator of the request path with an empty cache. */
   newAuthenticator(): Authenticator {
     const { database, bus } = this.stores;
     const lookup = new DatabaseKeyLookup(database.db, database.kind);

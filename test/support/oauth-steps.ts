@@ -1,6 +1,6 @@
 /**
- * What an OAuth client and the browser that it sends do, written out step by step, so that each step can be done wrong:
- * with a program (`oauth-world.ts`), or with the authorization server in this process (`oauth-door.ts`).
+ * The steps of an OAuth client and its browser, one by one, so that each can be done wrong. They work with a program
+ * (`oauth-world.ts`), or with the authorization server in this process (`oauth-door.ts`).
  */
 import { createHash, randomBytes } from 'node:crypto';
 
@@ -52,23 +52,23 @@ export function newVerifier(): { readonly verifier: string; readonly challenge: 
 
 /** OAuthSteps are those of one authorization server. */
 export abstract class OAuthSteps {
-  /** What it is called: its origin. */
+  /** Issuer of the tokens, which is the server's origin. */
   abstract readonly issuer: string;
 
   /** Says yes, as an operator. @returns where the browser goes on. */
   abstract approve(id: string, accountId: string, change?: object): Promise<string>;
 
-  /** Where it is asked: of one process among several another than all of them are called. */
+  /** Origin for requests. With several processes, it is that of one of them. */
   get origin(): string {
     return this.issuer;
   }
 
-  /** What tokens are for. */
+  /** Resource that the tokens are for. */
   get resource(): string {
     return `${this.issuer}/mcp`;
   }
 
-  /** Where they are taken. */
+  /** URL of the server that accepts the tokens. */
   get mcpUrl(): string {
     return `${this.origin}/mcp`;
   }
@@ -83,7 +83,7 @@ export abstract class OAuthSteps {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 
-  /** Where a client sends the browser. What is undefined is left out. */
+  /** Returns the URL to which a client sends the browser. Undefined parameters are left out. */
   authorizeUrl(clientId: string, challenge: string, more: Form = {}): URL {
     const url = new URL('/authorize', this.origin);
     const form = {
@@ -141,7 +141,7 @@ export abstract class OAuthSteps {
     return { ...body, clientId };
   }
 
-  /** As far as the code. */
+  /** Runs the steps up to the code. */
   async code(accountId: string, change: object = {}, asked: Form = {}) {
     const clientId = String((await this.register()).body['client_id']);
     const { verifier, challenge } = newVerifier();

@@ -26,7 +26,7 @@ const OPENAPI = {
 
 /** OAuthWorldOptions are what a test may say beside the configuration. */
 export interface OAuthWorldOptions extends Omit<TrailgateOptions, 'backend' | 'config' | 'openapi'> {
-  /** What the backend does; unless said, it has no customers. */
+  /** Handler of the backend. By default there are no customers. */
   readonly handler?: BackendHandler;
 }
 

@@ -6,7 +6,7 @@ const TICK_MS = 5;
 /** One request and how it ended. */
 export interface Shot<Result> {
   readonly index: number;
-  /** By `Date.now()`, as times in a log. */
+  /** Time by `Date.now()`, as in a log. */
   readonly startedMs: number;
   readonly durationMs: number;
   readonly result: Result;

@@ -17,7 +17,7 @@ export interface Person {
   readonly session: PanelBrowser;
 }
 
-/** Where people reach the panel: the name that its own links have, since a browser keeps its cookies by name. */
+/** Returns the URL of the panel under the name that its own links have. A browser keeps cookies by name. */
 export const panelUrlOf = ({ admin }: Administered): string => admin.url.replace('127.0.0.1', 'localhost');
 
 let count = 0;

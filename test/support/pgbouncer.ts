@@ -8,7 +8,7 @@ import { eventually, freePort, spawnOwned, temporaryFolder } from './processes.j
 import { findPgBouncer } from './servers.js';
 
 export interface PgBouncer {
-  /** As `DATABASE_URL` through the pooler. */
+  /** `DATABASE_URL` of the pooler. */
   readonly url: string;
   stop(): Promise<void>;
 }

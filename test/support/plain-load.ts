@@ -1,6 +1,6 @@
 /**
- * The plainest load: connections that are kept alive, each sending the same `GET` again when its answer is there, and a backend that
- * has its answer ready. Whatever comes in pieces, or is no 200, is noticed.
+ * The plainest load: kept-alive connections that each repeat the same `GET` after its response, and a backend with a
+ * prepared response. Split responses and other statuses than 200 are noticed.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

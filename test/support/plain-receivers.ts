@@ -15,7 +15,7 @@ export interface QuickWebhook {
 export interface QuickReceiver {
   /** One for each host that it is. */
   readonly urls: readonly string[];
-  /** By how much each came behind its time, since the last reset. */
+  /** Delays of the arrivals since the last reset. */
   readonly delaysMs: readonly number[];
   /** Webhooks that came, each to its path. */
   readonly came: number;
@@ -133,7 +133,7 @@ function onRequests(socket: Socket, onRequest: (request: string) => void): void 
   });
 }
 
-/** Where the first request in the text ends; 0 while it is not all there. */
+/** Returns the end of the first request in the text; 0 if it is incomplete. */
 function endOf(text: string): number {
   const headEnd = text.indexOf(HEAD_END);
   if (headEnd < 0) return 0;

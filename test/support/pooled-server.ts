@@ -78,7 +78,7 @@ export class PooledServer {
     return call;
   }
 
-  /** What the pool holds; looked at from outside, because nobody but a test has to know. */
+  /** Returns the contents of the pool, read from outside, since only tests need them. */
   get counts(): PoolCounts {
     const inside = this.pool as unknown as {
       open: ReadonlySet<unknown>;

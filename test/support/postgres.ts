@@ -28,10 +28,10 @@ const SETTINGS = {
 };
 
 export interface PostgresServer {
-  /** Of the administrator, on the database `postgres`. */
+  /** URL of the administrator, on the database `postgres`. */
   readonly url: string;
   readonly port: number;
-  /** Of the postmaster; changes with `restart`. */
+  /** Process ID of the postmaster; changes with `restart`. */
   readonly pid: number;
   /** Ends it and removes its folder. Harmless when it has ended already. */
   stop(): Promise<void>;
@@ -194,7 +194,7 @@ export async function newDatabase(templateUrl?: string): Promise<FreshDatabase> 
   return { url: url.href, drop: () => run(admin, `drop database if exists "${name}" with (force)`) };
 }
 
-/** What this worker's databases are copies of. */
+/** Template of this worker's databases. */
 let template: Promise<MigratedTemplate> | undefined;
 /** Databases of this worker that are nobody's, without rows: emptying one takes a tenth of what a new one does. */
 const unused: FreshDatabase[] = [];

@@ -1,7 +1,7 @@
 /**
- * Processes, ports and folders of the tests. Whatever is started here ends with the process that started it, also when
- * that one is killed: a small shell holds the list of pids and folders and clears what is left once its input closes.
- * (Exit handlers would not do: Jest gives each test file a copy of `process` on which they never run.)
+ * Processes, ports and folders of the tests. Everything started here ends with the process that started it, even if it
+ * is killed. A small shell holds the list of process IDs and folders, and clears the rest once its input closes. Exit
+ * handlers would not work: Jest gives each test file a copy of `process` on which they never run.
  */
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
@@ -137,8 +137,8 @@ export function sleep(ms: number): Promise<void> {
 }
 
 /**
- * Asks `check` again and again until it is true, often at first. Rejects after `timeoutMs` of a machine that has time for us, saying what was waited
- * for; a test gives less than usual only where it states that something is quick.
+ * Calls `check` until it returns true, often at first. Rejects with `what` after `timeoutMs` in which the machine had
+ * time for us. A test gives less than usual only if it states that something is quick.
  */
 export async function eventually(
   what: string,

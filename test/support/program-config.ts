@@ -39,7 +39,7 @@ export const testOpenapi = {
   },
 } satisfies Json;
 
-/** What `startTrailgate` begins with; `operations` of a test are added to these. */
+/** Returns the default configuration of `startTrailgate`; `operations` of a test are added to it. */
 function defaultConfig(targets: readonly string[], document: string): Json {
   return {
     // Whoever waits for a key to be refused sends it many times; `key-guessing.spec.ts` has the throttle.

@@ -57,7 +57,7 @@ export interface RunningTrailgate {
   readonly exited: Promise<Exit>;
 }
 
-/** What a command of the program left behind. */
+/** The result of a command of the program. */
 export interface CommandResult extends Exit {
   readonly stdout: string;
   readonly stderr: string;

@@ -118,7 +118,7 @@ async function ask(url: string, expression: string): Promise<Sample[]> {
   return rows.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
 }
 
-/** What Prometheus's own checker finds wrong with what a scrape reads; empty where nothing is. */
+/** Returns the complaints of Prometheus's checker about a scrape; empty if there are none. */
 export function complaintsOfPromtool(input: string): string {
   const tool = findPrometheus()?.tool ?? '';
   const { stderr, status } = spawnSync(tool, ['check', 'metrics'], { input, encoding: 'utf8' });

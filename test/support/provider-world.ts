@@ -76,7 +76,7 @@ export class ProviderWorld {
     return String(link.split('#')[1]);
   }
 
-  /** What the audit log has of a member, the oldest first. */
+  /** Returns the audit entries of a member, oldest first. */
   async entriesOf(memberId: string) {
     const { db } = this.database;
     return await db.selectFrom('audit_entry').selectAll().where('target_id', '=', memberId).orderBy('id').execute();

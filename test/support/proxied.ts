@@ -23,13 +23,13 @@ export interface Proxied<Program extends SharedTrailgate = SharedTrailgate> {
   readonly authorization: string;
   readonly backend: Backend;
   readonly trailgate: Program;
-  /** What the backend does from now on; forgets what it has received. */
+  /** Replaces the handler of the backend, and forgets the requests that it received. */
   answerWith(handler: BackendHandler): void;
   /** A request with the key; `path` is relative to the base path and goes out as it is. */
   send(path: string, options?: SendOptions): Promise<Answer>;
-  /** As `send`, up to the head of the answer. */
+  /** Like `send`, up to the head of the response. */
   exchange(path: string, options?: SendOptions): Promise<Exchange>;
-  /** As `send`, not yet sent. */
+  /** Like `send`, but the request is not sent yet. */
   open(path: string, options?: SendOptions): ClientRequest;
   /** Bytes as they are; see `sendRaw`. */
   raw(bytes: string | Buffer, silenceMs?: number, answers?: number): Promise<string>;

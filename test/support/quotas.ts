@@ -59,7 +59,7 @@ export function subjectWith(limits: Partial<NamedCounts>, options: SubjectOption
 /** Nobody has seen anything later. */
 const NEWEST = { observedAtMs: Number.MAX_SAFE_INTEGER / 1_000, later: [] };
 
-/** What the database would say; remembers what it was asked. */
+/** Returns fixed month counts, and records the queries. */
 export class FixedMonths implements MonthSource {
   readonly asked: { accountId: string; keyId: string | undefined; label: number }[] = [];
   used = { account: 0, key: 0 };

@@ -27,8 +27,8 @@ function inJson(value: string): string {
 }
 
 /**
- * Excludes names that are refused, and names that end in a backslash: after one, V8 14 misreads a name such as `\"` in
- * the next object (`JSON.parse('{"\\\\":1}'); JSON.parse('{"\\"":1}')` has the name `\` twice).
+ * Excludes names that are refused, and names that end in a backslash. After one, V8 14 misreads a name such as `\"` in
+ * the next object: after `JSON.parse('{"\\\\":1}')`, `JSON.parse('{"\\"":1}')` has the name `\` twice.
  */
 function isName(name: string): boolean {
   return name !== '__proto__' && !name.endsWith('\\');
@@ -70,8 +70,8 @@ export const BROKEN: fc.Arbitrary<Buffer> = fc
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null/gs;
 
 /**
- * Returns what a document says, whatever its spaces, its escapes and the order of its members: each number with its
- * digits, each text and each name, sorted; and its structure. Reads no number, so it rounds none.
+ * Returns the content of a document, independent of spaces, escapes and the order of members. It has each number with
+ * its digits, each text and each name, sorted, and the structure. Reads no number, so it rounds none.
  */
 export function saidBy(json: string): { readonly tokens: readonly string[]; readonly value: unknown } {
   const tokens = Array.from(json.matchAll(TOKEN), ([token]) =>

@@ -60,7 +60,7 @@ export class Caller {
     return send(`${this.gatewayUrl}/api/v1${path}`, { agent: this.agent, headers, ...options });
   }
 
-  /** As many requests at once; how many of each status came back. */
+  /** Sends so many requests at once. @returns how many responses had each status */
   async burst(count: number, path = '/open'): Promise<Record<number, number>> {
     const statuses: Record<number, number> = {};
     const answers = await Promise.all(Array.from({ length: count }, () => this.get(path)));
@@ -69,8 +69,8 @@ export class Caller {
   }
 
   /**
-   * As `burst`; who is told that the limits could not be looked up in time asks again, since a busy machine is no lost limit. What came too
-   * late is given back, so that it takes nobody's place.
+   * Like `burst`, but repeats requests whose limits could not be looked up in time, since a busy machine is no lost
+   * limit. Late ones are refunded, so they take nobody's place.
    */
   async decided(count: number, path = '/open'): Promise<Record<number, number>> {
     const statuses = await this.burst(count, path);
@@ -96,8 +96,8 @@ export class Caller {
 }
 
 /**
- * How many are admitted of `each` requests of every caller at once, and of those that ask on until nobody is. A decision
- * that came too late is given back a moment later: who was refused meanwhile may ask again, and in the end no place is lost.
+ * Returns how many of `each` simultaneous requests per caller are admitted, with repetitions until none is. A late
+ * decision is refunded a moment later. Callers that were refused meanwhile may repeat, and in the end no place is lost.
  */
 export async function admittedInAll(callers: readonly Caller[], each: number, limit: number): Promise<number> {
   const bursts = await Promise.all(callers.map((caller) => caller.decided(each)));

@@ -51,7 +51,7 @@ export interface RawHttp2 {
   /** Every frame that has come, in order. */
   readonly frames: Frame[];
   send(...frames: readonly Buffer[]): void;
-  /** What has come on a stream: its status is in the fields, which are not read; the body as text. */
+  /** Returns what arrived on a stream: its status, without the other fields, and the body as text. */
   answer(stream: number): {
     readonly begun: boolean;
     readonly ended: boolean;

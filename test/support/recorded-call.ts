@@ -25,12 +25,12 @@ export class RecordedCall implements Call {
   sending: Sending | undefined;
   head: ResponseHead | undefined;
   trailerText = '';
-  /** Its `code` where it has one. */
+  /** Code of the error, if it has one. */
   error: string | undefined;
   sentTimes = 0;
   answered = 0;
   ends = 0;
-  /** What should not have been told: anything after the end, a body before a head, a second end. */
+  /** Violations of the order of events: anything after the end, a body before a head, a second end. */
   readonly breaches: string[] = [];
   readonly interim: number[] = [];
   readonly pieces: Buffer[] = [];

@@ -18,7 +18,7 @@ export interface RedisOptions {
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
-  /** Of the running server; changes with `restart`. */
+  /** Process ID of the running server; changes with `restart`. */
   readonly pid: number;
   /** Ends it and removes its folder. Harmless when it has ended already. */
   stop(): Promise<void>;
@@ -128,7 +128,7 @@ export function sharedRedisUrl(): Promise<string> {
   return workerRedisUrl(0);
 }
 
-/** As `sharedRedisUrl`, with another number: for programs that go on while other tests use that one. */
+/** Like `sharedRedisUrl`, with another database number: for programs that go on while other tests use that one. */
 export function keptRedisUrl(): Promise<string> {
   return workerRedisUrl(DATABASES / 2);
 }

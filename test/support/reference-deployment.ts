@@ -7,16 +7,16 @@ import { temporaryFolder } from './processes.js';
 import { mergePatch } from './program-config.js';
 import { startTrailgate, type RunningTrailgate } from './program.js';
 
-/** What the published document names: no machine of this run. */
+/** Public URL in the published document, which names no machine of this run. */
 const PUBLIC_URL = 'https://api.trailgate.test';
 
 export interface ReferenceDeployment {
   readonly gateway: RunningTrailgate;
-  /** Where the operations begin. */
+  /** URL below which the operations are. */
   readonly apiUrl: string;
   readonly accountId: string;
   readonly keyId: string;
-  /** Of a key with every scope. */
+  /** Secret of a key with all scopes. */
   readonly secret: string;
   /** The documents that are published: of the API, of the admin API. */
   documents(): Promise<{ readonly public: string; readonly admin: string }>;

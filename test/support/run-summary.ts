@@ -16,7 +16,7 @@ export interface JestResults {
 }
 
 interface FileResult {
-  /** Its path. */
+  /** Path of the file. */
   readonly name: string;
   readonly status: string;
   readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
@@ -26,7 +26,7 @@ interface FileResult {
 export interface Quarantined {
   /** Path of its file below the project. */
   readonly file: string;
-  /** Its name with those of its `describe`s before it. */
+  /** Name with those of its `describe`s before it. */
   readonly test: string;
   readonly reason: string;
   /** The day from which it has stood here, `YYYY-MM-DD`. */
@@ -47,9 +47,9 @@ export interface RunSummary {
 }
 
 /**
- * Sums a run up. Each of these counts as a failure: a test that failed and is not in quarantine, a file that could not run, a file that has no
- * result, a run without tests, Jest that failed by itself, more than five tests in quarantine.
- * @param files Paths of all files that were to run, absolute as in the results; undefined where Jest chose them.
+ * Summarizes a run. A failed test outside of quarantine is a failure. So is a file that could not run or has no result,
+ * a run without tests, a failure of Jest, or a sixth test in quarantine.
+ * @param files absolute paths of all files to run; undefined if Jest chose them
  */
 export function summarise(
   run: JestRun,

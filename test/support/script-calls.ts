@@ -28,7 +28,7 @@ export interface Call {
   readonly args: readonly (string | number)[];
 }
 
-/** What a call is made of when its turn has come. */
+/** State of a call when its turn has come. */
 export interface Scene {
   readonly nowMs: number;
   readonly account: string;

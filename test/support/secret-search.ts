@@ -20,7 +20,7 @@ function disguises(secret: string): string[] {
   return [random, random.slice(0, 30), ...base64, Buffer.from(secret).toString('hex')];
 }
 
-/** Where which secret stands in which form. Fails the test where a place has not what it must hold. */
+/** Returns where a secret stands in which form. Throws if a place lacks what it must hold. */
 export function findings(places: readonly Place[], secrets: readonly string[]): string[] {
   for (const { name, text, mustHold } of places) expect([name, text.includes(mustHold)]).toEqual([name, true]);
   return places.flatMap(({ name, text }) =>

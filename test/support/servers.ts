@@ -1,6 +1,6 @@
 /**
- * Where the real servers of the tests come from: a URL that was given, else binaries on this machine, else apt-get
- * where that is wanted (`CI` or `TRAILGATE_TEST_INSTALL=1`), else one line that says what is missing.
+ * Finds the real servers for tests: by a given URL, else as binaries on this machine, else by apt-get if `CI` or
+ * `TRAILGATE_TEST_INSTALL=1` is set. Otherwise it names what is missing.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
@@ -98,7 +98,7 @@ export function missingPackages(): string[] {
 
 const isCi = (): boolean => !['', '0', 'false'].includes(process.env['CI'] ?? '');
 
-/** What tests may install: packages within seconds, or what takes minutes and is asked for by name. */
+/** Kinds of things that tests may install: packages take seconds, toolchains minutes. */
 export type InstallLevel = 'packages' | 'toolchains';
 
 /**

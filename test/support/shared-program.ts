@@ -1,7 +1,7 @@
 /**
- * Running programs that a worker keeps from one test file to the next. Each file gets one with its own configuration, which the program
- * takes over as it does for users: on SIGHUP, in a tenth of the time of a start. Accounts, keys, logs and metrics of earlier files are still
- * in it. A test that counts from zero, or ends the program, starts one of its own (`program.ts`).
+ * Running programs that a worker keeps for its test files. Each file gets one with its own configuration, which the
+ * program loads on SIGHUP in a tenth of the time of a start. Accounts, keys, logs and metrics of earlier files remain.
+ * A test that counts from zero, or ends the program, starts its own (`program.ts`).
  */
 import { dirname } from 'node:path';
 import { configSchema } from '../../src/config/model/schema.js';
@@ -23,7 +23,7 @@ export interface AcquireOptions extends TrailgateOptions {
   readonly names?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a test can do with a program that others use after it. */
+/** SharedTrailgate is a program that other tests use afterwards, with what a test may do with it. */
 export interface SharedTrailgate extends Pick<
   RunningTrailgate,
   'gatewayUrl' | 'adminUrl' | 'adminToken' | 'admin' | 'configPath' | 'dataDir'
@@ -45,7 +45,7 @@ const BUILT_AT_START = pathsBuiltAtStart(configSchema);
 
 /** A program that nobody uses. */
 interface Idle {
-  /** What it was started with and does not take over later. */
+  /** Name of the settings that it was started with and cannot take over later. */
   readonly kind: string;
   readonly program: RunningTrailgate;
 }
@@ -55,8 +55,8 @@ let idle: Idle[] = [];
 let documents = 0;
 
 /**
- * Provides a running program: one that is kept, with this configuration, or one of its own where the options ask for arguments, an
- * environment, roles or the like. `stop` gives it back, or stops it.
+ * Provides a running program: a kept one with this configuration, or a new one if the options have arguments, an
+ * environment or roles. `stop` returns it, or stops it.
  */
 export function acquireTrailgate(options: AcquireOptions & { readonly own: true }): Promise<RunningTrailgate>;
 export function acquireTrailgate(options?: AcquireOptions): Promise<SharedTrailgate>;

@@ -53,7 +53,7 @@ export async function newMember(
   return id;
 }
 
-/** What a page of the panel sends with a session of that cookie. */
+/** Returns the fields that a page of the panel sends with the session of a cookie. */
 export function fromPanel(cookie: string): Credentials {
   return {
     Cookie: `tg_session=${cookie}`,
@@ -113,7 +113,7 @@ export async function accountToken(
 
 /** A browser that keeps cookies and sends what a page of the panel sends. */
 export class PanelBrowser {
-  /** By name, as they were set. */
+  /** Cookies by name. */
   readonly cookies = new Map<string, string>();
   private csrf = '';
 
@@ -158,7 +158,7 @@ export class PanelBrowser {
 /** A password that nothing is wrong with. */
 export const GOOD_PASSWORD = 'seven small otters row upstream';
 
-/** Its hash costs 46 ms of a core: once is enough. */
+/** Hash of the password, made once, because it takes 46 ms of a core. */
 let hashOfGoodPassword: Promise<string> | undefined;
 
 /** A member who signs in with `GOOD_PASSWORD`. */

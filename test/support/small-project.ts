@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node
 import { dirname, join, resolve } from 'node:path';
 import { spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
 
-/** What a clone brings beside its sources. */
+/** Files that a clone has beside its sources. */
 const SETTINGS = [
   'package.json',
   'tsconfig.json',

@@ -8,7 +8,7 @@ import { send } from './http.js';
 const TICK_MS = 4;
 
 export interface Origin {
-  /** What its samples are told apart by. */
+  /** Name of the origin in its samples. */
   readonly name: string;
   readonly gatewayUrl: string;
   readonly secret: string;

@@ -14,7 +14,7 @@ const TIME_CALL = "redis.call('TIME')";
 const TIME_ARGUMENT =
   '(function() local ms = tonumber(ARGV[#ARGV]); return {tostring(math.floor(ms / 1000)), tostring(ms % 1000 * 1000)} end)()';
 
-/** What is counted is the subject here, not how fast: a machine with other work must not look like a lost Redis. */
+/** Deadline for tests that check counts rather than speed, so that a busy machine does not look like a lost Redis. */
 export const PATIENT_DEADLINE_MS = 10_000;
 
 /** The script with its clock exchanged. @throws Error where it does not ask Redis for the time. */

@@ -33,10 +33,10 @@ export async function refusalOf(
   return JSON.parse(content[0]!.text) as Record<string, unknown>;
 }
 
-/** What the tests of a file call tools in, and with. */
+/** ToolScene holds the objects with which a file's tests call tools. */
 export interface ToolScene {
   readonly world: McpWorld;
-  /** Of a key that may do everything, without a limit. */
+  /** Secret of a key with all scopes and no limit. */
   readonly secret: string;
 }
 

@@ -59,7 +59,7 @@ export function toolOf(
   return tool;
 }
 
-/** What a call becomes, its body as text. */
+/** Returns the request of a call, with its body as text. */
 export function bound(tool: Tool, args: Readonly<Record<string, unknown>>): BoundRequestText | ArgumentFaults {
   const request = tool.bind(args);
   return 'faults' in request ? request : { ...request, body: request.body?.toString() };
@@ -73,6 +73,6 @@ export const query = (schema: unknown, more: object = {}) => ({
 });
 export const json = (schema: unknown) => ({ content: { 'application/json': { schema } } });
 export const ok = (schema: unknown) => ({ responses: { '200': { description: 'ok', ...json(schema) } } });
-/** Those of a schema, which a test looks into. */
+/** Returns the properties of a schema. */
 export const propertiesOf = (schema: unknown): Readonly<Record<string, unknown>> =>
   (schema as { properties?: Readonly<Record<string, unknown>> } | undefined)?.properties ?? {};

@@ -1,6 +1,6 @@
 /** Request fields that some framework, server or proxy believes. None may reach a backend as a client sent it. */
 
-/** By what they speak of. */
+/** Names by protocol. */
 export const TRUSTED_NAMES: readonly string[] = [
   // identity
   ...words('x-account-id x-api-key-id x-api-scopes x-api-environment remote-user x-remote-user'),

@@ -18,7 +18,7 @@ export interface MadeEndpoint {
   readonly public_keys: readonly { readonly key: string; readonly expires_at: string | null }[];
 }
 
-/** What belongs to an endpoint that has something to deliver. */
+/** IDs of an endpoint that has something to deliver. */
 export interface WebhookIds {
   readonly endpoint: string;
   readonly delivery: string;

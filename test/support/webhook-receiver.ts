@@ -9,9 +9,9 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Of the event. */
+  /** ID of the event. */
   readonly id: string;
-  /** By `performance.now()`, when its first byte was here. */
+  /** Time of its first byte, by `performance.now()`. */
   readonly atMs: number;
 }
 
@@ -24,7 +24,7 @@ export function signatureOf({ id, headers, body }: Received, secret: Buffer): st
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];
-  /** What it says from now on; 204 unless said. */
+  /** Sets the response; 204 by default. */
   respond(how: (response: ServerResponse, received: Received) => void): void;
   stop(): void;
 }

@@ -12,7 +12,7 @@ import { startDeliveries, type RunningDeliveries } from '../../src/webhooks/deli
 import { WORKER_TIMES, type WorkerTimes } from '../../src/webhooks/deliveries/worker-times.js';
 import { eventually } from './processes.js';
 
-/** What every endpoint signs with, unless a test opens other keys. */
+/** Secret of every endpoint, unless a test opens other keys. */
 export const TEST_SECRET = Buffer.alloc(32, 5);
 
 /** For receivers that respond: an attempt that is given up on a busy machine is made again, and counted. */
@@ -21,7 +21,7 @@ const PATIENCE_MS = 20_000;
 const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
 const testKeys = async (): Promise<SigningKeys> => ({ secrets: [TEST_SECRET], privateKeys: [] });
 
-/** Of a worker that looks often, and soon lets go of what has no work. It renews and scans as usual. */
+/** Times of a worker that looks often and soon releases endpoints without work. It renews and scans as usual. */
 export const QUICK_TIMES: WorkerTimes = {
   ...WORKER_TIMES,
   lookMs: 40,

@@ -13,7 +13,7 @@ import {
 import { addLane } from '../../src/outbox/lane-rows.js';
 import type { ForeignEvent } from '../../src/outbox/event-types.js';
 
-/** What is no matter of a test has the usual value. */
+/** Options of an endpoint. Missing ones have usual values. */
 export type EndpointOptions = Partial<Omit<WebhookEndpointTable, 'id'>>;
 
 /** Adds an account that may have endpoints. */
@@ -86,7 +86,7 @@ export function attemptOf(
   };
 }
 
-/** What is due of one endpoint. */
+/** Returns the due deliveries of one endpoint. */
 export async function dueOf(db: Kysely<Tables>, asked: AskedLane, query: DueQuery): Promise<readonly DueDelivery[]> {
   return (await readDue(db, [asked], query)).get(asked.endpointId) ?? [];
 }

@@ -23,7 +23,7 @@ import { freshDatabase } from './postgres.js';
 import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
 import { sharedRedisUrl } from './redis.js';
 
-/** Where gateways keep what they know. */
+/** Kinds of stores for gateways. */
 export type StoreKind = 'SQLite' | 'PostgreSQL' | 'Redis';
 
 /** A suite for each kind of store. */

@@ -1,4 +1,4 @@
-/** What the tables of broken configurations are made of. */
+/** Types of the tables of broken configurations. */
 
 /** Contents by file name, or what makes the files of a folder; a text alone is `gateway.yaml`. */
 export type BrokenFiles = string | Readonly<Record<string, string | Buffer>> | ((folder: string) => void);

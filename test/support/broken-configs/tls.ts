@@ -1,7 +1,7 @@
 /** Broken configurations: certificates and keys. The files are made by the test, which has openssl. */
 import { plus, service, type BrokenConfig } from './broken-config.js';
 
-/** What stands in the folder that the test makes: pairs `a` and `b`, and `encrypted.key`, `der.crt`, `empty.pem`. */
+/** Files in the folder of the test: pairs `a` and `b`, and `encrypted.key`, `der.crt`, `empty.pem`. */
 const listener = (cert: string, key: string) => plus(`gateway: { tls: { cert: ${cert}, key: ${key} } }`);
 const backend = (setting: string) => service(`tls: { ${setting} }`);
 

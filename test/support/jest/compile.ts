@@ -1,6 +1,6 @@
 /**
- * TypeScript as the compiler of the build makes it, for Node's own loader: a file is compiled when it is first needed and kept in
- * `node_modules/.cache/tests` until it changes. `.js` in an import means the `.ts` beside it, as the compiler wants.
+ * Compiles TypeScript as the build does, for Node's own loader. A file is compiled at first use and kept in
+ * `node_modules/.cache/tests` until it changes. `.js` in an import means the `.ts` beside it, as in the compiler.
  */
 import { transformSync, type Options } from '@swc/core';
 import { createHash } from 'node:crypto';
@@ -26,7 +26,7 @@ const OPTIONS: Options = {
 };
 const OPTIONS_KEY = createHash('sha256').update(JSON.stringify(OPTIONS)).digest('hex').slice(0, 8);
 
-/** Where a compiled file and, with `.map` after it, its source map are kept. */
+/** Returns the path of a compiled file. Its source map has `.map` appended. */
 function keptPath(file: string): string {
   const name = createHash('sha256').update(file).digest('hex').slice(0, 24);
   return join(KEPT, `${name}-${OPTIONS_KEY}.js`);

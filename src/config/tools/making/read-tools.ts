@@ -60,7 +60,7 @@ class ToolMaker {
   readonly problems: ConfigProblem[] = [];
   private readonly byName = new Map<string, MadeTool>();
   private readonly converters = new Map<string, SchemaConverter>();
-  /** By API. */
+  /** Reserved segments by API. */
   private readonly reserved = new Map<string | undefined, ReservedSegments>();
 
   constructor(
