@@ -25,18 +25,18 @@ export class ExposedKeys {
   constructor(
     private readonly authenticator: Pick<Authenticator, 'find'>,
     private readonly keys: Pick<ApiKeyStore, 'revokeExposed'>,
-    private readonly failedAttempts: Pick<FailedAttempts, 'refusal' | 'note'>,
+    private readonly failedAttempts: Pick<FailedAttempts, 'problemFor' | 'record'>,
     private readonly log: Logger,
   ) {}
 
   /** Revokes the key of a request, if there is one. Never rejects. */
   async revoke({ secret, clientAddress, requestId, isFromUnknownProxy }: ExposingRequest): Promise<void> {
     // Attempts with random keys must not overload the database.
-    if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.refusal(clientAddress) !== undefined) return;
+    if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.problemFor(clientAddress) !== undefined) return;
     this.lookups += 1;
     try {
       const key = await this.authenticator.find(secret);
-      if (key === undefined) this.failedAttempts.note(clientAddress, isFromUnknownProxy);
+      if (key === undefined) this.failedAttempts.record(clientAddress, isFromUnknownProxy);
       if (key === undefined || key.record.keyStatus === 'revoked') return;
       await this.keys.revokeExposed(key.record.keyId, { actor: 'system', ip: clientAddress, requestId });
     } catch (error) {

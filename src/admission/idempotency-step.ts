@@ -37,7 +37,7 @@ export class IdempotencyStep implements Step<Keyed | Problem> {
     this.report = quotaReport;
   }
 
-  ask(request: AdmissionRequest, waiting: Waiting<Keyed | Problem>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: Waiting<Keyed | Problem>): boolean | undefined {
     const { idempotencyField, operation, method } = request;
     if (idempotencyField === undefined || !TAKES_KEY.has(method)) return true;
     if (operation?.idempotency === undefined) return operation !== undefined;

@@ -33,9 +33,9 @@ export class KeyStep implements Step<CachedKey | Problem> {
     this.recorder = recorder;
   }
 
-  ask(request: AdmissionRequest, waiting: Waiting<CachedKey | Problem>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: Waiting<CachedKey | Problem>): boolean | undefined {
     const { clientAddress } = request;
-    const throttled = this.failedAttempts.refusal(clientAddress);
+    const throttled = this.failedAttempts.problemFor(clientAddress);
     if (throttled !== undefined) {
       request.refusal = throttled;
       return false;
@@ -61,14 +61,14 @@ export class KeyStep implements Step<CachedKey | Problem> {
 
   preview({ key, url, clientAddress, builtIn }: PreviewedRequest): Problem | undefined {
     if (builtIn === 'public') return undefined;
-    const throttled = clientAddress === undefined ? undefined : this.failedAttempts.foretell(clientAddress);
+    const throttled = clientAddress === undefined ? undefined : this.failedAttempts.previewProblem(clientAddress);
     return throttled ?? keyInUrl(url) ?? this.authenticator.foretell(key, clientAddress);
   }
 
   private refuse(request: AdmissionRequest, problem: Problem): false {
     const { clientAddress, operation } = request;
     request.refusal = request.tokenDoor?.refusal(problem) ?? problem;
-    if (isFailedAttempt(problem.code)) this.failedAttempts.note(clientAddress, request.isFromUnknownProxy);
+    if (isFailedAttempt(problem.code)) this.failedAttempts.record(clientAddress, request.isFromUnknownProxy);
     // Refusals of a known key count in its usage.
     else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {
       this.recorder.recordDenied(problem.key.subject, operation);

@@ -16,11 +16,11 @@ export class LifeCycle {
     private readonly publicUrl: () => string,
     private readonly clock: Clock,
   ) {
-    this.use(config);
+    this.applyConfig(config);
   }
 
   /** Replaces the operations and dates. */
-  use({ file, operations }: Pick<Config, 'file' | 'operations'>): void {
+  applyConfig({ file, operations }: Pick<Config, 'file' | 'operations'>): void {
     const retirements: (Retirement | undefined)[] = [];
     const apis = new Map(apisOf(file).map((api) => [api.name, api]));
     for (const operation of operations) {
@@ -31,7 +31,7 @@ export class LifeCycle {
   }
 
   /** Returns the error for requests to the operation, or undefined while it is available. */
-  endOf(operation: Operation): Problem | undefined {
+  problemFor(operation: Operation): Problem | undefined {
     const retirement = this.retirements[operation.index];
     return retirement === undefined ? undefined : retirementProblem(retirement, this.clock.now());
   }

@@ -72,8 +72,8 @@ export function openAdmission(
     const useRoutes = await routes.prepare(changed);
     return () => {
       useRoutes();
-      lifeCycle.use(changed);
-      failedAttempts.use(changed.file.gateway.failedAuthentication.perMinute);
+      lifeCycle.applyConfig(changed);
+      failedAttempts.setLimit(changed.file.gateway.failedAuthentication.perMinute);
     };
   });
   const parts: StepParts = {

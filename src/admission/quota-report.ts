@@ -34,7 +34,7 @@ export class QuotaReport {
   repeatTo(request: ReportedRequest): Promise<void> | undefined {
     const { subject } = request;
     if (subject === undefined) return undefined;
-    const known = this.recent.of(subject);
+    const known = this.recent.find(subject);
     if (known === undefined) return this.ask(request, subject, undefined);
     append(request, subject, known);
     return undefined;

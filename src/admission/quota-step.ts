@@ -35,7 +35,7 @@ export class QuotaStep implements Step<QuotaDecision> {
     this.recorder = recorder;
   }
 
-  ask(request: AdmissionRequest, waiting: Waiting<QuotaDecision>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: Waiting<QuotaDecision>): boolean | undefined {
     const { subject, operation } = request;
     if (operation === undefined) return false;
     // The first request has already been counted.

@@ -34,13 +34,13 @@ function reportOf(subject: QuotaSubject, used: Partial<NamedCounts> = {}): Quota
 describe('a report', () => {
   it('is repeated for a tenth of a second', () => {
     const subject = subjectWith({ keyMinute: 60 });
-    expect(reports.of(subject)).toBeUndefined();
+    expect(reports.find(subject)).toBeUndefined();
     const decision = reportOf(subject, { keyMinute: 3 });
     reports.keep(subject, decision);
     nowMs += 99;
-    expect(reports.of(subject)).toBe(decision);
+    expect(reports.find(subject)).toBe(decision);
     nowMs += 1;
-    expect(reports.of(subject)).toBeUndefined();
+    expect(reports.find(subject)).toBeUndefined();
   });
 
   it.each(['keyMinute', 'accountMinute', 'accountMonth', 'keyMonth'] as const)(
@@ -49,7 +49,7 @@ describe('a report', () => {
       const subject = subjectWith({ [window]: 60 });
       reports.keep(subject, reportOf(subject));
       reportOf(subject, { [window]: 1 });
-      expect(reports.of(subject)).toBeUndefined();
+      expect(reports.find(subject)).toBeUndefined();
     },
   );
 
@@ -57,20 +57,20 @@ describe('a report', () => {
     const subject = subjectWith({ keyMinute: 60 });
     reports.keep(subject, reportOf(subject));
     nowMs -= 1;
-    expect(reports.of(subject)).toBeUndefined();
+    expect(reports.find(subject)).toBeUndefined();
   });
 
   it('belongs to one key', () => {
     const [one, other] = [subjectWith({}), subjectWith({}, { keyId: 'key_2' })];
     reports.keep(one, reportOf(one));
     reportOf(other);
-    expect(reports.of(other)).toBeUndefined();
+    expect(reports.find(other)).toBeUndefined();
   });
 });
 
 it('keeps at most a thousand reports', () => {
   const subjects = Array.from({ length: 1_001 }, (_, index) => subjectWith({}, { keyId: `key_${index}` }));
   for (const subject of subjects) reports.keep(subject, reportOf(subject));
-  const kept = subjects.filter((subject) => reports.of(subject) !== undefined);
+  const kept = subjects.filter((subject) => reports.find(subject) !== undefined);
   expect(kept).toEqual([subjects.at(-1)]);
 });

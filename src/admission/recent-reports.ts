@@ -31,7 +31,7 @@ export class RecentReports {
   }
 
   /** Returns the last report if it is still valid. Otherwise, the caller must query the counters. */
-  of(subject: QuotaSubject): QuotaDecision | undefined {
+  find(subject: QuotaSubject): QuotaDecision | undefined {
     const report = this.reports.get(subject);
     if (report === undefined) return undefined;
     const ageMs = this.clock.now() - report.atMs;

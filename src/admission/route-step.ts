@@ -22,7 +22,7 @@ export class RouteStep implements Step {
     this.lifeCycle = lifeCycle;
   }
 
-  ask(request: AdmissionRequest): boolean {
+  check(request: AdmissionRequest): boolean {
     const match = request.match ?? this.routes.match(request.method, request.path, request.message);
     if (match.kind === 'operation') {
       request.operation = match.operation;
@@ -45,7 +45,7 @@ export class RouteStep implements Step {
       if (match.kind !== 'operation') return routeProblem(match, request.path);
       request.operation = match.operation;
     }
-    return this.lifeCycle.endOf(request.operation);
+    return this.lifeCycle.problemFor(request.operation);
   }
 }
 

@@ -23,7 +23,7 @@ export class ScopeStep implements Step<false> {
     this.recorder = recorder;
   }
 
-  ask(request: AdmissionRequest, waiting: Waiting<false>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: Waiting<false>): boolean | undefined {
     const { key, operation } = request;
     // Happens only if the steps run in the wrong order. Deny by default.
     if (key === undefined || operation === undefined) return false;

@@ -17,7 +17,7 @@ class Stub implements Step<number> {
     private readonly order: string[],
   ) {}
 
-  ask(request: AdmissionRequest, waiting: Waiting<number>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: Waiting<number>): boolean | undefined {
     this.order.push(this.name);
     this.asked.push(request);
     this.waiting = waiting;

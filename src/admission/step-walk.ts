@@ -32,7 +32,7 @@ export class StepWalk<Request extends AdmissionRequest> {
     const { request } = passage;
     try {
       while (passage.next < steps.length) {
-        const mayPass = steps[passage.next++]!.ask(request, passage);
+        const mayPass = steps[passage.next++]!.check(request, passage);
         if (mayPass === undefined) return;
         if (!mayPass) {
           this.end.refused(refusalOf(request), request);

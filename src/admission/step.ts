@@ -11,7 +11,7 @@ import type { PreviewedRequest } from './previewed-request.js';
  */
 export interface Step<Late = unknown> {
   /** Runs the check. Returns undefined if `waiting` will receive a result for `conclude` later. */
-  ask(request: AdmissionRequest, waiting: Waiting<Late>): boolean | undefined;
+  check(request: AdmissionRequest, waiting: Waiting<Late>): boolean | undefined;
   /** Completes the check with the late result. */
   conclude(request: AdmissionRequest, late: Late): boolean;
   /**

@@ -47,7 +47,7 @@ async function refusals(secret: string, tokenDoor: TokenDoor | undefined): Promi
       isFromUnknownProxy: false,
     } as unknown as AdmissionRequest;
     const waiting = new Promised<CachedKey | Problem>();
-    if (step.ask(request, waiting) === undefined) step.conclude(request, await waiting.promise);
+    if (step.check(request, waiting) === undefined) step.conclude(request, await waiting.promise);
     codes.push(request.refusal?.code);
   }
   return codes;

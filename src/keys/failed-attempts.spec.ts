@@ -17,12 +17,12 @@ beforeEach(() => {
 });
 
 function fail(address: string, times = 1, isShared = false): void {
-  for (let time = 0; time < times; time++) attempts.note(address, isShared);
+  for (let time = 0; time < times; time++) attempts.record(address, isShared);
 }
 
 /** Returns the seconds of `Retry-After`, or 0 if the address is not throttled. */
 function refusedFor(address: string): number {
-  const refusal = attempts.refusal(address);
+  const refusal = attempts.problemFor(address);
   if (refusal === undefined) return 0;
   const [name, seconds] = refusal.options.headers ?? [];
   expect({ code: refusal.code, name }).toEqual({ code: 'too_many_failed_attempts', name: 'Retry-After' });
@@ -96,10 +96,10 @@ describe('a limit that changes', () => {
     fail('192.0.2.1');
     fail('192.0.2.2', 3);
     expect(refusedFor('192.0.2.2')).toBeGreaterThan(0);
-    attempts.use(0);
+    attempts.setLimit(0);
     expect([refusedFor('192.0.2.1'), refusedFor('192.0.2.2')]).toEqual([0, 0]);
     fail('192.0.2.2', 5);
-    attempts.use(3);
+    attempts.setLimit(3);
     fail('192.0.2.2', 2);
     expect(refusedFor('192.0.2.2')).toBe(0);
     fail('192.0.2.2');
@@ -108,25 +108,25 @@ describe('a limit that changes', () => {
 
   it('applies to existing counts', () => {
     fail('192.0.2.1', 3);
-    attempts.use(5);
+    attempts.setLimit(5);
     expect(refusedFor('192.0.2.1')).toBe(0);
     fail('192.0.2.1');
     expect(refusedFor('192.0.2.1')).toBe(0);
-    attempts.use(2);
+    attempts.setLimit(2);
     expect(refusedFor('192.0.2.1')).toBeGreaterThan(0);
     expect(refusedFor('192.0.2.2')).toBe(0);
   });
 
   it('logs each throttled address once, even if lowering it was the cause', () => {
     fail('192.0.2.1', 2);
-    attempts.use(2);
+    attempts.setLimit(2);
     refusedFor('192.0.2.1');
     refusedFor('192.0.2.1');
     expect(told).toHaveLength(1);
-    attempts.use(1);
+    attempts.setLimit(1);
     refusedFor('192.0.2.1');
     expect(told).toHaveLength(1);
-    attempts.use(4);
+    attempts.setLimit(4);
     fail('192.0.2.1', 2);
     refusedFor('192.0.2.1');
     expect(told).toHaveLength(2);

@@ -65,13 +65,13 @@ export class FailedAttempts {
   }
 
   /** Sets the limit. Keeps the counts, unless the limit is 0, which disables throttling. */
-  use(perMinute: number): void {
+  setLimit(perMinute: number): void {
     this.perMinute = perMinute;
     if (perMinute === 0) this.windows.clear();
   }
 
   /** Returns `too_many_failed_attempts` with `Retry-After` if the address is throttled. Otherwise undefined. */
-  refusal(address: string): Problem | undefined {
+  problemFor(address: string): Problem | undefined {
     if (this.windows.size === 0) return undefined;
     const now = this.clock.now();
     if (now >= this.earliestEndMs) this.forgetUntil(now);
@@ -84,7 +84,7 @@ export class FailedAttempts {
   }
 
   /** Does the same for a preview, without logging. */
-  foretell(address: string): Problem | undefined {
+  previewProblem(address: string): Problem | undefined {
     const now = this.clock.now();
     const window = this.fullWindow(clientNetwork(address), now);
     return window === undefined ? undefined : refusalUntil(window.endMs, now);
@@ -100,7 +100,7 @@ export class FailedAttempts {
    * Counts a failed attempt, see `isFailedAttempt`.
    * @param isShared whether the address is that of an unknown proxy. Such addresses are not counted.
    */
-  note(address: string, isShared: boolean): void {
+  record(address: string, isShared: boolean): void {
     if (this.perMinute === 0) return;
     if (isShared) {
       this.warnOfProxy(address);

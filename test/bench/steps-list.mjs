@@ -86,7 +86,7 @@ export async function stepsOf(gateway, request, key) {
   const withParameter = arrived(message, '/api/v1/customers/cus_0000000000000007');
   // The first one creates the counters.
   const decision = await limiter.decide(key.known.subject, 1);
-  const passes = (step, of = exchange) => mustBe(true, step.ask(of, WAITING));
+  const passes = (step, of = exchange) => mustBe(true, step.check(of, WAITING));
   // Each stands on what those before it have found, also where it is measured alone.
   passes(steps.route);
   passes(steps.key);

@@ -84,7 +84,7 @@ export async function makeKey({ accounts, keyStore, keys }) {
  */
 export async function remember(step, exchange) {
   const promised = new Promised();
-  if (step.ask(exchange, promised) === undefined) await promised.promise;
+  if (step.check(exchange, promised) === undefined) await promised.promise;
 }
 
 /** Quotas as with Redis, but for the network: every call is answered at once, all of it admitted. */

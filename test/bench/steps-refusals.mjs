@@ -47,7 +47,7 @@ function asked(step, exchange, code) {
   const nobody = new Promised();
   const run = () => {
     exchange.refusal = undefined;
-    const passes = step.ask(exchange, nobody);
+    const passes = step.check(exchange, nobody);
     if (passes !== false || exchange.refusal.code !== code)
       throw new Error(
         `not ${code}, but ${exchange.refusal?.code ?? (passes ? 'let in' : 'a question to the database')}`,

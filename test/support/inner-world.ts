@@ -160,7 +160,7 @@ export async function startInnerWorld(files: ConfigFiles, logFile?: string): Pro
   const doorOf = ({ rooms, admission }: Opened): OpenDoor => {
     const { operations } = rooms.config.current;
     return ({ inner, refuse }) => ({
-      takes: (path) => path === '/inner',
+      serves: (path) => path === '/inner',
       serve: (request) => {
         void bodyOf(request).then((text) => {
           const { match, url, lines = '', body, mostBytes = MOST_BYTES, isReset } = JSON.parse(text) as InnerRequest;

@@ -8,7 +8,7 @@ import type { InnerPath } from './inner-call.js';
 /** Door serves some paths of the public listener. */
 export interface Door {
   /** Reports whether the door serves a path. The path has no query, and is not part of the API. */
-  takes(path: string): boolean;
+  serves(path: string): boolean;
   /** Serves a request: responds, or calls `DoorHost.refuse`. Never throws. */
   serve(request: DoorRequest): void;
 }

@@ -106,7 +106,7 @@ export class Entrance {
 
   /** Reports whether `gateway.cors` applies. Other services on the listener have their own rules. */
   private appliesCors(exchange: Exchange): boolean {
-    return this.door?.takes(exchange.path) !== true;
+    return this.door?.serves(exchange.path) !== true;
   }
 
   /** Responds to OPTIONS for the whole server, and to OPTIONS with `Max-Forwards: 0`. */

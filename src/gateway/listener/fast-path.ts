@@ -101,7 +101,7 @@ export class FastPath implements PlainRequestHandler {
   /** Serves a plain request at the door. Returns false, and leaves it untouched, if it is for another path. */
   private serveAtDoor(path: string, request: PlainRequest, connection: PlainConnection): boolean {
     const { door, entrance } = this.parts;
-    if (door?.takes(path) !== true) return false;
+    if (door?.serves(path) !== true) return false;
     const exchange = entrance.receivePlain(request, connection);
     if (exchange !== undefined) door.serve(exchange);
     return true;
@@ -110,7 +110,7 @@ export class FastPath implements PlainRequestHandler {
   /** Passes a request to the door. Returns false if it is for another path. */
   private passesDoor(exchange: Exchange): boolean {
     const { door } = this.parts;
-    if (door?.takes(exchange.path) !== true) return false;
+    if (door?.serves(exchange.path) !== true) return false;
     door.serve(exchange);
     return true;
   }

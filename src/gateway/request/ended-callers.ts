@@ -16,7 +16,7 @@ export class EndedCallers {
 
   constructor(
     private readonly authenticator: Pick<Authenticator, 'recognise' | 'ownerOf'>,
-    private readonly failedAttempts: Pick<FailedAttempts, 'refusal' | 'note'>,
+    private readonly failedAttempts: Pick<FailedAttempts, 'problemFor' | 'record'>,
   ) {}
 
   /**
@@ -25,7 +25,7 @@ export class EndedCallers {
    */
   find(exchange: Exchange): CachedKey | undefined | Promise<CachedKey | undefined> {
     const { clientAddress } = exchange;
-    if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.refusal(clientAddress) !== undefined) return undefined;
+    if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.problemFor(clientAddress) !== undefined) return undefined;
     const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
     if (typeof secret !== 'string') return undefined;
     const found = this.authenticator.recognise(secret, clientAddress);
@@ -46,7 +46,7 @@ export class EndedCallers {
     try {
       const key = await found;
       // Unknown keys cause database lookups here too, so they count as failed attempts.
-      if (key === 'unknown') this.failedAttempts.note(exchange.clientAddress, exchange.isFromUnknownProxy);
+      if (key === 'unknown') this.failedAttempts.record(exchange.clientAddress, exchange.isFromUnknownProxy);
       return keyOf(key);
     } catch {
       return undefined;

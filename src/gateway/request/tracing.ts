@@ -64,10 +64,10 @@ class TimedStep implements Step {
     private readonly step: Step,
   ) {}
 
-  ask(request: AdmissionRequest, waiting: Waiting<unknown>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: Waiting<unknown>): boolean | undefined {
     const { trace } = request as Exchange;
     trace?.beginStep(this.name);
-    const mayPass = this.step.ask(request, waiting);
+    const mayPass = this.step.check(request, waiting);
     if (mayPass !== undefined) trace?.endStep();
     return mayPass;
   }

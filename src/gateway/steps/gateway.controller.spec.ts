@@ -15,7 +15,7 @@ const context = { getArgByIndex: () => ({ exchange: {} }) } as unknown as Execut
 /** Steps that write down that they were asked; where `late` is given, they say it later. */
 function writing(asked: string[], late?: boolean): Steps {
   const step = (name: string): Step => ({
-    ask: (_request, waiting) => {
+    check: (_request, waiting) => {
       asked.push(name);
       if (late === undefined) return true;
       queueMicrotask(() => waiting.answered(late));

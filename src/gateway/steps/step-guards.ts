@@ -15,7 +15,7 @@ export const STEPS_TOKEN = Symbol('Steps');
 function askStep(step: Step, context: ExecutionContext): boolean | Promise<boolean> {
   const { exchange } = context.getArgByIndex<GatewayRequest>(0);
   const promised = new Promised<unknown>();
-  return step.ask(exchange, promised) ?? promised.promise.then((late) => step.conclude(exchange, late));
+  return step.check(exchange, promised) ?? promised.promise.then((late) => step.conclude(exchange, late));
 }
 
 /** Creates the guard of a step. */

@@ -22,7 +22,7 @@ export function mcpDoor(parts: McpParts, methods: ServedMethods = SERVED_METHODS
     const opened = { ...parts, host };
     const freeCalls = new FreeCalls(parts.quotas);
     return {
-      takes: (path) => path === MCP_PATH && parts.settings().isOn,
+      serves: (path) => path === MCP_PATH && parts.settings().isOn,
       serve: (request: DoorRequest) => new McpRequest(opened, methods, request, freeCalls).begin(),
     };
   };

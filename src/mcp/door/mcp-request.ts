@@ -116,7 +116,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
   }
 
   private askKey(): void {
-    const passes = this.parts.keyStep.ask(this.request, this);
+    const passes = this.parts.keyStep.check(this.request, this);
     if (passes !== undefined) this.onKey(passes);
   }
 

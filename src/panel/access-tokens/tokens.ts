@@ -1,6 +1,6 @@
 /** Queries and changes of access tokens. */
 import type { components } from '../api/admin-api.js';
-import { api, ask, once } from '../api/client.js';
+import { api, unwrap, once } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 import { dayIn, endOf } from '../words/zone.js';
@@ -37,7 +37,7 @@ export const useTokens = (accountId: string) =>
   usePages(
     listOf(accountId),
     (query, signal) =>
-      ask(api.GET('/admin/v1/accounts/{id}/tokens', { params: { path: { id: accountId }, query }, signal })),
+      unwrap(api.GET('/admin/v1/accounts/{id}/tokens', { params: { path: { id: accountId }, query }, signal })),
     { size: 100 },
   );
 
@@ -54,7 +54,7 @@ export const newToken = (values: TokenValues, timeZone: string): NewToken => ({
 
 /** Creates a token. A retry with the same id after a lost response does not create a second one. */
 export const createToken = (accountId: string, body: NewToken, requestId: string) =>
-  ask(
+  unwrap(
     api.POST('/admin/v1/accounts/{id}/tokens', {
       params: { path: { id: accountId } },
       headers: once(requestId),
@@ -63,4 +63,6 @@ export const createToken = (accountId: string, body: NewToken, requestId: string
   );
 
 export const revokeToken = ({ account_id: accountId, id }: Token) =>
-  ask(api.DELETE('/admin/v1/accounts/{id}/tokens/{token_id}', { params: { path: { id: accountId, token_id: id } } }));
+  unwrap(
+    api.DELETE('/admin/v1/accounts/{id}/tokens/{token_id}', { params: { path: { id: accountId, token_id: id } } }),
+  );

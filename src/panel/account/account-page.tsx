@@ -3,7 +3,7 @@ import { Badge, Button, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { Icon } from '../layout/icons.js';
 import { hasEntries, Metadata } from '../layout/metadata.js';
 import { Page } from '../layout/page.js';
@@ -125,7 +125,11 @@ function Limits() {
   const words = useLimitWords();
   const account = useAccount();
   const { number } = useFormats();
-  const plans = useQuery({ queryKey: ['plans'], queryFn: () => ask(api.GET('/admin/v1/plans')), staleTime: 300_000 });
+  const plans = useQuery({
+    queryKey: ['plans'],
+    queryFn: () => unwrap(api.GET('/admin/v1/plans')),
+    staleTime: 300_000,
+  });
   if (plans.error !== null) return <Failure error={plans.error} again={() => void plans.refetch()} />;
   if (plans.data === undefined) return <Skeleton h={160} radius="lg" />;
   const plan = plans.data.data.find(({ name }) => name === account.plan);

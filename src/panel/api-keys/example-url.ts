@@ -1,6 +1,6 @@
 /** Finds a URL of the public API to try a key with. */
 import { useQuery } from '@tanstack/react-query';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 
 /** Reports whether a scope covers the wanted one: itself, its wildcard, or full access. */
 const covers = (scopes: readonly string[], wanted: string): boolean =>
@@ -8,7 +8,7 @@ const covers = (scopes: readonly string[], wanted: string): boolean =>
 
 /** Reads the published operations of the API. */
 export const useOperations = () =>
-  useQuery({ queryKey: ['operations'], queryFn: () => ask(api.GET('/admin/v1/operations')), staleTime: 300_000 });
+  useQuery({ queryKey: ['operations'], queryFn: () => unwrap(api.GET('/admin/v1/operations')), staleTime: 300_000 });
 
 /** Returns a GET URL without path parameters, if possible within these scopes; null if there is none. */
 export function useExampleUrl(scopes: readonly string[]): string | null {

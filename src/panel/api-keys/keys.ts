@@ -1,7 +1,7 @@
 /** Queries and changes of API keys. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
-import { api, ask, askVersioned, once, onlyIf } from '../api/client.js';
+import { api, unwrap, unwrapVersioned, once, onlyIf } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 
@@ -34,7 +34,7 @@ export const useKeys = (accountId: string, filter: KeyFilter) =>
   usePages(
     [...listOf(accountId), filter],
     (page, signal) =>
-      ask(
+      unwrap(
         api.GET('/admin/v1/accounts/{id}/api-keys', {
           params: { path: { id: accountId }, query: { ...filter, ...page } },
           signal,
@@ -47,14 +47,14 @@ export const useKeys = (accountId: string, filter: KeyFilter) =>
 export const useKey = (id: string) =>
   useQuery({
     queryKey: ['api-key', id],
-    queryFn: () => askVersioned(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id } } })),
+    queryFn: () => unwrapVersioned(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id } } })),
   });
 
 /** Reads what ending or narrowing a key would break. Enabled when the user is about to do that. */
 export const useImpact = (id: string, isWanted: boolean) =>
   useQuery({
     queryKey: ['api-key', id, 'impact'],
-    queryFn: () => ask(api.GET('/admin/v1/api-keys/{id}/impact', { params: { path: { id } } })),
+    queryFn: () => unwrap(api.GET('/admin/v1/api-keys/{id}/impact', { params: { path: { id } } })),
     enabled: isWanted,
     // A decision depends on it, so cached data is not good enough.
     refetchOnMount: 'always',
@@ -62,7 +62,7 @@ export const useImpact = (id: string, isWanted: boolean) =>
 
 /** Reads the scopes that a key can have. */
 export const useScopes = () =>
-  useQuery({ queryKey: ['scopes'], queryFn: () => ask(api.GET('/admin/v1/scopes')), staleTime: 300_000 });
+  useQuery({ queryKey: ['scopes'], queryFn: () => unwrap(api.GET('/admin/v1/scopes')), staleTime: 300_000 });
 
 /** Refetches keys in lists and pages after a change. */
 export async function readAgain(accountId: string, keyId?: string): Promise<void> {
@@ -73,7 +73,7 @@ export async function readAgain(accountId: string, keyId?: string): Promise<void
 }
 
 export const createKey = (accountId: string, body: NewKey, requestId: string) =>
-  ask(
+  unwrap(
     api.POST('/admin/v1/accounts/{id}/api-keys', {
       params: { path: { id: accountId } },
       headers: once(requestId),
@@ -82,10 +82,10 @@ export const createKey = (accountId: string, body: NewKey, requestId: string) =>
   );
 
 export const updateKey = (id: string, body: KeyChange, etag: string | null) =>
-  ask(api.PATCH('/admin/v1/api-keys/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
+  unwrap(api.PATCH('/admin/v1/api-keys/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
 
 export const rotateKey = (id: string, body: Rotation, etag: string | null, requestId: string) =>
-  ask(
+  unwrap(
     api.POST('/admin/v1/api-keys/{id}/rotate', {
       params: { path: { id } },
       headers: { ...onlyIf(etag), ...once(requestId) },
@@ -94,8 +94,9 @@ export const rotateKey = (id: string, body: Rotation, etag: string | null, reque
   );
 
 // Revoking sends no version: it must work even if someone else changed the key.
-export const revokeKey = (id: string) => ask(api.DELETE('/admin/v1/api-keys/{id}', { params: { path: { id } } }));
-export const pauseKey = (id: string) => ask(api.POST('/admin/v1/api-keys/{id}/pause', { params: { path: { id } } }));
+export const revokeKey = (id: string) => unwrap(api.DELETE('/admin/v1/api-keys/{id}', { params: { path: { id } } }));
+export const pauseKey = (id: string) => unwrap(api.POST('/admin/v1/api-keys/{id}/pause', { params: { path: { id } } }));
 export const endPreviousSecret = (id: string) =>
-  ask(api.POST('/admin/v1/api-keys/{id}/end-previous-secret', { params: { path: { id } } }));
-export const resumeKey = (id: string) => ask(api.POST('/admin/v1/api-keys/{id}/resume', { params: { path: { id } } }));
+  unwrap(api.POST('/admin/v1/api-keys/{id}/end-previous-secret', { params: { path: { id } } }));
+export const resumeKey = (id: string) =>
+  unwrap(api.POST('/admin/v1/api-keys/{id}/resume', { params: { path: { id } } }));

@@ -69,14 +69,14 @@ export interface Versioned<T> {
 /**
  * Returns the body and version of a response. Throws `ApiProblem` for a rejection and `Unreachable` without a response.
  */
-export async function askVersioned<T>(call: Promise<Called<T>>): Promise<Versioned<T>> {
+export async function unwrapVersioned<T>(call: Promise<Called<T>>): Promise<Versioned<T>> {
   const { data, error, response } = await call;
   if (!response.ok) throw new ApiProblem(response, error);
   return { data: data as T, etag: response.headers.get('ETag') };
 }
 
-/** Returns the body of a response. Throws as `askVersioned` does. */
-export const ask = async <T>(call: Promise<Called<T>>): Promise<T> => (await askVersioned(call)).data;
+/** Returns the body of a response. Throws as `unwrapVersioned` does. */
+export const unwrap = async <T>(call: Promise<Called<T>>): Promise<T> => (await unwrapVersioned(call)).data;
 
 /** Returns the idempotency key header. A retry with the same id after a lost response is not carried out twice. */
 export const once = (requestId: string): Record<string, string> => ({ 'Idempotency-Key': requestId });

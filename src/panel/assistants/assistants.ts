@@ -1,7 +1,7 @@
 /** Queries of MCP tools and recent calls. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { pollEvery } from '../api/polling.js';
 
 export type McpTools = components['schemas']['McpTools'];
@@ -15,7 +15,7 @@ export const useTools = (accountId: string, scopes: readonly string[] | null) =>
   useQuery({
     queryKey: ['account', accountId, 'mcp-tools', scopes],
     queryFn: () =>
-      ask(
+      unwrap(
         api.GET('/admin/v1/accounts/{id}/mcp-tools', {
           params: { path: { id: accountId }, query: scopes === null ? {} : { scopes: scopes.join(',') } },
         }),
@@ -28,7 +28,7 @@ export const useLatestCalls = (accountId: string) =>
   useQuery({
     queryKey: ['account', accountId, 'mcp-calls'],
     queryFn: ({ signal }) =>
-      ask(
+      unwrap(
         api.GET('/admin/v1/accounts/{id}/requests', {
           params: { path: { id: accountId }, query: { source: 'mcp', limit: MOST_MESSAGES } },
           signal,

@@ -2,7 +2,7 @@
 import { Code, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { Empty } from '../layout/empty.js';
 import { Page } from '../layout/page.js';
@@ -19,7 +19,7 @@ export function AuditLogPage() {
   const { t } = useLingui();
   const { id } = useAccount();
   const entries = usePages(['account', id, 'audit-log'], (page, signal) =>
-    ask(api.GET('/admin/v1/audit-log', { params: { query: { account_id: id, ...page } }, signal })),
+    unwrap(api.GET('/admin/v1/audit-log', { params: { query: { account_id: id, ...page } }, signal })),
   );
   return (
     <Page title={t`Audit log`} about={<Trans>A record of every change. Entries can't be edited.</Trans>}>

@@ -4,7 +4,7 @@ import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { useOperations } from '../api-keys/example-url.js';
 import { useKeyChoice } from './key-choice.js';
 import { Form } from '../layout/form.js';
@@ -28,7 +28,7 @@ export function ExplainPage() {
   const operations = useOperations();
   const explain = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.POST('/admin/v1/explain', {
           body: {
             api_key_id: key ?? '',

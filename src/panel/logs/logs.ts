@@ -1,7 +1,7 @@
 /** Queries of the request log. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 
 export type LoggedRequest = components['schemas']['RequestLogEntry'];
@@ -17,7 +17,7 @@ export const useRequests = (accountId: string, filter: LogFilter, isLive: boolea
   usePages(
     ['account', accountId, 'requests', filter],
     (page, signal) =>
-      ask(
+      unwrap(
         api.GET('/admin/v1/accounts/{id}/requests', {
           params: { path: { id: accountId }, query: { ...filter, ...page } },
           signal,
@@ -31,7 +31,7 @@ export const useRequest = (accountId: string, requestId: string) =>
   useQuery({
     queryKey: ['account', accountId, 'request', requestId],
     queryFn: () =>
-      ask(
+      unwrap(
         api.GET('/admin/v1/accounts/{id}/requests/{request_id}', {
           params: { path: { id: accountId, request_id: requestId } },
         }),

@@ -1,7 +1,7 @@
 /** Invites a member. Without email, the link is shown once. */
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { FormSelect, FormText } from '../layout/form-fields.js';
@@ -23,7 +23,7 @@ interface InviteDialogProps {
 /** Finds the open invitation of an address among the newest invitations. */
 async function findOpen(id: string, email: string): Promise<Invitation | undefined> {
   const params = { path: { id }, query: { limit: NEWEST } };
-  const { data } = await ask(api.GET('/admin/v1/accounts/{id}/invitations', { params }));
+  const { data } = await unwrap(api.GET('/admin/v1/accounts/{id}/invitations', { params }));
   return data.find((each) => each.status === 'open' && each.email.toLowerCase() === email.toLowerCase());
 }
 
@@ -56,7 +56,9 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
       const before = await findOpen(id, email.trim());
       if (before !== undefined) return setOpen(before);
       const body = { email: email.trim(), role };
-      const invitation = await ask(api.POST('/admin/v1/accounts/{id}/invitations', { params: { path: { id } }, body }));
+      const invitation = await unwrap(
+        api.POST('/admin/v1/accounts/{id}/invitations', { params: { path: { id } }, body }),
+      );
       take({ email: invitation.email, link: invitation.link ?? null });
     } catch (caught) {
       setError(caught);

@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Role } from '../../members/permissions.js';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 import { Icon } from '../layout/icons.js';
@@ -35,7 +35,7 @@ export function MembersPage() {
   const [isInviting, setInviting] = useState(false);
   const members = usePages(
     ['account', id, 'people', 'members'],
-    (query, signal) => ask(api.GET('/admin/v1/accounts/{id}/members', { params: { path: { id }, query }, signal })),
+    (query, signal) => unwrap(api.GET('/admin/v1/accounts/{id}/members', { params: { path: { id }, query }, signal })),
     { size: PAGE_SIZE },
   );
   return (
@@ -92,7 +92,7 @@ function Person({ member }: { readonly member: Member }) {
   };
   const [wanted, setWanted] = useState<Role | null>(null);
   const giveRole = (role: Role, expected: object) =>
-    ask(
+    unwrap(
       api.PATCH('/admin/v1/accounts/{id}/members/{member_id}', {
         params: onlyThis.params,
         ...expected,
@@ -160,13 +160,14 @@ function Invitations() {
   // Pages also contain closed invitations, so a page without an open one can precede one with some.
   const invitations = usePages(
     ['account', id, 'people', 'invitations'],
-    (query, signal) => ask(api.GET('/admin/v1/accounts/{id}/invitations', { params: { path: { id }, query }, signal })),
+    (query, signal) =>
+      unwrap(api.GET('/admin/v1/accounts/{id}/invitations', { params: { path: { id }, query }, signal })),
     { size: PAGE_SIZE },
   );
   const [resending, setResending] = useState<Invitation | null>(null);
   const revoke = useMutation({
     mutationFn: (invitation: string) =>
-      ask(api.DELETE('/admin/v1/invitations/{id}', { params: { path: { id: invitation } } })),
+      unwrap(api.DELETE('/admin/v1/invitations/{id}', { params: { path: { id: invitation } } })),
     onSettled: () => readAgain(id),
   });
   if (invitations.error !== null && invitations.data === undefined)

@@ -5,7 +5,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Dialog } from '../layout/dialog.js';
 import { useAccount } from '../session/accounts.js';
@@ -28,14 +28,14 @@ export function RemoveDialog({ member, opened, onClose }: RemoveDialogProps) {
   const path = { id, member_id: member.id };
   const impact = useQuery({
     queryKey: ['account', id, 'people', 'impact', member.id],
-    queryFn: () => ask(api.GET('/admin/v1/accounts/{id}/members/{member_id}/impact', { params: { path } })),
+    queryFn: () => unwrap(api.GET('/admin/v1/accounts/{id}/members/{member_id}/impact', { params: { path } })),
     enabled: opened,
     // Refetch on each opening.
     gcTime: 0,
   });
   const remove = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.DELETE('/admin/v1/accounts/{id}/members/{member_id}', {
           params: { path },
           headers: { 'If-Match': `"${member.version}"` },

@@ -3,7 +3,7 @@ import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { useSentOnce } from '../api/sent-once.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
@@ -26,7 +26,7 @@ export function ResendForm({ invitation, onMade, onCancel }: ResendFormProps) {
   const resend = () =>
     send(async () => {
       const params = { path: { id: invitation.id } };
-      const { email, link } = await ask(api.POST('/admin/v1/invitations/{id}/resend', { params }));
+      const { email, link } = await unwrap(api.POST('/admin/v1/invitations/{id}/resend', { params }));
       onMade({ email, link });
     });
   return (

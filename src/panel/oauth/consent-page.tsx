@@ -7,7 +7,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { Form } from '../layout/form.js';
 import { useFieldError } from '../layout/form-errors.js';
 import { FormSelect } from '../layout/form-fields.js';
@@ -34,7 +34,7 @@ export function ConsentPage({ id }: { readonly id: string }) {
   const request = useQuery({
     queryKey: ['authorization-request', id],
     gcTime: 0,
-    queryFn: () => ask(api.GET('/admin/v1/authorization-requests/{id}', { params: { path: { id } } })),
+    queryFn: () => unwrap(api.GET('/admin/v1/authorization-requests/{id}', { params: { path: { id } } })),
   });
   if (request.data !== undefined) return <Consent id={id} request={request.data} />;
   if (request.error === null)
@@ -58,11 +58,11 @@ function useDecision(id: string) {
   const goOn = ({ redirect_url: url }: { readonly redirect_url: string }): void => location.assign(url);
   const approval = useMutation({
     mutationFn: (body: components['schemas']['ApproveAuthorizationRequest']) =>
-      ask(api.POST('/admin/v1/authorization-requests/{id}/approval', { params, body })),
+      unwrap(api.POST('/admin/v1/authorization-requests/{id}/approval', { params, body })),
     onSuccess: goOn,
   });
   const denial = useMutation({
-    mutationFn: () => ask(api.POST('/admin/v1/authorization-requests/{id}/denial', { params })),
+    mutationFn: () => unwrap(api.POST('/admin/v1/authorization-requests/{id}/denial', { params })),
     onSuccess: goOn,
   });
   return { approval, denial };

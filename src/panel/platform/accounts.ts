@@ -1,7 +1,7 @@
 /** Queries and changes of accounts, for operators. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 
@@ -21,26 +21,26 @@ export const useAccounts = (filter: AccountFilter) =>
     [...LIST, filter],
     (page, signal) => {
       const query: ListQuery = { ...filter, sort: 'name', ...page };
-      return ask(api.GET('/admin/v1/accounts', { params: { query }, signal }));
+      return unwrap(api.GET('/admin/v1/accounts', { params: { query }, signal }));
     },
     { keepsPrevious: true },
   );
 
 export const usePlans = () =>
-  useQuery({ queryKey: ['plans'], queryFn: () => ask(api.GET('/admin/v1/plans')), staleTime: 300_000 });
+  useQuery({ queryKey: ['plans'], queryFn: () => unwrap(api.GET('/admin/v1/plans')), staleTime: 300_000 });
 
 /** Creates an account. A retry with the same id after a lost response does not create a second one. */
 export const createAccount = (body: NewAccount, requestId: string) =>
-  ask(api.POST('/admin/v1/accounts', { headers: { 'Idempotency-Key': requestId }, body }));
+  unwrap(api.POST('/admin/v1/accounts', { headers: { 'Idempotency-Key': requestId }, body }));
 
 export async function updateAccount({ id, version }: Account, body: AccountChange): Promise<Account> {
   const headers = { 'If-Match': `"${version}"` };
-  return await ask(api.PATCH('/admin/v1/accounts/{id}', { params: { path: { id } }, headers, body }));
+  return await unwrap(api.PATCH('/admin/v1/accounts/{id}', { params: { path: { id } }, headers, body }));
 }
 
 /** @param name the name of the account, as the operator typed it. */
 export const deleteAccount = (id: string, name: string) =>
-  ask(api.DELETE('/admin/v1/accounts/{id}', { params: { path: { id } }, body: { name } }));
+  unwrap(api.DELETE('/admin/v1/accounts/{id}', { params: { path: { id } }, body: { name } }));
 
 /** Refetches accounts in lists, the switcher and the account's pages. */
 export async function readAgain(): Promise<void> {

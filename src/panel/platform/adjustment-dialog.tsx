@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useKeys } from '../api-keys/keys.js';
 import { useSentOnce } from '../api/sent-once.js';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
 import { queries } from '../api/queries.js';
 import { Dialog } from '../layout/dialog.js';
@@ -73,7 +73,7 @@ function AdjustmentSteps({ onClose }: { readonly onClose: () => void }) {
       const params = { path: { id: accountId } };
       const headers = { 'Idempotency-Key': requestId };
       try {
-        await ask(api.POST('/admin/v1/accounts/{id}/quota-adjustments', { params, headers, body }));
+        await unwrap(api.POST('/admin/v1/accounts/{id}/quota-adjustments', { params, headers, body }));
       } catch (caught) {
         // Return to the form, which shows the error at its field.
         if (hasCode(caught, 'validation_failed')) setConfirming(false);

@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
@@ -20,7 +20,7 @@ export function AdjustmentsPage() {
   const { t } = useLingui();
   const [isMaking, setMaking] = useState(false);
   const adjustments = usePages(['adjustments'], (query, signal) =>
-    ask(api.GET('/admin/v1/quota-adjustments', { params: { query }, signal })),
+    unwrap(api.GET('/admin/v1/quota-adjustments', { params: { query }, signal })),
   );
   return (
     <Page

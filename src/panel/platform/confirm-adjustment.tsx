@@ -3,7 +3,7 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
 import type { Usage, UsageWindow } from '../usage/usage.js';
 import { Failure } from '../words/failure.js';
@@ -65,9 +65,9 @@ function useTargetName(accountId: string, keyId: string | null): string | undefi
   const { data } = useQuery({
     queryKey: ['account', accountId, 'adjusted', keyId],
     queryFn: async () => {
-      const account = await ask(api.GET('/admin/v1/accounts/{id}', { params: { path: { id: accountId } } }));
+      const account = await unwrap(api.GET('/admin/v1/accounts/{id}', { params: { path: { id: accountId } } }));
       if (keyId === null) return { account: account.name, key: null };
-      const key = await ask(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id: keyId } } }));
+      const key = await unwrap(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id: keyId } } }));
       return { account: account.name, key: key.name };
     },
   });
@@ -84,7 +84,9 @@ const useMonth = (accountId: string, keyId: string | null) =>
     queryKey: ['account', accountId, 'usage', 'month', keyId],
     queryFn: async () => {
       const query = keyId === null ? {} : { api_key_id: keyId };
-      const usage = await ask(api.GET('/admin/v1/accounts/{id}/usage', { params: { path: { id: accountId }, query } }));
+      const usage = await unwrap(
+        api.GET('/admin/v1/accounts/{id}/usage', { params: { path: { id: accountId }, query } }),
+      );
       const policy = keyId === null ? 'account-month' : 'key-month';
       return (usage as Usage).windows.find((window) => window.policy === policy) ?? null;
     },

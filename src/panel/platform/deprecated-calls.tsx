@@ -4,7 +4,7 @@ import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { Section } from '../layout/section.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
@@ -15,7 +15,7 @@ export function DeprecatedCalls() {
   const { t } = useLingui();
   const calls = useQuery({
     queryKey: ['deprecated-calls'],
-    queryFn: () => ask(api.GET('/admin/v1/deprecated-calls')),
+    queryFn: () => unwrap(api.GET('/admin/v1/deprecated-calls')),
     staleTime: 60_000,
   });
   return (

@@ -3,7 +3,7 @@ import { Alert, Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { pollEvery } from '../api/polling.js';
 import { Page } from '../layout/page.js';
 import { Section } from '../layout/section.js';
@@ -25,7 +25,7 @@ export function HealthPage() {
   const { t } = useLingui();
   const health = useQuery({
     queryKey: ['health'],
-    queryFn: () => ask(api.GET('/admin/v1/health')),
+    queryFn: () => unwrap(api.GET('/admin/v1/health')),
     refetchInterval: pollEvery(EVERY_MS),
   });
   return (

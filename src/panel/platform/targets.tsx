@@ -3,7 +3,7 @@ import { Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { pollEvery } from '../api/polling.js';
 import { Section } from '../layout/section.js';
 import { Failure } from '../words/failure.js';
@@ -18,7 +18,7 @@ export function Targets() {
   const { t } = useLingui();
   const targets = useQuery({
     queryKey: ['targets'],
-    queryFn: () => ask(api.GET('/admin/v1/targets')),
+    queryFn: () => unwrap(api.GET('/admin/v1/targets')),
     refetchInterval: pollEvery(EVERY_MS),
   });
   return (

@@ -2,7 +2,7 @@
 import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { Section } from '../layout/section.js';
 import { useMe } from '../session/session.js';
 import { useSignInMethods } from '../session/sign-in-methods.js';
@@ -12,7 +12,7 @@ export function Address() {
   const { t } = useLingui();
   const { member } = useMe();
   const hasMail = useSignInMethods().data?.mail;
-  const send = useMutation({ mutationFn: () => ask(api.POST('/admin/v1/me/address-verification')) });
+  const send = useMutation({ mutationFn: () => unwrap(api.POST('/admin/v1/me/address-verification')) });
   const isVerified = member?.email_verified === true;
   return (
     <Section

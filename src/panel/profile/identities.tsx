@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Icon } from '../layout/icons.js';
 import { Section } from '../layout/section.js';
@@ -22,7 +22,7 @@ const LIST = ['own', 'identities'] as const;
 export function Identities() {
   const { t } = useLingui();
   const ways = useSignInMethods();
-  const identities = useQuery({ queryKey: LIST, queryFn: () => ask(api.GET('/admin/v1/me/identities')) });
+  const identities = useQuery({ queryKey: LIST, queryFn: () => unwrap(api.GET('/admin/v1/me/identities')) });
   const providers = ways.data?.providers ?? [];
   const own = identities.data?.data ?? [];
   const isRefused = new URLSearchParams(location.search).has('problem');
@@ -65,7 +65,7 @@ interface LinkButtonProps {
 function LinkButton({ provider: { id, label } }: LinkButtonProps) {
   const begin = useMutation({
     mutationFn: async () => {
-      const { url } = await ask(
+      const { url } = await unwrap(
         api.POST('/admin/v1/sign-in/providers/{provider}', {
           params: { path: { provider: id } },
           body: { purpose: 'link', return_to: '/profile' },
@@ -119,7 +119,7 @@ function Line({ identity, isLast }: { readonly identity: Identity; readonly isLa
         does={t`Remove`}
         onClose={() => setRemoving(false)}
         act={async () => {
-          await ask(api.DELETE('/admin/v1/me/identities/{id}', { params: { path: { id } } }));
+          await unwrap(api.DELETE('/admin/v1/me/identities/{id}', { params: { path: { id } } }));
           await queries.invalidateQueries({ queryKey: LIST });
         }}
       >

@@ -2,7 +2,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { SecretDialog } from '../layout/secret-dialog.js';
 import { Failure } from '../words/failure.js';
 import { CodesStep } from './codes-step.js';
@@ -37,7 +37,7 @@ interface NewCodesProps {
 function NewCodes({ onMade, onClose }: NewCodesProps) {
   const make = useMutation({
     gcTime: 0,
-    mutationFn: async () => onMade((await ask(api.POST('/admin/v1/me/recovery-codes'))).recovery_codes),
+    mutationFn: async () => onMade((await unwrap(api.POST('/admin/v1/me/recovery-codes'))).recovery_codes),
   });
   return (
     <Stack gap="lg">

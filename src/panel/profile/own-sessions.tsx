@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Section } from '../layout/section.js';
 import { SureDialog } from '../layout/sure-dialog.js';
@@ -20,7 +20,7 @@ const readAgain = () => queries.invalidateQueries({ queryKey: LIST });
 export function OwnSessions() {
   const { t } = useLingui();
   const [isEnding, setEnding] = useState(false);
-  const sessions = useQuery({ queryKey: LIST, queryFn: () => ask(api.GET('/admin/v1/me/sessions')) });
+  const sessions = useQuery({ queryKey: LIST, queryFn: () => unwrap(api.GET('/admin/v1/me/sessions')) });
   const rows = sessions.data?.data ?? [];
   return (
     <Section
@@ -47,7 +47,7 @@ export function OwnSessions() {
         does={t`Sign out of all others`}
         onClose={() => setEnding(false)}
         act={async () => {
-          await ask(api.DELETE('/admin/v1/me/sessions'));
+          await unwrap(api.DELETE('/admin/v1/me/sessions'));
           await readAgain();
         }}
       >
@@ -75,7 +75,7 @@ function Line({ session }: { readonly session: Session }) {
   const methods = useMethodWords();
   const { id, ip } = session;
   const end = useMutation({
-    mutationFn: () => ask(api.DELETE('/admin/v1/sessions/{id}', { params: { path: { id } } })),
+    mutationFn: () => unwrap(api.DELETE('/admin/v1/sessions/{id}', { params: { path: { id } } })),
     onSettled: readAgain,
   });
   return (

@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
@@ -29,13 +29,13 @@ const readAgain = async (): Promise<void> => {
 export function Passkeys() {
   const { t } = useLingui();
   const program = useProgramWords();
-  const passkeys = useQuery({ queryKey: LIST, queryFn: () => ask(api.GET('/admin/v1/me/passkeys')) });
+  const passkeys = useQuery({ queryKey: LIST, queryFn: () => unwrap(api.GET('/admin/v1/me/passkeys')) });
   const add = useMutation({
     mutationFn: async () => {
-      const options = await ask(api.POST('/admin/v1/me/passkeys/options'));
+      const options = await unwrap(api.POST('/admin/v1/me/passkeys/options'));
       // Browsers do not report where a passkey is stored, so it gets a default name that can be changed.
       const body = { name: program(navigator.userAgent), response: await makePasskey(options) };
-      await ask(api.POST('/admin/v1/me/passkeys', { body }));
+      await unwrap(api.POST('/admin/v1/me/passkeys', { body }));
       await readAgain();
     },
   });
@@ -124,7 +124,7 @@ function Line({ passkey }: { readonly passkey: Passkey }) {
         does={t`Remove`}
         onClose={() => setOpen(null)}
         act={async () => {
-          await ask(api.DELETE('/admin/v1/me/passkeys/{id}', { params: { path: { id } } }));
+          await unwrap(api.DELETE('/admin/v1/me/passkeys/{id}', { params: { path: { id } } }));
           await readAgain();
         }}
       >
@@ -140,7 +140,7 @@ function Rename({ passkey, onClose }: { readonly passkey: Passkey; readonly onCl
   const save = useMutation({
     mutationFn: async () => {
       const params = { path: { id: passkey.id } };
-      await ask(api.PATCH('/admin/v1/me/passkeys/{id}', { params, body: { name: name.trim() } }));
+      await unwrap(api.PATCH('/admin/v1/me/passkeys/{id}', { params, body: { name: name.trim() } }));
       await readAgain();
     },
     onSuccess: onClose,

@@ -3,7 +3,7 @@ import { Button, PasswordInput, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
@@ -76,7 +76,7 @@ function NewPassword({ onClose, onDone }: NewPasswordProps) {
   const change = useMutation({
     gcTime: 0,
     mutationFn: async () => {
-      await ask(api.PUT('/admin/v1/me/password', { body: { password } }));
+      await unwrap(api.PUT('/admin/v1/me/password', { body: { password } }));
       await readMeAgain();
       await queries.invalidateQueries({ queryKey: ['own', 'sessions'] });
     },

@@ -3,7 +3,7 @@ import { Button, Group, SimpleGrid, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { Form } from '../layout/form.js';
 import { FormSelect, FormText } from '../layout/form-fields.js';
 import { Section } from '../layout/section.js';
@@ -21,7 +21,7 @@ export function Personal() {
   const chosen = LOCALES.find((each) => each === locale) ?? null;
   const save = useMutation({
     mutationFn: async () => {
-      await ask(api.PATCH('/admin/v1/me', { body: { name: name.trim(), locale: chosen } }));
+      await unwrap(api.PATCH('/admin/v1/me', { body: { name: name.trim(), locale: chosen } }));
       if (chosen === null) clearStoredLocale();
       await readMeAgain();
     },

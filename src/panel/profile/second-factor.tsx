@@ -4,7 +4,7 @@ import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Section } from '../layout/section.js';
 import { SureDialog } from '../layout/sure-dialog.js';
@@ -25,7 +25,7 @@ const readAgain = async (): Promise<void> => {
 
 export function SecondFactor() {
   const { t } = useLingui();
-  const state = useQuery({ queryKey: STATE, queryFn: () => ask(api.GET('/admin/v1/me/second-factor')) });
+  const state = useQuery({ queryKey: STATE, queryFn: () => unwrap(api.GET('/admin/v1/me/second-factor')) });
   const [isSettingUp, setSettingUp] = useState(false);
   const isOn = state.data?.totp === true;
   return (
@@ -88,7 +88,7 @@ function Now({ state }: { readonly state: State }) {
         does={t`Remove`}
         onClose={() => setOpen(null)}
         act={async () => {
-          await ask(api.DELETE('/admin/v1/me/totp'));
+          await unwrap(api.DELETE('/admin/v1/me/totp'));
           await readAgain();
         }}
       >

@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { SecretDialog } from '../layout/secret-dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { FormText } from '../layout/form-fields.js';
@@ -51,7 +51,7 @@ function SetUp({ onCodes, onClose }: SetUpProps) {
   // Not a query, whose cache would keep the secret.
   const begin = useMutation({
     gcTime: 0,
-    mutationFn: async () => setSetup(await ask(api.POST('/admin/v1/me/totp'))),
+    mutationFn: async () => setSetup(await unwrap(api.POST('/admin/v1/me/totp'))),
   });
   const { mutate: start } = begin;
   useEffect(() => start(), [start]);
@@ -59,7 +59,7 @@ function SetUp({ onCodes, onClose }: SetUpProps) {
     gcTime: 0,
     mutationFn: async () => {
       const body = { code: code.replaceAll(/\s/g, '') };
-      onCodes((await ask(api.POST('/admin/v1/me/totp/confirm', { body }))).recovery_codes);
+      onCodes((await unwrap(api.POST('/admin/v1/me/totp/confirm', { body }))).recovery_codes);
     },
     onError: () => setCode(''),
   });

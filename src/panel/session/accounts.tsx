@@ -3,7 +3,7 @@ import { createContext, use, type ReactNode } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import type { OperationId } from '../../admin/openapi/operations.js';
 import type { Role } from '../../members/permissions.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import type { components } from '../api/admin-api.js';
 import { mayCall, mayGiveThere, maySuspended } from './permissions.js';
 import { useMe } from './session.js';
@@ -44,7 +44,7 @@ export const useAccountById = (id: string) =>
   useQuery({
     queryKey: ['account', id],
     queryFn: async () => {
-      const account = await ask(api.GET('/admin/v1/accounts/{id}', { params: { path: { id } } }));
+      const account = await unwrap(api.GET('/admin/v1/accounts/{id}', { params: { path: { id } } }));
       remember(id);
       return account;
     },

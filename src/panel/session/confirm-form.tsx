@@ -3,7 +3,7 @@ import { Alert, Button, Divider, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import type { OpenGate } from '../api/gate.js';
 import { Form } from '../layout/form.js';
 import { FormPassword, FormText } from '../layout/form-fields.js';
@@ -37,8 +37,8 @@ export function ConfirmForm({ gate }: { readonly gate: OpenGate }) {
 }
 
 async function confirmByPasskey(): Promise<void> {
-  const passkey = await showPasskey(await ask(api.POST('/admin/v1/confirmations/passkey/options')));
-  await ask(api.POST('/admin/v1/confirmations', { body: { passkey } }));
+  const passkey = await showPasskey(await unwrap(api.POST('/admin/v1/confirmations/passkey/options')));
+  await unwrap(api.POST('/admin/v1/confirmations', { body: { passkey } }));
 }
 
 interface TypedProps {
@@ -56,7 +56,7 @@ function Typed({ needsCode, gate }: TypedProps) {
     gcTime: 0,
     mutationFn: () => {
       const body = { password, ...(needsCode ? { code: code.replaceAll(/\s/g, '') } : {}) };
-      return ask(api.POST('/admin/v1/confirmations', { body }));
+      return unwrap(api.POST('/admin/v1/confirmations', { body }));
     },
     onSuccess: () => gate.settle(true),
     onError: () => {

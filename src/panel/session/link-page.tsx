@@ -7,7 +7,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { Link as HomeLink, useLocation } from 'wouter';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
 import type { Link, SignIn } from '../api/schemas.js';
 import { Form } from '../layout/form.js';
@@ -39,7 +39,7 @@ export function LinkPage() {
   const link = useQuery({
     queryKey: ['link'],
     gcTime: 0,
-    queryFn: () => ask(api.POST('/admin/v1/links/read', { body: { token } })),
+    queryFn: () => unwrap(api.POST('/admin/v1/links/read', { body: { token } })),
     enabled: token !== '',
   });
   if (token === '' || link.error !== null)
@@ -164,7 +164,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
   const take = useMutation({
     gcTime: 0,
     mutationFn: () =>
-      ask(
+      unwrap(
         api.POST('/admin/v1/links/take', {
           body: {
             token,

@@ -3,7 +3,7 @@ import { Button, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { Failure } from '../words/failure.js';
 import { Frame } from './frame.js';
 import { useMe } from './session.js';
@@ -20,7 +20,7 @@ export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => v
   const { session } = useMe();
   const before = session?.confirmed_until;
   const ways = useSignInMethods();
-  const own = useQuery({ queryKey: ['identities'], queryFn: () => ask(api.GET('/admin/v1/me/identities')) });
+  const own = useQuery({ queryKey: ['identities'], queryFn: () => unwrap(api.GET('/admin/v1/me/identities')) });
   const linked = new Set(own.data?.data.map(({ provider }) => provider));
   const begin = useMutation({ gcTime: 0, mutationFn: (id: string) => openProvider(id, 'confirm') });
   const isOpen = begin.data === true;
@@ -71,7 +71,7 @@ export function WindowState({ isOpen }: { readonly isOpen: boolean | undefined }
 export async function openProvider(provider: string, purpose: 'confirm' | 'sign_in'): Promise<boolean> {
   const opened = window.open('', '_blank', WINDOW);
   try {
-    const { url } = await ask(
+    const { url } = await unwrap(
       api.POST('/admin/v1/sign-in/providers/{provider}', {
         params: { path: { provider } },
         body: { purpose, return_to: CONFIRMED_PAGE },

@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { Failure } from '../words/failure.js';
 import { useSignInMethods } from './sign-in-methods.js';
 
@@ -13,7 +13,7 @@ export function ProviderJoin({ token }: { readonly token: string }) {
     mutationFn: async (provider: string) => {
       const body = { purpose: 'invitation', token, return_to: '/' } as const;
       const path = { params: { path: { provider } }, body };
-      location.assign((await ask(api.POST('/admin/v1/sign-in/providers/{provider}', path))).url);
+      location.assign((await unwrap(api.POST('/admin/v1/sign-in/providers/{provider}', path))).url);
     },
   });
   return (

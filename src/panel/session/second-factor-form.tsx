@@ -3,7 +3,7 @@ import { Button } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import type { SignIn } from '../api/schemas.js';
 import { Form } from '../layout/form.js';
 import { FormText } from '../layout/form-fields.js';
@@ -22,7 +22,7 @@ export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
     gcTime: 0,
     mutationFn: () => {
       const body = isRecovery ? { recovery_code: code.trim() } : { code: code.replaceAll(/\s/g, '') };
-      return ask(api.POST('/admin/v1/sign-in/second-factor', { body }));
+      return unwrap(api.POST('/admin/v1/sign-in/second-factor', { body }));
     },
     onSuccess: onSignIn,
     onError: () => setCode(''),

@@ -1,7 +1,7 @@
 /** The signed-in user, in sync across tabs of this browser. */
 import { useQuery } from '@tanstack/react-query';
 import { armGate, passGate, passSignIn } from '../api/gate.js';
-import { api, ask, setCsrfToken } from '../api/client.js';
+import { api, unwrap, setCsrfToken } from '../api/client.js';
 import type { Me } from '../api/schemas.js';
 import { hasCode } from '../api/problem.js';
 import { queries } from '../api/queries.js';
@@ -37,7 +37,7 @@ function applySession(me: Me): Me {
 async function readMe(): Promise<Me | null> {
   const before = known();
   try {
-    const me = await ask(api.GET('/admin/v1/me'));
+    const me = await unwrap(api.GET('/admin/v1/me'));
     if (before?.session?.id !== me.session?.id) notifyTabs(me);
     if (!isSomebodyElse(before, me)) return applySession(me);
     startOver();
@@ -89,7 +89,7 @@ function clearTab(): void {
 
 /** Signs out in this and all other tabs. */
 export async function signOut(): Promise<void> {
-  await ask(api.POST('/admin/v1/sign-out'));
+  await unwrap(api.POST('/admin/v1/sign-out'));
   clearTab();
   notifyTabs(null);
 }

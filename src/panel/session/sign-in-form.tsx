@@ -3,7 +3,7 @@ import { Button, Divider, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import type { SignIn } from '../api/schemas.js';
 import { Form } from '../layout/form.js';
 import { FormPassword, FormText } from '../layout/form-fields.js';
@@ -52,8 +52,8 @@ export function SignInForm({ email: known = '', onDone }: SignInFormProps) {
 }
 
 async function byPasskey(): Promise<SignIn> {
-  const response = await showPasskey(await ask(api.POST('/admin/v1/sign-in/passkey/options')));
-  return await ask(api.POST('/admin/v1/sign-in/passkey', { body: { response } }));
+  const response = await showPasskey(await unwrap(api.POST('/admin/v1/sign-in/passkey/options')));
+  return await unwrap(api.POST('/admin/v1/sign-in/passkey', { body: { response } }));
 }
 
 interface PasswordProps {
@@ -68,7 +68,7 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
   const [password, setPassword] = useState('');
   const enter = useMutation({
     gcTime: 0,
-    mutationFn: () => ask(api.POST('/admin/v1/sign-in/password', { body: { email: email.trim(), password } })),
+    mutationFn: () => unwrap(api.POST('/admin/v1/sign-in/password', { body: { email: email.trim(), password } })),
     onSuccess: onSignIn,
     onError: () => setPassword(''),
   });
@@ -134,7 +134,7 @@ function WithoutMail() {
 
 function Forgotten({ email }: { readonly email: string }) {
   const reset = useMutation({
-    mutationFn: () => ask(api.POST('/admin/v1/password-resets', { body: { email: email.trim() } })),
+    mutationFn: () => unwrap(api.POST('/admin/v1/password-resets', { body: { email: email.trim() } })),
   });
   if (reset.isSuccess)
     return (
@@ -156,7 +156,7 @@ function Provider({ id, label }: { readonly id: string; readonly label: string }
   const begin = useMutation({
     mutationFn: async () => {
       const returnTo = location.pathname + location.search;
-      const { url } = await ask(
+      const { url } = await unwrap(
         api.POST('/admin/v1/sign-in/providers/{provider}', {
           params: { path: { provider: id } },
           body: { return_to: returnTo.startsWith('/sign-in') ? '/' : returnTo },

@@ -1,6 +1,6 @@
 /** Reads the available sign-in methods. */
 import { useQuery } from '@tanstack/react-query';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 
 export const useSignInMethods = () =>
-  useQuery({ queryKey: ['ways'], queryFn: () => ask(api.GET('/admin/v1/sign-in')), staleTime: 60_000 });
+  useQuery({ queryKey: ['ways'], queryFn: () => unwrap(api.GET('/admin/v1/sign-in')), staleTime: 60_000 });

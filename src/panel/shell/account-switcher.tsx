@@ -5,7 +5,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import type { Account } from '../session/accounts.js';
 import { useMe } from '../session/session.js';
 import { Icon } from '../layout/icons.js';
@@ -41,7 +41,7 @@ function useChoices(isOpen: boolean, search: string): Choices {
     queryKey: ['accounts', 'choices', q],
     queryFn: ({ signal }) => {
       const query = { limit: SHOWN, sort: 'name', ...(q === '' ? {} : { q }) } as const;
-      return ask(api.GET('/admin/v1/accounts', { params: { query }, signal }));
+      return unwrap(api.GET('/admin/v1/accounts', { params: { query }, signal }));
     },
     enabled: isAsked && isOpen,
     placeholderData: keepPreviousData,

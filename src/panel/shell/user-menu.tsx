@@ -16,7 +16,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { storeLocale, LANGUAGES, LOCALES, type Locale } from '../words/locale.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { mayCall } from '../session/permissions.js';
 import { readMeAgain, signOut, useMe } from '../session/session.js';
 import { Failure } from '../words/failure.js';
@@ -34,7 +34,7 @@ export function UserMenu() {
       await storeLocale(locale);
       if (member === null) return;
       // Otherwise, the next read of the profile would restore the old language.
-      await ask(api.PATCH('/admin/v1/me', { body: { locale } }));
+      await unwrap(api.PATCH('/admin/v1/me', { body: { locale } }));
       await readMeAgain();
     },
   });

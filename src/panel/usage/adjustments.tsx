@@ -2,7 +2,7 @@
 import { Anchor, Card, Table, Title } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { Link } from 'wouter';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { ShowMore } from '../layout/show-more.js';
 import { useAccount } from '../session/accounts.js';
@@ -13,7 +13,9 @@ import { useAdjustmentWords } from './adjustment-words.js';
 /** Reads adjustments of the account, newest first, page by page. */
 export const useAdjustments = (accountId: string) =>
   usePages(['account', accountId, 'adjustments'], (query, signal) =>
-    ask(api.GET('/admin/v1/accounts/{id}/quota-adjustments', { params: { path: { id: accountId }, query }, signal })),
+    unwrap(
+      api.GET('/admin/v1/accounts/{id}/quota-adjustments', { params: { path: { id: accountId }, query }, signal }),
+    ),
   );
 
 export function Adjustments() {

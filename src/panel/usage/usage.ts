@@ -1,7 +1,7 @@
 /** Queries of an account's usage. */
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, unwrap } from '../api/client.js';
 import { pollEvery } from '../api/polling.js';
 
 export type Usage = components['schemas']['Usage'];
@@ -23,7 +23,9 @@ async function readPage(accountId: string, groups: readonly UsageGroup[], cursor
   const from = cursor === null ? ({ forecast: 'true' } as const) : { cursor };
   const query = { group_by: groups.join(), limit: PAGE_SIZE, ...from };
   // The OpenAPI document also types the response as CSV text.
-  return (await ask(api.GET('/admin/v1/accounts/{id}/usage', { params: { path: { id: accountId }, query } }))) as Usage;
+  return (await unwrap(
+    api.GET('/admin/v1/accounts/{id}/usage', { params: { path: { id: accountId }, query } }),
+  )) as Usage;
 }
 
 /** Reads up to `MOST_PAGES` pages. `has_more` tells whether rows are missing. */

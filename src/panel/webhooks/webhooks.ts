@@ -1,7 +1,7 @@
 /** Queries and changes of webhook endpoints and their deliveries. */
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
-import { api, ask, askVersioned, once, onlyIf } from '../api/client.js';
+import { api, unwrap, unwrapVersioned, once, onlyIf } from '../api/client.js';
 import { usePages, type PageQuery } from '../api/pages.js';
 import { pollEvery } from '../api/polling.js';
 import { queries } from '../api/queries.js';
@@ -31,23 +31,25 @@ const endpointOf = (id: string) => ['webhook-endpoint', id] as const;
 /** Reads the endpoints of an account page by page. */
 export const useEndpoints = (accountId: string) =>
   usePages(listOf(accountId), (query, signal) =>
-    ask(api.GET('/admin/v1/accounts/{id}/webhook-endpoints', { params: { path: { id: accountId }, query }, signal })),
+    unwrap(
+      api.GET('/admin/v1/accounts/{id}/webhook-endpoints', { params: { path: { id: accountId }, query }, signal }),
+    ),
   );
 
 /** Reads one endpoint with its version. */
 export const useEndpoint = (id: string) =>
   useQuery({
     queryKey: endpointOf(id),
-    queryFn: () => askVersioned(api.GET('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } })),
+    queryFn: () => unwrapVersioned(api.GET('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } })),
     refetchInterval: pollEvery(NOW_AND_THEN_MS),
   });
 
 /** Reads the event types that an endpoint can subscribe to. */
 export const useEventTypes = () =>
-  useQuery({ queryKey: ['event-types'], queryFn: () => ask(api.GET('/admin/v1/event-types')), staleTime: 300_000 });
+  useQuery({ queryKey: ['event-types'], queryFn: () => unwrap(api.GET('/admin/v1/event-types')), staleTime: 300_000 });
 
 const askDeliveries = (id: string, status: DeliveryStatus | null, page: PageQuery, signal: AbortSignal) =>
-  ask(
+  unwrap(
     api.GET('/admin/v1/webhook-endpoints/{id}/deliveries', {
       params: { path: { id }, query: { ...page, ...(status === null ? {} : { status }) } },
       signal,
@@ -87,7 +89,7 @@ export function withNewest(
 export const useDelivery = (id: string) =>
   useQuery({
     queryKey: ['webhook-delivery', id],
-    queryFn: () => ask(api.GET('/admin/v1/webhook-deliveries/{id}', { params: { path: { id } } })),
+    queryFn: () => unwrap(api.GET('/admin/v1/webhook-deliveries/{id}', { params: { path: { id } } })),
     refetchInterval: pollEvery((delivery: DeliveryDetail | undefined) =>
       delivery?.status === 'pending' ? SOON_MS : false,
     ),
@@ -106,7 +108,7 @@ export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'i
 export const readListAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listOf(accountId) });
 
 export const createEndpoint = (accountId: string, body: NewEndpoint, requestId: string) =>
-  ask(
+  unwrap(
     api.POST('/admin/v1/accounts/{id}/webhook-endpoints', {
       params: { path: { id: accountId } },
       headers: once(requestId),
@@ -115,10 +117,10 @@ export const createEndpoint = (accountId: string, body: NewEndpoint, requestId: 
   );
 
 export const updateEndpoint = (id: string, body: EndpointChange, etag: string | null) =>
-  ask(api.PATCH('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
+  unwrap(api.PATCH('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
 
 export const rotateSecret = (id: string, body: Rotation, etag: string | null, requestId: string) =>
-  ask(
+  unwrap(
     api.POST('/admin/v1/webhook-endpoints/{id}/rotate-secret', {
       params: { path: { id } },
       headers: { ...onlyIf(etag), ...once(requestId) },
@@ -127,17 +129,17 @@ export const rotateSecret = (id: string, body: Rotation, etag: string | null, re
   );
 
 export const endPreviousSecret = (id: string) =>
-  ask(api.POST('/admin/v1/webhook-endpoints/{id}/end-previous-secret', { params: { path: { id } } }));
+  unwrap(api.POST('/admin/v1/webhook-endpoints/{id}/end-previous-secret', { params: { path: { id } } }));
 
 /** Returns when each previous secret stops signing, latest first. */
 export const previousSecretEnds = ({ public_keys: keys }: Pick<Endpoint, 'public_keys'>): string[] =>
   keys.flatMap(({ expires_at: end }) => end ?? []).toSorted((one, other) => Date.parse(other) - Date.parse(one));
 
 export const deleteEndpoint = (id: string) =>
-  ask(api.DELETE('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } }));
+  unwrap(api.DELETE('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } }));
 
 export const sendTest = (id: string, type: string | null) =>
-  ask(
+  unwrap(
     api.POST('/admin/v1/webhook-endpoints/{id}/test', {
       params: { path: { id } },
       body: type === null ? {} : { type },
@@ -145,7 +147,7 @@ export const sendTest = (id: string, type: string | null) =>
   );
 
 export const replay = (id: string, body: Replay) =>
-  ask(api.POST('/admin/v1/webhook-endpoints/{id}/replay', { params: { path: { id } }, body }));
+  unwrap(api.POST('/admin/v1/webhook-endpoints/{id}/replay', { params: { path: { id } }, body }));
 
 export const retryDelivery = (id: string) =>
-  ask(api.POST('/admin/v1/webhook-deliveries/{id}/retry', { params: { path: { id } } }));
+  unwrap(api.POST('/admin/v1/webhook-deliveries/{id}/retry', { params: { path: { id } } }));
