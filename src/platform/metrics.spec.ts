@@ -1,5 +1,6 @@
 /** Every metric declares its known label values, and counters with known values start at 0. */
 import { describe, expect, it } from '@jest/globals';
+import { textOf } from './metrics/exposition.js';
 import { METRICS } from './metrics.js';
 import { Metric, type Label, type MetricDescription, type ValueSeries } from './metrics/metric.js';
 
@@ -32,10 +33,10 @@ describe('the catalogue of metrics', () => {
       const metric = new Metric(description as unknown as MetricDescription<ValueSeries, readonly Label[]>);
       const { labelNames, labelValues } = metric;
       const names = labelNames.filter((_, index) => labelValues[index] === 'config');
-      const atStart = seriesOf(metric.text());
+      const atStart = seriesOf(textOf(metric.read()));
       expect(atStart.length > 0).toBe(names.length === 0);
       metric.begin(Object.fromEntries(names.map((label) => [label, `any-${label}`])));
-      const series = seriesOf(metric.text());
+      const series = seriesOf(textOf(metric.read()));
       expect(series.length).toBeGreaterThan(0);
       expect(series.filter(([, value]) => value !== 0)).toEqual([]);
       for (const [index, values] of labelValues.entries()) {

@@ -101,7 +101,10 @@ describeWithPrometheus('with Prometheus', () => {
         const unused = await Promise.all(
           Array.from({ length: 60 }, () => gateway.admin.createKey(account.id, { name: 'x', scopes: ['*'] })),
         );
-        prometheus = await startPrometheus({ one: gateway.adminUrl, two: `http://127.0.0.1:${secondPort}` }, RULES);
+        prometheus = await startPrometheus(
+          { one: gateway.adminUrl, two: `http://127.0.0.1:${secondPort}` },
+          { rules: RULES },
+        );
         const call = ({ gatewayUrl }: RunningTrailgate, secret: string): Promise<unknown> => {
           const headers = { authorization: `Bearer ${secret}` };
           return send(`${gatewayUrl}/api/v1/customers`, { headers }).catch(() => undefined);

@@ -259,7 +259,7 @@ describeWithPrometheus('with Prometheus', () => {
       const forecast = valueOf(forecasts, { account_id: near.id }) ?? 0;
       expect(forecast).toBeGreaterThanOrEqual(18);
       expect(forecast).toBeLessThanOrEqual(18 * 31);
-      const [over = ''] = asked('which of them will not get through it');
+      const [over = ''] = asked('which of them will exceed it');
       expect(valueOf(await prometheus.query(over), { account_id: near.id }) !== undefined).toBe(forecast > 20);
     });
 

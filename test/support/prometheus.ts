@@ -36,11 +36,12 @@ interface Answer {
 
 /**
  * Starts a server that scrapes these origins, by the name that is their `instance`. The caller stops it.
- * @param rules text of a file with alerts; scrapes and evaluates every second then
+ * @param options.rules text of a file with alerts; scrapes and evaluates every second then
+ * @param options.features for `--enable-feature`
  */
 export async function startPrometheus(
   origins: Readonly<Record<string, string>>,
-  rules?: string,
+  { rules, features = [] }: { readonly rules?: string; readonly features?: readonly string[] } = {},
 ): Promise<PrometheusServer> {
   const folder = temporaryFolder('prometheus');
   const targets = Object.entries(origins).map(([instance, origin]) => ({
@@ -56,7 +57,7 @@ export async function startPrometheus(
   };
   const file = join(folder, 'prometheus.yaml');
   writeFileSync(file, stringify(config));
-  const { server, url } = await launch(file, folder);
+  const { server, url } = await launch(file, folder, features);
   const query = (expression: string): Promise<Sample[]> => ask(url, expression);
   return {
     url,
@@ -80,13 +81,18 @@ export async function startPrometheus(
   };
 }
 
-async function launch(file: string, folder: string): Promise<{ server: OwnedProcess; url: string }> {
+async function launch(
+  file: string,
+  folder: string,
+  features: readonly string[],
+): Promise<{ server: OwnedProcess; url: string }> {
   const binary = findPrometheus()?.server;
   if (binary === undefined) throw new Error('prometheus is not on PATH');
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const args = [`--config.file=${file}`, `--storage.tsdb.path=${join(folder, 'data')}`, '--log.level=warn'];
+    if (features.length > 0) args.push(`--enable-feature=${features.join(',')}`);
     const server = spawnOwned(binary, [...args, `--web.listen-address=127.0.0.1:${port}`]);
     let output = '';
     for (const stream of [server.child.stdout, server.child.stderr]) stream?.on('data', (chunk) => (output += chunk));

@@ -2,11 +2,12 @@
  * Serves probes and metrics for orchestrators and Prometheus. They need no token, have no limit, and exist in every
  * role.
  */
-import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
+import { Controller, Get, Headers, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { METRICS_CONTENT_TYPE } from '../../platform/metrics-text.js';
+import { writeMetrics } from '../../platform/collect-metrics.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies, type Readiness } from '../request/admin-dependencies.js';
 import { Public } from '../access/public.js';
+import { expositionFor } from './scrape-format.js';
 
 interface ReadinessBody {
   readonly status: 'ready' | 'not_ready';
@@ -34,9 +35,14 @@ export class HealthController {
     return { status: ready ? 'ready' : 'not_ready', checks };
   }
 
+  /** Responds in the format that the scraper prefers. */
   @Get('metrics')
-  @Header('Content-Type', METRICS_CONTENT_TYPE)
-  metrics(): Promise<string> {
-    return this.deps.metricsText();
+  async metrics(
+    @Headers('accept') accept: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer> {
+    const exposition = expositionFor(accept);
+    reply.header('content-type', exposition.contentType);
+    return writeMetrics(await this.deps.metrics(), exposition);
   }
 }

@@ -1,7 +1,7 @@
 /** Reports the health of the installation: the readiness checks and every gateway that this process knows. */
 import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
-import type { HeardStatement } from '../../nodes/node-statement.js';
+import type { KnownNodeStatus } from '../../nodes/node-status.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { VERSION } from '../../platform/version.js';
 import { Operation } from '../openapi/operation-decorator.js';
@@ -66,7 +66,7 @@ export class InstallationHealthController {
   }
 }
 
-function nodeResource({ node, version: said, processes, ageMs, quotaStoreLostSinceMs }: HeardStatement) {
+function nodeResource({ node, version: said, processes, ageMs, quotaStoreLostSinceMs }: KnownNodeStatus) {
   return {
     node,
     version: said,

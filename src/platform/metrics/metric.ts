@@ -2,13 +2,20 @@
  * Counters, gauges and histograms with their labels and series. A counter with known label values starts at 0, so that
  * Prometheus sees its first event as an increase.
  */
+import {
+  labelText,
+  type Exemplar,
+  type Family,
+  type Kind,
+  type ObservedTrace,
+  type Series as ReadSeries,
+} from './family.js';
+import { NativeBuckets } from './native-buckets.js';
 
 /** Maximum series per metric. Further ones are counted as `other`, so that a mistake cannot fill the memory. */
 export const LARGEST_METRIC = 5_000;
 /** Maximum lines of all metrics. A histogram series has one line per bucket and two more. */
-const MOST_LINES = 100_000;
-
-export type Kind = 'counter' | 'gauge' | 'histogram';
+const MAX_LINES = 100_000;
 
 /**
  * Source of a label's values: a list; `config` for names in the configuration, which are announced with `begin`; or
@@ -36,11 +43,18 @@ export class ValueSeries {
   set(value: number): void {
     this.value = value;
   }
+
+  read(): ReadSeries {
+    return { labels: this.labels, value: Number.isNaN(this.value) ? null : this.value };
+  }
 }
 
 export class HistogramSeries {
-  readonly counts: Float64Array;
-  sum = 0;
+  private readonly counts: Float64Array;
+  private readonly native = new NativeBuckets();
+  /** Latest exemplar of each bucket. Undefined without any. */
+  private exemplars: (Exemplar | null)[] | undefined;
+  private sum = 0;
 
   constructor(
     readonly labels: string,
@@ -49,11 +63,31 @@ export class HistogramSeries {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  observe(value: number): void {
-    let index = 0;
-    while (index < this.bounds.length && value > (this.bounds[index] ?? Infinity)) index++;
+  /** @param trace undefined if no trace of the request is exported */
+  observe(value: number, trace?: ObservedTrace): void {
+    const index = this.bucketOf(value);
     this.counts[index] = (this.counts[index] ?? 0) + 1;
     this.sum += value;
+    this.native.observe(value);
+    if (trace === undefined) return;
+    this.exemplars ??= Array.from(this.counts, () => null);
+    this.exemplars[index] = { ...trace, value };
+  }
+
+  read(): ReadSeries {
+    const { labels, bounds, sum, exemplars } = this;
+    const histogram = { bounds, counts: [...this.counts], sum, native: this.native.read() };
+    return {
+      labels,
+      value: 0,
+      histogram: exemplars === undefined ? histogram : { ...histogram, exemplars: [...exemplars] },
+    };
+  }
+
+  private bucketOf(value: number): number {
+    let index = 0;
+    while (index < this.bounds.length && value > (this.bounds[index] ?? Infinity)) index++;
+    return index;
   }
 }
 
@@ -77,7 +111,7 @@ export class LineBudget {
 }
 
 /** Shared by all metrics of this process. */
-const PROCESS_LINES = new LineBudget(MOST_LINES);
+const PROCESS_LINES = new LineBudget(MAX_LINES);
 
 export class Metric<
   Series extends ValueSeries | HistogramSeries,
@@ -154,14 +188,11 @@ export class Metric<
     for (const [values, value] of rows) this.series(...values).set(value);
   }
 
-  /** Returns the metric in Prometheus text format 0.0.4. */
-  text(): string {
-    const lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} ${this.kind}`];
-    for (const series of this.other === undefined ? this.all.values() : [...this.all.values(), this.other]) {
-      if (series instanceof HistogramSeries) lines.push(...histogramLines(this.name, series));
-      else lines.push(`${this.name}${series.labels === '' ? '' : `{${series.labels}}`} ${series.value}`);
-    }
-    return lines.join('\n');
+  /** Returns the metric with the values of all its series. */
+  read(): Family {
+    const { name, kind, help } = this;
+    const all = this.other === undefined ? [...this.all.values()] : [...this.all.values(), this.other];
+    return { name, kind, help, series: all.map((series) => series.read()) };
   }
 
   private get hasRoom(): boolean {
@@ -173,7 +204,7 @@ export class Metric<
   }
 
   private labelText(values: readonly (string | number)[]): string {
-    return this.labelNames.map((name, index) => `${name}="${escapeLabel(String(values[index] ?? ''))}"`).join();
+    return labelText(this.labelNames.map((name, index) => [name, values[index] ?? ''] as const));
   }
 
   /** Returns all possible combinations of label values that include the known ones. */
@@ -239,21 +270,4 @@ export function histogram<const Labels extends readonly Label[]>(
 ): Metric<HistogramSeries, Labels> {
   const create = (text: string): HistogramSeries => new HistogramSeries(text, bounds);
   return new Metric({ name, kind: 'histogram', help, labels, create, lines: bounds.length + 3 });
-}
-
-function histogramLines(name: string, series: HistogramSeries): string[] {
-  const prefix = series.labels === '' ? '' : `${series.labels},`;
-  const braces = series.labels === '' ? '' : `{${series.labels}}`;
-  const lines: string[] = [];
-  let total = 0;
-  series.counts.forEach((count, index) => {
-    total += count;
-    lines.push(`${name}_bucket{${prefix}le="${series.bounds[index] ?? '+Inf'}"} ${total}`);
-  });
-  lines.push(`${name}_sum${braces} ${series.sum}`, `${name}_count${braces} ${total}`);
-  return lines;
-}
-
-function escapeLabel(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

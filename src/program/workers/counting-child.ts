@@ -28,7 +28,7 @@ const BOUNDS: CountingBounds = {
 /**
  * Consecutive unanswered questions of a hanging process. Not a time, because this process may have been blocked, too.
  */
-const MOST_UNHEARD = 10;
+const MAX_UNHEARD = 10;
 /** Limits of the pause before a replacement. There is none at first. It doubles while processes end early. */
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
@@ -188,7 +188,7 @@ export class CountingChild {
   private ask(): void {
     const { child } = this;
     if (!this.listens || child?.connected !== true) return;
-    if (this.asked - this.heard >= MOST_UNHEARD) {
+    if (this.asked - this.heard >= MAX_UNHEARD) {
       this.log.error({ event: 'counting_process_hangs', pid: child.pid }, 'The counting process hangs, and is killed');
       child.kill('SIGKILL');
       return;

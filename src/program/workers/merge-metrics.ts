@@ -3,13 +3,8 @@
  * counters of ended processes stay in the sums. Otherwise, Prometheus would see each restart as a reset and then a
  * burst.
  */
-
-interface Family {
-  readonly head: string[];
-  readonly kind: string;
-  /** Values by name and labels, as in the text. */
-  readonly values: Map<string, number>;
-}
+import type { Exemplar, Family, Histogram, Kind, Series } from '../../platform/metrics/family.js';
+import { addNative } from '../../platform/metrics/native-buckets.js';
 
 /**
  * Gauges whose merged value is the maximum: those that are equal in all processes, and those for which the worst
@@ -30,56 +25,62 @@ const LOWEST = /^(\w*_up|\w*_timestamp_seconds|trailgate_upstream_targets)(\{|$)
 /** Gauges of a time, or 0 for none. The merged value is the earliest time. */
 const EARLIEST = /^trailgate_quota_store_lost_timestamp_seconds(\{|$)/;
 
-/** Merges texts in the Prometheus format 0.0.4 by metric family. */
-export function mergeMetrics(texts: readonly string[]): string {
-  const families = new Map<string, Family>();
-  for (const text of texts) readInto(families, text);
-  const lines = [...families.values()].flatMap(({ head, values }) => [
-    ...head,
-    ...[...values].map(([name, value]) => `${name} ${value}`),
-  ]);
-  return `${lines.join('\n')}\n`;
-}
-
-/** Returns the counters and histograms of a text, which are kept after the process has ended. */
-export function lastingMetrics(text: string): string {
-  const families = new Map<string, Family>();
-  readInto(families, text);
-  return [...families.values()]
-    .filter(({ kind }) => kind === 'counter' || kind === 'histogram')
-    .flatMap(({ head, values }) => [...head, ...[...values].map(([name, value]) => `${name} ${value}`)])
-    .join('\n');
-}
-
-function readInto(families: Map<string, Family>, text: string): void {
-  let family: Family | undefined;
-  let help = '';
-  for (const line of text.split('\n')) {
-    if (line.startsWith('# HELP ')) {
-      help = line;
-    } else if (line.startsWith('# TYPE ')) {
-      const [, , name = '', kind = ''] = line.split(' ');
-      family = families.get(name);
-      if (family === undefined) {
-        family = { head: [help, line], kind, values: new Map() };
-        families.set(name, family);
-      }
-    } else if (line !== '' && !line.startsWith('#')) {
-      const end = line.lastIndexOf(' ');
-      const series = line.slice(0, end);
-      const value = Number(line.slice(end + 1));
-      const before = family?.values.get(series);
-      family?.values.set(series, before === undefined ? value : combined(series, family.kind, before, value));
+/** Merges the metrics of processes by family and labels. */
+export function mergeMetrics(processes: readonly (readonly Family[])[]): Family[] {
+  const families = new Map<string, { family: Family; series: Map<string, Series> }>();
+  for (const family of processes.flat()) {
+    let merged = families.get(family.name);
+    if (merged === undefined) families.set(family.name, (merged = { family, series: new Map() }));
+    for (const one of family.series) {
+      const before = merged.series.get(one.labels);
+      merged.series.set(one.labels, before === undefined ? one : combined(family, before, one));
     }
   }
+  return Array.from(families.values(), ({ family, series }) => ({ ...family, series: [...series.values()] }));
 }
 
-function combined(series: string, kind: string, a: number, b: number): number {
-  if (kind !== 'gauge') return a + b;
+/** Returns the counters and histograms, which are kept after the process has ended. */
+export function lastingMetrics(families: readonly Family[]): Family[] {
+  return families.filter(({ kind }) => kind !== 'gauge');
+}
+
+function combined({ name, kind }: Family, a: Series, b: Series): Series {
+  const { labels } = a;
+  if (a.histogram !== undefined && b.histogram !== undefined) {
+    return { labels, value: 0, histogram: addHistograms(a.histogram, b.histogram) };
+  }
+  return { labels, value: combinedValue(labels === '' ? name : `${name}{${labels}}`, kind, a.value, b.value) };
+}
+
+function combinedValue(series: string, kind: Kind, a: number | null, b: number | null): number | null {
   // NaN is a mean without samples.
-  if (Number.isNaN(a)) return b;
-  if (Number.isNaN(b)) return a;
+  if (a === null) return b;
+  if (b === null) return a;
+  if (kind !== 'gauge') return a + b;
   if (EARLIEST.test(series)) return a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
   if (HIGHEST.test(series)) return Math.max(a, b);
   return LOWEST.test(series) ? Math.min(a, b) : a + b;
+}
+
+/** Adds two histograms with the same bounds, as all processes of a node have them. */
+function addHistograms(a: Histogram, b: Histogram): Histogram {
+  const native = a.native === undefined || b.native === undefined ? undefined : addNative(a.native, b.native);
+  const exemplars = latestExemplars(a.exemplars, b.exemplars);
+  return {
+    bounds: a.bounds,
+    counts: a.counts.map((count, index) => count + (b.counts[index] ?? 0)),
+    sum: a.sum + b.sum,
+    ...(native === undefined ? {} : { native }),
+    ...(exemplars === undefined ? {} : { exemplars }),
+  };
+}
+
+function latestExemplars(a: Histogram['exemplars'], b: Histogram['exemplars']): Histogram['exemplars'] {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a.map((one, index) => later(one, b[index] ?? null));
+}
+
+function later(a: Exemplar | null, b: Exemplar | null): Exemplar | null {
+  if (a === null || b === null) return a ?? b;
+  return a.timeMs >= b.timeMs ? a : b;
 }

@@ -1,5 +1,6 @@
 /** Messages between the pool and its workers over the IPC channel. */
 import type { LogLoss } from '../../platform/log-writer.js';
+import type { Family } from '../../platform/metrics/family.js';
 import type { TargetStatus } from '../../proxy/targets/target-status.js';
 
 /** Ready reports that a worker accepts connections. */
@@ -18,9 +19,9 @@ export interface WorkerState {
   readonly logLoss: LogLoss | null;
 }
 
-/** Readings are the possible answers: metrics in the Prometheus text format, and the state. */
+/** Readings are the possible answers. */
 export interface Readings {
-  readonly metrics: string;
+  readonly metrics: readonly Family[];
   readonly state: WorkerState;
 }
 

@@ -6,6 +6,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { portOf } from '../../platform/listen.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
+import type { Family } from '../../platform/metrics/family.js';
 import { lastingMetrics, mergeMetrics } from './merge-metrics.js';
 import type { FromWorker, Readings, ToWorker, WorkerState } from './messages.js';
 
@@ -25,7 +26,7 @@ interface Member {
   readonly worker: Worker;
   readonly startedMs: number;
   ready: boolean;
-  metrics: string;
+  metrics: readonly Family[];
   /** Last state, and its time by `performance.now()`. */
   state: WorkerState | undefined;
   heardMs: number;
@@ -58,7 +59,7 @@ export class WorkerPool {
   private askedSoFar = 0;
   private timer: NodeJS.Timeout | undefined;
   /** Counters and histograms of workers that have ended. */
-  private departed = '';
+  private departed: readonly Family[] = [];
   private pauseMs = SHORTEST_PAUSE_MS;
   private stopping = false;
   private environment: Record<string, string> = {};
@@ -104,10 +105,10 @@ export class WorkerPool {
   }
 
   /** Returns the merged metrics of all processes. Does not wait for hanging workers. Never rejects. */
-  async metricsText(own: string): Promise<string> {
+  async metrics(own: readonly Family[]): Promise<Family[]> {
     await Promise.all([...this.members.values()].map((member) => this.refreshMetrics(member)));
-    const texts = [...this.members.values()].map(({ metrics }) => metrics);
-    return mergeMetrics([own, ...texts, this.departed]);
+    const workers = [...this.members.values()].map(({ metrics }) => metrics);
+    return mergeMetrics([own, ...workers, this.departed]);
   }
 
   /** Forwards a signal such as SIGHUP. Starting workers receive it when they are ready. */
@@ -143,7 +144,7 @@ export class WorkerPool {
       worker,
       startedMs: performance.now(),
       ready: false,
-      metrics: '',
+      metrics: [],
       state: undefined,
       heardMs: 0,
       isAsked: false,
@@ -220,9 +221,9 @@ export class WorkerPool {
     if (!member.ready || isSilent(member)) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, METRICS_TIMEOUT_MS);
-      this.ask(member, 'metrics', (text) => {
+      this.ask(member, 'metrics', (metrics) => {
         clearTimeout(timer);
-        if (typeof text === 'string' && text !== '') member.metrics = text;
+        if (metrics !== undefined) member.metrics = metrics as readonly Family[];
         resolve();
       });
     });

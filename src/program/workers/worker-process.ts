@@ -1,11 +1,12 @@
 /** Connects a worker to the pool: reports when it accepts connections, and answers questions. */
 import cluster from 'node:cluster';
 import process from 'node:process';
+import type { Family } from '../../platform/metrics/family.js';
 import type { FromWorker, ToWorker, WorkerState } from './messages.js';
 
 /** ReadingSources return the answers. */
 export interface ReadingSources {
-  readonly metrics: () => Promise<string>;
+  readonly metrics: () => Promise<readonly Family[]>;
   readonly state: () => WorkerState;
 }
 
