@@ -1,6 +1,7 @@
 /**
- * Format of API key secrets: `tg_live_<30 base62><6 base62 CRC-32>`, GitHub's token format with another prefix. The
- * checksum covers the 30 random characters, so that most invalid keys are detected without a lookup.
+ * Format of API key secrets: `tg_live_<30 base62><6 base62 CRC-32>`, as in GitHub's tokens. The checksum covers the 30
+ * random characters, so that most invalid keys are detected without a lookup. `tg_test_` marks keys of the test
+ * environment.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -85,22 +86,30 @@ function digitOf(code: number): number {
 /** A token68 (RFC 9110 section 11.2) of a reasonable length. */
 const TOKEN68 = /^(?=.{16,200}$)[A-Za-z0-9\-._~+/]+=*$/;
 
-/** Reports whether a text can be an imported secret of another system. Our own prefix always needs a checksum. */
+/**
+ * Reports whether a text can be an imported secret of another system (a foreign secret). A text with a prefix
+ * of our own secrets cannot, because those need a checksum.
+ */
 export function isForeignSecret(text: string): boolean {
   return !isOwnFormat(text) && TOKEN68.test(text);
 }
 
-/** Reports whether a secret has the prefix of our own secrets. */
+/**
+ * Reports whether a secret begins like our own secrets: `tg_`, four characters, `_`. `tg_` alone is not enough, because
+ * one of 100,000 random secrets of another system may begin with it.
+ */
 export function isOwnFormat(secret: string): boolean {
-  return secret.startsWith('tg_');
+  return secret.startsWith('tg_') && secret.charAt(PREFIX_LENGTH - 1) === '_';
 }
 
-/** Returns the SHA-256 of a secret in lower-case hex, the only form in which secrets are stored. */
+/** Returns the SHA-256 of a secret in lower-case hex. The database stores secrets only in this form. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/** Returns the SHA-256 of a secret in Latin-1. It takes half the memory of hex. Runs on the request path. */
+/**
+ * Returns the SHA-256 of a secret as a Latin-1 string, which takes half the memory of hex. Runs on the request path.
+ */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'latin1');
 }
@@ -110,21 +119,21 @@ export function hexOfDigest(digest: string): string {
   return Buffer.from(digest, 'latin1').toString('hex');
 }
 
-/** Converts a hash from the hex form of the database to that of `digestOf`. */
+/** Converts a hash from the hex form of the database to the form of `digestOf`. */
 export function digestOfHex(hex: string): string {
   return Buffer.from(hex, 'hex').toString('latin1');
 }
 
 /**
- * Returns the prefix and the last four characters of a secret, for people to recognize it. The prefix of a foreign secret
- * may be part of what makes it secret, so its hint has only the end.
+ * Returns the prefix and the last four characters of a secret, by which people recognize it. The hint of a foreign
+ * secret has no prefix, because that may be part of what makes it secret.
  */
 export function hintOf(secret: string): string {
   if (!isOwnFormat(secret)) return `…${secret.slice(-4)}`;
   return `${secret.slice(0, PREFIX_LENGTH)}…${secret.slice(-4)}`;
 }
 
-/** Matches secrets and access tokens. */
+/** Secrets of API keys and access tokens. Foreign secrets are not recognized. */
 const SECRET = /tg_(?:live|test|mcpt)_[0-9A-Za-z]{36}/;
 const SECRETS = /tg_(live|test|mcpt)_[0-9A-Za-z]{36}/g;
 
@@ -134,8 +143,8 @@ export function holdsSecret(text: string): boolean {
 }
 
 /**
- * Redacts the secrets in a client's text that is logged or sent back. A text with a percent-encoded secret is decoded, so that
- * plain and encoded ones are both found.
+ * Redacts the secrets in a client's text that is logged or sent back. A text with a percent-encoded secret is decoded,
+ * so that plain and encoded secrets are both found.
  */
 export function withoutSecrets(text: string): string {
   if (!holdsSecret(text)) return text;
@@ -149,8 +158,8 @@ function decoded(text: string): string {
 }
 
 /**
- * Prefix of the access tokens of OAuth clients. The rest has the format of a secret. With the prefix, tokens and keys
- * can be distinguished without a lookup, and a token is not accepted as a key.
+ * Prefix of the access tokens of OAuth clients. The rest has the format of a secret. The prefix distinguishes tokens
+ * from keys without a lookup, and a token is not accepted as a key.
  */
 const ACCESS_TOKEN_PREFIX = 'tg_mcpt_';
 

@@ -1,4 +1,4 @@
-/** Exports the records of the installation, type by type and page by page, as `Importer` reads them. */
+/** Exports the records of the installation by type and page, in the format that `Importer` reads. */
 import { settingsOf, shownSettingsOf } from '../accounts/api-key-fields.js';
 import { timestamp } from '../accounts/api-key-rows.js';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
@@ -13,10 +13,12 @@ import type { RecordType } from './record-types.js';
 
 const ROWS_PER_PAGE = 500;
 
-/** ExportedRecord is a line of an export. */
+/** ExportedRecord is a record of an export, which becomes one line. */
 export type ExportedRecord = Readonly<Record<string, unknown>>;
 
-/** Reads the records that follow a position, which is that of the last record of the page before. */
+/**
+ * ReadRows reads the next page of records of a type. `after` is the position of the last record of the previous page.
+ */
 type ReadRows = (
   database: DatabaseHandle,
   after: readonly string[],
@@ -39,8 +41,8 @@ export class Exporter {
   ) {}
 
   /**
-   * Returns a page of records of a type, by their IDs. The first page is in the audit log. Rejects with
-   * `invalid_cursor`.
+   * Returns a page of records of a type, in the order of their IDs. Records the first page in the audit log. Rejects
+   * with `invalid_cursor`.
    */
   async page(type: RecordType, cursor: string | undefined, context: ChangeContext): Promise<Page<ExportedRecord>> {
     const list = `export:${type}`;
@@ -64,6 +66,7 @@ export class Exporter {
   }
 }
 
+/** Parses a cursor. Throws `invalid_cursor`. */
 function positionOf(list: string, cursor: string): readonly string[] {
   const values = decodeJsonCursor(list, cursor);
   if (!Array.isArray(values)) throw invalidCursor();
@@ -72,6 +75,7 @@ function positionOf(list: string, cursor: string): readonly string[] {
   return texts;
 }
 
+/** Returns a query of the accounts that are being deleted, which are not exported. */
 function beingDeleted(db: DatabaseHandle['db']) {
   return db.selectFrom('account_deletion').select('account_id');
 }
@@ -104,7 +108,10 @@ function accountRecord(row: AccountTable): ExportedRecord {
   };
 }
 
-/** Keys of OAuth clients are left out: their access tokens end, and people let the client in again. */
+/**
+ * Reads keys with the hashes of their valid secrets. Omits keys of OAuth clients. Their access tokens expire, and
+ * people authorize the client again.
+ */
 async function readKeys({ db, kind }: DatabaseHandle, [after = '']: readonly string[], nowMs: number) {
   const rows = await db
     .selectFrom('api_key')
@@ -125,10 +132,10 @@ async function readKeys({ db, kind }: DatabaseHandle, [after = '']: readonly str
     .where('api_key_id', 'in', ids)
     .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .execute();
-  const ofKeys = Map.groupBy(secrets, ({ api_key_id: keyId }) => keyId);
+  const secretsByKey = Map.groupBy(secrets, ({ api_key_id: keyId }) => keyId);
   return rows.map((row) => {
-    const current = ofKeys.get(row.id)?.find(({ expires_at: endMs }) => endMs === null);
-    const previous = ofKeys.get(row.id)?.find(({ expires_at: endMs }) => endMs !== null);
+    const current = secretsByKey.get(row.id)?.find(({ expires_at: endMs }) => endMs === null);
+    const previous = secretsByKey.get(row.id)?.find(({ expires_at: endMs }) => endMs !== null);
     return {
       position: [row.id],
       record: { ...keyRecord(row), secret_sha256: current?.hash ?? null, ...previousOf(previous) },
@@ -179,12 +186,12 @@ async function readMembers({ db, kind }: DatabaseHandle, [after = '']: readonly 
     .where('account_id', 'not in', beingDeleted(db))
     .orderBy('account_id')
     .execute();
-  const ofMembers = Map.groupBy(memberships, ({ member_id: memberId }) => memberId);
+  const membershipsByMember = Map.groupBy(memberships, ({ member_id: memberId }) => memberId);
   return rows.map((row) => {
     const { id, email, name, status, locale } = row;
-    const accounts = (ofMembers.get(id) ?? []).map(({ account_id, role }) => ({ account_id, role }));
-    const facts = { email_verified: row.email_verified_at !== null, is_operator: row.is_operator === 1 };
-    const record = { id, email, name, status, locale, ...facts, accounts, created_at: timestamp(row.created_at) };
+    const accounts = (membershipsByMember.get(id) ?? []).map(({ account_id, role }) => ({ account_id, role }));
+    const flags = { email_verified: row.email_verified_at !== null, is_operator: row.is_operator === 1 };
+    const record = { id, email, name, status, locale, ...flags, accounts, created_at: timestamp(row.created_at) };
     return { position: [id], record };
   });
 }
@@ -210,9 +217,9 @@ async function readEndpoints({ db, kind }: DatabaseHandle, [after = '']: readonl
     .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .orderBy('id')
     .execute();
-  const ofEndpoints = Map.groupBy(secrets, ({ endpoint_id: endpointId }) => endpointId);
+  const secretsByEndpoint = Map.groupBy(secrets, ({ endpoint_id: endpointId }) => endpointId);
   return rows.map((row) => {
-    const signing_secrets = (ofEndpoints.get(row.id) ?? []).map((each) => ({
+    const signing_secrets = (secretsByEndpoint.get(row.id) ?? []).map((each) => ({
       id: each.id,
       secret: each.secret,
       seed: each.seed,
@@ -256,7 +263,9 @@ function adjustmentRecord(row: QuotaAdjustmentTable): ExportedRecord {
   };
 }
 
-/** Counts of keys that are not exported are left out. Those of their accounts contain them. */
+/**
+ * Reads month counts. Omits counts of keys that are not exported, because the counts of their accounts include them.
+ */
 async function readMonths({ db }: DatabaseHandle, [accountId = '', keyId = '', period = '']: readonly string[]) {
   const rows = await db
     .selectFrom('quota_counter')

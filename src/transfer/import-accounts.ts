@@ -1,4 +1,4 @@
-/** Imports accounts: matched by ID, then by `external_id`. */
+/** Imports accounts. A line is matched with an existing account by its ID, then by its `external_id`. */
 import { auditedAccount } from '../accounts/accounts.js';
 import { changedFields } from '../records/audit-log.js';
 import { metadataJson } from '../records/external-fields.js';
@@ -9,11 +9,11 @@ import { searchText } from '../stores/database/search/search-text.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine, type Outcome } from './import-batch.js';
 import { changedAccountLine, newAccountLine } from './import-fields.js';
 
-/** Imports the accounts among the lines of a batch. */
+/** Imports the lines that are accounts. */
 export async function importAccounts(batch: ImportBatch, lines: readonly ImportLine[]): Promise<void> {
   if (lines.length === 0) return;
   const accounts = await AccountRows.read(batch, textsOf(lines, 'id'), textsOf(lines, 'external_id'));
-  const made = new Map<string, AccountTable>();
+  const created = new Map<string, AccountTable>();
   const changed = new Map<string, AccountTable>();
 
   const create = (fields: ImportLine['fields']): Outcome => {
@@ -38,7 +38,7 @@ export async function importAccounts(batch: ImportBatch, lines: readonly ImportL
       metadata: metadataJson(line.metadata ?? {}),
     };
     accounts.put(row);
-    made.set(row.id, row);
+    created.set(row.id, row);
     return 'imported';
   };
 
@@ -46,15 +46,15 @@ export async function importAccounts(batch: ImportBatch, lines: readonly ImportL
     const { type: _, id: _id, created_at: _at, metadata, ...rest } = parseLine(changedAccountLine, fields);
     if (rest.plan !== undefined) checkPlan(batch, rest.plan);
     const { updated_at: _u, version: _v, ...columns } = { ...rest, metadata: metadata && metadataJson(metadata) };
-    const given = Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
-    const isMade = made.has(before.id);
-    const version = isMade || changed.has(before.id) ? before.version : before.version + 1;
-    const after: AccountTable = { ...before, ...given, updated_at: batch.nowMs, version };
+    const givenColumns = Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+    const isNew = created.has(before.id);
+    const version = isNew || changed.has(before.id) ? before.version : before.version + 1;
+    const after: AccountTable = { ...before, ...givenColumns, updated_at: batch.nowMs, version };
     const difference = changedFields(auditedAccount(before), auditedAccount(after));
     if (difference === null) return 'skipped';
     accounts.put(after, before);
-    (isMade ? made : changed).set(after.id, after);
-    if (!isMade) batch.changes.push({ ...target(after), action: 'account.updated', ...difference });
+    (isNew ? created : changed).set(after.id, after);
+    if (!isNew) batch.changes.push({ ...target(after), action: 'account.updated', ...difference });
     return 'updated';
   };
 
@@ -71,14 +71,14 @@ export async function importAccounts(batch: ImportBatch, lines: readonly ImportL
     await batch.trx.updateTable('account').set(columns).where('id', '=', row.id).execute();
     batch.accountIds.add(row.id);
   }
-  const rows = [...made.values()].map((row) => ({ ...row, search: searchText(row.name) }));
+  const rows = [...created.values()].map((row) => ({ ...row, search: searchText(row.name) }));
   await insertRows(batch.trx, batch.kind, 'account', rows);
-  for (const row of made.values()) {
+  for (const row of created.values()) {
     batch.changes.push({ ...target(row), action: 'account.created', before: null, after: auditedAccount(row) });
   }
 }
 
-/** Frees the external IDs of rows that will be written, so that any of them can take that of another. */
+/** Removes the external IDs of rows that will be written, so that rows can exchange their external IDs. */
 export async function freeExternalIds(
   { trx, kind }: ImportBatch,
   table: 'account' | 'api_key',
@@ -88,7 +88,7 @@ export async function freeExternalIds(
   await trx.updateTable(table).set({ external_id: null }).where('id', 'in', textList(kind, ids)).execute();
 }
 
-/** AccountRows finds the accounts that lines name. */
+/** AccountRows finds the accounts that lines refer to. */
 export class AccountRows {
   private readonly byId = new Map<string, AccountTable>();
   private readonly byExternalId = new Map<string, AccountTable>();
@@ -121,7 +121,7 @@ export class AccountRows {
     return new AccountRows(rows, new Set(deleted.map(({ account_id: id }) => id)));
   }
 
-  /** Adds a row, or replaces the one before. Throws `LineError` if its `external_id` is taken. */
+  /** Adds a row, or replaces the row `before`. Throws `LineError` if another account has the `external_id`. */
   put(row: AccountTable, before?: AccountTable): void {
     const { id, external_id: externalId } = row;
     const taken = externalId === null ? undefined : this.byExternalId.get(externalId);
@@ -131,17 +131,23 @@ export class AccountRows {
     if (externalId !== null) this.byExternalId.set(externalId, row);
   }
 
-  /** Returns the account of a line about an account. */
+  /**
+   * Returns the existing account that a line describes, or undefined. Throws `LineError` if the account is being
+   * deleted.
+   */
   match({ id, external_id: externalId }: ImportLine['fields']): AccountTable | undefined {
     this.refuseDeleted(id);
-    return this.byId.get(String(id)) ?? this.ofExternalId(externalId);
+    return this.byId.get(String(id)) ?? this.findByExternalId(externalId);
   }
 
-  /** Returns the account that a line belongs to. Throws `LineError` if there is none. */
+  /**
+   * Returns the account to which the record of a line belongs. Throws `LineError` if there is none, or if the account
+   * is being deleted.
+   */
   ownerOf({ account_id: id, account_external_id: externalId }: ImportLine['fields']): AccountTable {
     if (id === undefined && externalId === undefined) throw new LineError('needs an account_id or account_external_id');
     this.refuseDeleted(id);
-    const row = id === undefined ? this.ofExternalId(externalId) : this.byId.get(String(id));
+    const row = id === undefined ? this.findByExternalId(externalId) : this.byId.get(String(id));
     if (row === undefined) throw new LineError(`there is no account ${String(id ?? externalId)}`);
     return row;
   }
@@ -150,12 +156,12 @@ export class AccountRows {
     if (this.deleted.has(String(id))) throw new LineError(`${String(id)} is being deleted; import it in an hour`);
   }
 
-  private ofExternalId(externalId: unknown): AccountTable | undefined {
+  private findByExternalId(externalId: unknown): AccountTable | undefined {
     return typeof externalId === 'string' ? this.byExternalId.get(externalId) : undefined;
   }
 }
 
-/** Returns the accounts of keys, by the IDs of the keys. */
+/** Returns the account IDs of keys, by the IDs of the keys. */
 export async function keysOfAccounts(
   { trx, kind }: ImportBatch,
   keyIds: readonly string[],
@@ -164,10 +170,10 @@ export async function keysOfAccounts(
   return new Map((await keys.execute()).map(({ id, account_id: accountId }) => [id, accountId]));
 }
 
-/** Returns the texts in a field of lines, each once. */
+/** Returns the distinct texts in a field of lines. */
 export function textsOf(lines: readonly ImportLine[], field: string): string[] {
   const texts = lines.map(({ fields }) => fields[field]).filter((value) => typeof value === 'string');
-  // PostgreSQL cannot store U+0000, so no row has it.
+  // PostgreSQL cannot store U+0000 or lone surrogates, so no row has such a text.
   return [...new Set(texts)].filter((text) => text.isWellFormed() && !text.includes('\0'));
 }
 

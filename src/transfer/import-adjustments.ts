@@ -1,4 +1,7 @@
-/** Imports quota adjustments, matched by ID. They never change. A grant of the current month raises its limit. */
+/**
+ * Imports quota adjustments, which are matched by their IDs. An existing adjustment never changes. A grant for the
+ * current or a later month also raises that month's limit.
+ */
 import { addGrant } from '../accounts/quota-adjustments.js';
 import { calendarOf } from '../quota/model/month-period.js';
 import { insertRows, textList } from '../stores/database/json-rows.js';
@@ -7,15 +10,15 @@ import { AccountRows, keysOfAccounts, textsOf } from './import-accounts.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine } from './import-batch.js';
 import { adjustmentLine, labelOfMonth } from './import-fields.js';
 
-/** Imports the adjustments among the lines of a batch. */
+/** Imports the lines that are quota adjustments. */
 export async function importAdjustments(batch: ImportBatch, lines: readonly ImportLine[]): Promise<void> {
   if (lines.length === 0) return;
   const { trx, kind, nowMs } = batch;
   const accounts = await AccountRows.read(batch, textsOf(lines, 'account_id'), []);
   const keys = await keysOfAccounts(batch, textsOf(lines, 'api_key_id'));
   const ids = textList(kind, textsOf(lines, 'id'));
-  const found = await trx.selectFrom('quota_adjustment').select('id').where('id', 'in', ids).execute();
-  const known = new Set(found.map(({ id }) => id));
+  const existing = await trx.selectFrom('quota_adjustment').select('id').where('id', 'in', ids).execute();
+  const known = new Set(existing.map(({ id }) => id));
   const rows: QuotaAdjustmentTable[] = [];
   for (const { index, fields } of lines) {
     await batch.settleAsync(index, async () => {

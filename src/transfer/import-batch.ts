@@ -1,4 +1,4 @@
-/** One batch of an import: its transaction, and what became of each line. */
+/** Holds the state of one batch of an import: its transaction, and the outcome of each line. */
 import type { Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { Catalogue } from '../accounts/catalogue.js';
@@ -7,21 +7,21 @@ import type { DatabaseKind } from '../stores/database/database-kind.js';
 import type { Tables } from '../stores/database/schema.js';
 
 /** Maximum number of lines of a batch. */
-export const MOST_LINES = 500;
+export const MAX_LINES = 500;
 
-/** Choices for a line whose record exists already. */
+/** Choices for a line whose record already exists. */
 export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
 export type OnConflict = (typeof ON_CONFLICT)[number];
 
-/** Result of importing a line. */
+/** Outcome is the result of importing a line. A `LineError` says why the line was not imported. */
 export type Outcome = 'imported' | 'updated' | 'skipped' | LineError;
 
-/** LineError is why a line was not imported. Other lines of the batch are. */
+/** LineError says why a line was not imported. Other lines of the batch are still imported. */
 export class LineError extends Error {
   override readonly name = 'LineError';
 }
 
-/** ImportLine is a line of the file, and its position in the batch. */
+/** ImportLine has the fields of a line, and its index in the batch. */
 export interface ImportLine {
   readonly index: number;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -29,9 +29,9 @@ export interface ImportLine {
 
 export class ImportBatch {
   readonly outcomes: Outcome[] = [];
-  /** For the audit log. */
+  /** Changes to record in the audit log. */
   readonly changes: AuditedChange[] = [];
-  /** IDs of accounts that nodes must read again. */
+  /** IDs of changed accounts, which nodes must read again. */
   readonly accountIds = new Set<string>();
 
   constructor(
@@ -42,7 +42,7 @@ export class ImportBatch {
     readonly nowMs: number,
   ) {}
 
-  /** Records the outcome of a line. A `LineError` concerns this line only. */
+  /** Runs the import of a line and records the outcome. Other errors than `LineError` are rethrown. */
   settle(index: number, importLine: () => Outcome): void {
     try {
       this.outcomes[index] = importLine();
@@ -52,7 +52,10 @@ export class ImportBatch {
     }
   }
 
-  /** Records the outcome of a line that reads or writes by itself. */
+  /**
+   * Runs the import of a line that itself reads or writes rows, and records the outcome. Rejects with errors other than
+   * `LineError`.
+   */
   async settleAsync(index: number, importLine: () => Promise<Outcome>): Promise<void> {
     try {
       this.outcomes[index] = await importLine();
@@ -62,7 +65,7 @@ export class ImportBatch {
     }
   }
 
-  /** Reports whether an existing record is updated. Throws where it must not exist. */
+  /** Reports whether an existing record is updated. Throws `LineError` if the import fails for existing records. */
   isUpdated(id: string): boolean {
     if (this.onConflict === 'fail') throw new LineError(`exists already as ${id}`);
     return this.onConflict === 'update';

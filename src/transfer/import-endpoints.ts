@@ -1,6 +1,6 @@
 /**
- * Imports webhook endpoints, matched by ID. Their secrets stay sealed, so both sides need the same
- * `TRAILGATE_SECRETS_KEY`. An endpoint that exists stays as it is.
+ * Imports webhook endpoints, which are matched by their IDs. Their secrets stay encrypted, so both installations need
+ * the same `TRAILGATE_SECRETS_KEY`. An existing endpoint stays unchanged.
  */
 import { addLane } from '../outbox/lane-rows.js';
 import { insertRows, textList } from '../stores/database/json-rows.js';
@@ -11,7 +11,7 @@ import { AccountRows, textsOf } from './import-accounts.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine } from './import-batch.js';
 import { endpointLine } from './import-fields.js';
 
-/** Imports the endpoints among the lines of a batch. */
+/** Imports the lines that are webhook endpoints. */
 export async function importEndpoints(
   batch: ImportBatch,
   lines: readonly ImportLine[],
@@ -21,8 +21,8 @@ export async function importEndpoints(
   const { trx, kind, nowMs } = batch;
   const accounts = await AccountRows.read(batch, textsOf(lines, 'account_id'), []);
   const ids = textList(kind, textsOf(lines, 'id'));
-  const found = await trx.selectFrom('webhook_endpoint').select('id').where('id', 'in', ids).execute();
-  const known = new Set(found.map(({ id }) => id));
+  const existing = await trx.selectFrom('webhook_endpoint').select('id').where('id', 'in', ids).execute();
+  const known = new Set(existing.map(({ id }) => id));
   for (const { index, fields } of lines) {
     await batch.settleAsync(index, async () => {
       const line = parseLine(endpointLine, fields);

@@ -1,27 +1,29 @@
-/** Fields of lines beside those of the admin API. */
+/** Defines the fields of import lines, in addition to those of the admin API. */
 import { z } from 'zod';
 import { createApiKeySchema, updateApiKeySchema } from '../accounts/api-key-fields.js';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
 import { ROLES } from '../members/permissions.js';
-import { isForeignSecret, isWellFormedSecret } from '../keys/api-key-format.js';
+import { isForeignSecret, isOwnFormat, isWellFormedSecret } from '../keys/api-key-format.js';
 import { createAccountSchema, nameField, updateAccountSchema } from '../records/account-fields.js';
 import type { IdPrefix } from '../stores/database/ids.js';
 import { emailField, localeField } from '../members/member-fields.js';
 import { createWebhookEndpointSchema } from '../webhooks/endpoints/endpoint-fields.js';
 import { plainText } from '../records/plain-text.js';
 
+/** Returns the schema of an ID with a prefix. */
 export const idField = (prefix: IdPrefix) =>
   z.string().regex(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{25}$`), `must be an ID that Trailgate made (${prefix}_…)`);
 
+/** Schema of an RFC 3339 time, which becomes milliseconds since the epoch. */
 export const timeField = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2027-01-31T23:59:59+01:00' })
   .transform((text) => Date.parse(text));
 
-/** Written by an export, and not read. */
-const unread = z.unknown().optional();
+/** A field that exports contain and imports ignore. */
+const ignored = z.unknown().optional();
 
-/** Shared by accounts and keys. */
-const recordFields = { type: z.string(), created_at: timeField.optional(), updated_at: unread, version: unread };
+/** Fields of both accounts and keys. */
+const recordFields = { type: z.string(), created_at: timeField.optional(), updated_at: ignored, version: ignored };
 
 const accountFields = { ...recordFields, id: idField('acc').optional() };
 
@@ -38,8 +40,8 @@ const sha256 = z
 
 const secret = z.string().refine((text) => isWellFormedSecret(text) || isForeignSecret(text), {
   error: ({ input }) =>
-    typeof input === 'string' && input.startsWith('tg_')
-      ? 'begins as our own secrets do, and has not their form and checksum'
+    typeof input === 'string' && isOwnFormat(input)
+      ? 'begins like a secret of Trailgate, but does not have its checksum'
       : 'must be 16 to 200 of A-Z, a-z, 0-9 and - . _ ~ + /, with = only at its end',
 });
 
@@ -51,7 +53,7 @@ const keyFields = {
   secret: secret.optional(),
   secret_sha256: sha256.nullable().optional(),
   previous_secret_sha256: sha256.optional(),
-  /** Whether another system made that secret. */
+  /** True if another system has created the previous secret. */
   previous_secret_is_foreign: z.boolean().default(false),
   previous_secret_expires_at: timeField.nullable().optional(),
   hint: plainText(20).optional(),
@@ -61,17 +63,17 @@ const keyFields = {
 };
 
 export const newKeyLine = createApiKeySchema.extend(keyFields);
-export const changedKeyLine = updateApiKeySchema.extend({ ...keyFields, environment: unread });
+export const changedKeyLine = updateApiKeySchema.extend({ ...keyFields, environment: ignored });
 
 const count = z.int('must be a whole number').min(0, 'must not be negative').max(LARGEST_LIMIT);
 const month = z.iso.date('must be the first day of a month, such as 2026-11-01');
 
-/** Returns the label of a month by its first day. */
+/** Returns the label of a month from its first day. `2026-11-01` becomes 20261101. */
 export function labelOfMonth(day: string): number {
   return Number(day.replaceAll('-', ''));
 }
 
-/** Returns the first day of a month by its label. */
+/** Returns the first day of a month from its label. 20261101 becomes `2026-11-01`. */
 export function monthOfLabel(label: number): string {
   return String(label).replace(/^(....)(..)/, '$1-$2-');
 }
@@ -114,8 +116,8 @@ export const memberLine = z.strictObject({
   created_at: timeField.optional(),
 });
 
-/** Sealed with `TRAILGATE_SECRETS_KEY`, as the database keeps it. */
-const sealed = z.string().max(1_000);
+/** A text that was encrypted with `TRAILGATE_SECRETS_KEY`, as in the database. */
+const encrypted = z.string().max(1_000);
 
 export const endpointLine = createWebhookEndpointSchema.omit({ secret: true }).extend({
   type: z.string(),
@@ -128,8 +130,8 @@ export const endpointLine = createWebhookEndpointSchema.omit({ secret: true }).e
     .array(
       z.strictObject({
         id: idField('whs'),
-        secret: sealed,
-        seed: sealed,
+        secret: encrypted,
+        seed: encrypted,
         public_key: plainText(100),
         fingerprint: plainText(100),
         created_at: timeField,

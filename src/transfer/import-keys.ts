@@ -1,4 +1,7 @@
-/** Imports API keys: matched by ID, then by `external_id` in their account, then by their secret. */
+/**
+ * Imports API keys. A line is matched with an existing key by its ID, then by its `external_id` in the account. A line
+ * with neither is matched by its secret.
+ */
 import { auditedKey, newApiKeyRow } from '../accounts/api-key-rows.js';
 import { columnsOf } from '../accounts/api-key-fields.js';
 import { hashSecret, hintOf, isOwnFormat } from '../keys/api-key-format.js';
@@ -9,41 +12,41 @@ import { AccountRows, freeExternalIds, textsOf } from './import-accounts.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine, type Outcome } from './import-batch.js';
 import { changedKeyLine, newKeyLine, type ChangedKeyLine, type NewKeyLine } from './import-fields.js';
 
-/** Hint of keys whose secret was imported as a hash. */
+/** Hint of keys whose secret was imported as a hash, without a hint. */
 const NO_HINT = '…';
 
-/** Imports the keys among the lines of a batch. */
+/** Imports the lines that are API keys. */
 export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[]): Promise<void> {
   if (lines.length === 0) return;
   const { trx, kind, nowMs } = batch;
   const accounts = await AccountRows.read(batch, textsOf(lines, 'account_id'), textsOf(lines, 'account_external_id'));
   const keys = await KeyRows.read(batch, lines);
   const unknownScopes = unknownScopesOf(batch, lines);
-  const made = new Map<string, ApiKeyTable>();
+  const created = new Map<string, ApiKeyTable>();
   const changed = new Map<string, ApiKeyTable>();
   const secrets: ApiKeySecretTable[] = [];
-  const replaced = new Set<string>();
-  /** Ends of previous secrets that exist already, by their hashes. */
-  const overlaps = new Map<string, number>();
+  const rotated = new Set<string>();
+  /** New expiry times of previous secrets that already exist, by their hashes. */
+  const previousEnds = new Map<string, number>();
 
   const addSecrets = (keyId: string, line: NewKeyLine | ChangedKeyLine, hint: string): void => {
     const { secret_sha256: hash, previous_secret_sha256: previous } = line;
     const isForeign = !isOwnFormat(line.secret ?? hint);
-    const add = (of: string, expiresAt: number | null, isOfOthers: boolean): void => {
-      keys.putSecret(of, keyId);
+    const add = (secretHash: string, expiresAt: number | null, isForeignSecret: boolean): void => {
+      keys.putSecret(secretHash, keyId);
       const uses = { last_used_at: null, last_used_ip: null };
       secrets.push({
-        hash: of,
+        hash: secretHash,
         api_key_id: keyId,
         created_at: nowMs,
         expires_at: expiresAt,
         ...uses,
-        is_foreign: isOfOthers ? 1 : null,
+        is_foreign: isForeignSecret ? 1 : null,
       });
     };
     const current = line.secret === undefined ? hash : hashSecret(line.secret);
-    if (typeof current === 'string' && keys.ofSecret(current) !== keyId) add(current, null, isForeign);
-    if (previous !== undefined && keys.ofSecret(previous) !== keyId)
+    if (typeof current === 'string' && keys.keyOfSecret(current) !== keyId) add(current, null, isForeign);
+    if (previous !== undefined && keys.keyOfSecret(previous) !== keyId)
       add(previous, line.previous_secret_expires_at ?? nowMs, line.previous_secret_is_foreign);
   };
 
@@ -69,14 +72,14 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
       previous_secret_expires_at: line.previous_secret_expires_at ?? null,
     };
     keys.put(row);
-    made.set(row.id, row);
+    created.set(row.id, row);
     addSecrets(row.id, line, hint);
     return 'imported';
   };
 
   const put = (before: ApiKeyTable, after: ApiKeyTable): Outcome => {
     keys.put(after, before);
-    (made.has(after.id) ? made : changed).set(after.id, after);
+    (created.has(after.id) ? created : changed).set(after.id, after);
     return 'updated';
   };
 
@@ -87,9 +90,9 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
     const status = line.status === 'expired' || line.status === undefined ? before.status : line.status;
     if (before.status === 'revoked' && status !== 'revoked') throw new LineError(`${before.id} is revoked`);
     const secret = line.secret === undefined ? line.secret_sha256 : hashSecret(line.secret);
-    const isNewSecret = typeof secret === 'string' && keys.ofSecret(secret) !== before.id;
+    const isNewSecret = typeof secret === 'string' && keys.keyOfSecret(secret) !== before.id;
     const hint = hintOfLine(line) ?? (isNewSecret ? NO_HINT : before.hint);
-    const isMade = made.has(before.id);
+    const isNew = created.has(before.id);
     const after: ApiKeyTable = {
       ...before,
       ...columnsOf(line),
@@ -99,26 +102,26 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
       previous_secret_expires_at: isNewSecret
         ? (line.previous_secret_expires_at ?? null)
         : before.previous_secret_expires_at,
-      last_used_at: latest(before.last_used_at, line.last_used_at ?? null),
+      last_used_at: latestTime(before.last_used_at, line.last_used_at ?? null),
       updated_at: nowMs,
-      version: isMade || changed.has(before.id) ? before.version : before.version + 1,
+      version: isNew || changed.has(before.id) ? before.version : before.version + 1,
     };
     const difference = changedFields(auditedKey(before), auditedKey(after));
     if (difference === null && !isNewSecret) {
       if (after.last_used_at === before.last_used_at) return 'skipped';
-      // Nobody has changed the key, so its version stays.
+      // Only the last use differs, so the version of the key stays the same.
       return put(before, { ...before, last_used_at: after.last_used_at });
     }
-    if (isNewSecret && (isMade || replaced.has(before.id))) throw new LineError('an earlier line has another secret');
+    if (isNewSecret && (isNew || rotated.has(before.id))) throw new LineError('an earlier line has another secret');
     put(before, after);
     if (isNewSecret) {
-      replaced.add(before.id);
+      rotated.add(before.id);
       const { previous_secret_sha256: previous, previous_secret_expires_at: endMs } = line;
-      if (previous !== undefined && typeof endMs === 'number') overlaps.set(previous, endMs);
+      if (previous !== undefined && typeof endMs === 'number') previousEnds.set(previous, endMs);
     }
     addSecrets(before.id, line, hint);
     const change = difference ?? { before: { hint: before.hint }, after: { hint } };
-    if (!isMade) batch.changes.push({ ...target(after), action: 'api_key.updated', ...change });
+    if (!isNew) batch.changes.push({ ...target(after), action: 'api_key.updated', ...change });
     return 'updated';
   };
 
@@ -133,27 +136,27 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
   }
   await freeExternalIds(batch, 'api_key', [...changed.keys()]);
   for (const row of changed.values()) await trx.updateTable('api_key').set(row).where('id', '=', row.id).execute();
-  await insertRows(trx, kind, 'api_key', [...made.values()]);
-  if (replaced.size > 0) {
-    const of = trx.updateTable('api_key_secret').where('api_key_id', 'in', textList(kind, [...replaced]));
-    const isInForce = of.where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
-    await isInForce.set({ expires_at: nowMs }).execute();
+  await insertRows(trx, kind, 'api_key', [...created.values()]);
+  if (rotated.size > 0) {
+    const query = trx.updateTable('api_key_secret').where('api_key_id', 'in', textList(kind, [...rotated]));
+    const stillValid = query.where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
+    await stillValid.set({ expires_at: nowMs }).execute();
   }
-  for (const [hash, endMs] of overlaps) {
+  for (const [hash, endMs] of previousEnds) {
     await trx.updateTable('api_key_secret').set({ expires_at: endMs }).where('hash', '=', hash).execute();
   }
   await insertRows(trx, kind, 'api_key_secret', secrets);
-  for (const row of made.values()) {
+  for (const row of created.values()) {
     batch.changes.push({ ...target(row), action: 'api_key.created', before: null, after: auditedKey(row) });
   }
-  for (const { account_id: accountId } of [...made.values(), ...changed.values()]) batch.accountIds.add(accountId);
+  for (const { account_id: accountId } of [...created.values(), ...changed.values()]) batch.accountIds.add(accountId);
 }
 
-/** KeyRows finds the keys that lines name. */
+/** KeyRows finds the existing keys that lines describe. */
 class KeyRows {
   private readonly byId = new Map<string, ApiKeyTable>();
   private readonly byExternalId = new Map<string, ApiKeyTable>();
-  /** IDs of keys by the hash of a secret. */
+  /** IDs of keys by the hash of each secret. */
   private readonly bySecret = new Map<string, string>();
 
   /** Reads keys and their secrets. Locks the keys until the transaction ends. */
@@ -181,7 +184,9 @@ class KeyRows {
     return found;
   }
 
-  /** Adds a row, or replaces the one before. Throws `LineError` if its `external_id` is taken. */
+  /**
+   * Adds a row, or replaces the row `before`. Throws `LineError` if another key of the account has the `external_id`.
+   */
   put(row: ApiKeyTable, before?: ApiKeyTable): void {
     const taken = this.byExternalId.get(nameOf(row));
     if (row.external_id !== null && taken !== undefined && taken.id !== row.id) {
@@ -196,11 +201,14 @@ class KeyRows {
     this.bySecret.set(hash, keyId);
   }
 
-  ofSecret(hash: string): string | undefined {
+  keyOfSecret(hash: string): string | undefined {
     return this.bySecret.get(hash);
   }
 
-  /** Returns the key of a line. Throws `LineError` if its secret belongs to another one. */
+  /**
+   * Returns the existing key that a line describes, or undefined. Throws `LineError` if a secret of the line belongs to
+   * another key.
+   */
   match(fields: ImportLine['fields'], accountId: string): ApiKeyTable | undefined {
     const { id, external_id: externalId } = fields;
     const name = typeof externalId === 'string' ? nameOf({ account_id: accountId, external_id: externalId }) : '';
@@ -217,7 +225,7 @@ function nameOf({ account_id: accountId, external_id: externalId }: Pick<ApiKeyT
   return `${accountId} ${externalId}`;
 }
 
-/** Returns the hashes of the secrets of a line, which is not checked yet. */
+/** Returns the hashes of the secrets in a line that has not been validated. */
 function hashesOf({ secret, secret_sha256: hash, previous_secret_sha256: previous }: ImportLine['fields']): string[] {
   const hashes = [typeof secret === 'string' ? hashSecret(secret) : hash, previous];
   return hashes
@@ -225,7 +233,7 @@ function hashesOf({ secret, secret_sha256: hash, previous_secret_sha256: previou
     .map((each) => String(each).toLowerCase());
 }
 
-function latest(one: number | null, other: number | null): number | null {
+function latestTime(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 

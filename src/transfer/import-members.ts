@@ -1,6 +1,7 @@
 /**
- * Imports members, matched by ID, then by address. They have no credentials, and choose a password by a link. A member
- * that exists only joins accounts: changes of rights end sessions, and so belong to the admin API.
+ * Imports members, which are matched by their ID, then by their email address. New members have no credentials, and
+ * choose a password through a link. An existing member is only added to accounts. Other changes of rights end sessions,
+ * so they belong to the admin API.
  */
 import { emailKeyOf } from '../members/member-fields.js';
 import { auditedMember, newMemberRow, type MemberRow } from '../members/member-rows.js';
@@ -9,7 +10,7 @@ import { textsOf } from './import-accounts.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine, type Outcome } from './import-batch.js';
 import { memberLine } from './import-fields.js';
 
-/** Imports the members among the lines of a batch. */
+/** Imports the lines that are members. */
 export async function importMembers(batch: ImportBatch, lines: readonly ImportLine[]): Promise<void> {
   for (const { index, fields } of lines) await batch.settleAsync(index, () => importMember(batch, fields));
 }
@@ -18,10 +19,11 @@ async function importMember(batch: ImportBatch, fields: ImportLine['fields']): P
   const { trx, kind, nowMs } = batch;
   const line = parseLine(memberLine, fields);
   const accountIds = line.accounts.map(({ account_id: accountId }) => accountId);
-  const found = await trx.selectFrom('account').select('id').where('id', 'in', textList(kind, accountIds)).execute();
-  const missing = accountIds.find((accountId) => found.every(({ id }) => id !== accountId));
+  const rows = await trx.selectFrom('account').select('id').where('id', 'in', textList(kind, accountIds)).execute();
+  const missing = accountIds.find((accountId) => rows.every(({ id }) => id !== accountId));
   if (missing !== undefined) throw new LineError(`there is no account ${missing}`);
   const before = await existingMember(batch, fields, emailKeyOf(line.email));
+  if (before !== undefined && before.removed_at !== null) throw new LineError(`the member ${before.id} was erased`);
   if (before !== undefined && !batch.isUpdated(before.id)) return 'skipped';
   let member = before;
   if (member === undefined) {
@@ -55,7 +57,7 @@ async function existingMember(
   return rows.find((row) => row.id === id) ?? rows[0];
 }
 
-/** Adds a member to the accounts that it lacks. Returns whether there was one. */
+/** Adds a member to the accounts to which it does not belong. Reports whether it was added to any. */
 async function joinAccounts(
   { trx, nowMs, changes }: ImportBatch,
   memberId: string,

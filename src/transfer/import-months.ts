@@ -1,6 +1,6 @@
 /**
- * Imports month counts. A count of the current month is set in the live counters as well, so that nothing that a node
- * saw before takes its place.
+ * Imports month counts. A count of the current month is also set in the live counters. Otherwise, an earlier count that
+ * a node has seen would replace the imported one.
  */
 import type { Limiter } from '../quota/limiter.js';
 import type { MonthSet } from '../quota/model/counter-store.js';
@@ -13,10 +13,13 @@ import { AccountRows, keysOfAccounts, textsOf } from './import-accounts.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine } from './import-batch.js';
 import { labelOfMonth, monthCountLine } from './import-fields.js';
 
-/** Counters of this process. Undefined if they are in the memory of another one. */
+/** LiveCounters are the counters of this process. Undefined if they are in the memory of another process. */
 export type LiveCounters = Pick<Limiter, 'setMonthUsed'> | undefined;
 
-/** MonthCounts are what the database and the live counters have before a batch, by the names of counts. */
+/**
+ * MonthCounts are the counts in the database and the changes of the live counters before a batch, by the names of
+ * counts.
+ */
 export interface MonthCounts {
   readonly used: ReadonlyMap<string, number>;
   readonly sets: ReadonlyMap<string, MonthSet>;
@@ -29,9 +32,10 @@ interface Count {
 }
 
 /**
- * Sets the live counters of the lines of a batch. Runs before its transaction: a counter that is not in memory is read
- * from the database, which on SQLite would wait for the transaction.
- * @param writes whether existing counts are replaced.
+ * Sets the live counters for the lines of a batch. Must run before the transaction of the batch. A counter that is not
+ * in memory is read from the database, which on SQLite would wait for that transaction.
+ * @param writes whether existing counts are replaced
+ * @returns the existing counts, and the changes of live counters.
  */
 export async function setLiveCounts(
   { db, kind }: DatabaseHandle,
@@ -55,7 +59,7 @@ export async function setLiveCounts(
     .where('account_id', 'in', textList(kind, ids))
     .where('api_key_id', 'in', textList(kind, ['', ...textsOf(lines, 'api_key_id')]))
     .execute();
-  for (const row of rows) used.set(nameOf(row), row.used);
+  for (const row of rows) used.set(countName(row), row.used);
   if (counters === undefined) return { used, sets };
   const calendars = new Map(accounts.map((row) => [row.id, calendarOf(row.time_zone, row.billing_day)]));
   const setCount = async ({ fields }: ImportLine): Promise<void> => {
@@ -63,15 +67,15 @@ export async function setLiveCounts(
     const calendar = calendars.get(line?.account_id ?? '');
     if (line === undefined || calendar === undefined) return;
     const count = countOf(line);
-    if (count.period !== calendar.at(nowMs).label || (used.has(nameOf(count)) && !writes)) return;
+    if (count.period !== calendar.at(nowMs).label || (used.has(countName(count)) && !writes)) return;
     const keyId = line.api_key_id ?? undefined;
-    sets.set(nameOf(count), await counters.setMonthUsed(line.account_id, keyId, calendar, line.used));
+    sets.set(countName(count), await counters.setMonthUsed(line.account_id, keyId, calendar, line.used));
   };
   await Promise.all(lines.map(setCount));
   return { used, sets };
 }
 
-/** Imports the month counts among the lines of a batch. */
+/** Imports the lines that are month counts. */
 export async function importMonths(
   batch: ImportBatch,
   lines: readonly ImportLine[],
@@ -90,7 +94,7 @@ export async function importMonths(
       const keyId = line.api_key_id ?? undefined;
       if (keyId !== undefined && keys.get(keyId) !== accountId) throw new LineError(`there is no key ${keyId} in it`);
       const count = countOf(line);
-      const name = nameOf(count);
+      const name = countName(count);
       if (written.has(name)) throw new LineError('an earlier line has this count');
       const before = used.get(name);
       if (before !== undefined && !batch.isUpdated(`${line.month} of ${keyId ?? accountId}`)) return 'skipped';
@@ -123,6 +127,6 @@ function countOf(line: { account_id: string; api_key_id: string | null; month: s
   return { account_id: line.account_id, api_key_id: line.api_key_id ?? '', period: labelOfMonth(line.month) };
 }
 
-function nameOf({ account_id: accountId, api_key_id: keyId, period }: Count): string {
+function countName({ account_id: accountId, api_key_id: keyId, period }: Count): string {
   return `${accountId} ${keyId} ${period}`;
 }

@@ -1,4 +1,4 @@
-/** Imports batches of lines. A batch is one transaction; lines that cannot be imported are left out with a reason. */
+/** Imports batches of lines. A batch is one transaction. Lines that cannot be imported are omitted, with a reason. */
 import type { StoreDependencies } from '../accounts/accounts.js';
 import { recordChanges, type ChangeContext } from '../records/audit-log.js';
 import { isUniqueViolation } from '../stores/database/database-errors.js';
@@ -12,10 +12,10 @@ import { importMembers } from './import-members.js';
 import { importMonths, setLiveCounts, type LiveCounters, type MonthCounts } from './import-months.js';
 import { RECORD_TYPES, type RecordType } from './record-types.js';
 
-/** How to import lines. */
+/** ImportOptions say how to import lines. */
 export interface ImportOptions {
   readonly onConflict: OnConflict;
-  /** Whether nothing is kept. */
+  /** True to check the lines without keeping any change. */
   readonly isDryRun: boolean;
 }
 
@@ -24,33 +24,38 @@ export interface ImporterDependencies extends Pick<StoreDependencies, 'database'
   readonly webhookSecrets: WebhookSecrets;
 }
 
-/** How often a batch is tried, if someone else creates the same records at the same time. */
-const MOST_ATTEMPTS = 3;
+/** Maximum number of attempts for a batch, if someone else creates the same records at the same time. */
+const MAX_ATTEMPTS = 3;
 
-/** DryRun rolls a transaction back. */
+/** DryRun is thrown to roll a transaction back. */
 class DryRun extends Error {}
 
-/** Importer rejects with the database error if a batch fails as a whole. */
+/** Importer imports batches of records. */
 export class Importer {
   constructor(private readonly deps: ImporterDependencies) {}
 
-  /** Imports a batch. Returns the outcome of each line, in their order. Repeating it changes nothing. */
+  /**
+   * Imports a batch. Importing the same batch again changes nothing. Rejects with the error of the database if the
+   * batch fails as a whole.
+   * @returns the outcome of each line, in the order of the lines.
+   */
   async run(
     lines: readonly ImportLine['fields'][],
     options: ImportOptions,
     context: ChangeContext,
   ): Promise<readonly Outcome[]> {
     const { database, counters, clock } = this.deps;
-    const live = options.isDryRun ? undefined : counters;
+    const liveCounters = options.isDryRun ? undefined : counters;
     const isUpdate = options.onConflict === 'update';
     const monthLines = linesByType(lines).get('month_count') ?? [];
-    // Once for all attempts: a second one would find the counts set already, and record no difference.
-    const months = await setLiveCounts(database, live, monthLines, isUpdate, clock.now());
+    // The live counters are set once for all attempts. A second call would find the counts already set, and record no
+    // difference.
+    const months = await setLiveCounts(database, liveCounters, monthLines, isUpdate, clock.now());
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.attempt(lines, months, options, context);
       } catch (error) {
-        if (attempt === MOST_ATTEMPTS || !isUniqueViolation(error)) throw error;
+        if (attempt === MAX_ATTEMPTS || !isUniqueViolation(error)) throw error;
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Types of records, in the order in which they refer to each other. */
+/** Types of records. Each type refers only to types before it, so imports process them in this order. */
 export const RECORD_TYPES = [
   'account',
   'api_key',

@@ -70,6 +70,25 @@ describeOnDatabases('an import', (kind) => {
     expect(await statusOf(secret)).toBe(200);
   });
 
+  it('accepts a foreign secret that begins with a part of our prefix', async () => {
+    const secrets = ['tg_x0uG2O_lNvEqw14OQZMyUUwqWy-de', 'tg_live-0123456789', 'tga_0123456789abcdef'];
+    const keys = secrets.map((secret, at) => ({
+      type: 'api_key',
+      account_external_id: 'crm-prefix',
+      external_id: `prefix-${at}`,
+      name: 'k',
+      scopes,
+      secret,
+    }));
+    const account = { type: 'account', external_id: 'crm-prefix', name: 'Prefix', plan: 'starter' };
+    expect(await run([account, ...keys])).toEqual(done('imported 4, updated 0, skipped 0, failed 0'));
+    expect(await Promise.all(secrets.map(statusOf))).toEqual([200, 200, 200]);
+    const own = { ...keys[0], external_id: 'own', secret: 'tg_live_0123456789012345678901234567890123456' };
+    expect((await run([own])).problems).toEqual([
+      'FILE:1 secret: begins like a secret of Trailgate, but does not have its checksum',
+    ]);
+  });
+
   it('reports each bad line with its number and reason, and imports the rest', async () => {
     const key = { type: 'api_key', account_external_id: 'crm-3', name: 'k', scopes };
     const good = 'good-secret-0123456789';
@@ -105,7 +124,7 @@ describeOnDatabases('an import', (kind) => {
         expect.stringMatching(/^FILE:8 .*tiem_zone/),
         expect.stringMatching(/^FILE:9 secret: must be 16 to 200/),
         expect.stringMatching(/^FILE:10 secret: must be 16 to 200/),
-        expect.stringMatching(/^FILE:11 secret: begins as our own/),
+        expect.stringMatching(/^FILE:11 secret: begins like a secret of Trailgate/),
         expect.stringMatching(/^FILE:12 secret_sha256: must be 64/),
         'FILE:13 scopes: customers:fly is not a scope of any operation',
         'FILE:14 there is no account nobody',
@@ -219,6 +238,20 @@ describeOnDatabases('an import', (kind) => {
       'api_key.created',
       'api_key.updated',
     ]);
+  });
+
+  it('does not bring back a member whose data was erased', async () => {
+    const { account } = await running.admin.newKey('starter');
+    const line = { type: 'member', name: 'Gwen', email: `gwen-${kind}@example.com` };
+    await run([line]);
+    const { data } = await running.admin.call<{ data: { id: string; email: string }[] }>('GET', '/members');
+    const { id = '' } = data.find(({ email }) => email === line.email) ?? {};
+    await running.admin.call('DELETE', `/members/${id}`);
+    const accounts = [{ account_id: account.id, role: 'admin' }];
+    const again = await run([{ ...line, id, accounts }], '--on-conflict', 'update');
+    expect(again).toMatchObject({ summary: 'imported 0, updated 0, skipped 0, failed 1', code: 1 });
+    expect(again.problems).toEqual([`FILE:1 the member ${id} was erased`]);
+    expect((await running.admin.call<{ data: object[] }>('GET', `/accounts/${account.id}/members`)).data).toEqual([]);
   });
 
   it('killed at any moment and repeated, it loses nothing and doubles nothing', async () => {
