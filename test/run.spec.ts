@@ -4,7 +4,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnOwned, temporaryFolder } from './support/processes.js';
 import { inWords, progressLine } from './support/progress.js';
-import { MOST_QUARANTINED, summarise, type JestRun, type Quarantined } from './support/run-summary.js';
+import { MAX_QUARANTINED, summarise, type JestRun, type Quarantined } from './support/run-summary.js';
 import { affectedSpecs } from './support/affected.js';
 
 /** Runs `test/run.mjs` on a machine where no server is on the PATH and none may be installed. */
@@ -108,7 +108,7 @@ describe('the last line', () => {
       what: 'too many are in quarantine',
       line: '1 passed, 1 failed',
       run: GOOD,
-      quarantine: Array.from({ length: MOST_QUARANTINED + 1 }, (_, index) => inQuarantine('c', `test ${index}`)),
+      quarantine: Array.from({ length: MAX_QUARANTINED + 1 }, (_, index) => inQuarantine('c', `test ${index}`)),
     },
   ])('where $what: $line', ({ line, run, ...options }) => {
     const summary = summarise(run, options);

@@ -32,7 +32,7 @@ type Row = AccountTable & { readonly position: string };
 /** IDs are in the order of creation, and make the order of equal names unique. */
 const SORTED_BY = { created: sql<string>`id`, name: sql<string>`search` } as const;
 
-/** Returns a page of accounts. Rejects with `invalid_cursor` if the cursor is of a different query. */
+/** Returns a page of accounts. Rejects with `invalid_cursor` if the cursor belongs to a different query. */
 export async function pageOfAccounts<T>(
   database: DatabaseHandle,
   query: AccountQuery,
@@ -83,7 +83,8 @@ function rowsOf(
 }
 
 /**
- * Returns the name for cursors. Contains a hash of the filters, so that it differs per query and hides the search text.
+ * Returns the name that binds a cursor to its query. The name contains a hash of the filters, which hides the search
+ * text.
  */
 function listName({ q = '', status, external_id: id, metadata, sort = 'created' }: AccountQuery): string {
   const filters = JSON.stringify([q, status ?? null, id ?? null, metadata ?? null]);

@@ -26,7 +26,7 @@ export interface Account {
   readonly timeZone: string;
   readonly billingDay: number;
   readonly status: 'active' | 'suspended';
-  /** Granted in addition to the month limit. */
+  /** Requests granted in addition to the monthly limit, and for which month. */
   readonly grant: MonthGrant;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -36,7 +36,7 @@ export interface Account {
   readonly metadata: Metadata;
 }
 
-/** StoreDependencies are the dependencies of the stores in this room. */
+/** StoreDependencies are the dependencies of the stores in `src/accounts`. */
 export interface StoreDependencies {
   readonly database: DatabaseHandle;
   readonly clock: Clock;
@@ -44,13 +44,16 @@ export interface StoreDependencies {
   readonly catalogue: Catalogue;
   /** Notified of webhook endpoints with new deliveries. */
   readonly signal?: WorkSignal;
-  /** Returns the maximum lifetime of the access of an OAuth client in ms. Undefined without OAuth. */
+  /** Returns the maximum lifetime of an OAuth client's access, in milliseconds. Undefined without OAuth. */
   readonly longestAccessMs?: () => number;
-  /** Extends the registration of an OAuth client beyond the expiration of its key, ms since the epoch. */
+  /** Extends the registration of an OAuth client beyond the expiration of its key, in milliseconds since the epoch. */
   readonly keepClient?: (trx: Kysely<Tables>, clientId: string, keyEndsMs: number) => Promise<void>;
 }
 
-/** AccountStore rejects with a `Problem` for errors of the caller, and with the database error for others. */
+/**
+ * AccountStore creates, reads and updates accounts. Methods reject with a `Problem` for errors of the caller, and with
+ * the database's error otherwise.
+ */
 export class AccountStore {
   private readonly events: ChangeEvents;
 
@@ -58,6 +61,10 @@ export class AccountStore {
     this.events = new ChangeEvents(deps.signal);
   }
 
+  /**
+   * Creates an account. Rejects with `validation_failed` for an unknown plan, and with `conflict` for a taken
+   * `external_id`.
+   */
   async create(input: CreateAccount, context: ChangeContext): Promise<Account> {
     this.checkPlan(input.plan);
     const now = this.deps.clock.now();
@@ -87,12 +94,12 @@ export class AccountStore {
         after: auditedAccount(row),
       } as const;
       await recordChange(trx, context, created, now);
-      await context.made?.(trx, accountOf(row));
+      await context.storeResponse?.(trx, accountOf(row));
     });
     return accountOf(row);
   }
 
-  /** Rejects with `resource_not_found`. */
+  /** Returns an account. Rejects with `resource_not_found`, also if the account is being deleted. */
   async get(id: string): Promise<Account> {
     const { db } = this.deps.database;
     const deleted = db.selectFrom('account_deletion').select('account_id');
@@ -100,14 +107,14 @@ export class AccountStore {
     return accountOf((await query.executeTakeFirst()) ?? notFound());
   }
 
-  /** Lists the visible accounts by creation or by name. Rejects with `invalid_cursor`. */
+  /** Lists the visible accounts, sorted by creation or by name. Rejects with `invalid_cursor`. */
   async list(query: AccountQuery, visible: VisibleAccounts = 'all'): Promise<Page<Account>> {
     return await pageOfAccounts(this.deps.database, query, visible, accountOf);
   }
 
   /**
-   * Updates the given fields. If they have these values already, nothing is written.
-   * Rejects with `resource_not_found`, `validation_failed`, or as `checkVersion` does.
+   * Updates the given fields. Writes nothing if the fields already have these values. Rejects with
+   * `resource_not_found`, `validation_failed`, `conflict` for a taken `external_id`, or as `checkVersion` does.
    */
   async update(
     id: string,
@@ -135,10 +142,10 @@ export class AccountStore {
     const before = await lockAccount(trx, this.deps.database.kind, id);
     const { metadata, ...rest } = changes;
     const columns = { ...rest, metadata: metadata && metadataJson(metadata) };
-    const given = Object.entries(columns).filter(([, value]) => value !== undefined);
+    const changed = Object.entries(columns).filter(([, value]) => value !== undefined);
     const now = this.deps.clock.now();
     const version = before.version + 1;
-    const after: AccountTable = { ...before, ...Object.fromEntries(given), updated_at: now, version };
+    const after: AccountTable = { ...before, ...Object.fromEntries(changed), updated_at: now, version };
     const difference = changedFields(auditedAccount(before), auditedAccount(after));
     // A repeated change needs no version check.
     if (difference === null) return before;
@@ -172,8 +179,8 @@ export class AccountStore {
 }
 
 /**
- * Locks the row of an account until the transaction ends. Other transactions can still insert rows that refer to the
- * account, to avoid deadlocks. Rejects with `resource_not_found`, also if the account is being deleted.
+ * Locks the row of an account until the transaction ends. To avoid deadlocks, other transactions can still insert rows
+ * that refer to the account. Rejects with `resource_not_found`, also if the account is being deleted.
  */
 export async function lockAccount(
   trx: Transaction<Tables>,
@@ -187,7 +194,7 @@ export async function lockAccount(
     // SQLite has only one write transaction at a time.
     .$if(kind === 'postgres', (select) => select.forNoKeyUpdate());
   const row = (await query.executeTakeFirst()) ?? notFound();
-  // A statement of its own, so that PostgreSQL sees a deletion that committed while the lock was awaited.
+  // A separate statement, so that PostgreSQL sees a deletion that committed while this transaction waited for the lock.
   await refuseDeleted(trx, id);
   return row;
 }
@@ -206,7 +213,7 @@ function target(id: string): { accountId: string; targetType: 'account'; targetI
   return { accountId: id, targetType: 'account', targetId: id };
 }
 
-/** Returns the fields of an account that the audit log keeps, by the names of the API. */
+/** Returns the fields of an account that the audit log records, with the names of the API. */
 export function auditedAccount(row: AccountTable): AuditedFields {
   const { name, plan, time_zone, billing_day, status, external_id, metadata } = row;
   return { name, plan, time_zone, billing_day, status, external_id, metadata: parseMetadata(metadata) };

@@ -1,4 +1,4 @@
-/** Quota adjustments, and the list of all of them. */
+/** Reads quota adjustments, and lists those of all accounts. */
 import type { Kysely } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
 import type { QuotaAdjustmentTable, Tables } from '../stores/database/schema.js';
@@ -16,14 +16,14 @@ export interface QuotaAdjustment {
   readonly amount: number | null;
   readonly reason: string;
   readonly actor: string;
-  /** End of the adjusted month, ms. */
+  /** End of the adjusted month, in milliseconds since the epoch. */
   readonly periodEndsAt: number;
   readonly createdAt: number;
   /** Time zone of the account. */
   readonly timeZone: string;
 }
 
-/** NamedAdjustment is an adjustment with the name of the account. */
+/** NamedAdjustment is an adjustment with the name of its account. */
 export interface NamedAdjustment extends QuotaAdjustment {
   readonly accountName: string;
 }
@@ -47,7 +47,10 @@ export async function allAdjustments(
   }));
 }
 
-/** Converts a row. @param timeZone time zone of the account. */
+/**
+ * Converts a row.
+ * @param timeZone time zone of the account
+ */
 export function adjustmentOf(row: QuotaAdjustmentTable, timeZone: string): QuotaAdjustment {
   return {
     id: row.id,

@@ -1,6 +1,6 @@
 /**
- * Fields of an API key that people set: schemas, columns and shown values. The admin API, its description, the store
- * and the audit log read them here. Add a field that restricts nothing in this file.
+ * Fields of an API key that callers of the admin API can set: request schemas, database columns and response values.
+ * The store, the audit log and the API description use them too. `CONTRIBUTING.md` lists the steps to add a field.
  */
 import { z } from 'zod';
 import { NETWORK_MESSAGES } from '../config/model/address-values.js';
@@ -62,7 +62,7 @@ const limit = z
 const limits = z
   .strictObject(perPeriod((_, words) => limit.meta({ description: `Requests of the key ${words}; null: no limit.` })))
   .nullable()
-  // Nothing named is nothing changed.
+  // An object without limits means null: all limits are those of the plan.
   .overwrite((given) =>
     given === null || WINDOW_PERIODS.every((period) => given[period] === undefined) ? null : given,
   )
@@ -93,19 +93,22 @@ export const updateApiKeySchema = z
   .partial()
   .meta({ id: 'UpdateApiKey' });
 
-/** KeySettings is what people set of a key but for its end, by the names of the API. */
+/** KeySettings holds the fields of a key that callers can set, except the expiration. Names are those of the API. */
 export interface KeySettings {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly environment: 'live' | 'test';
   readonly allowed_ips: readonly string[];
-  /** In the place of the plan's; null: the plan's. */
+  /** Limits that replace the plan's. Null: all limits are those of the plan. */
   readonly limits: KeyLimits | null;
   readonly external_id: string | null;
   readonly metadata: Metadata;
 }
 
-/** Reads the settings of a row. A change that is not seen in them is not written. */
+/**
+ * Reads the settings of a row. The store compares them to detect changes, so every field that callers can set must be
+ * here or in `auditedKey`.
+ */
 export function settingsOf(row: ApiKeyTable): KeySettings {
   return {
     name: row.name,
@@ -118,7 +121,7 @@ export function settingsOf(row: ApiKeyTable): KeySettings {
   };
 }
 
-/** Returns the columns of the fields that are given. */
+/** Returns the database columns of the given fields. Undefined fields have no column and stay unchanged. */
 export function columnsOf(fields: CreateApiKey): SettingColumns;
 export function columnsOf(fields: UpdateApiKey): Partial<SettingColumns>;
 export function columnsOf(fields: UpdateApiKey & Partial<Pick<CreateApiKey, 'environment'>>): Partial<SettingColumns> {
@@ -137,7 +140,7 @@ export function columnsOf(fields: UpdateApiKey & Partial<Pick<CreateApiKey, 'env
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
 }
 
-/** SettingColumns is the columns that `columnsOf` writes. */
+/** SettingColumns holds the columns that `columnsOf` writes. */
 type SettingColumns = Pick<
   ApiKeyTable,
   'name' | 'search' | 'scopes' | 'environment' | 'expires_at' | 'allowed_ips' | 'limits'
@@ -150,7 +153,7 @@ export function shownSettingsOf(settings: KeySettings) {
   return { name, scopes: [...scopes], environment, allowed_ips: [...allowed_ips], limits, external_id, metadata };
 }
 
-/** The schemas of these, but for that of the limits. */
+/** Response schemas of the settings, except `limits`. */
 export const shownKeySettings = {
   name: z.string().max(200),
   scopes: z.array(z.string().max(200)).max(100),
@@ -159,10 +162,10 @@ export const shownKeySettings = {
   ...shownExternalFields,
 };
 
-/** None, one hour, one day, one week. */
+/** Allowed overlaps of a rotation, in seconds: none, one hour, one day, one week. */
 export const OVERLAPS_SECONDS = [0, 3_600, 86_400, 604_800] as const;
 
-/** Shared by the rotations of keys and of webhook endpoints. */
+/** Schema of `end_previous_secret`, for the rotations of keys and of webhook endpoints. */
 export const endPreviousSecret = z
   .boolean()
   .default(false)

@@ -1,48 +1,51 @@
-/** Reports what a change or revocation of a key would affect: its usage and its unused scopes. */
+/**
+ * Reads what a change or revocation of a key would affect. The result has the key's usage, the last uses of its
+ * secrets, and its unused scopes.
+ */
 import { calendarOf } from '../quota/model/month-period.js';
 import { missingScopes } from '../keys/scopes.js';
 import { dateOf } from '../quota/usage/usage-query.js';
-import { MOST_OPERATIONS, readKeyUsage, type OperationUse } from '../quota/usage/key-usage.js';
+import { MAX_OPERATIONS, readKeyUsage, type OperationUse } from '../quota/usage/key-usage.js';
 import type { Account, StoreDependencies } from './accounts.js';
 import type { ApiKey } from './api-key-rows.js';
-import { readGrant, type LetInGrant } from './let-in-keys.js';
+import { readGrant, type OAuthGrant } from './oauth-client-keys.js';
 
-/** Scopes are looked at for so many days: what a business does once a month is among it. */
+/** Number of days that are searched for used scopes. Thirty days include tasks that run once a month. */
 const SCOPE_DAYS = 30;
 const DAY_MS = 86_400_000;
-/** A dialog lists no more; the sum has all of them. */
-const MOST_SHOWN = 50;
+/** Maximum number of operations in the list. The sum of requests includes the others. */
+const MAX_SHOWN = 50;
 
-/** When a secret was last sent, and from where. */
+/** Last use of a secret. Times are in milliseconds since the epoch. */
 export interface SecretLastUse {
   readonly createdAt: number;
-  /** The end of its overlap; null for the current one. */
+  /** End of the overlap. Null for the current secret. */
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly lastUsedIp: string | null;
 }
 
-/** ApiKeyImpact is what a key is used for, as usage was last written. */
+/** ApiKeyImpact describes the use of a key, as of the last write of usage to the database. */
 export interface ApiKeyImpact {
-  /** Yesterday and today in the account's time zone: requests that were let in. */
+  /** Admitted requests of yesterday and today, in the account's time zone. Dates have the form `2026-11-20`. */
   readonly recent: {
     readonly from: string;
     readonly to: string;
     readonly requests: number;
-    /** Most first, at most 50. */
+    /** Most requested operations first, at most 50. */
     readonly operations: readonly { readonly operation: string; readonly requests: number }[];
   };
   readonly currentSecret: SecretLastUse | null;
-  /** Null where no overlap is under way. */
+  /** Previous secret during the overlap of a rotation. Null if only the current secret works. */
   readonly oldSecret: SecretLastUse | null;
-  /** Since when its use has been looked at: 30 days ago, or when it was made. */
+  /** First day of the period for scopes: 30 days ago, or the day on which the key was created. */
   readonly since: string;
-  /** Scopes that operations needed which it asked for since. */
+  /** Scopes that the key has, and that the operations it requested in this period require. */
   readonly usedScopes: readonly string[];
-  /** Scopes of the key that none of these operations needed. */
+  /** Scopes of the key that none of these operations require. Empty if there are too many operations to tell. */
   readonly unusedScopes: readonly string[];
-  /** The most that it may become where it is an OAuth client's; null: it has a secret. */
-  readonly grant: LetInGrant | null;
+  /** Maximum access of the key of an OAuth client. Null if the key has a secret. */
+  readonly grant: OAuthGrant | null;
 }
 
 type ImpactDependencies = Pick<StoreDependencies, 'database' | 'clock' | 'catalogue' | 'longestAccessMs'>;
@@ -57,7 +60,7 @@ export async function readImpact(
   const calendar = calendarOf(account.timeZone, account.billingDay);
   const today = calendar.dayAt(now);
   const yesterday = calendar.dayAt(today.startMs - 1).label;
-  const days = [...Array(SCOPE_DAYS + 1).keys()].map((ago) => labelDaysBefore(today.label, ago));
+  const days = [...Array(SCOPE_DAYS + 1).keys()].map((daysAgo) => labelDaysBefore(today.label, daysAgo));
   const uses = await readKeyUsage(db, { accountId: account.id, keyId: key.id }, days, yesterday);
   const secrets = await db
     .selectFrom('api_key_secret')
@@ -91,26 +94,29 @@ function recentOf(uses: readonly OperationUse[], from: number, to: number): ApiK
     from: dateOf(from),
     to: dateOf(to),
     requests: called.reduce((sum, { recent }) => sum + recent, 0),
-    operations: called.slice(0, MOST_SHOWN).map(({ operation, recent }) => ({ operation, requests: recent })),
+    operations: called.slice(0, MAX_SHOWN).map(({ operation, recent }) => ({ operation, requests: recent })),
   };
 }
 
-/** Also what was refused counts as use: a scope that a caller reckons with is not taken away for being unused. */
+/**
+ * Compares the key's scopes with those of the requested operations. Refused requests count as use too, because the
+ * caller relies on the scope.
+ */
 function scopesOf(
   key: ApiKey,
   uses: readonly OperationUse[],
   byOperation: ReadonlyMap<string, readonly string[]>,
 ): Pick<ApiKeyImpact, 'usedScopes' | 'unusedScopes'> {
   const needed = new Set(uses.flatMap(({ operation }) => byOperation.get(operation) ?? []));
-  const isWhole = uses.length < MOST_OPERATIONS;
+  const isComplete = uses.length < MAX_OPERATIONS;
   const isUsed = (scope: string): boolean => [...needed].some((each) => missingScopes([scope], [each]).length === 0);
   return {
     usedScopes: [...needed].filter((each) => missingScopes(key.scopes, [each]).length === 0).toSorted(),
-    unusedScopes: isWhole ? key.scopes.filter((scope) => !isUsed(scope)) : [],
+    unusedScopes: isComplete ? key.scopes.filter((scope) => !isUsed(scope)) : [],
   };
 }
 
-/** The label of a day so many before it. */
+/** Returns the label of the day that is `days` days earlier. Labels have the form 20261120. */
 function labelDaysBefore(label: number, days: number): number {
   const noon = Date.parse(`${dateOf(label)}T12:00:00Z`) - days * DAY_MS;
   return Number(new Date(noon).toISOString().slice(0, 10).replaceAll('-', ''));

@@ -1,4 +1,4 @@
-/** Lists of an account's keys: searched, filtered and sorted by the database, with what each has used of its month. */
+/** Lists of an account's keys: searched, filtered and sorted by the database, with the monthly usage of each key. */
 import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../stores/database/cursor.js';
@@ -17,16 +17,16 @@ export type ApiKeySort = (typeof API_KEY_SORTS)[number];
 
 /** Filters and order of a list. */
 export interface ApiKeyQuery extends PageRequest, ExternalQuery {
-  /** Part of a name; the whole of an id, `external_id` or hint; the last four characters of a secret. */
+  /** Part of a name, a complete ID, `external_id` or hint, or the last four characters of a secret. */
   readonly q?: string | undefined;
   /** Undefined: all. */
   readonly statuses?: readonly ApiKey['status'][] | undefined;
   readonly environment?: ApiKey['environment'] | undefined;
   /** True: keys of OAuth clients. False: keys with a secret. Undefined: both. */
   readonly hasOAuthClient?: boolean | undefined;
-  /** ID of a member. Only keys of OAuth clients that they authorized. */
+  /** ID of a member. Selects only keys of OAuth clients that this member authorized. */
   readonly letInBy?: string | undefined;
-  /** Only keys that have no scopes but these; undefined: all. */
+  /** Selects only keys whose scopes are all within these; undefined: all keys. */
   readonly granted?: readonly string[] | undefined;
   readonly sort: ApiKeySort;
   readonly order: 'asc' | 'desc';
@@ -34,15 +34,15 @@ export interface ApiKeyQuery extends PageRequest, ExternalQuery {
 
 /** A key of a list. */
 export interface ListedApiKey extends ApiKey {
-  /** Requests used this month, as of the last flush: up to a few seconds old. */
+  /** Requests counted this month, as of the last flush, which is at most a few seconds old. */
   readonly monthUsed: number;
-  /** The key's own limit. Null without one. */
+  /** Monthly limit of the key, including its grant. Null if the key has no limit of its own. */
   readonly monthLimit: number | null;
 }
 
 type Row = ApiKeyTable & { readonly position: string | number };
 
-/** Sort expressions. IDs are in order of creation, and break ties. */
+/** Sort expressions. IDs are in order of creation, and decide the order of equal values. */
 const SORTED_BY = {
   created: sql<string>`id`,
   name: sql<string>`search`,
@@ -123,7 +123,10 @@ export class ApiKeyList {
   }
 }
 
-/** Returns a name that binds a cursor to its query. Contains a hash, so that search terms do not appear in URLs. */
+/**
+ * Returns a name that binds a cursor to its query. The name contains a hash, so that search terms do not appear in
+ * URLs.
+ */
 function listName(accountId: string, query: ApiKeyQuery): string {
   const { q = '', statuses, environment, hasOAuthClient = null, letInBy = null, sort, order } = query;
   const { external_id: externalId = null, metadata = null } = query;
@@ -133,13 +136,13 @@ function listName(accountId: string, query: ApiKeyQuery): string {
   return `api-keys:${accountId}:${sort}:${order}:${hash}`;
 }
 
-/** Reads the position from a cursor. Throws `invalid_cursor` if no page has returned it. */
+/** Reads the position from a cursor. Throws `invalid_cursor` if the content has another form. */
 function positionOf(list: string, cursor: string, sort: ApiKeySort): readonly [string | number, string] {
   const values = parsed(decodeCursor(list, cursor));
   if (Array.isArray(values) && values.length === 2) {
     const [position, id] = values as readonly unknown[];
-    const isRight = sort === 'last_used' ? Number.isSafeInteger(position) : isText(position);
-    if (isRight && isText(id)) return [position as string | number, id as string];
+    const isValid = sort === 'last_used' ? Number.isSafeInteger(position) : isText(position);
+    if (isValid && isText(id)) return [position as string | number, id as string];
   }
   throw invalidCursor();
 }

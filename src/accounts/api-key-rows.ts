@@ -9,16 +9,16 @@ import { hashSecret } from '../keys/api-key-format.js';
 import { columnsOf, settingsOf, type CreateApiKey, type KeySettings } from './api-key-fields.js';
 import type { AuditedFields } from '../records/audit-log.js';
 
-/** An API key without its secret. */
+/** An API key without its secret. Times are in milliseconds since the epoch. */
 export interface ApiKey extends KeySettings {
   readonly id: string;
   readonly accountId: string;
   readonly status: 'active' | 'paused' | 'expired' | 'revoked';
   readonly expiresAt: number | null;
   readonly hint: string;
-  /** When the previous secret stops working; null: only the current one works. */
+  /** When the previous secret stops working. Null if only the current secret works. */
   readonly previousSecretExpiresAt: number | null;
-  /** Additional requests of a month. */
+  /** Requests granted in addition to the monthly limit, and for which month. */
   readonly grant: MonthGrant;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
@@ -27,7 +27,7 @@ export interface ApiKey extends KeySettings {
   /** Increases with every change by a person. */
   readonly version: number;
   /** OAuth client that holds the key's access tokens. Null if the key has a secret. */
-  readonly oauthClient: LetInClient | null;
+  readonly oauthClient: AuthorizedClient | null;
 }
 
 /** OAuthClientName identifies an OAuth client. */
@@ -38,17 +38,20 @@ export interface OAuthClientName {
   readonly name: string;
 }
 
-/** LetInClient is an OAuth client with the member who authorized it. Null: the operator token. */
-export interface LetInClient extends OAuthClientName {
+/** LetInClient is an OAuth client with the member who authorized it. The member ID is null for the operator token. */
+export interface AuthorizedClient extends OAuthClientName {
   readonly memberId: string | null;
 }
 
-/** Returns the row of a new key. @param client the OAuth client that it is for; null: a key with a secret */
+/**
+ * Returns the row of a new key.
+ * @param client the OAuth client that the key is for; null: a key with a secret
+ */
 export function newApiKeyRow(
   accountId: string,
   input: CreateApiKey,
   hint: string,
-  client: LetInClient | null,
+  client: AuthorizedClient | null,
   nowMs: number,
 ): ApiKeyTable {
   return {
@@ -94,7 +97,7 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
   };
 }
 
-/** Returns when the previous secret stops working. Null if it or the key no longer works. */
+/** Returns when the previous secret stops working, in milliseconds since the epoch. Null if it no longer works. */
 export function livePreviousSecret(
   {
     status,
@@ -108,7 +111,7 @@ export function livePreviousSecret(
   return endMs > nowMs ? endMs : null;
 }
 
-function letInClientOf(row: ApiKeyTable): LetInClient | null {
+function letInClientOf(row: ApiKeyTable): AuthorizedClient | null {
   const client = oauthClientOf(row);
   return client && { ...client, memberId: row.oauth_member_id };
 }
@@ -121,7 +124,7 @@ function oauthClientOf({ oauth_client_id: id, oauth_client_name: name }: ApiKeyT
  * Reads the current names of the members who authorized the OAuth clients of keys, by member ID. Erased members have no
  * name. Runs no query if no key belongs to a client.
  */
-export async function readWhoLetIn(
+export async function readAuthorizers(
   db: Kysely<Tables>,
   keys: readonly Pick<ApiKey, 'oauthClient'>[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -132,7 +135,10 @@ export async function readWhoLetIn(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** Returns the fields of a key that the audit log keeps, by the names of the API: every one that can be changed. */
+/**
+ * Returns the fields of a key that the audit log records, with the names of the API. A change of any other field is not
+ * detected.
+ */
 export function auditedKey(row: ApiKeyTable): AuditedFields {
   return {
     ...settingsOf(row),
@@ -143,12 +149,12 @@ export function auditedKey(row: ApiKeyTable): AuditedFields {
   };
 }
 
-/** UTC, as the log keeps times; null stays null. */
+/** Formats a time in UTC (RFC 3339), as in the audit log. Null stays null. */
 export function timestamp(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-/** The key's row, held until the transaction ends. Rejects with `resource_not_found`. */
+/** Reads the row of a key and locks it until the transaction ends. Rejects with `resource_not_found`. */
 export async function lockApiKey(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
@@ -162,7 +168,7 @@ export async function lockApiKey(
   return (await query.executeTakeFirst()) ?? apiKeyNotFound();
 }
 
-/** Adds a secret to a key, by its hash. */
+/** Stores the hash of a new secret of a key. */
 export async function insertSecret(
   trx: Transaction<Tables>,
   keyId: string,

@@ -21,15 +21,15 @@ import {
   livePreviousSecret,
   lockApiKey,
   newApiKeyRow,
-  readWhoLetIn,
+  readAuthorizers,
   timestamp,
   type ApiKey,
-  type LetInClient,
+  type AuthorizedClient,
 } from './api-key-rows.js';
 import { writeUnique } from '../records/external-fields.js';
 import { changesSince, checkVersion, type ExpectedVersions } from '../records/versions.js';
 import { ChangeEvents } from './change-events.js';
-import { checkLetInKey } from './let-in-keys.js';
+import { checkClientKey } from './oauth-client-keys.js';
 import type { AuditAction } from '../records/audit-actions.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from '../records/audit-log.js';
 
@@ -44,15 +44,19 @@ export interface RotatedApiKey extends ApiKeyWithSecret {
   readonly previousSecretExpiresAt: number;
 }
 
-/** Throws if a key must not be created. */
+/** Check that runs first in the transaction that creates a key. Rejects if the key must not be created. */
 type CreationCheck = (trx: Transaction<Tables>, kind: DatabaseHandle['kind']) => Promise<void>;
 
 /**
- * How long the hash of a replaced secret is kept. Until then it is refused as expired. Afterwards it counts as a guess.
+ * Time for which the hash of a replaced secret is kept. Until then, the secret is refused as expired. Afterwards, its
+ * use counts as an attempt with an invalid key.
  */
 const DEAD_SECRET_RETENTION_MS = 365 * 86_400_000;
 
-/** ApiKeyStore rejects with a `Problem` for errors of the caller, otherwise with the database's error. */
+/**
+ * ApiKeyStore creates, reads and changes API keys. Methods reject with a `Problem` for errors of the caller, otherwise
+ * with the database's error.
+ */
 export class ApiKeyStore extends DatabaseKeyLookup {
   private readonly keyLists: ApiKeyList;
   private readonly events: ChangeEvents;
@@ -63,6 +67,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     this.events = new ChangeEvents(deps.signal);
   }
 
+  /** Creates a key with a secret. The secret is returned only here. */
   async create(accountId: string, input: CreateApiKey, context: ChangeContext): Promise<ApiKeyWithSecret> {
     const secret = createSecret(input.environment);
     return { key: await this.insert(accountId, input, secret, null, context), secret };
@@ -70,12 +75,12 @@ export class ApiKeyStore extends DatabaseKeyLookup {
 
   /**
    * Creates a key for the access tokens of an OAuth client, without a secret of its own.
-   * @param check runs first in the transaction. Throws if the key must not be created
+   * @param check runs first in the transaction; rejects if the key must not be created
    */
   createForClient(
     accountId: string,
     input: CreateApiKey,
-    client: LetInClient,
+    client: AuthorizedClient,
     context: ChangeContext,
     check: CreationCheck = async () => {},
   ): Promise<ApiKey> {
@@ -86,11 +91,11 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     accountId: string,
     input: CreateApiKey,
     secret: string | null,
-    client: LetInClient | null,
+    client: AuthorizedClient | null,
     context: ChangeContext,
     check?: CreationCheck,
   ): Promise<ApiKey> {
-    this.check(input);
+    this.validate(input);
     const now = this.deps.clock.now();
     const row = newApiKeyRow(accountId, input, secret === null ? ACCESS_TOKEN_HINT : hintOf(secret), client, now);
     await this.db.transaction().execute(async (trx) => {
@@ -101,12 +106,12 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       if (secret !== null) await insertSecret(trx, row.id, secret, now);
       await this.record(trx, context, row, 'api_key.created', { before: null, after: auditedKey(row) });
     });
-    // No node can know this key yet; the message is sent so that every change is announced alike.
+    // Notifies the webhook workers. The message to the nodes has no effect, because no node has cached the key yet.
     await this.announce(row);
     return apiKeyOf(row, now);
   }
 
-  /** Rejects with `resource_not_found`. */
+  /** Returns a key. Rejects with `resource_not_found`. */
   async get(id: string): Promise<ApiKey> {
     const row = await this.db.selectFrom('api_key').selectAll().where('id', '=', id).executeTakeFirst();
     return apiKeyOf(row ?? apiKeyNotFound(), this.deps.clock.now());
@@ -119,7 +124,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
 
   /** Reads the names of the members who authorized OAuth clients, by member ID. */
   whoLetIn(keys: readonly ApiKey[]): Promise<ReadonlyMap<string, string>> {
-    return readWhoLetIn(this.db, keys);
+    return readAuthorizers(this.db, keys);
   }
 
   /** Reads what revoking or changing a key would affect. */
@@ -137,7 +142,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     context: ChangeContext,
     expected?: ExpectedVersions,
   ): Promise<ApiKey> {
-    this.check(changes);
+    this.validate(changes);
     const now = this.deps.clock.now();
     const row = await this.db.transaction().execute(async (trx) => {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
@@ -149,12 +154,13 @@ export class ApiKeyStore extends DatabaseKeyLookup {
         version: before.version + 1,
       };
       const difference = changedFields(auditedKey(before), auditedKey(after));
-      // A repeated change has nothing to be in the way of.
+      // A repeated change needs no version check.
       if (difference === null) return before;
       await this.checkVersion(trx, before, expected);
-      await checkLetInKey(trx, before, after, this.deps.longestAccessMs?.() ?? 0);
+      await checkClientKey(trx, before, after, this.deps.longestAccessMs?.() ?? 0);
       await this.authorize(trx, context, before, after);
-      // Clients may have been let in for fewer days when this one was.
+      // The client's registration may expire before the key, if the configured maximum lifetime was shorter when the
+      // client was authorized.
       const { oauth_client_id: clientId, expires_at: endsMs } = after;
       if (clientId !== null && endsMs !== null) await this.deps.keepClient?.(trx, clientId, endsMs);
       const update = trx.updateTable('api_key').set(after).where('id', '=', id);
@@ -167,10 +173,10 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Gives the key a new secret. The current one works on for the overlap, never past the key's own expiry. At most two
-   * secrets work at a time. While an earlier rotation's previous secret works, the rotation rejects with
-   * `previous_secret_active`, unless the caller ends that secret or asks for no overlap. Rejects with `conflict` for a
-   * key that is revoked or expired.
+   * Gives the key a new secret. The current secret keeps working for the overlap, but not beyond the key's expiration.
+   * At most two secrets work at a time. If the previous secret of an earlier rotation still works, rejects with
+   * `previous_secret_active`, unless `end_previous_secret` is set or the overlap is 0. Rejects with `conflict` for a
+   * key that is revoked, expired or of an OAuth client.
    */
   async rotate(
     id: string,
@@ -192,13 +198,13 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       const previousEnd = livePreviousSecret(before, now);
       if (previousEnd !== null && !endsPrevious && overlapSeconds > 0) throw previousSecretActive(previousEnd);
       const end = Math.min(now + overlapSeconds * 1_000, before.expires_at ?? Number.MAX_SAFE_INTEGER);
-      const made = createSecret(before.environment);
+      const newSecret = createSecret(before.environment);
       const secrets = trx.updateTable('api_key_secret').where('api_key_id', '=', id);
       await secrets.set({ expires_at: now }).where('expires_at', '>', now).execute();
       await secrets.set({ expires_at: end }).where('expires_at', 'is', null).execute();
-      await insertSecret(trx, id, made, now);
+      await insertSecret(trx, id, newSecret, now);
       const change = {
-        hint: hintOf(made),
+        hint: hintOf(newSecret),
         previous_secret_expires_at: end,
         updated_at: now,
         version: before.version + 1,
@@ -209,15 +215,15 @@ export class ApiKeyStore extends DatabaseKeyLookup {
         before: { hint: before.hint },
         after: { hint: after.hint, previous_secret_expires_at: timestamp(end) },
       });
-      return { row: after, secret: made, overlapEnd: end };
+      return { row: after, secret: newSecret, overlapEnd: end };
     });
     await this.announce(row);
     return { key: apiKeyOf(row, now), secret, previousSecretExpiresAt: overlapEnd };
   }
 
   /**
-   * Ends the previous secret of a rotation at once. The current one keeps working. Where there is none, nothing
-   * changes, but every node is notified again.
+   * Ends the previous secret of a rotation at once. The current secret keeps working. If no previous secret works, only
+   * notifies all nodes again.
    */
   async endPreviousSecret(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
     const now = this.deps.clock.now();
@@ -242,7 +248,10 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return apiKeyOf(row, now);
   }
 
-  /** Refuses the key until `resume`. Repeating it changes nothing. Rejects with `conflict` for a revoked key. */
+  /**
+   * Pauses the key. Its requests are refused until `resume`. Repeating it changes nothing. Rejects with `conflict` for
+   * a revoked key.
+   */
   pause(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
     return this.setStatus(id, 'paused', 'api_key.paused', context, expected);
   }
@@ -264,7 +273,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
 
   /**
    * Revokes a key in the transaction of another change. Call `announce` with the row after the commit.
-   * @param cause why it is revoked, for the audit log.
+   * @param cause reason for the audit log
    */
   revokeWithin(
     trx: Transaction<Tables>,
@@ -275,20 +284,29 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return this.setStatusWithin(trx, id, 'revoked', 'api_key.revoked', context, { cause });
   }
 
-  /** Notifies all nodes and the account's webhooks of a committed change. @param row row after the change */
+  /**
+   * Notifies all nodes and the account's webhooks of a committed change.
+   * @param row row after the change
+   */
   announce(row: ApiKeyTable): Promise<void> {
     this.events.committed(row);
     return this.deps.bus.publish({ type: 'api_key', accountId: row.account_id, keyId: row.id });
   }
 
-  /** Deletes secrets whose overlap ended long ago. Returns how many. Run periodically by the worker role. */
+  /**
+   * Deletes secrets that stopped working more than a year ago. Returns their number. The worker role runs this
+   * periodically.
+   */
   async deleteDeadSecrets(): Promise<number> {
     const endedBefore = this.deps.clock.now() - DEAD_SECRET_RETENTION_MS;
     const result = await this.db.deleteFrom('api_key_secret').where('expires_at', '<', endedBefore).executeTakeFirst();
     return Number(result.numDeletedRows);
   }
 
-  /** Sets a status. If the key has it already, only notifies all nodes again, because a message may have been lost. */
+  /**
+   * Sets a status. If the key already has the status, only notifies all nodes again, because a message may have been
+   * lost.
+   */
   private async setStatus(
     id: string,
     status: ApiKeyTable['status'],
@@ -331,7 +349,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return after;
   }
 
-  /** Checks whether the actor may make the change. Uses the locked row. */
+  /** Checks that the actor may make the change. Uses the locked row. */
   private async authorize(
     trx: Transaction<Tables>,
     { authorize }: ChangeContext,
@@ -367,7 +385,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return new Problem('conflict', { detail: 'The key is revoked. Create a new one.', errors });
   }
 
-  private check(input: Pick<UpdateApiKey, 'scopes' | 'expires_at'>): void {
+  private validate(input: Pick<UpdateApiKey, 'scopes' | 'expires_at'>): void {
     const scopes = input.scopes ?? [];
     const errors = this.deps.catalogue.unknownScopes(scopes).map((index) => ({
       pointer: `#/scopes/${index}`,

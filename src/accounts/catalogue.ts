@@ -2,11 +2,11 @@
 import type { DescribedTool } from '../config/model/described-tool.js';
 import { originOf, publicPaths } from '../config/model/apis.js';
 import type { Config, Operation, PlanConfig, ScopeWords } from '../config/model/schema.js';
-import { MOST_LISTED } from '../config/tools/tool.js';
+import { MAX_LISTED } from '../config/tools/tool.js';
 import { missingScopes } from '../keys/scopes.js';
 
 /** Safe methods (RFC 9110 section 9.2.1). */
-const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const NO_WORDS: ScopeWords = { description: null, group: null, translations: {} };
 
@@ -46,7 +46,7 @@ export interface ToolCatalogue {
   readonly oauthUrl: string | null;
   /** Number of all tools, regardless of scopes. */
   readonly total: number;
-  /** Whether there are too many tools to list, so that clients search them. */
+  /** Whether there are too many tools to list. Clients then search them. */
   readonly isSearched: boolean;
   readonly tools: readonly CatalogueTool[];
 }
@@ -92,7 +92,10 @@ export class Catalogue {
     });
   }
 
-  /** Returns the tools that a key with these scopes can use. @param scopes undefined for all tools. */
+  /**
+   * Returns the tools that a key with these scopes can use.
+   * @param scopes undefined for all tools
+   */
   tools(scopes?: readonly string[]): ToolCatalogue {
     const { tools: all = [], operations, file, publicUrl } = this.config();
     const byId = new Map(operations.map((operation) => [operation.id, operation]));
@@ -108,7 +111,7 @@ export class Catalogue {
       url: `${publicUrl}/mcp`,
       oauthUrl: file.mcp.oauth === undefined ? null : `${file.mcp.oauth.publicUrl}/mcp`,
       total: all.length,
-      isSearched: tools.length > MOST_LISTED,
+      isSearched: tools.length > MAX_LISTED,
       tools,
     };
   }
@@ -119,10 +122,10 @@ export class Catalogue {
     const groups = groupsOfResources(words);
     return [...this.operationsByScope()]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([scope, opened]) => {
+      .map(([scope, allowed]) => {
         const { description, group, translations } = words.get(scope) ?? groups.get(scope) ?? NO_WORDS;
-        const operations = [...opened].map(({ id }) => id);
-        const isReadOnly = opened.size > 0 && [...opened].every(({ method }) => READING.has(method));
+        const operations = [...allowed].map(({ id }) => id);
+        const isReadOnly = allowed.size > 0 && [...allowed].every(({ method }) => SAFE_METHODS.has(method));
         return { scope, operations, isReadOnly, description, group, translations };
       });
   }
@@ -153,12 +156,12 @@ export class Catalogue {
   }
 }
 
-/** `customers:read` → `customers:*` */
+/** Converts `customers:read` to `customers:*`. */
 function allOfResource(scope: string): string {
   return `${scope.slice(0, scope.indexOf(':'))}:*`;
 }
 
-/** Returns the group of each `resource:*`, which is that of its first scope with a group. */
+/** Returns the group of each `resource:*`. It is the group of the resource's first scope that has one. */
 function groupsOfResources(words: ReadonlyMap<string, ScopeWords>): Map<string, ScopeWords> {
   const groups = new Map<string, ScopeWords>();
   for (const [scope, { group, translations }] of words) {

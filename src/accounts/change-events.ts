@@ -24,16 +24,16 @@ const KEY_EVENTS = [
 
 type KeyEvent = (typeof KEY_EVENTS)[number] | 'api_key.expiring';
 
-/** ChangeEvents adds events of changes, and notifies workers after the commit. */
+/** ChangeEvents adds the events of changes, and notifies webhook workers after the commit. */
 export class ChangeEvents {
-  /** Added events by the changed row, until the commit. */
+  /** Events added in open transactions, by the changed row. */
   private readonly uncommitted = new WeakMap<object, AddedEvents>();
 
   constructor(private readonly signal: WorkSignal | undefined) {}
 
   /**
-   * Adds the event of a change to a key, if the action has one.
-   * @param isExposed whether the secret was sent in clear text, which becomes the reason in the event.
+   * Adds the event of a change to a key, if the action has an event.
+   * @param isExposed whether the secret was sent in clear text, which becomes the reason in the event
    */
   async addKeyChange(
     trx: Transaction<Tables>,
@@ -64,7 +64,7 @@ export class ChangeEvents {
     await this.add(trx, after, event, after.updated_at);
   }
 
-  /** Notifies workers of the event of a row. Call after the commit. */
+  /** Notifies webhook workers of the event of a changed row. Call it after the commit. */
   committed(row: object): void {
     const added = this.uncommitted.get(row);
     if (added === undefined) return;
@@ -78,7 +78,10 @@ export class ChangeEvents {
   }
 }
 
-/** Creates an event of a key. @param occasion distinguishes events of the same type for deduplication. */
+/**
+ * Creates an event of a key.
+ * @param occasion distinguishes events of the same type for deduplication
+ */
 function keyEvent(row: ApiKeyTable, type: KeyEvent, actor: string, occasion: number | string): NewEvent<KeyEvent> {
   const { id, account_id: accountId, hint, status } = row;
   const { name, scopes, environment, external_id, metadata } = settingsOf(row);
@@ -96,14 +99,14 @@ function keyEvent(row: ApiKeyTable, type: KeyEvent, actor: string, occasion: num
   return { type, accountId, data: { api_key: key, actor }, resource: id, dedupeKey: `${type}:${id}:${occasion}` };
 }
 
-/** Days before the expiration of a key on which an event is sent. */
+/** Days before the expiration of a key on which an event is added. */
 const NOTICE_DAYS = [7, 1] as const;
 const DAY_MS = 86_400_000;
 const KEYS_AT_ONCE = 500;
 
 /**
- * Adds the events of keys that expire within seven days or one day, once per expiration and notice. A key that was
- * created with a shorter lifetime gets only the next notice.
+ * Adds the events of keys that expire within seven days or one day, once for each expiration and notice. Skips a notice
+ * if the whole lifetime of the key is not longer than these days.
  */
 export async function addExpiringKeys(db: Kysely<Tables>, signal: WorkSignal, nowMs: number): Promise<void> {
   const [longest] = NOTICE_DAYS;

@@ -1,16 +1,16 @@
 /**
  * Revokes API keys that were sent in clear text, if `gateway.revokeExposedKeys` is set. The response is sent before the
- * key is looked up, so that it reveals nothing about the key.
+ * key is looked up, so that the response reveals nothing about the key.
  */
 import type { Authenticator } from '../keys/authenticator.js';
 import type { FailedAttempts } from '../keys/failed-attempts.js';
 import type { Logger } from '../platform/log.js';
 import type { ApiKeyStore } from './api-key-store.js';
 
-/** Maximum concurrent lookups. Above it, keys are ignored until they are sent again. */
-const MOST_LOOKUPS = 100;
+/** Maximum number of concurrent lookups. Beyond it, keys are ignored until they are sent again. */
+const MAX_LOOKUPS = 100;
 
-/** ExposingRequest is a request that was refused because it came in clear text. */
+/** ExposingRequest is a request with a key that was refused because it came in clear text. */
 export interface ExposingRequest {
   /** Well-formed secret. */
   readonly secret: string;
@@ -29,10 +29,10 @@ export class ExposedKeys {
     private readonly log: Logger,
   ) {}
 
-  /** Revokes the key of a request, if there is one. Never rejects. */
+  /** Revokes the key of a request, if the key exists. Never rejects. */
   async revoke({ secret, clientAddress, requestId, isFromUnknownProxy }: ExposingRequest): Promise<void> {
     // Attempts with random keys must not overload the database.
-    if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.problemFor(clientAddress) !== undefined) return;
+    if (this.lookups >= MAX_LOOKUPS || this.failedAttempts.problemFor(clientAddress) !== undefined) return;
     this.lookups += 1;
     try {
       const key = await this.authenticator.find(secret);

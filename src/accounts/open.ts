@@ -1,6 +1,6 @@
 /** Opens the stores of accounts and keys, and prevents the removal of plans in use. */
 import { longestAccessMs } from '../config/model/mcp-schema.js';
-import type { Ground } from '../config/ground.js';
+import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { InvalidationBus } from '../keys/api-key.js';
 import type { WorkSignal } from '../outbox/work-signal.js';
 import type { Limiter } from '../quota/limiter.js';
@@ -10,9 +10,9 @@ import { Catalogue } from './catalogue.js';
 import { keepPlansInUse, plansMissing } from './plans-in-use.js';
 import { QuotaAdjustmentStore } from './quota-adjustments.js';
 
-/** AccountRooms are the dependencies from other rooms. */
-export interface AccountRooms {
-  /** Announces changes of keys to other processes. */
+/** AccountRooms are the dependencies from other folders. */
+export interface AccountDependencies {
+  /** Announces changes of keys and accounts to other processes. */
   readonly bus: InvalidationBus;
   readonly signal: WorkSignal;
   readonly counters: Limiter;
@@ -21,7 +21,7 @@ export interface AccountRooms {
   readonly keepClient: NonNullable<StoreDependencies['keepClient']>;
 }
 
-/** Accounts contains the stores of this room. */
+/** Accounts contains the stores of `src/accounts`. */
 export interface Accounts {
   readonly accounts: AccountStore;
   readonly keyStore: ApiKeyStore;
@@ -30,12 +30,12 @@ export interface Accounts {
 }
 
 /** Opens the stores. Logs an error if accounts have plans that are not configured. */
-export async function openAccounts(ground: Ground, rooms: AccountRooms): Promise<Accounts> {
+export async function openAccounts(ground: SharedDependencies, rooms: AccountDependencies): Promise<Accounts> {
   const { config, database, clock } = ground;
   const { bus, signal, keepClient, counters, hasCounters } = rooms;
   const catalogue = new Catalogue(() => config.current);
-  const limit = (): number => longestAccessMs(config.current.file.mcp);
-  const parts = { database, clock, bus, catalogue, signal, longestAccessMs: limit, keepClient };
+  const longestAccess = (): number => longestAccessMs(config.current.file.mcp);
+  const parts = { database, clock, bus, catalogue, signal, longestAccessMs: longestAccess, keepClient };
   await warnOfUnknownPlans(ground);
   config.onChange(async ({ config: next }) => {
     await keepPlansInUse(database.db, config.current.file.plans, next);
@@ -49,8 +49,11 @@ export async function openAccounts(ground: Ground, rooms: AccountRooms): Promise
   };
 }
 
-/** Logs accounts with unknown plans, whose requests get 503. */
-async function warnOfUnknownPlans({ config, database, log }: Ground, plans = config.current.file.plans): Promise<void> {
+/** Logs plans of accounts that are not configured. Requests of these accounts get 503. */
+async function warnOfUnknownPlans(
+  { config, database, log }: SharedDependencies,
+  plans = config.current.file.plans,
+): Promise<void> {
   const unknown = await plansMissing(database.db, plans);
   if (unknown.length === 0) return;
   log.logger.error(

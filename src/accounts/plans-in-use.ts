@@ -6,7 +6,7 @@ import type { Config } from '../config/model/schema.js';
 import type { Tables } from '../stores/database/schema.js';
 
 /** Maximum number of plans in an error message. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 const HINT = 'leave it in until they have another: trailgate accounts update <account> --plan <plan>';
 
 type Plans = Config['file']['plans'];
@@ -20,21 +20,23 @@ export async function keepPlansInUse(
   running: Plans,
   next: Pick<Config, 'file' | 'path'>,
 ): Promise<void> {
-  const gone = Object.keys(running).filter((plan) => !Object.hasOwn(next.file.plans, plan));
-  if (gone.length === 0) return;
+  const removed = Object.keys(running).filter((plan) => !Object.hasOwn(next.file.plans, plan));
+  if (removed.length === 0) return;
   const accounts = await accountsByPlan(db).catch((error: unknown) => {
-    throw new Error(unknownUse(next.path, gone, error), { cause: error });
+    throw new Error(unknownUse(next.path, removed, error), { cause: error });
   });
-  const used = gone.filter((plan) => accounts.has(plan));
+  const used = removed.filter((plan) => accounts.has(plan));
   if (used.length === 0) return;
   const words = used
-    .slice(0, MOST_NAMED)
-    .map((plan) => `${next.path}: plans.${plan}: is gone, and ${onIt(accounts.get(plan) ?? 0)}\n  → ${HINT}`);
-  const more = used.length - MOST_NAMED;
+    .slice(0, MAX_NAMED)
+    .map(
+      (plan) => `${next.path}: plans.${plan}: was removed, but ${describeUse(accounts.get(plan) ?? 0)}\n  → ${HINT}`,
+    );
+  const more = used.length - MAX_NAMED;
   throw new Error([...words, ...(more > 0 ? [`and ${more} more plans`] : [])].join('\n'));
 }
 
-/** Returns the plans of accounts that are not in the configuration. Rejects with the error of the database. */
+/** Returns the plans that accounts have and the configuration has not. Rejects with the database's error. */
 export async function plansMissing(db: Kysely<Tables>, plans: Plans): Promise<string[]> {
   return [...(await accountsByPlan(db)).keys()].filter((plan) => !Object.hasOwn(plans, plan));
 }
@@ -49,15 +51,15 @@ async function accountsByPlan(db: Kysely<Tables>): Promise<ReadonlyMap<string, n
   return new Map(rows.map(({ plan, accounts }) => [plan, Number(accounts)]));
 }
 
-function onIt(accounts: number): string {
-  return accounts === 1 ? '1 account is on it' : `${accounts} accounts are on it`;
+function describeUse(accounts: number): string {
+  return accounts === 1 ? '1 account uses it' : `${accounts} accounts use it`;
 }
 
-function unknownUse(path: string, gone: readonly string[], error: unknown): string {
-  const [plans, isAre] = gone.length === 1 ? [`plans.${gone[0]}`, 'is'] : [`${gone.length} plans`, 'are'];
+function unknownUse(path: string, removed: readonly string[], error: unknown): string {
+  const [plans, isAre] = removed.length === 1 ? [`plans.${removed[0]}`, 'was'] : [`${removed.length} plans`, 'were'];
   const reason = error instanceof Error ? error.message : String(error);
   return (
-    `${path}: ${plans}: ${isAre} gone, and the database does not say whether accounts are on ` +
-    `${gone.length === 1 ? 'it' : 'them'}: ${reason}\n  → send SIGHUP when it is back, or leave what was there in`
+    `${path}: ${plans}: ${isAre} removed, and the database does not say whether accounts use ` +
+    `${removed.length === 1 ? 'it' : 'them'}: ${reason}\n  → send SIGHUP when the database is available, or keep the plan`
   );
 }

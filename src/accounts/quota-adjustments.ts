@@ -1,6 +1,6 @@
 /**
- * Stores quota adjustments: grants in addition to the month limit, and counts that are set or reset. Each is one
- * transaction with its audit entry, and applies on all nodes after the commit.
+ * Stores quota adjustments: grants in addition to the monthly limit, and counts that are set or reset. Each adjustment
+ * is one transaction with its audit entry, and applies on all nodes after the commit.
  */
 import type { Transaction } from 'kysely';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
@@ -27,33 +27,39 @@ export interface AdjustmentDependencies extends StoreDependencies {
   readonly hasCounters: boolean;
 }
 
-/** Held contains the account and key of an adjustment, locked until the transaction ends. */
-interface Held {
+/** Locked contains the account and key of an adjustment, locked until the transaction ends. */
+interface Locked {
   readonly account: AccountTable;
   readonly key: ApiKeyTable | undefined;
 }
 
-/** QuotaAdjustmentStore rejects with a `Problem` for errors of the caller, and with the database error for others. */
+/**
+ * QuotaAdjustmentStore creates and lists adjustments. Methods reject with a `Problem` for errors of the caller, and
+ * with the database's error otherwise.
+ */
 export class QuotaAdjustmentStore {
   constructor(private readonly deps: AdjustmentDependencies) {}
 
   /**
    * Creates an adjustment. A grant only changes the database. A set or reset changes the counter inside the
-   * transaction, so that both happen or neither.
-   * @throws Problem `resource_not_found`, `validation_failed`, `conflict`, or `quota_unavailable` while the counters
-   *   are unavailable.
+   * transaction, so that either both change or none.
+   * @throws Problem `resource_not_found`, `validation_failed`, `conflict`, or `quota_unavailable` if the counters are
+   * unavailable
    */
   async create(accountId: string, input: CreateQuotaAdjustment, context: ChangeContext): Promise<QuotaAdjustment> {
-    if (input.type !== 'grant') await this.findCounters(accountId, input.api_key_id);
-    const made = await this.deps.database.db.transaction().execute(async (trx) => {
-      const held = await this.hold(trx, accountId, input.api_key_id);
-      return input.type === 'grant' ? this.grant(trx, held, input, context) : this.setUsed(trx, held, input, context);
+    if (input.type !== 'grant') await this.checkCounters(accountId, input.api_key_id);
+    const adjustment = await this.deps.database.db.transaction().execute(async (trx) => {
+      const rows = await this.lock(trx, accountId, input.api_key_id);
+      return input.type === 'grant' ? this.grant(trx, rows, input, context) : this.setUsed(trx, rows, input, context);
     });
     await this.deps.bus.publish({ type: 'account', accountId });
-    return made;
+    return adjustment;
   }
 
-  /** Lists the adjustments of an account, newest first. Rejects with `resource_not_found`. */
+  /**
+   * Lists the adjustments of an account, newest first. Rejects with `resource_not_found`.
+   * @param granted leaves out keys with other scopes than these; undefined: none
+   */
   async list(
     accountId: string,
     { limit, cursor }: PageRequest,
@@ -80,26 +86,26 @@ export class QuotaAdjustmentStore {
   }
 
   /**
-   * Checks the counters before the transaction starts. Missing counters are loaded from the database, which on SQLite
-   * would wait for the transaction.
+   * Checks that the counters can be read, before the transaction starts. Missing counters are loaded from the database.
+   * On SQLite, loading them inside the transaction would wait for that transaction.
    */
-  private async findCounters(accountId: string, keyId: string | undefined): Promise<void> {
+  private async checkCounters(accountId: string, keyId: string | undefined): Promise<void> {
     if (!this.deps.hasCounters) {
       throw new Problem('quota_unavailable', {
         detail:
-          'The counters live in the gateway process, which this is not. Run both roles in one process, or set ' +
+          'The counters are in the gateway process, which this process cannot reach. Run both roles in one process, or set ' +
           'REDIS_URL.',
       });
     }
-    const held = await this.deps.database.db.transaction().execute((trx) => this.hold(trx, accountId, keyId));
+    const rows = await this.deps.database.db.transaction().execute((trx) => this.lock(trx, accountId, keyId));
     try {
-      await this.deps.counters.read(accountId, keyId, calendarOfAccount(held.account));
+      await this.deps.counters.read(accountId, keyId, calendarOfAccount(rows.account));
     } catch (error) {
-      throw error instanceof Problem ? error : countersAway(error);
+      throw error instanceof Problem ? error : countersUnavailable(error);
     }
   }
 
-  private async hold(trx: Transaction<Tables>, accountId: string, keyId: string | undefined): Promise<Held> {
+  private async lock(trx: Transaction<Tables>, accountId: string, keyId: string | undefined): Promise<Locked> {
     const account = await lockAccount(trx, this.deps.database.kind, accountId);
     if (keyId === undefined) return { account, key: undefined };
     const query = trx
@@ -115,34 +121,34 @@ export class QuotaAdjustmentStore {
 
   private async grant(
     trx: Transaction<Tables>,
-    held: Held,
+    rows: Locked,
     input: CreateQuotaAdjustment,
     context: ChangeContext,
   ): Promise<QuotaAdjustment> {
-    const { account, key } = held;
+    const { account, key } = rows;
     const now = this.deps.clock.now();
     const period = calendarOfAccount(account).at(now);
-    this.checkGrantable(held, period);
+    this.checkGrantable(rows, period);
     const row = key ?? account;
     const granted = grantedIn({ month: row.grant_period, amount: row.grant_amount }, period.label);
     const total = granted + (input.amount ?? 0);
     if (total > LARGEST_LIMIT) {
       throw invalid('#/amount', `makes more than ${LARGEST_LIMIT} with the ${granted} that are granted already`);
     }
-    // Keeps a later month, which exists if the billing day was moved.
+    // Keeps the label of a later month, which exists if the billing day was moved.
     const change = { grant_period: Math.max(row.grant_period, period.label), grant_amount: total };
     if (key === undefined) await trx.updateTable('account').set(change).where('id', '=', account.id).execute();
     else await trx.updateTable('api_key').set(change).where('id', '=', key.id).execute();
-    return this.record(trx, held, input, context, period, { before: { granted }, after: { granted: total } });
+    return this.record(trx, rows, input, context, period, { before: { granted }, after: { granted: total } });
   }
 
   private async setUsed(
     trx: Transaction<Tables>,
-    held: Held,
+    rows: Locked,
     input: CreateQuotaAdjustment,
     context: ChangeContext,
   ): Promise<QuotaAdjustment> {
-    const { account, key } = held;
+    const { account, key } = rows;
     const used = input.amount ?? 0;
     const calendar = calendarOfAccount(account);
     const set = await this.deps.counters.setMonthUsed(account.id, key?.id, calendar, used);
@@ -150,12 +156,12 @@ export class QuotaAdjustmentStore {
     await writeMonthSet(trx, account.id, key?.id, set, now);
     const place = { accountId: account.id, keyId: key?.id, month: set.period.label, day: calendar.dayAt(now).label };
     await addAdjustment(trx, place, used - set.before, now);
-    return this.record(trx, held, input, context, set.period, { before: { used: set.before }, after: { used } });
+    return this.record(trx, rows, input, context, set.period, { before: { used: set.before }, after: { used } });
   }
 
   private async record(
     trx: Transaction<Tables>,
-    { account, key }: Held,
+    { account, key }: Locked,
     input: CreateQuotaAdjustment,
     context: ChangeContext,
     period: MonthPeriod,
@@ -176,17 +182,20 @@ export class QuotaAdjustmentStore {
       created_at: now,
     };
     await trx.insertInto('quota_adjustment').values(row).execute();
-    const made = { window: 'month', type, amount: row.amount, api_key_id: key?.id ?? null, reason };
+    const audited = { window: 'month', type, amount: row.amount, api_key_id: key?.id ?? null, reason };
     const target = { accountId: account.id, targetType: 'quota_adjustment', targetId: row.id } as const;
     const entry = { ...target, action: 'quota_adjustment.created', before: change.before } as const;
-    await recordChange(trx, context, { ...entry, after: { ...change.after, ...made } }, now);
+    await recordChange(trx, context, { ...entry, after: { ...change.after, ...audited } }, now);
     const adjustment = adjustmentOf(row, account.time_zone);
-    await context.made?.(trx, adjustment);
+    await context.storeResponse?.(trx, adjustment);
     return adjustment;
   }
 
-  /** Refuses grants that would have no effect. */
-  private checkGrantable({ account, key }: Held, { label }: MonthPeriod): void {
+  /**
+   * Rejects grants that would have no effect.
+   * @throws Problem `conflict`
+   */
+  private checkGrantable({ account, key }: Locked, { label }: MonthPeriod): void {
     const plan = this.deps.catalogue.plan(account.plan);
     if (plan === undefined) throw conflict(`The plan ${account.plan} is not in the configuration.`);
     if (key?.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
@@ -202,7 +211,10 @@ export class QuotaAdjustmentStore {
   }
 }
 
-/** Adds an imported grant to the limit of its month, on the row of its key or account. */
+/**
+ * Adds an imported grant to the limit of its month, on the row of its key or account. Does nothing if the row has a
+ * grant for a later month.
+ */
 export async function addGrant(
   trx: Transaction<Tables>,
   { account_id: accountId, api_key_id: keyId, period, amount }: QuotaAdjustmentTable,
@@ -235,7 +247,7 @@ function noAccount(): Problem {
   return new Problem('resource_not_found', { detail: 'Not found. No account has this id.' });
 }
 
-function countersAway(cause: unknown): Problem {
+function countersUnavailable(cause: unknown): Problem {
   return new Problem('quota_unavailable', {
     detail: 'The counters are unavailable. Nothing was changed. Try again.',
     headers: ['Retry-After', '1'],

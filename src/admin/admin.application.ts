@@ -10,10 +10,10 @@ import { AdminModule } from './admin.module.js';
 import type { AdminDependencies } from './request/admin-dependencies.js';
 import { logRequests, ignoreExpectations, serverOptions, raiseBodyLimit } from './http-server.js';
 import { useJsonBodies } from './json-bodies.js';
-import { IMPORTS_PATH, MOST_IMPORT_BYTES } from './imports/imports.controller.js';
-import { INTAKE_PATH, MOST_BATCH_BYTES } from './intake/intake.controller.js';
+import { IMPORTS_PATH, MAX_IMPORT_BYTES } from './imports/imports.controller.js';
+import { INTAKE_PATH, MAX_BATCH_BYTES } from './intake/intake.controller.js';
 import { AdminNetworks } from './listener/admin-networks.js';
-import { Arrivals, type ArrivalParts } from './listener/arrivals.js';
+import { RequestPreparation, type ArrivalParts } from './listener/arrivals.js';
 import { limitConnections } from './listener/connection-limits.js';
 import { SecurityHeaders } from './listener/security-headers.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -21,8 +21,8 @@ import { allowedMethodsOf } from './routes.js';
 import { ValidationPipe } from './validation.pipe.js';
 
 /**
- * Builds the admin application without listening. Rejects if a module is misconfigured, or with `TlsFilesError` if the
- * certificate or key cannot be used.
+ * Builds the application of the admin listener: the admin API and the panel. Does not listen yet. Rejects if a module
+ * is misconfigured, or with `TlsFilesError` if the certificate or key cannot be used.
  */
 export async function createAdminApplication(deps: AdminDependencies): Promise<NestFastifyApplication> {
   const { tls, hsts } = deps.settings();
@@ -49,11 +49,11 @@ async function build(
   const adapter = new FastifyAdapter(serverOptions({ clock, headers: parts.headers, pages, tls }));
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   useJsonBodies(fastify, INTAKE_PATH);
-  raiseBodyLimit(fastify, INTAKE_PATH, MOST_BATCH_BYTES);
-  raiseBodyLimit(fastify, IMPORTS_PATH, MOST_IMPORT_BYTES);
-  // Must run before the application registers its routes.
+  raiseBodyLimit(fastify, INTAKE_PATH, MAX_BATCH_BYTES);
+  raiseBodyLimit(fastify, IMPORTS_PATH, MAX_IMPORT_BYTES);
+  // Must run before the application registers its routes, because it collects them.
   const allowedMethods = allowedMethodsOf(fastify);
-  const arrivals = new Arrivals(parts);
+  const arrivals = new RequestPreparation(parts);
   logRequests(fastify, log, arrivals, allowedMethods, { panel: deps.api?.panel ?? null, pages });
   const application = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,

@@ -1,4 +1,7 @@
-/** Modules of the admin listener: the API, plus health and metrics unless they have their own listener. */
+/**
+ * Nest modules of the admin listener and of the separate health listener. The admin listener serves the admin API, and
+ * also health and metrics unless they have their own listener.
+ */
 import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
@@ -79,12 +82,12 @@ const API_CONTROLLERS: readonly Type[] = [
   OpenApiController,
 ];
 
-/** Returns the OpenAPI document of the admin API. Needs no running application. */
+/** Builds the OpenAPI document of the admin API. Works without a running application. */
 export const adminApiDocument = (): object => openApiDocument(API_CONTROLLERS, API_VERSION);
 
 @Module({})
 export class AdminModule {
-  /** Returns the module of the admin listener. Without the API it serves only health and metrics. */
+  /** Returns the module of the admin listener. Without API dependencies, the module serves only health and metrics. */
   static forRoot(deps: AdminDependencies, networks: AdminNetworks): DynamicModule {
     if (deps.api === null) return AdminModule.forHealth(deps);
     const hasHealth = deps.settings().health === undefined;
@@ -135,8 +138,8 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: AuthorizationRequests, useValue: api.authorizationRequests },
     { provide: Site, useValue: new Site(url) },
     { provide: CLOCK, useValue: clock },
-    // Guards run in this order before every non-public handler: network, credentials, request limits, cross-site check,
-    // permission.
+    // Nest runs the guards in this order: network, credentials, request limits, cross-site check, permission. All of
+    // them skip controllers marked with `@Public`.
     { provide: APP_GUARD, useClass: NetworkGuard },
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: ThrottlerGuard },

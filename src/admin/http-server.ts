@@ -1,4 +1,7 @@
-/** HTTP server of the admin listener: limits, request ids, JSON bodies, and responses without a route. */
+/**
+ * Settings and hooks of the Fastify server of the admin listener: limits, TLS, request IDs, request logging, and
+ * responses to requests that match no route.
+ */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
@@ -9,15 +12,15 @@ import type { ParserError } from '../http/client/unknown-method.js';
 import { newId } from '../stores/database/ids.js';
 import type { Logger } from '../platform/log.js';
 import { methodProblem, UNKNOWN_METHOD_DETAIL } from '../platform/methods.js';
-import { responseUnderWay } from '../platform/node-internals.js';
+import { currentResponse } from '../platform/node-internals.js';
 import type { PanelFiles } from './panel/panel-files.js';
 import { sendPanel } from './panel/send-panel.js';
-import type { Arrivals } from './listener/arrivals.js';
+import type { RequestPreparation } from './listener/arrivals.js';
 import type { SecurityHeaders } from './listener/security-headers.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
 import type { ErrorPages } from '../platform/problems/error-pages.js';
 
-/** Large enough for the largest API body, a list of a hundred addresses. */
+/** Default maximum body size. `raiseBodyLimit` sets a larger one for imports and event intake. */
 const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CONNECTION_TIMEOUT_MS = 30_000;
@@ -25,24 +28,24 @@ const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
 /** Limit for the TLS handshake, in milliseconds. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** `validation.pipe.ts` validates resources. Without these, Fastify would load Ajv and related code, 2 MB. */
+/** Replaces Fastify's schema compilers, which would load 2 MB of Ajv code. `ValidationPipe` validates instead. */
 const NO_SCHEMAS = { buildValidator: noSchema, buildSerializer: noSchema };
 
 function noSchema(): never {
   throw new Error('No route of this application has a schema.');
 }
 
-/** Parts of the server beside its limits. */
+/** Dependencies of the server options. */
 export interface ServerParts {
   readonly clock: Clock;
-  /** For responses that bypass the hooks. */
+  /** Headers for responses to requests that Fastify or Node rejects before any hook runs. */
   readonly headers: SecurityHeaders;
   readonly pages: ErrorPages;
-  /** Certificate and key; undefined: plain HTTP. */
+  /** Certificate and key. Undefined for plain HTTP. */
   readonly tls: SecureContextOptions | undefined;
 }
 
-/** Returns the options of the Fastify server. */
+/** Returns the Fastify server options: limits, timeouts, TLS, request IDs and handlers of early errors. */
 export function serverOptions({ clock, headers, pages, tls }: ServerParts): FastifyServerOptions {
   // `Arrivals` rejects a missing Host with a problem document.
   const parser = { connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS, requireHostHeader: false };
@@ -56,7 +59,7 @@ export function serverOptions({ clock, headers, pages, tls }: ServerParts): Fast
     return503OnClosing: false,
     ...(tls === undefined ? { http: parser } : { https: secure }),
     genReqId: () => newId('req', clock.now()),
-    // Handles paths that the router rejects before any hook or filter, such as %ff.
+    // Responds to paths that the router rejects before any hook or filter, such as `/%ff`.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       headers.setOn(reply);
       sendProblem(problemOf(error), request, reply, pages);
@@ -66,7 +69,7 @@ export function serverOptions({ clock, headers, pages, tls }: ServerParts): Fast
   } as FastifyServerOptions;
 }
 
-/** Raises the body limit for one path. Call it before routes are added. */
+/** Raises the body limit of one path, in bytes. Call it before the application registers its routes. */
 export function raiseBodyLimit(fastify: FastifyInstance, path: string, limitBytes: number): void {
   fastify.addHook('onRoute', (route) => {
     if (route.url === path) route.bodyLimit = limitBytes;
@@ -74,13 +77,15 @@ export function raiseBodyLimit(fastify: FastifyInstance, path: string, limitByte
 }
 
 /**
- * Installs the hooks that start every request and log its end. Logs contain neither query nor body, which can hold
- * personal data. Requests without a route go to the panel.
+ * Installs two hooks. The first checks each request before its handler, and responds to requests that match no route:
+ * with the panel, or with 404, 405 or 501. The second logs each response. Logs contain neither query nor body, which
+ * can hold personal data.
+ * @param options `panel` is null if the panel is not built.
  */
 export function logRequests(
   fastify: FastifyInstance,
   log: Logger,
-  arrivals: Arrivals,
+  arrivals: RequestPreparation,
   allowedMethods: AllowedMethods,
   { panel, pages }: { readonly panel: PanelFiles | null; readonly pages: ErrorPages },
 ): void {
@@ -90,7 +95,7 @@ export function logRequests(
       sendProblem(refusal, request, reply, pages);
       return;
     }
-    // Runs before the body is read: Fastify rejects QUERY without a content type on any path.
+    // Respond before Fastify reads the body. Fastify would reject a QUERY request without a content type on any path.
     if (request.is404) {
       if (panel !== null && sendPanel(panel, request, reply)) return;
       sendProblem(methodProblem(request.method) ?? noRoute(request, allowedMethods), request, reply, pages);
@@ -100,7 +105,7 @@ export function logRequests(
   });
   fastify.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? null;
-    // Don't log successful probes, scrapes and panel files: there are too many of them.
+    // Log successful probes, scrapes and panel files only at level debug, because there are too many of them.
     const level = reply.statusCode < 400 && route?.startsWith('/admin/') !== true ? 'debug' : 'info';
     log[level]({
       event: 'admin_request',
@@ -116,32 +121,32 @@ export function logRequests(
   });
 }
 
-/** Ignores expectations other than 100-continue (RFC 9110 section 10.1.1). Node would respond in its own format. */
+/** Ignores `Expect` values other than 100-continue (RFC 9110 section 10.1.1). Node would respond with a bare 417. */
 export function ignoreExpectations(server: Server): void {
   server.on('checkExpectation', (message: IncomingMessage, response: ServerResponse) => {
     server.emit('request', message, response);
   });
 }
 
-/** Responds to parser errors of Node with a problem document, if the socket is still writable. */
+/** Responds to an error of Node's HTTP parser with a problem document, or closes a socket that cannot be written. */
 function respondToParserError(
   error: ParserError,
   socket: Socket,
   { clock, headers, pages }: Pick<ServerParts, 'clock' | 'headers' | 'pages'>,
 ): void {
-  // Don't write into a response that has started. Node's default handler checks the same.
-  if (error.code === 'ECONNRESET' || !socket.writable || responseUnderWay(socket)?.headersSent === true) {
+  // Don't write into a response whose headers are sent. Node's default handler checks the same.
+  if (error.code === 'ECONNRESET' || !socket.writable || currentResponse(socket)?.headersSent === true) {
     socket.destroy();
     return;
   }
   const code = parserProblemCode(error);
   const requestId = newId('req', clock.now());
-  const said = {
+  const response = {
     code,
     detail: code === 'not_implemented' ? UNKNOWN_METHOD_DETAIL : undefined,
     requestId,
     dateLine: `Date: ${new Date(clock.now()).toUTCString()}\r\n`,
     lines: `X-Request-Id: ${requestId}\r\n${headers.lines}`,
   };
-  socket.end(parserProblemText(said, pages));
+  socket.end(parserProblemText(response, pages));
 }

@@ -1,4 +1,4 @@
-/** Controllers for the state of the whole installation, for operators. */
+/** Controllers for operators: state of the whole installation, import and export. */
 import type { Type } from '@nestjs/common';
 import { DeprecatedCallsController } from './deprecated-calls/deprecated-calls.controller.js';
 import { InstallationHealthController } from './health/installation-health.controller.js';

@@ -1,6 +1,7 @@
 /**
- * Parses JSON bodies of the admin listener and rejects other types. Fastify parses before guards run, so a rejected
- * body is passed on as such: callers without permission get that error first.
+ * Parses JSON bodies of the admin listener and rejects other types. Fastify parses bodies before the guards run. An
+ * invalid body therefore becomes a `RefusedBody`, whose problem the validation pipe throws after the guards. Callers
+ * without permission get the permission error first.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { toPlain } from '../platform/json/exact-json.js';
@@ -10,12 +11,12 @@ import { RefusedBody } from '../platform/problems/refused-body.js';
 import { problemOf } from './problem.filter.js';
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;
-/** US-ASCII is a subset of UTF-8. */
+/** Accepted charsets. US-ASCII is a subset of UTF-8. */
 const UTF8 = /^(?:utf-?8|us-ascii)$/i;
 
-const ENCODED = new Problem('unsupported_media_type', {
+const CODING_REFUSED = new Problem('unsupported_media_type', {
   detail: 'Send the body without a Content-Encoding.',
-  // RFC 9110 section 12.5.3: names the accepted codings.
+  // RFC 9110 section 12.5.3: names the codings that the server accepts in requests.
   headers: ['Accept-Encoding', 'identity'],
 });
 const CHARSET_REFUSED = new Problem('unsupported_media_type', {
@@ -23,14 +24,15 @@ const CHARSET_REFUSED = new Problem('unsupported_media_type', {
 });
 
 /**
- * Makes a server parse JSON. An empty body is undefined whatever its type, because clients send a type with DELETE.
- * @param exactPath the one route whose numbers keep all digits. All other routes get JavaScript numbers.
+ * Replaces the body parsers of a server. An empty body becomes undefined for any content type, because some clients
+ * send a content type with DELETE.
+ * @param exactPath the only route whose numbers keep all digits. All other routes get JavaScript numbers.
  */
 export function useJsonBodies(fastify: FastifyInstance, exactPath: string): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined);
-    const value = valueOf(request, body);
+    const value = parseBody(request, body);
     const isExact = value instanceof RefusedBody || request.routeOptions.url === exactPath;
     done(null, isExact ? value : toPlain(value));
   });
@@ -39,9 +41,9 @@ export function useJsonBodies(fastify: FastifyInstance, exactPath: string): void
   });
 }
 
-function valueOf({ headers }: FastifyRequest, body: Buffer): unknown {
+function parseBody({ headers }: FastifyRequest, body: Buffer): unknown {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
-  if (encoding.toLowerCase() !== 'identity') return new RefusedBody(ENCODED);
+  if (encoding.toLowerCase() !== 'identity') return new RefusedBody(CODING_REFUSED);
   const charset = CHARSET.exec(type)?.[1];
   if (charset !== undefined && !UTF8.test(charset)) return new RefusedBody(CHARSET_REFUSED);
   try {

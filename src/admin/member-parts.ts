@@ -1,4 +1,4 @@
-/** Controllers and providers for sign-in, members and invitations. */
+/** Nest controllers and providers for sign-in, members, invitations and account tokens. */
 import type { Provider, Type } from '@nestjs/common';
 import type { AdminDependencies } from './request/admin-dependencies.js';
 import { AccountAccess } from '../members/account-access.js';
@@ -19,7 +19,7 @@ import {
 } from './portal-sessions/portal-sessions.controller.js';
 import { PasswordResetsController } from './sign-in/password-resets.controller.js';
 import { GrantingRoles } from './access/granting-role.js';
-import { Confirmed } from './access/recent-confirmation.js';
+import { RecentConfirmation } from './access/recent-confirmation.js';
 import { PortalScopes } from './access/portal-scopes.js';
 import { AccountInvitationsController } from './invitations/account-invitations.controller.js';
 import { InvitationsController } from './invitations/invitations.controller.js';
@@ -28,10 +28,10 @@ import { ConfirmationsController, MyPasswordController } from './sign-in/confirm
 import { MySessionsController, SessionsController } from './sessions/sessions.controller.js';
 import { AccountTokens } from '../members/account-tokens.js';
 import { Sessions } from '../members/sessions.js';
-import { LinkTaking } from '../members/sign-in/link-taking.js';
+import { LinkUse } from '../members/sign-in/link-use.js';
 import { FirstOwner } from '../members/first-owner.js';
 import { MemberStore } from '../members/members.js';
-import { OwnWays } from '../members/ways.js';
+import { SignInMethods } from '../members/sign-in-methods.js';
 import { SignInAttempts } from '../members/sign-in/attempts.js';
 import { SignIn } from '../members/sign-in/sign-in.js';
 import { MeController } from './me/me.controller.js';
@@ -77,21 +77,21 @@ export const MEMBER_CONTROLLERS: readonly Type[] = [
   TokensController,
 ];
 
-/** Returns the providers that the controllers and guards depend on. */
+/** Returns the Nest providers that these controllers and the guards depend on. */
 export function memberProviders(members: Members, { url }: Pick<AdminDependencies, 'url'>): Provider[] {
   return [
     { provide: AccountAccess, useValue: members.access },
     { provide: AccountTokens, useValue: members.tokens },
     { provide: Sessions, useValue: members.sessions },
     { provide: MemberStore, useValue: members.store },
-    { provide: OwnWays, useValue: members.ways },
+    { provide: SignInMethods, useValue: members.ways },
     { provide: FirstOwner, useValue: members.firstOwner },
     { provide: SignIn, useValue: members.signIn },
     { provide: SignInAttempts, useValue: members.attempts },
     { provide: Passkeys, useValue: members.openPasskeys(url) },
     { provide: SecondFactors, useValue: members.secondFactors },
     { provide: SecondFactorSignIn, useValue: members.secondFactorSignIn },
-    { provide: LinkTaking, useValue: members.links },
+    { provide: LinkUse, useValue: members.links },
     { provide: AccountMembers, useValue: members.accountMembers },
     { provide: AddressVerification, useValue: members.addressVerification },
     { provide: Invitations, useValue: members.invitations },
@@ -99,7 +99,7 @@ export function memberProviders(members: Members, { url }: Pick<AdminDependencie
     { provide: MemberAdmin, useValue: members.admin },
     { provide: Forgetting, useValue: members.forgetting },
     { provide: PortalLinks, useValue: members.portal },
-    Confirmed,
+    RecentConfirmation,
     PortalScopes,
     GrantingRoles,
     MeReader,

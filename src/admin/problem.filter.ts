@@ -7,10 +7,12 @@ import { Problem, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../platform/probl
 import { problemBody } from '../platform/problems/problem-body.js';
 import type { Logger } from '../platform/log.js';
 
-/** Returns the methods that a path supports; empty if there is no such path. */
+/** Returns the HTTP methods that a path supports. Empty if no route matches the path. */
 export type AllowedMethods = (path: string) => readonly string[];
 
-/** Errors of Fastify and Nest by status. Their messages may repeat the input and are not passed on. */
+/**
+ * Code and detail for errors of Fastify and Nest, by status. Their own messages can repeat input, so they are dropped.
+ */
 const PROBLEMS_BY_STATUS: ReadonlyMap<number, readonly [ErrorCode, string]> = new Map([
   [400, ['bad_request', 'Malformed request. The body must be one JSON object.']],
   [408, ['request_timeout', 'The request did not arrive in time.']],
@@ -21,7 +23,7 @@ const PROBLEMS_BY_STATUS: ReadonlyMap<number, readonly [ErrorCode, string]> = ne
 
 const RETRY_AFTER_SECONDS = '2';
 
-/** Converts a thrown value to a problem. Only a `Problem` keeps its own text. */
+/** Converts a thrown value to a problem. Only a `Problem` keeps its text. Unknown errors become `internal_error`. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseUnavailable) {
@@ -44,7 +46,7 @@ function statusOf(error: unknown): number {
   return typeof error.statusCode === 'number' ? error.statusCode : 500;
 }
 
-/** Sends a problem. Also used when Fastify rejects a request before any filter runs. */
+/** Sends a problem document. The server also calls this for requests that Fastify rejects before any filter runs. */
 export function sendProblem(problem: Problem, request: FastifyRequest, reply: FastifyReply, pages: ErrorPages): void {
   const headers = problem.options.headers ?? [];
   for (let index = 0; index + 1 < headers.length; index += 2) reply.header(headers[index] ?? '', headers[index + 1]);
@@ -56,6 +58,7 @@ export function sendProblem(problem: Problem, request: FastifyRequest, reply: Fa
     .send(problemBody(problem, request.id, pages));
 }
 
+/** ProblemFilter responds to every error that a guard, pipe or handler throws. It logs responses of 500 and above. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
@@ -68,7 +71,7 @@ export class ProblemFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
-    // Handlers throw a `Problem` for missing resources. A 404 of Nest itself always means the route.
+    // Handlers throw a `Problem` for missing resources. Nest throws its own 404 only if no route matches.
     const status = error instanceof HttpException ? error.getStatus() : undefined;
     const problem =
       status === 404
@@ -88,7 +91,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** Returns the problem for an unknown path or an unsupported method. */
+/** Returns the problem for an unknown path (404) or an unsupported method (405). */
 export function noRoute(request: FastifyRequest, allowedMethods: AllowedMethods): Problem {
   const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '');
   if (allowed.length === 0) return new Problem('route_not_found', { detail: 'This path does not exist.' });
@@ -99,7 +102,7 @@ export function noRoute(request: FastifyRequest, allowedMethods: AllowedMethods)
   });
 }
 
-/** Converts the throttler's exception. Its guard has already set `Retry-After`. */
+/** Returns the problem for the throttler's 429. The throttler guard has already set `Retry-After`, in seconds. */
 function tooManyRequests(reply: FastifyReply): Problem {
   const seconds = String(reply.getHeader('Retry-After') ?? RETRY_AFTER_SECONDS);
   return new Problem('too_many_requests', {

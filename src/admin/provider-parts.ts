@@ -1,4 +1,4 @@
-/** Controllers and providers for sign-in with identity providers. */
+/** Nest controllers and providers for sign-in with identity providers (OpenID Connect). */
 import type { Provider, Type } from '@nestjs/common';
 import { Identities } from '../members/providers/identities.js';
 import { ProviderClients } from '../members/providers/provider-clients.js';
@@ -8,12 +8,12 @@ import { Providers } from '../members/providers/providers.js';
 import type { Members } from '../members/sign-in/open-members.js';
 import { MyIdentitiesController } from './me/identities.controller.js';
 import type { AdminDependencies } from './request/admin-dependencies.js';
-import { ProviderJourneys } from './sign-in/provider-journeys.js';
+import { ProviderSignIns } from './sign-in/provider-sign-ins.js';
 import { ProviderSignInController } from './sign-in/provider-sign-in.controller.js';
 
 export const PROVIDER_CONTROLLERS: readonly Type[] = [ProviderSignInController, MyIdentitiesController];
 
-/** Returns the providers that the controllers depend on. */
+/** Returns the Nest providers that these controllers depend on. */
 export function providerProviders(members: Members, deps: AdminDependencies): Provider[] {
   const { clock, log, settings, url } = deps;
   const { accessChanges, database, sessions, signIn, steps, ways } = members;
@@ -28,7 +28,7 @@ export function providerProviders(members: Members, deps: AdminDependencies): Pr
     callbackUrl: (id) => `${url()}/admin/v1/sign-in/providers/${id}/callback`,
   });
   return [
-    ProviderJourneys,
+    ProviderSignIns,
     { provide: Identities, useValue: identities },
     { provide: Providers, useValue: providers },
     {

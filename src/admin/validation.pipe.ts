@@ -1,6 +1,6 @@
 /**
- * Validates body and query with their zod schemas. A wrong field is a 422 with its JSON pointer, a wrong parameter a
- * 400.
+ * Validates bodies and queries with the zod schemas of their handlers. Responds with 422 and a JSON pointer for each
+ * invalid field of a body, and with 400 for invalid query parameters.
  */
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { Problem, type FieldError } from '../platform/problems/errors.js';
@@ -11,7 +11,7 @@ import '../platform/problems/plain-words.js';
 interface Issue {
   readonly message: string;
   readonly path?: readonly unknown[] | undefined;
-  /** Names in an `unrecognized_keys` issue of zod. */
+  /** Unknown names of an object, in zod's issue `unrecognized_keys`. */
   readonly keys?: readonly string[];
 }
 
@@ -21,9 +21,10 @@ class InvalidValue extends Error {
   }
 }
 
-/** Bounds the response size, which callers would otherwise control. */
+/** Maximum number of errors in a response. Without a maximum, callers could control the response size. */
 const MAX_ERRORS = 50;
 
+/** ValidationPipe also rejects NUL characters, and bodies that could not be parsed. */
 @Injectable()
 export class ValidationPipe extends StandardSchemaValidationPipe {
   constructor() {
@@ -43,7 +44,7 @@ export class ValidationPipe extends StandardSchemaValidationPipe {
   }
 }
 
-/** Rejects NUL characters, which PostgreSQL cannot store in text. */
+/** Creates the problem for NUL characters, which PostgreSQL cannot store in text. */
 function nulProblem(value: unknown, { type }: ArgumentMetadata): Problem {
   if (type !== 'query' || typeof value !== 'object' || value === null) {
     return new Problem('bad_request', { detail: 'The request must not contain the character U+0000.' });
@@ -80,7 +81,7 @@ function fieldErrors<E extends FieldError>(
   return errors.slice(0, MAX_ERRORS);
 }
 
-/** Returns a pointer in URI fragment form (RFC 6901), as in RFC 9457: `#/scopes/0`; `#` is the whole body. */
+/** Returns a JSON pointer as a URI fragment (RFC 6901), such as `#/scopes/0`. `#` is the whole body. */
 function jsonPointer(path: readonly string[]): string {
   return `#${path.map((name) => `/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')}`;
 }

@@ -1,4 +1,4 @@
-/** Controllers and providers for events and webhook endpoints. */
+/** Nest controllers and providers for events, webhook endpoints and deliveries. */
 import type { Provider, Type } from '@nestjs/common';
 import { WebhookEndpoints } from '../webhooks/endpoints/webhook-endpoints.js';
 import type { Webhooks } from '../webhooks/management/open-webhooks.js';
@@ -26,7 +26,7 @@ export const WEBHOOK_CONTROLLERS: readonly Type[] = [
   WebhookDeliveriesController,
 ];
 
-/** Returns the providers that the controllers depend on. */
+/** Returns the Nest providers that these controllers depend on. */
 export function webhookProviders(webhooks: Webhooks): Provider[] {
   return [
     { provide: WebhookEndpoints, useValue: webhooks.endpoints },

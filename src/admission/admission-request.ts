@@ -1,4 +1,4 @@
-/** The request as the admission steps read it, with the fields for their results. */
+/** The request as the admission steps read it, with fields for their results. */
 import type { Operation } from '../config/model/schema.js';
 import type { ClientResponse } from '../http/client/client-response.js';
 import type { Keyed } from '../idempotency/key-claim.js';
@@ -12,10 +12,10 @@ import type { TokenDoor } from '../keys/clients/token-door.js';
 import type { RoutedRequest } from './routes.js';
 import type { RouteMatch } from '../proxy/routing/operation-table.js';
 
-/** EndingPhase is the deprecation phase of the requested operation. Used as a metric label. */
+/** EndingPhase is the deprecation phase of the requested operation, and a metric label. */
 export type EndingPhase = (typeof ENDING_PHASES)[number];
 
-/** AdmissionRequest is a request on its way through the steps, for any protocol. */
+/** AdmissionRequest is a request that passes through the steps. It is the same for every protocol. */
 export interface AdmissionRequest extends CountedRequest, RoutedRequest {
   readonly method: string | undefined;
   /** Path and query, as received. */
@@ -23,16 +23,19 @@ export interface AdmissionRequest extends CountedRequest, RoutedRequest {
   readonly clientAddress: string;
   /** The first `Authorization` header. */
   readonly authorization: string | undefined;
-  /** Alternating names and values, to detect repeated headers. Empty if the parser has already rejected those. */
+  /**
+   * Alternating names and values, to detect repeated headers. Empty if the parser has already rejected repeated
+   * headers.
+   */
   readonly rawHeaders: readonly string[];
   /** The `Idempotency-Key` header as received. Repeated headers are joined. */
   readonly idempotencyField: string | undefined;
   readonly contentType: string | undefined;
   /** Set for endpoints that accept access tokens instead of API keys. */
   readonly tokenDoor?: TokenDoor | undefined;
-  /** Notified when the key is accepted, whether or not later steps refuse the request. */
+  /** Notified when the key is accepted, even if a later step refuses the request. */
   readonly response: Pick<ClientResponse, 'noteAdmitted'>;
-  /** Whether the address is that of a proxy missing from `trustedProxies`. See `isUnknownProxy`. */
+  /** Whether `clientAddress` is that of a proxy missing from `trustedProxies`. See `isUnknownProxy`. */
   readonly isFromUnknownProxy: boolean;
 
   /** The matched route, if it is already known. */
@@ -40,12 +43,15 @@ export interface AdmissionRequest extends CountedRequest, RoutedRequest {
   operation: Operation | undefined;
   key: CachedKey | undefined;
   subject: QuotaSubject | undefined;
-  /** Result of the `Idempotency-Key`. Undefined without one. */
+  /** Claim or replay of the `Idempotency-Key`. Undefined without one. */
   keyed: Keyed | undefined;
   decision: QuotaDecision | undefined;
-  /** Reason for the refusal of a step. Not thrown, because throwing is slow and 429 responses can be frequent. */
+  /**
+   * Error with which a step refuses the request. Not thrown, because throwing is slow and 429 responses can be
+   * frequent.
+   */
   refusal: Problem | undefined;
-  /** Phase of the operation's deprecation, for the metric of its callers. '' if it is not deprecated. */
+  /** Deprecation phase of the operation, for the metric of its callers. Empty if the operation is not deprecated. */
   ending: EndingPhase | '';
   // Header lines for the response, each with its CRLF.
   /** Deprecation and sunset dates. */

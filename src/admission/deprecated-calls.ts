@@ -9,18 +9,18 @@ import type { Clock } from '../platform/clock.js';
 import { retirementOf } from '../proxy/routing/retirement.js';
 import { dateOf } from '../quota/usage/usage-query.js';
 
-/** Days of usage in the report. The metric covers accounts that call less often than once a week. */
+/** Number of days of usage in the report. For accounts that call less often than once a week, see the metric. */
 export const DEPRECATED_CALLS_DAYS = 7;
-/** Maximum number of callers in the report. Those with the most requests are included. */
-export const MOST_DEPRECATED_CALLERS = 100;
+/** Maximum number of callers in the report. Callers with fewer requests than these are left out. */
+export const MAX_DEPRECATED_CALLERS = 100;
 const DAY_MS = 86_400_000;
 
 /** DeprecatedOperation is an operation that is deprecated or past its sunset. */
 export interface DeprecatedOperation {
   readonly operation: string;
-  /** Time of the deprecation in ms. Null if only a sunset is configured. */
+  /** Time of the deprecation in ms since the epoch. Null if only a sunset is configured. */
   readonly deprecatedMs: number | null;
-  /** Time of the sunset in ms. Null if there is none. */
+  /** Time of the sunset in ms since the epoch. Null if there is none. */
   readonly sunsetMs: number | null;
 }
 
@@ -30,7 +30,7 @@ export interface DeprecatedCaller {
   readonly accountId: string;
   readonly accountName: string;
   readonly requests: number;
-  /** Last day with requests in the account's time zone, such as `2026-11-22`. */
+  /** Last day with requests, in the time zone of the account, such as `2026-11-22`. */
   readonly lastDay: string;
 }
 
@@ -72,10 +72,10 @@ export class DeprecatedCalls {
       group by usage_daily.operation, usage_daily.account_id, account.name
       having sum(requests) > 0
       order by sum(requests) desc, usage_daily.account_id, usage_daily.operation
-      limit ${MOST_DEPRECATED_CALLERS + 1}
+      limit ${MAX_DEPRECATED_CALLERS + 1}
     `.execute(this.db);
-    const callers = rows.slice(0, MOST_DEPRECATED_CALLERS).map(callerOf);
-    return { operations, callers, hasMore: rows.length > MOST_DEPRECATED_CALLERS };
+    const callers = rows.slice(0, MAX_DEPRECATED_CALLERS).map(callerOf);
+    return { operations, callers, hasMore: rows.length > MAX_DEPRECATED_CALLERS };
   }
 
   /** Returns the operations that are deprecated or past their sunset, sorted by sunset. */

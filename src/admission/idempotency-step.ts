@@ -1,6 +1,6 @@
 /**
- * Step 4 of 5: repeated requests. Applies only to POST and PATCH with an `Idempotency-Key`. Runs before the quota step,
- * so that repetitions use no quota. Refuses with these codes:
+ * Step 4 of 5: idempotency keys. Detects repeated requests. Applies only to POST and PATCH with an `Idempotency-Key`.
+ * Runs before the quota step, so that repetitions use no quota. Refuses with these codes:
  * - 400 if the key is malformed.
  * - 409 if the first request is in progress, its outcome is unknown, or its response was not stored.
  * - 422 if the key was used with a different request.
@@ -12,22 +12,22 @@ import type { Keyed } from '../idempotency/key-claim.js';
 import { keyOf } from '../idempotency/key-field.js';
 import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import { METRICS } from '../platform/metrics.js';
-import { nowOrTold, type Waiting } from '../platform/waiting.js';
+import { valueOrLater, type Waiting } from '../platform/waiting.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { QuotaReport } from './quota-report.js';
 import type { Step } from './step.js';
 
-/** Methods that support a key. PUT and DELETE are idempotent by definition. */
-const TAKES_KEY: ReadonlySet<string | undefined> = new Set(['POST', 'PATCH']);
+/** Methods for which the header has an effect. PUT and DELETE are idempotent by definition. */
+const METHODS_WITH_KEY: ReadonlySet<string | undefined> = new Set(['POST', 'PATCH']);
 
 interface IdempotencyParts {
-  /** Undefined in a process that does not forward requests, and never runs the step. */
+  /** Undefined in a process that does not forward requests. Such a process never runs the step. */
   readonly keyedRequests: KeyedRequests | undefined;
   readonly quotaReport: QuotaReport;
 }
 
-/** IdempotencyStep claims the record of a request. It always waits if there is a key to claim. */
+/** IdempotencyStep claims the record of a request. The step always waits if there is a key to claim. */
 export class IdempotencyStep implements Step<Keyed | Problem> {
   private readonly requests: KeyedRequests | undefined;
   private readonly report: QuotaReport;
@@ -39,9 +39,9 @@ export class IdempotencyStep implements Step<Keyed | Problem> {
 
   check(request: AdmissionRequest, waiting: Waiting<Keyed | Problem>): boolean | undefined {
     const { idempotencyField, operation, method } = request;
-    if (idempotencyField === undefined || !TAKES_KEY.has(method)) return true;
+    if (idempotencyField === undefined || !METHODS_WITH_KEY.has(method)) return true;
     if (operation?.idempotency === undefined) return operation !== undefined;
-    nowOrTold(this.claim(request, idempotencyField, operation.idempotency.retentionMs), waiting);
+    valueOrLater(this.claim(request, idempotencyField, operation.idempotency.retentionMs), waiting);
     return undefined;
   }
 
@@ -60,15 +60,15 @@ export class IdempotencyStep implements Step<Keyed | Problem> {
   }
 
   private async claim(request: AdmissionRequest, field: string, retentionMs: number): Promise<Keyed | Problem> {
-    const keyed = await this.claimed(request, field, retentionMs);
-    // Responses without a backend call report the remaining quota, too.
+    const keyed = await this.claimRecord(request, field, retentionMs);
+    // Responses without a backend call also report the remaining quota.
     if (keyed instanceof Problem || keyed.isReplay) await this.report.repeatTo(request);
     return keyed;
   }
 
-  private async claimed(request: AdmissionRequest, field: string, retentionMs: number): Promise<Keyed | Problem> {
+  private async claimRecord(request: AdmissionRequest, field: string, retentionMs: number): Promise<Keyed | Problem> {
     const { method = '', url, contentType, rawHeaders, key } = request;
-    // Happens only if the steps run in the wrong order.
+    // This happens only if the steps run in the wrong order.
     if (this.requests === undefined || key === undefined) return new Problem('internal_error');
     const idempotencyKey = keyOf(field, rawHeaders);
     if (idempotencyKey instanceof Problem) {

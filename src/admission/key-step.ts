@@ -1,14 +1,15 @@
 /**
- * Step 2 of 5: authentication. First, addresses that sent too many wrong keys get 429. Then the key is checked:
- * - 401 if it is missing or not valid.
- * - 403 if it is paused, not allowed from this address, or its account is suspended.
+ * Step 2 of 5: authentication. First, addresses that sent too many invalid keys get 429. Then the key is checked:
+ * - 400 if there are several `Authorization` headers, or a key in the URL besides the header.
+ * - 401 if the key is missing or not valid.
+ * - 403 if the key is paused, not allowed from this address, or its account is suspended.
  * - 503 if the key cannot be looked up.
  */
 import { DeniedKey, type Authenticator } from '../keys/authenticator.js';
 import { bearerSecret, keyInUrl } from '../keys/bearer.js';
 import { isFailedAttempt, type FailedAttempts } from '../keys/failed-attempts.js';
 import type { CachedKey } from '../keys/cached-key.js';
-import { nowOrTold, type Waiting } from '../platform/waiting.js';
+import { valueOrLater, type Waiting } from '../platform/waiting.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
@@ -35,19 +36,19 @@ export class KeyStep implements Step<CachedKey | Problem> {
 
   check(request: AdmissionRequest, waiting: Waiting<CachedKey | Problem>): boolean | undefined {
     const { clientAddress } = request;
-    const throttled = this.failedAttempts.problemFor(clientAddress);
-    if (throttled !== undefined) {
-      request.refusal = throttled;
+    const throttleProblem = this.failedAttempts.problemFor(clientAddress);
+    if (throttleProblem !== undefined) {
+      request.refusal = throttleProblem;
       return false;
     }
     let secret = bearerSecret(request.authorization, request.rawHeaders, request.url);
     if (typeof secret !== 'string') {
-      // Some endpoints accept access tokens instead of keys, see `authorization/mcp-door.ts`. A malformed header is
-      // an error there, too.
+      // Some endpoints accept access tokens instead of keys, see `authorization/mcp-door.ts`. A malformed header is an
+      // error for these endpoints, too.
       if (secret.code !== 'malformed_authorization') secret = request.tokenDoor?.read(request.authorization) ?? secret;
       if (typeof secret !== 'string') return this.refuse(request, secret);
     }
-    const verdict = nowOrTold(this.authenticator.authenticate(secret, clientAddress), waiting);
+    const verdict = valueOrLater(this.authenticator.authenticate(secret, clientAddress), waiting);
     return verdict === undefined ? undefined : this.conclude(request, verdict);
   }
 
@@ -61,15 +62,15 @@ export class KeyStep implements Step<CachedKey | Problem> {
 
   preview({ key, url, clientAddress, builtIn }: PreviewedRequest): Problem | undefined {
     if (builtIn === 'public') return undefined;
-    const throttled = clientAddress === undefined ? undefined : this.failedAttempts.previewProblem(clientAddress);
-    return throttled ?? keyInUrl(url) ?? this.authenticator.foretell(key, clientAddress);
+    const throttleProblem = clientAddress === undefined ? undefined : this.failedAttempts.previewProblem(clientAddress);
+    return throttleProblem ?? keyInUrl(url) ?? this.authenticator.previewProblem(key, clientAddress);
   }
 
   private refuse(request: AdmissionRequest, problem: Problem): false {
     const { clientAddress, operation } = request;
     request.refusal = request.tokenDoor?.refusal(problem) ?? problem;
     if (isFailedAttempt(problem.code)) this.failedAttempts.record(clientAddress, request.isFromUnknownProxy);
-    // Refusals of a known key count in its usage.
+    // The usage of a key includes the refusals of the key.
     else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {
       this.recorder.recordDenied(problem.key.subject, operation);
     }

@@ -1,4 +1,4 @@
-/** Deprecation and sunset of operations: response headers and refusals. See `retirement.ts`. */
+/** Deprecation and sunset of operations: sets response headers and refuses requests. See `retirement.ts`. */
 import type { Clock } from '../platform/clock.js';
 import { apisOf } from '../config/model/apis.js';
 import type { Config, Operation } from '../config/model/schema.js';
@@ -7,7 +7,7 @@ import { retirementOf, retirementProblem, type Retirement } from '../proxy/routi
 import type { AdmissionRequest } from './admission-request.js';
 
 export class LifeCycle {
-  /** Endings by operation index. Undefined for operations without dates. */
+  /** Deprecation and sunset dates by operation index. Undefined for operations without dates. */
   private retirements: (Retirement | undefined)[] = [];
 
   /** @param publicUrl returns the origin of the API. Called when the first response needs it. */
@@ -30,7 +30,7 @@ export class LifeCycle {
     this.retirements = retirements;
   }
 
-  /** Returns the error for requests to the operation, or undefined while it is available. */
+  /** Returns the error for requests to an operation after its sunset or during a brownout. Otherwise undefined. */
   problemFor(operation: Operation): Problem | undefined {
     const retirement = this.retirements[operation.index];
     return retirement === undefined ? undefined : retirementProblem(retirement, this.clock.now());
@@ -38,7 +38,8 @@ export class LifeCycle {
 
   /**
    * Sets the header lines and the phase of a request.
-   * @returns the error if the operation has ended, which has the same headers. See `retirementProblem`.
+   * @returns the error after the sunset or during a brownout, see `retirementProblem`. The error response has the same
+   *   headers.
    */
   apply(request: Pick<AdmissionRequest, 'endingLines' | 'ending'>, operation: Operation): Problem | undefined {
     const retirement = this.retirements[operation.index];

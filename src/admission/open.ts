@@ -5,7 +5,7 @@ import { Routes } from './routes.js';
 import { openSteps, type StepParts, type Steps } from './steps.js';
 import { publicUrlOf } from '../config/load.js';
 import type { GatewayFile } from '../config/model/schema.js';
-import type { Ground } from '../config/ground.js';
+import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { RunningConfig } from '../config/running-config.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import { ErrorPages } from '../platform/problems/error-pages.js';
@@ -13,13 +13,16 @@ import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import type { Keys } from '../keys/open.js';
 import type { Quotas } from '../quota/open-quotas.js';
 
-/** PublicUrl is the origin of the API. If the configuration does not set it, it depends on the bound port. */
+/**
+ * PublicUrl is the origin of the API, such as `https://api.example.com`. If the configuration does not set it, it
+ * depends on the bound port.
+ */
 export class PublicUrl {
-  /** Addresses of the error pages under this origin. */
+  /** URLs of the error pages under this origin. */
   readonly errorPages: ErrorPages;
   private boundPort: number;
   /** Cached result of `get`, which runs for every MCP message. */
-  private known: { readonly file: GatewayFile; readonly url: string } | undefined;
+  private cached: { readonly file: GatewayFile; readonly url: string } | undefined;
 
   constructor(private readonly config: RunningConfig) {
     this.boundPort = config.current.file.gateway.port;
@@ -31,16 +34,17 @@ export class PublicUrl {
     );
   }
 
+  /** Returns the origin for the current configuration. */
   get(): string {
     const { file } = this.config.current;
-    if (this.known?.file !== file) this.known = { file, url: publicUrlOf(file, this.boundPort) };
-    return this.known.url;
+    if (this.cached?.file !== file) this.cached = { file, url: publicUrlOf(file, this.boundPort) };
+    return this.cached.url;
   }
 
   /** Sets the port on which the gateway listens. */
   bind(port: number): void {
     this.boundPort = port;
-    this.known = undefined;
+    this.cached = undefined;
     this.errorPages.moveTo(this.get());
   }
 }
@@ -51,8 +55,8 @@ export interface Admission extends StepParts {
   readonly publicUrl: PublicUrl;
 }
 
-/** AdmissionRooms are the dependencies from other rooms. */
-export interface AdmissionRooms {
+/** AdmissionRooms are the dependencies from other folders of `src/`. */
+export interface AdmissionDependencies {
   readonly keys: Keys;
   readonly quotas: Quotas;
   readonly keyedRequests: KeyedRequests | undefined;
@@ -60,8 +64,8 @@ export interface AdmissionRooms {
 
 /** Creates the steps and updates them on configuration changes. */
 export function openAdmission(
-  { config, clock, log }: Pick<Ground, 'config' | 'clock' | 'log'>,
-  { keys, quotas, keyedRequests }: AdmissionRooms,
+  { config, clock, log }: Pick<SharedDependencies, 'config' | 'clock' | 'log'>,
+  { keys, quotas, keyedRequests }: AdmissionDependencies,
 ): Admission {
   const { file } = config.current;
   const publicUrl = new PublicUrl(config);

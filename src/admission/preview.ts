@@ -1,4 +1,4 @@
-/** Previews how the admission steps would treat a request. Counts nothing. */
+/** Previews how the admission steps would treat a request. Counts nothing. Used by `explain`. */
 import type { Problem } from '../platform/problems/errors.js';
 import type { PreviewedRequest } from './previewed-request.js';
 import { requestLineProblem } from './request-line.js';
@@ -17,12 +17,12 @@ export interface StepPreview {
  * @returns the results of all steps in order, including those after a refusal. The response would be the first problem.
  */
 export async function previewSteps(steps: Steps, request: PreviewedRequest): Promise<readonly StepPreview[]> {
-  const line = request.operation === undefined ? requestLineProblem(request.method, request.url) : undefined;
+  const lineProblem = request.operation === undefined ? requestLineProblem(request.method, request.url) : undefined;
   const found: StepPreview[] = [];
   for (const { name, isForKeyed } of STEPS) {
     if (isForKeyed === true) continue;
     const problem = await steps[name].preview(request);
-    found.push({ name, problem: name === 'route' ? (line ?? problem) : problem });
+    found.push({ name, problem: name === 'route' ? (lineProblem ?? problem) : problem });
   }
   return found;
 }

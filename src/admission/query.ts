@@ -3,15 +3,15 @@ import { Problem } from '../platform/problems/errors.js';
 
 /**
  * Characters that must be percent-encoded. Allowed are the characters of RFC 3986 section 3.4, and those that browsers
- * do not encode in a query (WHATWG URL, query percent-encode set). A percent sign without an escape is left to the
- * backend.
+ * do not encode in a query (WHATWG URL, query percent-encode set). The backend handles a percent sign without an
+ * escape.
  */
-const UNFIT = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]\\^`{|}-]/;
+const NOT_ALLOWED = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]\\^`{|}-]/;
 
 /** Returns the error in the query of a URL, or undefined if it is valid. Fragments are not allowed. */
 export function queryProblem(url: string): Problem | undefined {
   const at = url.search(/[?#]/);
-  const unfit = at === -1 ? undefined : UNFIT.exec(url.slice(at))?.[0];
+  const unfit = at === -1 ? undefined : NOT_ALLOWED.exec(url.slice(at))?.[0];
   return unfit === undefined ? undefined : new Problem('bad_request', { detail: adviceOn(unfit) });
 }
 

@@ -1,4 +1,4 @@
-/** Adds quota headers to responses that use no quota. */
+/** Adds quota headers to responses to requests that use no quota. */
 import type { Clock } from '../platform/clock.js';
 import { linesWithOwn, quotaLines, type OwnPolicy } from '../quota/model/headers.js';
 import type { QuotaDecision } from '../quota/model/policies.js';
@@ -9,62 +9,65 @@ import { RecentReports } from './recent-reports.js';
 
 type ReportedRequest = Pick<AdmissionRequest, 'subject' | 'quotaLines'>;
 
-/** QuotaReport sets the quota header lines of requests that use no quota. */
+/** QuotaReport reads the counters and sets the quota header lines of a request. */
 export class QuotaReport {
   private readonly recent: RecentReports;
 
   constructor(
-    private readonly storage: Limiter,
+    private readonly limiter: Limiter,
     clock: Clock,
   ) {
     this.recent = new RecentReports(clock);
   }
 
   /**
-   * Sets the header lines. If the counters are unavailable, the response has none, because it must not fail for them.
+   * Sets the header lines. If the counters are unavailable, the response has no quota headers, but does not fail.
    * @param own a limit of the endpoint, reported in addition to those of the plan.
    * @returns a promise that never rejects, or undefined if the lines are already set or the request has no subject.
    */
   addTo(request: ReportedRequest, own?: OwnPolicy): Promise<void> | undefined {
     const { subject } = request;
-    return subject === undefined ? undefined : this.ask(request, subject, own);
+    return subject === undefined ? undefined : this.read(request, subject, own);
   }
 
-  /** Does the same for a refused request, for which a recent report can be reused. */
+  /**
+   * Sets the header lines of a refused request. Reuses a recent report of the same key if there is one. The result is
+   * that of `addTo`.
+   */
   repeatTo(request: ReportedRequest): Promise<void> | undefined {
     const { subject } = request;
     if (subject === undefined) return undefined;
     const known = this.recent.find(subject);
-    if (known === undefined) return this.ask(request, subject, undefined);
-    append(request, subject, known);
+    if (known === undefined) return this.read(request, subject, undefined);
+    setLines(request, subject, known);
     return undefined;
   }
 
-  private ask(request: ReportedRequest, subject: QuotaSubject, own: OwnPolicy | undefined): Promise<void> | undefined {
+  private read(request: ReportedRequest, subject: QuotaSubject, own: OwnPolicy | undefined): Promise<void> | undefined {
     try {
-      const decision = this.storage.decide(subject, 0);
+      const decision = this.limiter.decide(subject, 0);
       if (decision instanceof Promise) {
         return decision
-          .then((made) => {
-            append(request, subject, made, own);
-            this.recent.keep(subject, made);
+          .then((late) => {
+            setLines(request, subject, late, own);
+            this.recent.keep(subject, late);
           })
           .catch(ignore);
       }
-      // Counters in this process are as fast as the cache.
-      append(request, subject, decision, own);
+      // This report is not cached, because counters in this process are as fast as the cache.
+      setLines(request, subject, decision, own);
     } catch {
-      // The response goes out without the headers.
+      // Send the response without the headers.
     }
     return undefined;
   }
 }
 
-function append(request: ReportedRequest, subject: QuotaSubject, decision: QuotaDecision, own?: OwnPolicy): void {
+function setLines(request: ReportedRequest, subject: QuotaSubject, decision: QuotaDecision, own?: OwnPolicy): void {
   const lines = quotaLines(subject, decision);
   request.quotaLines = own === undefined ? lines : linesWithOwn(lines, own);
 }
 
 function ignore(): void {
-  // The response goes out without the headers.
+  // Send the response without the headers.
 }

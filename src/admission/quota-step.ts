@@ -22,12 +22,12 @@ interface QuotaParts {
   readonly recorder: UsageRecorder;
 }
 
-/** QuotaStep checks and counts the quotas. It waits if the counters are in Redis. */
+/** QuotaStep checks and counts the quotas. The step waits if the counters are not in this process. */
 export class QuotaStep implements Step<QuotaDecision> {
   private readonly quotas: Limiter;
   private readonly recorder: UsageRecorder;
   private readonly admitted = new Map<string, ValueSeries>();
-  /** Series by plan and by the bits of `violated`. */
+  /** Series of refusals by plan and by the bits of `violated`. */
   private readonly refused = new Map<string, (readonly ValueSeries[] | undefined)[]>();
 
   constructor({ quotas, recorder }: QuotaParts) {
@@ -85,7 +85,7 @@ export class QuotaStep implements Step<QuotaDecision> {
     return false;
   }
 
-  /** Returns the series of each violated policy. */
+  /** Returns the series of refusals of each violated policy. */
   private refusedBy(plan: string, violated: number): readonly ValueSeries[] {
     let byPolicies = this.refused.get(plan);
     if (byPolicies === undefined) this.refused.set(plan, (byPolicies = []));

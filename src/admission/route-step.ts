@@ -49,7 +49,10 @@ export class RouteStep implements Step {
   }
 }
 
-/** Returns the kind of built-in page at a path. The caller's usage needs a key, other pages are public. */
+/**
+ * Returns the kind of the built-in page at a path, or undefined if there is none. The usage page needs a key, and all
+ * other pages are public.
+ */
 function builtInAt(match: RouteMatch, { method, path }: PreviewedRequest): BuiltIn | undefined {
   if (match.kind !== 'not_ours') return undefined;
   if (match.builtIn !== undefined) return match.builtIn === '/usage' ? 'keyed' : 'public';

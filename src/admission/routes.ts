@@ -6,24 +6,24 @@ import type { Config, Operation, UnpublishedPath } from '../config/model/schema.
 import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { NOT_FOUND, NOT_OURS, OperationTable, type RouteMatch } from '../proxy/routing/operation-table.js';
 
-/** The fields of a request, of which `Host` matters. */
+/** Header fields of a request. Only `Host` is used. */
 export interface HostedMessage {
   readonly headers: { readonly host?: string | undefined };
 }
 
-/** RoutedRequest holds the parts of a request that decide which API it is for. */
+/** RoutedRequest holds the parts of a request that decide which API serves it. */
 export interface RoutedRequest {
   /** Path as received, with the base path and without the query. */
   readonly path: string;
   readonly message: HostedMessage;
 }
 
-/** An API with its operations. */
+/** An API of the configuration, with its operations. */
 interface RoutedApi {
   readonly name: string | undefined;
   readonly basePath: string;
   readonly prefix: string;
-  /** Normalized host names. Undefined: any. */
+  /** Normalized host names. Undefined if the API is served under any name. */
   readonly hosts: ReadonlySet<string> | undefined;
   /** Whether pages of the API reference and operations share a path prefix. */
   readonly hasPagesBelow: boolean;
@@ -31,12 +31,12 @@ interface RoutedApi {
 }
 
 export class Routes {
-  /** In order of the configuration. */
+  /** All APIs in the order of the configuration. */
   private readonly apis: readonly RoutedApi[];
-  /** APIs that are served under any name come last. */
+  /** All APIs in matching order. Those that are served under any host name come last. */
   private readonly byHost: readonly RoutedApi[];
   private readonly first: RoutedApi;
-  /** Whether there is one API, for any host name. Most installations have no other. */
+  /** Whether there is only one API, served under any host name, as in most installations. */
   private readonly isSingle: boolean;
 
   constructor(config: Config) {
@@ -50,7 +50,7 @@ export class Routes {
         hosts: hosts.length === 0 ? undefined : new Set(hosts.map(hostName)),
         hasPagesBelow: pages.startsWith(prefix) || prefix.startsWith(pages),
         table: new OperationTable(
-          config.operations.filter(isOf(name)),
+          config.operations.filter(belongsTo(name)),
           BUILT_IN_PATHS,
           templatesOf(config.unpublished, name),
         ),
@@ -63,16 +63,16 @@ export class Routes {
     this.isSingle = this.apis.length === 1 && this.first.hosts === undefined;
   }
 
-  /** All base paths, each once. They do not change. */
+  /** The base paths of all APIs, without duplicates. They never change while the process runs. */
   get basePaths(): readonly string[] {
     return [...new Set(this.apis.map(({ basePath }) => basePath))];
   }
 
-  /** Builds the tables for new operations. Returns a function that puts them into use. */
+  /** Builds the tables for the operations of a new configuration. Returns a function that activates the tables. */
   async prepare({ operations, unpublished }: Pick<Config, 'operations' | 'unpublished'>): Promise<() => void> {
     const tables: OperationTable[] = [];
     for (const { name } of this.apis) {
-      const own = this.apis.length === 1 ? operations : operations.filter(isOf(name));
+      const own = this.apis.length === 1 ? operations : operations.filter(belongsTo(name));
       tables.push(await OperationTable.inTurns(own, BUILT_IN_PATHS, templatesOf(unpublished, name)));
     }
     return () => this.apis.forEach((api, at) => (api.table = tables[at]!));
@@ -81,7 +81,7 @@ export class Routes {
   /**
    * Matches a request.
    * @param path as received, with the base path and without the query.
-   * @param message fields of the request. Without `Host` every API is looked at, as for previews.
+   * @param message fields of the request. Without `Host`, every API is considered, as in previews.
    */
   match(method: string | undefined, path: string, message?: HostedMessage): RouteMatch {
     const api = this.isSingle ? this.first : this.apiAt(path, message?.headers.host);
@@ -91,7 +91,7 @@ export class Routes {
     return api.hasPagesBelow && match.kind === 'not_found' ? NOT_OURS : match;
   }
 
-  /** Matches a call that the gateway makes itself, in the API of the operation. */
+  /** Matches the path of an inner call within the API of its operation. */
   matchOwn({ api: name, method }: Operation, path: string): RouteMatch {
     const api = this.apiNamed(name);
     return path.startsWith(api.prefix) ? api.table.match(method, path.slice(api.basePath.length)) : NOT_OURS;
@@ -108,12 +108,14 @@ export class Routes {
     return api === undefined ? this.first.basePath : this.apiNamed(api).basePath;
   }
 
-  /** Returns the position of the API that a request is for; the first, if it is for none. */
+  /**
+   * Returns the index of the API that serves a request, in the order of the configuration. Returns 0 if no API does.
+   */
   positionOf({ path, message }: RoutedRequest): number {
     return Math.max(0, this.apis.indexOf(this.apiAt(path, message.headers.host) ?? this.first));
   }
 
-  /** Returns the positions of the APIs that are served under a host name. */
+  /** Returns the indexes of the APIs that are served under a host name, in the order of the configuration. */
   positionsAt(host: string | undefined): readonly number[] {
     return this.apis.flatMap((api, at) => (servesHost(api, host) ? [at] : []));
   }
@@ -126,23 +128,26 @@ export class Routes {
     return this.byHost.find((api) => path.startsWith(api.prefix) && servesHost(api, host));
   }
 
-  /** Reports whether the path is that of an API that is not served under the name. */
+  /** Reports whether a path belongs to an API that is not served under the requested host name. */
   private isHidden(path: string): boolean {
     return this.apis.some(({ prefix }) => path.startsWith(prefix));
   }
 }
 
-/** Programs on this machine may use loopback names for every API. The entrance refuses them from elsewhere. */
+/**
+ * Reports whether an API is served under a host name. Programs on this machine may use loopback names for every API.
+ * The entrance refuses loopback names from elsewhere.
+ */
 function servesHost({ hosts }: RoutedApi, host: string | undefined): boolean {
   if (hosts === undefined || host === undefined) return true;
   const name = hostName(host);
   return hosts.has(name) || isLoopbackHost(name);
 }
 
-function isOf(name: string | undefined): (of: { readonly api?: string }) => boolean {
+function belongsTo(name: string | undefined): (of: { readonly api?: string }) => boolean {
   return ({ api }) => api === name;
 }
 
 function templatesOf(paths: readonly UnpublishedPath[], name: string | undefined): string[] {
-  return paths.filter(isOf(name)).map(({ template }) => template);
+  return paths.filter(belongsTo(name)).map(({ template }) => template);
 }

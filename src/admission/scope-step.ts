@@ -1,7 +1,7 @@
-/** Step 3 of 5: permissions. Refuses with 403 and lists the missing scopes. */
+/** Step 3 of 5: scopes. Refuses with 403, and lists the missing scopes. */
 import { scopeProblem } from '../keys/scope-problem.js';
 import type { Problem } from '../platform/problems/errors.js';
-import { nowOrTold, type Waiting } from '../platform/waiting.js';
+import { valueOrLater, type Waiting } from '../platform/waiting.js';
 import type { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { QuotaReport } from './quota-report.js';
@@ -13,7 +13,10 @@ interface ScopeParts {
   readonly recorder: UsageRecorder;
 }
 
-/** ScopeStep checks scopes. It waits only if the quota headers of a refusal must be queried. */
+/**
+ * ScopeStep checks whether the key has the scopes of the operation. The step waits only if the quota headers of a
+ * refusal must be read.
+ */
 export class ScopeStep implements Step<false> {
   private readonly report: QuotaReport;
   private readonly recorder: UsageRecorder;
@@ -25,13 +28,13 @@ export class ScopeStep implements Step<false> {
 
   check(request: AdmissionRequest, waiting: Waiting<false>): boolean | undefined {
     const { key, operation } = request;
-    // Happens only if the steps run in the wrong order. Deny by default.
+    // This happens only if the steps run in the wrong order. Refuse by default.
     if (key === undefined || operation === undefined) return false;
     if (key.scopeSet.allows(operation)) return true;
     if (request.subject !== undefined) this.recorder.recordDenied(request.subject, operation);
     request.refusal = scopeProblem(key.scopeSet.scopes, operation.scopes);
     const report = this.report.repeatTo(request);
-    return report === undefined ? false : nowOrTold(report.then(no), waiting);
+    return report === undefined ? false : valueOrLater(report.then(returnFalse), waiting);
   }
 
   conclude(): false {
@@ -44,6 +47,6 @@ export class ScopeStep implements Step<false> {
   }
 }
 
-function no(): false {
+function returnFalse(): false {
   return false;
 }

@@ -1,13 +1,13 @@
 /**
- * Runs the admission steps of a request in order. Allocates one object per request, and no promises for steps that
- * return immediately or use a callback.
+ * Runs the admission steps of a request in order. To be fast, it allocates one object per request, and no promises for
+ * steps that return immediately or use a callback.
  */
 import type { Waiting } from '../platform/waiting.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { Step } from './step.js';
 
-/** WalkEnd receives the result of each request. One method is called, once. */
+/** WalkEnd receives the result of each request. Exactly one method is called per request. */
 export interface WalkEnd<Request extends AdmissionRequest> {
   /** Handles a request that passed all steps. If it throws, the request is refused with the error. */
   admitted(request: Request): void;
@@ -21,7 +21,7 @@ export class StepWalk<Request extends AdmissionRequest> {
     private readonly end: WalkEnd<Request>,
   ) {}
 
-  /** Runs the steps. Calls `WalkEnd` before it returns, or later. */
+  /** Runs the steps. Calls `WalkEnd` before this method returns, or later. */
   begin(request: Request): void {
     this.resume(new Passage(this, request));
   }
@@ -45,7 +45,7 @@ export class StepWalk<Request extends AdmissionRequest> {
     }
   }
 
-  /** Continues with the late result of a step. */
+  /** Continues with the late result of a step that had to wait. */
   answered(passage: Passage<Request>, late: unknown): void {
     const { request } = passage;
     let mayPass: boolean;
@@ -59,12 +59,13 @@ export class StepWalk<Request extends AdmissionRequest> {
     else this.end.refused(refusalOf(request), request);
   }
 
+  /** Refuses a request because a step failed after waiting. */
   failed(passage: Passage<Request>, error: unknown): void {
     this.end.refused(error, passage.request);
   }
 }
 
-/** Passage holds the position of a request in the steps, and receives late results. */
+/** Passage is a request on its way through the steps. It receives the late results of steps. */
 class Passage<Request extends AdmissionRequest> implements Waiting<unknown> {
   /** Index of the next step. */
   next = 0;
@@ -83,7 +84,10 @@ class Passage<Request extends AdmissionRequest> implements Waiting<unknown> {
   }
 }
 
-/** Returns the reason of a refusal. A step that refuses without one is a fault. */
+/**
+ * Returns the error with which a step refused a request. A step that refuses without an error is a fault, and becomes a
+ * 500.
+ */
 function refusalOf({ refusal }: AdmissionRequest): Problem {
   return refusal ?? new Problem('internal_error');
 }

@@ -39,10 +39,10 @@ export interface StepParts {
 
 interface Row {
   readonly name: 'route' | 'key' | 'scope' | 'idempotency' | 'quota';
-  /** Status codes of the refusals of the step. */
+  /** Status codes with which the step refuses requests. */
   readonly refusesWith: readonly number[];
   readonly open: (parts: StepParts) => Step;
-  /** Whether the step runs only for requests with an `Idempotency-Key`, so that others do not pay for it. */
+  /** Whether the step runs only for requests with an `Idempotency-Key`. Other requests then skip it. */
   readonly isForKeyed?: true;
 }
 
@@ -67,6 +67,7 @@ export const STEPS: readonly Row[] = [
 
 export type Steps = Readonly<Record<Row['name'], Step>>;
 
+/** Creates all steps. */
 export function openSteps(parts: StepParts): Steps {
   return Object.fromEntries(STEPS.map(({ name, open }) => [name, open(parts)])) as Steps;
 }

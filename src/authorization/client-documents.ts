@@ -18,34 +18,34 @@ const LARGEST_DOCUMENT_BYTES = 16 * 1_024;
 const TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 1_500;
 
-/** Cache lifetime of a stored document that replaces an unavailable one. */
+/** Cache lifetime of a stored document that replaces an unavailable document, in seconds. */
 const KEPT_SECONDS = 60;
 
 /** ClientDocuments fetches and stores client documents. */
 export class ClientDocuments {
   private readonly options: GuardedSendOptions;
 
-  /** @param more options to override in tests, whose servers run on this machine. */
+  /** @param overrides options to override in tests, whose servers run on this machine */
   constructor(
     private readonly objects: Pick<OAuthObjects, 'find' | 'put' | 'keepUntil' | 'change'>,
     private readonly clock: Clock,
-    more: Partial<GuardedSendOptions> = {},
+    overrides: Partial<GuardedSendOptions> = {},
   ) {
     const rules = outboundRules({ allowHttp: false, allowPrivateNetworks: [] });
-    this.options = { rules, resolve: nameResolver(), connectTimeoutMs: CONNECT_TIMEOUT_MS, ...more };
+    this.options = { rules, resolve: nameResolver(), connectTimeoutMs: CONNECT_TIMEOUT_MS, ...overrides };
   }
 
   /**
    * Fetches a document and returns its accepted fields as a `Response` for the library. If the host is down, returns
-   * the stored document of a known client. On `invalid_client` the client would discard its tokens. Rejects with the
-   * reason if there is no document.
+   * the stored document of a known client. Otherwise, the library would respond `invalid_client`, and the client would
+   * discard its tokens. Rejects with the reason if there is no document.
    */
   async fetch(url: string): Promise<Response> {
     const response = await this.get(url).catch((error: Error) => error);
     if (response instanceof Error || isOutage(response)) {
-      const kept = await this.objects.find(DOCUMENT, url);
-      if (kept !== undefined) {
-        return Response.json(kept.payload, { headers: { 'cache-control': `max-age=${KEPT_SECONDS}` } });
+      const stored = await this.objects.find(DOCUMENT, url);
+      if (stored !== undefined) {
+        return Response.json(stored.payload, { headers: { 'cache-control': `max-age=${KEPT_SECONDS}` } });
       }
     }
     if (response instanceof Error) throw response;
@@ -53,13 +53,13 @@ export class ClientDocuments {
     if (response.body.length > LARGEST_DOCUMENT_BYTES) throw new Error('the document is too large');
     const cacheControl = response.headers['cache-control'];
     const headers = cacheControl === undefined ? {} : { 'cache-control': cacheControl };
-    const taken = validateDocument(url, toPlain(readJson(response.body)));
+    const valid = validateDocument(url, toPlain(readJson(response.body)));
     // If the write fails, the previous document remains.
-    await this.objects.change(DOCUMENT, url, taken).catch(() => false);
-    return Response.json(taken, { headers });
+    await this.objects.change(DOCUMENT, url, valid).catch(() => false);
+    return Response.json(valid, { headers });
   }
 
-  /** Stores the fields of a client that requests access, for at least as long as its request. */
+  /** Stores the document of a client that requests access, for at least as long as the authorization request. */
   async keep({ clientId, clientName, redirectUris }: Client): Promise<void> {
     const until = this.clock.now() + REQUEST_LIFETIME_MS;
     if ((await this.objects.find(DOCUMENT, clientId)) !== undefined) {
@@ -86,7 +86,10 @@ export class ClientDocuments {
   }
 }
 
-/** Validates a document. Throws if it belongs to another client, uses a client secret, or lacks required fields. */
+/**
+ * Validates a document and returns the client's properties. Throws if the document belongs to another client, uses a
+ * client secret, or lacks required fields.
+ */
 function validateDocument(url: string, document: unknown): StoredPayload {
   const metadata = clientMetadata.parse(document);
   if ((document as { readonly client_id?: unknown }).client_id !== url)
@@ -101,7 +104,7 @@ function isOutage({ statusCode }: GuardedResponse): boolean {
   return statusCode >= 500 || statusCode === 429;
 }
 
-/** Returns a status that `Response` accepts. */
+/** Returns a status that a `Response` accepts with any body. All other statuses become 502. */
 function statusOf({ statusCode }: GuardedResponse): number {
   return statusCode >= 200 && statusCode <= 599 && ![204, 205, 304].includes(statusCode) ? statusCode : 502;
 }

@@ -1,19 +1,19 @@
 /**
- * Metadata of OAuth clients, from a registration (RFC 7591) or a client ID metadata document. It is unverified, so only
- * what is needed is accepted: a display name and redirect URIs.
+ * Metadata of OAuth clients, from a registration (RFC 7591) or a client ID metadata document. The metadata is
+ * unverified, so only a display name and redirect URIs are accepted.
  */
 import { z } from 'zod';
 import '../platform/problems/plain-words.js';
 import type { StoredPayload } from './clients/oauth-objects.js';
 
-const MOST_REDIRECTS = 10;
+const MAX_REDIRECTS = 10;
 /** Loopback hosts that the library accepts, with any port (RFC 8252 section 7.3). */
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** Private-use URI scheme based on a domain name, such as `com.example.app:` (RFC 8252 section 7.1). */
-const SCHEME_OF_A_NAME = /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:$/;
+const DOMAIN_SCHEME = /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:$/;
 /**
- * Schemes of assistants and editors that are not based on a domain name. Any other scheme could be handled by the
- * system or the browser.
+ * Allowed schemes of assistants and editors that are not based on a domain name. Other such schemes are rejected,
+ * because the system or the browser could handle them.
  */
 const APPLICATION_SCHEMES = new Set([
   'claude:',
@@ -44,7 +44,7 @@ export const clientMetadata = z.object({
   redirect_uris: z
     .array(redirectUri)
     .min(1)
-    .max(MOST_REDIRECTS)
+    .max(MAX_REDIRECTS)
     .refine(
       (uris) => !isNative(uris) || !uris.some((uri) => isHttpsOfLoopback(uri)),
       'https: of this machine cannot stand beside http: or the scheme of an application',
@@ -85,7 +85,10 @@ export function isOfOwnMachine(uri: string): boolean {
   return url !== null && (url.protocol !== 'https:' || LOOPBACK_HOSTS.has(url.hostname));
 }
 
-/** Removes control, format and line separator characters. The name appears in the consent question. */
+/**
+ * Removes control, format and line separator characters from a name, which appears in the consent question. Undefined
+ * if nothing remains.
+ */
 function shownName(name: string | undefined): string | undefined {
   const shown = name
     ?.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
@@ -105,10 +108,13 @@ function isRedirect(text: string): boolean {
   const { protocol, hostname } = url;
   if (protocol === 'https:') return true;
   if (protocol === 'http:') return LOOPBACK_HOSTS.has(hostname);
-  return SCHEME_OF_A_NAME.test(protocol) || APPLICATION_SCHEMES.has(protocol);
+  return DOMAIN_SCHEME.test(protocol) || APPLICATION_SCHEMES.has(protocol);
 }
 
-/** Reports whether a client is native. Cursor and VS Code register both kinds of redirect URIs. */
+/**
+ * Reports whether a client is native, which is the case if any redirect URI is not HTTPS. Cursor and VS Code register
+ * HTTPS URIs too.
+ */
 function isNative(uris: readonly string[]): boolean {
   return uris.some((uri) => URL.parse(uri)?.protocol !== 'https:');
 }

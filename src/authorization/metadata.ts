@@ -13,7 +13,7 @@ const WELL_KNOWN_SERVER = '/.well-known/oauth-authorization-server';
 
 /** MetadataParts holds the content of the documents. */
 export interface MetadataParts {
-  /** Without a trailing slash. */
+  /** Issuer URL, without a trailing slash. */
   readonly issuer: string;
   /** Returns the name of the API. */
   readonly name: () => string;

@@ -1,6 +1,6 @@
 /**
  * Rate limits of the authorization server by network. Hosted assistants (claude.ai, ChatGPT) use few addresses for all
- * their users. So each known client has its own share of the token endpoint, and trusted networks have a hundred times
+ * their users. So each known client has its own limit at the token endpoint, and trusted networks have a hundred times
  * the limit.
  */
 import { createHash } from 'node:crypto';
@@ -22,16 +22,17 @@ const KINDS = {
 
 /** NetworkThrottle counts requests and applies the limits. */
 export class NetworkThrottle {
-  /** @param isTrusted reports whether many people share an address; undefined: no network is trusted. */
+  /** @param isTrusted reports whether many people share an address; undefined: no network is trusted */
   constructor(
     private readonly windows: Pick<ThrottleWindows, 'increment'>,
     private readonly isTrusted: Trusts | undefined,
   ) {}
 
   /**
-   * Counts a request and reports whether it is allowed. Refuses if the counters are unavailable, because the requests
-   * behind it are expensive. Never rejects.
-   * @param clientId counts for this client, if it is known
+   * Counts a request and reports whether it is allowed. Refuses it if the counters are unavailable, because these
+   * requests are expensive to serve. Never rejects.
+   * @param clientId gives this client its own limit in the network; undefined: all requests of the network count
+   * together
    */
   async admits(kind: keyof typeof KINDS, address: string, clientId?: string): Promise<boolean> {
     const row = KINDS[kind];

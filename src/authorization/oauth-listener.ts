@@ -1,4 +1,4 @@
-/** Listener of the authorization server: wiring, limits and shutdown. */
+/** Listener of the authorization server: creates its parts, applies connection limits and closes it at shutdown. */
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ClientDocuments } from './client-documents.js';
@@ -25,10 +25,11 @@ import { ServerEnd } from '../platform/server-end.js';
 const HEAD_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_TIMEOUT_MS = 60_000;
-const MOST_CONNECTIONS = 4_096;
-/** Connections per network, except networks of our proxies and trusted networks. */
-const MOST_OF_NETWORK = 256;
+const MAX_CONNECTIONS = 4_096;
+/** Maximum number of connections per network, except networks of our proxies and trusted networks. */
+const MAX_OF_NETWORK = 256;
 const LARGEST_HEAD_BYTES = 16 * 1_024;
+/** Time that the shutdown allows beyond the drain time. */
 const PHASE_MARGIN_MS = 1_000;
 
 /** ListenerParts holds the dependencies of the listener. */
@@ -37,7 +38,7 @@ export interface ListenerParts extends OAuthDomain {
 }
 
 /** Beside is the gateway in the same process, which serves the requests to `/mcp`. */
-export interface Beside {
+export interface GatewayParts {
   readonly gateway: Server;
   /** Whether other processes listen on the same port. */
   readonly isShared: boolean;
@@ -49,7 +50,7 @@ export interface Beside {
   readonly watch: (server: Server, mostConnections: number) => () => void;
 }
 
-/** Ends collects what to stop at shutdown. */
+/** Ends collects the functions to run at shutdown. */
 export interface Ends {
   add(name: string, end: () => Promise<void>, timeoutMs: () => number): void;
 }
@@ -57,7 +58,7 @@ export interface Ends {
 /** Starts the authorization server if it is configured. Rejects with `StartError`. */
 export async function startOAuthServer(
   domain: ListenerParts,
-  { gateway, isShared, drainMs, watch }: Beside,
+  { gateway, isShared, drainMs, watch }: GatewayParts,
   clock: Clock,
   log: Log,
   shutdown: Ends,
@@ -69,11 +70,11 @@ export async function startOAuthServer(
   const { publicUrl: issuer, registration, tls, host, port, tokenLifetime, trustedNetworks } = settings;
   const { objects, keys, requests } = openOAuth(domain, clock);
   const trusts = trustsOf(file.gateway.trustedProxies);
-  const areMany = trustsOf(trustedNetworks);
-  const throttle = new NetworkThrottle(quotas.throttleWindows, areMany);
+  const isTrustedNetwork = trustsOf(trustedNetworks);
+  const throttle = new NetworkThrottle(quotas.throttleWindows, isTrustedNetwork);
   const scopes = scopesOf(config);
   const origin = (address: string, clientId?: string): ObjectOrigin =>
-    originOf(address, areMany?.(address) === true, clientId);
+    originOf(address, isTrustedNetwork?.(address) === true, clientId);
   const serve = await openProvider({
     issuer,
     resource: `${issuer}${RESOURCE_PATH}`,
@@ -115,25 +116,25 @@ export async function startOAuthServer(
   const server = secure ?? createServer(bounds, handle);
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   const serverEnd = new ServerEnd(server);
-  const stopWatching = watch(server, MOST_CONNECTIONS);
-  boundNetworks(server, MOST_OF_NETWORK, (from) => trusts?.(from) === true || areMany?.(from) === true);
+  const stopWatching = watch(server, MAX_CONNECTIONS);
+  boundNetworks(server, MAX_OF_NETWORK, (from) => trusts?.(from) === true || isTrustedNetwork?.(from) === true);
   const stopFollowing = secure && certificate.follow(secure);
   const scheme = tls === undefined ? 'http' : 'https';
   const { url } = await listenBare(server, 'oauth', { host, port }, scheme, isShared);
   const end = async (): Promise<void> => {
     stopFollowing?.();
     stopWatching();
-    await serverEnd.during(() => closed(server, drainMs()));
+    await serverEnd.during(() => closeServer(server, drainMs()));
   };
   shutdown.add('close authorization server', end, () => drainMs() + PHASE_MARGIN_MS);
   announce('oauth', url, log);
 }
 
-/** Closes the server. Cuts the responses that remain after `drainMs`. */
-async function closed(server: Server, drainMs: number): Promise<void> {
-  const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+/** Closes the server. After `drainMs`, closes the connections with unfinished responses. */
+async function closeServer(server: Server, drainMs: number): Promise<void> {
+  const cutTimer = setTimeout(() => server.closeAllConnections(), drainMs);
   await new Promise<void>((resolve) => void server.close(() => resolve()));
-  clearTimeout(cut);
+  clearTimeout(cutTimer);
 }
 
 /** Returns every scope that an operation requires, from the current configuration. Wildcards are only for API keys. */

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MOST_OPEN, OAuthDoor, TRUSTED_NETWORK } from '../../test/support/oauth-door.js';
+import { MAX_OPEN, OAuthDoor, TRUSTED_NETWORK } from '../../test/support/oauth-door.js';
 import { Browser, newVerifier } from '../../test/support/oauth-steps.js';
 import { eventually } from '../../test/support/processes.js';
 import { REQUEST_LIFETIME_MS } from './clients/authorization-requests.js';
@@ -64,11 +64,11 @@ describe('undecided authorization requests', () => {
       const statuses = Array.from({ length: 60 }, () => askFrom(`203.0.113.${100 + network}`));
       expect(new Set(await Promise.all(statuses))).toEqual(new Set([303]));
     }
-    expect(await openRows('Interaction')).toBeLessThanOrEqual(MOST_OPEN + 60);
+    expect(await openRows('Interaction')).toBeLessThanOrEqual(MAX_OPEN + 60);
     expect(await openRows('Request')).toBe(await openRows('Interaction'));
     const after = new Browser();
     const id = String(await door.ask(after, door.authorizeUrl(clientId, challenge)));
-    expect(await openRows('Interaction')).toBe(MOST_OPEN);
+    expect(await openRows('Interaction')).toBe(MAX_OPEN);
     for (const [browser, open] of [
       [before.browser, before.id],
       [after, id],

@@ -26,7 +26,8 @@ const LARGEST_BODY_BYTES = 16 * 1_024;
 const LONGEST_PARAMETER = 2_048;
 
 /**
- * Parameters of an authorization request that are kept: those with an effect, and those that the library must refuse.
+ * Parameters of an authorization request that the server keeps: those with an effect, and those that the library must
+ * refuse.
  */
 const PARAMETERS: ReadonlySet<string> = new Set([
   'client_id',
@@ -109,8 +110,8 @@ export class OAuthServer {
       response.writeHead(200, DOCUMENT_HEADERS).end(document);
       return;
     }
-    const isOfLibrary = Object.values(ROUTES).some((route) => path === route || path.startsWith(`${route}/`));
-    if (!isOfLibrary && !isRegistration) return send(response, 404, { error: 'not_found' });
+    const isLibraryRoute = Object.values(ROUTES).some((route) => path === route || path.startsWith(`${route}/`));
+    if (!isLibraryRoute && !isRegistration) return send(response, 404, { error: 'not_found' });
     const address = this.addressOf(message);
     if (path === ROUTES.token && method === 'POST') return this.serveToken(message, response, address);
     if (!(await throttle.admits('request', address))) return tooMany(response);
@@ -121,8 +122,8 @@ export class OAuthServer {
         return send(response, 400, { error: 'invalid_request', error_description: detail });
       }
     }
-    if (isOfLibrary) {
-      this.pin(message, address);
+    if (isLibraryRoute) {
+      this.prepareForLibrary(message, address);
       serve(message, response);
       return;
     }
@@ -130,13 +131,13 @@ export class OAuthServer {
     if (!(await throttle.admits('registration', address))) return tooMany(response);
     const body = await bodyOf(message);
     if (body === undefined) return tooLarge(response, 'invalid_client_metadata');
-    const made = await registration?.register(body, originOf(address));
-    if (made !== undefined) send(response, made.status, made.body);
+    const registered = await registration?.register(body, originOf(address));
+    if (registered !== undefined) send(response, registered.status, registered.body);
   }
 
   /**
-   * Serves the token endpoint. Known clients each have their own rate limit, so that clients behind the same addresses
-   * do not affect each other. The client ID is in the body, so the body is read here and passed on to the library.
+   * Serves the token endpoint. Known clients each have their own rate limit, so that clients of the same network do not
+   * affect each other. The client ID is in the body, so this method reads the body and passes it on to the library.
    */
   private async serveToken(message: IncomingMessage, response: ServerResponse, address: string): Promise<void> {
     const { serve, throttle, requests } = this.parts;
@@ -144,19 +145,19 @@ export class OAuthServer {
     const body = await bodyOf(message);
     if (body === undefined) return tooLarge(response, 'invalid_request');
     const clientId = new URLSearchParams(body).get('client_id') ?? '';
-    const isOfClient = clientId !== '' && clientId.length <= LONGEST_PARAMETER && (await requests.isKnown(clientId));
-    if (!(await throttle.admits('request', address, isOfClient ? clientId : undefined))) return tooMany(response);
-    this.pin(message, address);
+    const isKnownClient = clientId !== '' && clientId.length <= LONGEST_PARAMETER && (await requests.isKnown(clientId));
+    if (!(await throttle.admits('request', address, isKnownClient ? clientId : undefined))) return tooMany(response);
+    this.prepareForLibrary(message, address);
     serve(withBody(message, body), response);
   }
 
   /**
-   * Overrides the host, protocol and address fields, which the library trusts. Of an authorization request it keeps
-   * only parameters that have an effect, because the request is stored before a member is known. A request without a
-   * known scope asks for all scopes, and the member chooses. Our metadata lists only the response mode `query`, so the
-   * library must refuse the others.
+   * Prepares a request for the library. Overrides the host, protocol and address fields, which the library trusts.
+   * Removes parameters without an effect from an authorization request, because the request is stored before a member
+   * is known. A request without `scope` asks for all scopes, and the member chooses. Our metadata lists only the
+   * response mode `query`, so the library must refuse the others.
    */
-  private pin(message: IncomingMessage, address: string): void {
+  private prepareForLibrary(message: IncomingMessage, address: string): void {
     const { issuer, scopes } = this.parts.metadata;
     const { host, protocol } = new URL(issuer);
     const { headers } = message;
@@ -166,21 +167,22 @@ export class OAuthServer {
     delete headers['x-forwarded-host'];
     const url = URL.parse(message.url ?? '', issuer);
     if (url?.pathname !== ROUTES.authorization) return;
-    const { searchParams: asked } = url;
-    for (const name of new Set(asked.keys())) if (!PARAMETERS.has(name)) asked.delete(name);
-    const isOtherMode = asked.getAll('response_mode').some((mode) => mode !== '' && mode !== 'query');
-    if (isOtherMode) asked.set('response_mode', 'unsupported');
-    if (asked.getAll('scope').length <= 1) asked.set('scope', knownScopes(asked.get('scope') ?? '', scopes()));
+    const { searchParams: parameters } = url;
+    for (const name of new Set(parameters.keys())) if (!PARAMETERS.has(name)) parameters.delete(name);
+    const isOtherMode = parameters.getAll('response_mode').some((mode) => mode !== '' && mode !== 'query');
+    if (isOtherMode) parameters.set('response_mode', 'unsupported');
+    if (parameters.getAll('scope').length <= 1)
+      parameters.set('scope', knownScopes(parameters.get('scope') ?? '', scopes()));
     message.url = `${url.pathname}${url.search}`;
   }
 
   private addressOf({ socket, headers }: IncomingMessage): string {
-    const told = headers['x-forwarded-for'];
-    return clientAddress(socket.remoteAddress, told === undefined ? undefined : String(told), this.parts.trusts);
+    const header = headers['x-forwarded-for'];
+    return clientAddress(socket.remoteAddress, header === undefined ? undefined : String(header), this.parts.trusts);
   }
 }
 
-/** Reads a body. Returns undefined if it is too large or was cut off. */
+/** Reads a body. Returns undefined if the body is too large. Rejects if the client aborts the request. */
 async function bodyOf(message: IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -206,12 +208,15 @@ function tooLongParameter(url: string): string | undefined {
   return undefined;
 }
 
-/** Returns the requested scopes that exist. An empty request gets all scopes. */
-function knownScopes(asked: string, scopes: readonly string[]): string {
-  const names = new Set(asked.split(' '));
+/**
+ * Returns the requested scopes that exist. An empty text gets all scopes. A text with only unknown scopes stays
+ * unchanged, up to its maximum length.
+ */
+function knownScopes(requested: string, scopes: readonly string[]): string {
+  const names = new Set(requested.split(' '));
   const known = scopes.filter((scope) => names.has(scope));
   if (known.length > 0) return known.join(' ');
-  return asked === '' ? scopes.join(' ') : asked.slice(0, LONGEST_PARAMETER);
+  return requested === '' ? scopes.join(' ') : requested.slice(0, LONGEST_PARAMETER);
 }
 
 function tooMany(response: ServerResponse): void {

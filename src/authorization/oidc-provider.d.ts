@@ -1,4 +1,4 @@
-/** Types for the used part of `oidc-provider`, which has none. */
+/** Types for the parts of `oidc-provider` that we use. The package has no types. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 

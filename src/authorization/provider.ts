@@ -1,6 +1,6 @@
 /**
- * Setup of the OAuth library (`oidc-provider`), reduced to authorization code with PKCE for public clients, rotating
- * refresh tokens and one resource. Loaded when the first authorization server starts.
+ * Setup of the OAuth library (`oidc-provider`). It is reduced to authorization code with PKCE for public clients,
+ * rotating refresh tokens and one resource. The library is loaded when the first authorization server starts.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -19,7 +19,7 @@ import { ROUTES } from './metadata.js';
 import { adapterOf } from './stored-objects.js';
 import { TokenWrites } from './token-writes.js';
 
-/** Browser session at the authorization server, long enough for the detour through the panel. */
+/** Lifetime of a browser session at the authorization server, long enough for a decision in the panel. */
 const SESSION_SECONDS = 600;
 const CODE_SECONDS = 60;
 /** Lifetime of an unused refresh token. Its key stays, but the client must ask a member again. */
@@ -43,7 +43,7 @@ export interface ProviderParts {
   readonly documents: Pick<ClientDocuments, 'fetch' | 'keep'>;
   /** Returns every scope that an operation requires. */
   readonly scopes: () => readonly string[];
-  /** Returns the panel's page for a request, given its ID. */
+  /** Returns the URL of the panel's page for a request, given the request's ID. */
   readonly panelUrl: (id: string) => string;
   /** Reports whether this address may trigger the fetch of a document now. */
   readonly mayFetch: (address: string) => Promise<boolean>;
@@ -104,7 +104,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
         return parts.panelUrl(interaction.uid);
       },
     },
-    // Use only the consent given just now in this browser, not earlier grants.
+    // Uses only the consent that a member has just given in this browser, not earlier grants.
     loadExistingGrant: async (ctx: Context) => {
       const { grantId: keyId, ticketHash } = ctx.oidc.result?.consent ?? {};
       if (keyId === undefined) return undefined;
@@ -117,8 +117,8 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
     issueRefreshToken: async () => true,
     rotateRefreshToken: (ctx: Context) => {
       // Check before the library consumes the refresh token.
-      if (asksForOther(ctx, resource)) throw new errors.InvalidTarget();
-      if (asksForLess(ctx, resource)) throw new errors.InvalidScope('a token has every scope that was granted');
+      if (requestsOtherResource(ctx, resource)) throw new errors.InvalidTarget();
+      if (requestsFewerScopes(ctx, resource)) throw new errors.InvalidScope('a token has every scope that was granted');
       return true;
     },
     expiresWithSession: async () => false,
@@ -144,8 +144,8 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        // Known clients are exempt from the limit. On an error they would discard their grant, just because a neighbor
-        // fetched too much.
+        // Known clients are exempt from the limit. Otherwise, they would discard their grant because other clients of
+        // the same network fetched too many documents.
         allowFetch: async (ctx: Context, id: string) => (await parts.mayFetch(ctx.ip)) || parts.requests.isKnown(id),
         allowClient: async () => true,
         cacheDuration: DOCUMENT_CACHE_SECONDS,
@@ -164,12 +164,13 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
   // Host and protocol fields are set by `oauth-server.ts`, never by the client.
   provider.proxy = true;
   const { prototype } = provider.AccessToken;
-  const { generateTokenId: chooseFormat } = prototype;
+  const { generateTokenId: generateDefaultId } = prototype;
   prototype.generateTokenId = function generateTokenId(this: Token): string {
-    chooseFormat.call(this);
+    // The default function also sets the format of the token, which the library needs.
+    generateDefaultId.call(this);
     return createAccessToken();
   };
-  // Catches database errors after the library's own error handling, when it writes the session.
+  // Catches database errors that occur after the library's own error handling, when the library writes the session.
   provider.use(async (ctx, next) => {
     try {
       await next();
@@ -178,9 +179,9 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       showUnavailable(ctx);
     }
   });
-  provider.on('authorization.error', (ctx, error) => keepErrorHere(ctx as Context, error as AuthorizationError));
+  provider.on('authorization.error', (ctx, error) => preventErrorRedirect(ctx as Context, error as AuthorizationError));
   provider.on('server_error', (ctx, error) => {
-    keepErrorHere(ctx as Context, error as AuthorizationError);
+    preventErrorRedirect(ctx as Context, error as AuthorizationError);
     // The database connection logs its outages itself.
     if (error instanceof DatabaseUnavailable) return showUnavailable(ctx as Context);
     parts.log.error(
@@ -200,30 +201,30 @@ async function addRequest(
   if (client === undefined) throw new Error('a request of no client');
   const { clientId, clientName = clientId, clientIdMetadataDocument: hasDocument = false } = client;
   if (hasDocument) await documents.keep(client);
-  const asked = new Set((params['scope'] ?? '').split(' '));
+  const requested = new Set((params['scope'] ?? '').split(' '));
   await requests.add(uid, {
     clientId,
     clientName,
     clientHost: hasDocument ? new URL(clientId).host : null,
     redirectHost: placeOf(params['redirect_uri'] ?? ''),
-    scopes: scopes().filter((scope) => asked.has(scope)),
+    scopes: scopes().filter((scope) => requested.has(scope)),
   });
 }
 
 /**
- * Reports whether a refresh asks for fewer scopes than its key has. Tokens always have all scopes of the key, so a
- * response with fewer would be wrong.
+ * Reports whether a refresh requests fewer scopes than its key has. Tokens always have all scopes of the key, so a
+ * response with fewer scopes would be wrong.
  */
-function asksForLess({ oidc: { params, requestParamScopes, entities } }: Context, resource: string): boolean {
+function requestsFewerScopes({ oidc: { params, requestParamScopes, entities } }: Context, resource: string): boolean {
   if ((params?.['scope'] ?? '') === '') return false;
   const granted = entities.Grant.getResourceScopeFiltered(resource, entities.RefreshToken.scopes);
   return granted.split(' ').some((scope) => scope !== '' && !requestParamScopes.has(scope));
 }
 
 /** Reports whether a refresh names another resource (RFC 8707 section 2.2). */
-function asksForOther({ oidc: { params } }: Context, resource: string): boolean {
-  const asked: string | readonly string[] = params?.['resource'] ?? [];
-  return [asked].flat().some((each) => each !== '' && each !== resource);
+function requestsOtherResource({ oidc: { params } }: Context, resource: string): boolean {
+  const resources: string | readonly string[] = params?.['resource'] ?? [];
+  return [resources].flat().some((each) => each !== '' && each !== resource);
 }
 
 /** Allows clients to revoke only their own tokens. */
@@ -231,15 +232,15 @@ function mayRevoke(_ctx: Context, client: Client, token: { readonly clientId: st
   return token.clientId === client.clientId;
 }
 
-/** Generates a signing key. The library requires one, but no token is signed. */
+/** Generates a signing key. The library requires a key, but no token is signed. */
 function unusedKeys(): object {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' }] };
 }
 
 /**
- * Returns the cookie settings. Cookies hold only random IDs that are looked up, so signing would add nothing and would
- * need a key shared by all nodes.
+ * Returns the cookie settings. Cookies hold only random IDs that are looked up. So signatures would add nothing, and
+ * would need a key shared by all nodes.
  */
 function cookiesOf(issuer: string): object {
   const secure = issuer.startsWith('https:');
@@ -255,16 +256,16 @@ function showUnavailable(ctx: Context): void {
 }
 
 /**
- * Shows an error here that the library would redirect to the client. Anyone can register a client with any address. A
- * redirect before a person has decided would make this server an open redirector (RFC 9700 section 4.11.2). Addresses
- * on the client's own machine are exempt, because programs there wait for the redirect.
+ * Makes the library show an error itself, instead of redirecting to the client with the error. Anyone can register a
+ * client with any address. A redirect before a person has decided would make this server an open redirector (RFC 9700
+ * section 4.11.2). Addresses on the client's own machine are exempt, because programs there wait for the redirect.
  */
-function keepErrorHere({ oidc }: Context, error: AuthorizationError): void {
+function preventErrorRedirect({ oidc }: Context, error: AuthorizationError): void {
   const isDecided = oidc.route === 'resume';
   if (!isDecided && !isOfOwnMachine(oidc.params?.['redirect_uri'] ?? '')) error.allow_redirect = false;
 }
 
-/** Shows an error page. The client cannot be told, because it is not known to be genuine. */
+/** Shows an error as a text page in the browser, because the client cannot be trusted with a redirect. */
 function showError(ctx: Context, out: Readonly<Record<string, unknown>>, cause: unknown): void {
   if (cause instanceof DatabaseUnavailable) {
     showUnavailable(ctx);

@@ -2,16 +2,19 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { CLIENT } from './clients/authorization-requests.js';
-import type { ObjectOrigin, ObjectRoom } from './clients/object-room.js';
+import type { ObjectOrigin, ObjectLimits } from './clients/object-room.js';
 import type { OAuthObjects } from './clients/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import { clientMetadata, clientProperties } from './client-metadata.js';
 import { toPlain } from '../platform/json/exact-json.js';
 import { readJson } from '../platform/json/read-json.js';
 
-/** Limits for registered clients without a grant. Anyone can register one. Beyond a limit, the oldest is deleted. */
-const MOST_CLIENTS = 10_000;
-const MOST_OF_NETWORK = 1_000;
+/**
+ * Maximum number of registered clients without a grant. Anyone can register a client. Beyond a limit, the oldest client
+ * is deleted.
+ */
+const MAX_CLIENTS = 10_000;
+const MAX_OF_NETWORK = 1_000;
 /** Lifetime of a registration without a grant. An approval extends it. */
 const UNUSED_LIFETIME_MS = 86_400_000;
 
@@ -23,26 +26,29 @@ export interface RegistrationResponse {
 
 /** Registration registers clients. */
 export class Registration {
-  /** Limits for unused clients. Clients with a grant are kept longer and do not count. */
-  private readonly room: ObjectRoom;
+  /** Limits for clients without a grant. Clients with a grant are kept longer and do not count. */
+  private readonly room: ObjectLimits;
 
   constructor(
     private readonly objects: OAuthObjects,
     private readonly clock: Clock,
-    mostUnused: number = MOST_CLIENTS,
+    mostUnused: number = MAX_CLIENTS,
   ) {
     this.room = objects.room({
       kind: CLIENT,
       beside: [],
       lifetimeMs: UNUSED_LIFETIME_MS,
       most: mostUnused,
-      mostOfNetwork: MOST_OF_NETWORK,
-      mostOfSite: MOST_OF_NETWORK,
+      mostOfNetwork: MAX_OF_NETWORK,
+      mostOfSite: MAX_OF_NETWORK,
       mostOfClient: mostUnused,
     });
   }
 
-  /** Registers a client. Rejects with the database's error. */
+  /**
+   * Registers a client. Returns 201 with its properties, or 400 for invalid metadata. Rejects with the database's
+   * error.
+   */
   async register(body: string, origin: ObjectOrigin): Promise<RegistrationResponse> {
     const parsed = clientMetadata.safeParse(jsonOf(body));
     if (!parsed.success) {
@@ -53,8 +59,8 @@ export class Registration {
     const id = randomUUID();
     const now = this.clock.now();
     await this.room.make(origin);
-    // Whatever authentication the client asked for, it becomes a public client with PKCE. The response says so (section
-    // 3.2.1).
+    // The client becomes a public client with PKCE, whatever authentication it requested. The response says so (RFC
+    // 7591 section 3.2.1).
     const properties = clientProperties(id, parsed.data);
     await this.objects.put(CLIENT, id, properties, now + UNUSED_LIFETIME_MS, { origin });
     return { status: 201, body: { ...properties, client_id_issued_at: Math.floor(now / 1_000) } };

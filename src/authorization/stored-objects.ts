@@ -1,6 +1,6 @@
 /**
- * Storage adapters for the library. Secrets are never stored in plain text. An access token is a secret of an API key,
- * and a grant is an API key. Every other object is stored under the hash of its ID.
+ * Storage adapters for the library `oidc-provider`. Secrets are never stored in plain text. An access token is a secret
+ * of an API key, and a grant is an API key. Every other object is stored under the hash of its ID.
  */
 import { isAccessToken } from '../keys/api-key-format.js';
 import { CLIENT, INTERACTION, SUBJECT } from './clients/authorization-requests.js';
@@ -9,9 +9,9 @@ import type { Clock } from '../platform/clock.js';
 import type { OAuthObjects, StoredPayload } from './clients/oauth-objects.js';
 import { isUsedUp, REFRESH_TOKEN, type TokenWrites } from './token-writes.js';
 
-/** Audit log actor if a client revokes its own grant. */
+/** Context of the audit log entry if a client revokes its own grant. */
 const CLIENT_ACTOR = { actor: 'system', actorLabel: 'OAuth client', ip: '', requestId: '' } as const;
-/** Expiration of objects without one, in milliseconds since the epoch (year 2243). */
+/** Expiration of objects that have none, in milliseconds since the epoch (year 2243). */
 const NO_END_MS = 8_640_000_000_000;
 
 /** StoredObjectParts holds the dependencies of the adapters. */
@@ -74,13 +74,13 @@ class Objects implements Adapter {
     if (found === undefined) return undefined;
     const { payload, consumedAt } = found;
     if (this.kind === CLIENT) return payload;
-    const isOver = consumedAt !== null && isUsedUp(this.kind, found, this.parts.clock);
-    const consumed = isOver ? { consumed: Math.floor(consumedAt / 1_000) } : {};
+    const isUsed = consumedAt !== null && isUsedUp(this.kind, found, this.parts.clock);
+    const consumed = isUsed ? { consumed: Math.floor(consumedAt / 1_000) } : {};
     const resumed = this.kind === INTERACTION ? { returnTo: this.parts.resumeUrl(id) } : {};
     return { ...payload, ...resumed, ...consumed, jti: id };
   }
 
-  /** Not supported: sessions are short and nothing depends on their end. */
+  /** Not supported, because sessions are short and nothing depends on their end. */
   async findByUid(): Promise<undefined> {}
 
   async findByUserCode(): Promise<undefined> {}
@@ -97,7 +97,7 @@ class Objects implements Adapter {
     return this.parts.objects.forgetOfKey(this.kind, keyId);
   }
 
-  /** Removes the object's own ID and the cookie of its session. */
+  /** Removes secrets from a payload: the object's own ID, and the cookie of its session. */
   private withoutId({ jti: _jti, returnTo: _returnTo, ...payload }: StoredPayload): StoredPayload {
     const { session } = payload;
     if (typeof session !== 'object' || session === null) return payload;

@@ -1,7 +1,7 @@
 /**
- * Writes of a token request: consuming a code or refresh token, and issuing two tokens. The library performs them one
- * by one; here they run in one transaction, with the last one. If the database or process fails in between, the client
- * can still use its old token.
+ * Writes of a token request: consuming a code or refresh token, and issuing two tokens. The library performs these
+ * writes one by one. `TokenWrites` collects them and runs them in one transaction, when the last one arrives. If the
+ * database or the process fails before that, the client can still use its old token.
  */
 import type { Kysely } from 'kysely';
 import { REPEATED_REFRESH_MS, TooManyTokens, type ClientKeys } from './clients/client-keys.js';
@@ -17,7 +17,7 @@ export interface TokenWriteParts {
   readonly objects: OAuthObjects;
   readonly keys: ClientKeys;
   readonly clock: Clock;
-  /** Returns the current request; undefined: none. */
+  /** Returns the current request; undefined outside of a request. */
   readonly request: () => object | undefined;
   /** Creates the error for a disallowed second use. */
   readonly usedTwice: () => Error;
@@ -54,7 +54,7 @@ export class TokenWrites {
 
   constructor(private readonly parts: TokenWriteParts) {}
 
-  /** Records the object to consume. */
+  /** Records the code or refresh token to consume. Writes nothing yet. */
   markUsed(kind: string, id: string): void {
     const request = this.parts.request();
     if (request === undefined) throw new Error('nobody asks for tokens');
@@ -67,8 +67,8 @@ export class TokenWrites {
   }
 
   /**
-   * Adds the access token. The later of the two calls writes both tokens. Rejects with the database's error,
-   * `usedTwice` or `tooMany`; nothing is written then.
+   * Adds the access token. The later call of `addRefresh` and `addAccess` writes both tokens. If it rejects, nothing is
+   * written: with the database's error, `usedTwice` or `tooMany`.
    */
   addAccess(access: NewAccessToken): Promise<void> {
     return this.add({ access });
@@ -97,8 +97,9 @@ export class TokenWrites {
 
 /**
  * Reports whether an object was used and must not be used again. Clients with several windows send a refresh token
- * concurrently, and clients that lost a response repeat it. Each gets its own tokens. A later use is a replay (RFC 9700
- * section 4.14.2) and ends the grant. Uses the absolute difference, because clocks of nodes differ.
+ * concurrently, and clients that lost a response repeat their request. Each such request gets its own tokens. A later
+ * use is a replay (RFC 9700 section 4.14.2) and ends the grant. The time difference is absolute, because clocks of
+ * nodes differ.
  */
 export function isUsedUp(kind: string, { consumedAt }: StoredObject, clock: Clock): boolean {
   if (consumedAt === null) return false;

@@ -1,25 +1,26 @@
 /** The public OpenAPI document of an API, serialized when the configuration is loaded. */
 
 /** A serialized OpenAPI document. */
-export interface SerialisedDocument {
-  /** Origin in the document. Final only once the server listens. */
+export interface SerializedDocument {
+  /** Public origin that the document contains. With port 0, the origin is known only after the server listens. */
   readonly publicUrl: string;
   readonly body: Buffer;
-  /** Strong validator (RFC 9110 section 8.8.3). */
+  /** Entity tag of the body, a strong validator (RFC 9110 section 8.8.3). */
   readonly etag: string;
 }
 
-/** A document with its place. */
-export interface ApiDocument extends SerialisedDocument {
+/** A document with the title and the URL under which it is published. */
+export interface ApiDocument extends SerializedDocument {
   /** Title of the API. */
   readonly title: string;
-  /** `https://api.example.com/api/v1/openapi.json` */
+  /** URL of the document, such as `https://api.example.com/api/v1/openapi.json`. */
   readonly url: string;
 }
 
-/** The public documents of an API. */
+/** The public documents of an API: the current one, and the one for after its deprecation date. */
 export interface ApiDescription {
-  readonly document: SerialisedDocument;
-  /** The document for after the deprecation date of the version, if it has one. */
-  readonly deprecated?: SerialisedDocument;
+  /** Served until the deprecation date of the API, or always if there is no such date. */
+  readonly document: SerializedDocument;
+  /** Served from the deprecation date of the API. Undefined if the API has no deprecation date. */
+  readonly deprecated?: SerializedDocument;
 }

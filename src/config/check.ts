@@ -1,19 +1,19 @@
-/** Formats configuration problems for people. */
+/** Formats configuration problems as text for a terminal. */
 import { relative } from 'node:path';
 import type { ConfigProblem } from './model/problem.js';
 import { sortProblems } from './model/problem.js';
 
-/** Maximum number of problems shown. More usually have a common cause. */
-const MOST_SHOWN = 100;
-/** Minimum width of the message column. */
-const LEAST_WORDS_WIDTH = 40;
+/** Maximum number of problems shown. A longer list usually has a common cause. */
+const MAX_SHOWN = 100;
+/** Minimum width of the message column, in characters. */
+const MIN_MESSAGE_WIDTH = 40;
 
 /** Format options. */
 export interface ProblemFormat {
-  /** File names are shown relative to it if that is shorter. */
+  /** Folder to which file names are relative, if that shortens them. Default: the working directory. */
   readonly folder?: string;
   readonly noun?: 'problem' | 'warning';
-  /** Width of the terminal. Without it, lines are not wrapped. */
+  /** Width of the terminal in characters. If undefined, lines are not wrapped. */
   readonly columns?: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface ProblemFormat {
 export function formatProblems(problems: readonly ConfigProblem[], format: ProblemFormat = {}): string {
   const { folder = process.cwd(), noun = 'problem', columns = Infinity } = format;
   const sorted = sortProblems(problems);
-  const shown = sorted.slice(0, MOST_SHOWN);
+  const shown = sorted.slice(0, MAX_SHOWN);
   const files = new Set(shown.map((problem) => problem.file));
   const blocks = Array.from(files, (file) =>
     formatFile(
@@ -35,29 +35,29 @@ export function formatProblems(problems: readonly ConfigProblem[], format: Probl
   );
   const count = `${sorted.length} ${noun}${sorted.length === 1 ? '' : 's'}`;
   const fileCount = new Set(sorted.map((problem) => problem.file)).size;
-  const where = fileCount > 1 ? `${count} in ${fileCount} files` : count;
-  const cut = sorted.length > MOST_SHOWN ? `${where}; the first ${MOST_SHOWN} are shown` : where;
-  return [...blocks, cut].join('\n\n');
+  const countText = fileCount > 1 ? `${count} in ${fileCount} files` : count;
+  const summary = sorted.length > MAX_SHOWN ? `${countText}; the first ${MAX_SHOWN} are shown` : countText;
+  return [...blocks, summary].join('\n\n');
 }
 
 function formatFile(name: string, problems: readonly ConfigProblem[], columns: number): string {
-  const places = problems.map((problem) => `${name}:${problem.line}:${problem.column}`);
-  const width = Math.max(...places.map((place) => place.length));
-  // Next to a long file name there is no room for the message.
-  const isNarrow = columns - width - 2 < LEAST_WORDS_WIDTH;
+  const locations = problems.map((problem) => `${name}:${problem.line}:${problem.column}`);
+  const width = Math.max(...locations.map((location) => location.length));
+  // After a long file name, the line has no space for the message.
+  const isNarrow = columns - width - 2 < MIN_MESSAGE_WIDTH;
   const indent = isNarrow ? 2 : width + 2;
   const lines = problems.flatMap(({ path, message, hint }, index) => {
-    const words = wrap(path === '' ? message : `${path}: ${message}`, columns - indent);
-    const hints = wrap(hint, columns - indent - 4).map((line, at) => `${at === 0 ? '  → ' : '    '}${line}`);
-    const place = places[index] ?? '';
-    const [first = '', ...rest] = words;
-    const head = isNarrow ? [place, `${' '.repeat(indent)}${first}`] : [`${place.padEnd(width)}  ${first}`];
-    return [...head, ...[...rest, ...hints].map((line) => ' '.repeat(indent) + line)];
+    const messageLines = wrap(path === '' ? message : `${path}: ${message}`, columns - indent);
+    const hintLines = wrap(hint, columns - indent - 4).map((line, at) => `${at === 0 ? '  → ' : '    '}${line}`);
+    const location = locations[index] ?? '';
+    const [first = '', ...rest] = messageLines;
+    const head = isNarrow ? [location, `${' '.repeat(indent)}${first}`] : [`${location.padEnd(width)}  ${first}`];
+    return [...head, ...[...rest, ...hintLines].map((line) => ' '.repeat(indent) + line)];
   });
   return lines.join('\n');
 }
 
-/** Wraps a text at spaces. Longer words get their own line. */
+/** Wraps a text at spaces. A word that is longer than `width` gets its own line. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -72,6 +72,7 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** Returns the file name relative to the folder, or unchanged if that is not shorter. */
 function shortName(file: string, folder: string): string {
   const name = relative(folder, file);
   return name.length > 0 && name.length < file.length ? name : file;

@@ -6,7 +6,7 @@ export interface ClientEnvironment {
   /** Origin, without a trailing slash. */
   readonly adminUrl: string;
   readonly adminToken: string | undefined;
-  /** Contains `admin-token`, if the environment has none. */
+  /** Data folder of the server. Its file `admin-token` has the token if `adminToken` is undefined. */
   readonly dataDir: string;
   /** API key for `trailgate bench`. */
   readonly benchKey: string | undefined;
@@ -14,7 +14,9 @@ export interface ClientEnvironment {
   readonly variables: Variables;
 }
 
-/** Variables that only client commands read. They share the others with the server. */
+/**
+ * Descriptions of the variables that only client commands read. The server reads the other variables of this file, too.
+ */
 export const CLIENT_VARIABLES = {
   TRAILGATE_ADMIN_URL: 'Where the client commands find the admin API.',
   TRAILGATE_BENCH_KEY: 'API key with which `trailgate bench` calls the gateway.',

@@ -1,8 +1,8 @@
 /**
- * Splits a configuration into parts for transfer between processes. A process can receive a part in less than a
- * millisecond, so it can serve requests in between.
+ * Splits a configuration into parts for transfer between processes. A process receives a part in less than a
+ * millisecond, so it can serve requests between two parts.
  */
-import type { ApiDescription, SerialisedDocument } from './api-description.js';
+import type { ApiDescription, SerializedDocument } from './api-description.js';
 import type { DescribedTool } from './model/described-tool.js';
 import type {
   Config,
@@ -15,17 +15,17 @@ import type {
 } from './model/schema.js';
 
 const OPERATIONS_PER_PART = 100;
-/** Smaller, because scopes have descriptions in several languages. */
+/** Smaller than `OPERATIONS_PER_PART`, because scopes have descriptions in several languages. */
 const SCOPES_PER_PART = 25;
-/** Characters of tool JSON per part. A tool is never split. */
+/** Characters of tool JSON after which a part ends. A tool is never split. */
 const TOOL_CHARACTERS_PER_PART = 48 * 1024;
 const BYTES_PER_PART = 48 * 1024;
 
-type Document = keyof ApiDescription;
-type DocumentHead = Omit<SerialisedDocument, 'body'> & { readonly bytes: number };
-type Documents = Readonly<Record<'document', DocumentHead> & Partial<Record<'deprecated', DocumentHead>>>;
+type DocumentKind = keyof ApiDescription;
+type DocumentHead = Omit<SerializedDocument, 'body'> & { readonly bytes: number };
+type DocumentHeads = Readonly<Record<'document', DocumentHead> & Partial<Record<'deprecated', DocumentHead>>>;
 
-/** A part as plain data, so that it can be sent as JSON. The head comes first. */
+/** A part as plain data, so that it can be sent as JSON. The part of kind `head` comes first. */
 export type ConfigPart =
   | {
       readonly kind: 'head';
@@ -33,7 +33,7 @@ export type ConfigPart =
       readonly path: string;
       readonly publicUrl: string;
       readonly eventTypes: readonly EventType[];
-      /** Number of paths of left-out operations that follow. */
+      /** Number of unpublished paths that follow. */
       readonly unpublished: number;
       /** Number of operations that follow. */
       readonly operations: number;
@@ -41,23 +41,26 @@ export type ConfigPart =
       readonly scopes: number;
       /** Number of tools that follow. */
       readonly tools: number;
-      /** Documents of each API, whose bodies follow. */
-      readonly documents: readonly Documents[] | null;
+      /**
+       * Metadata of the documents of each API. Their bodies follow in `body` parts. Null: this process serves no
+       * documents.
+       */
+      readonly documents: readonly DocumentHeads[] | null;
     }
   | { readonly kind: 'operations'; readonly operations: readonly Operation[] }
   | { readonly kind: 'unpublished'; readonly paths: readonly UnpublishedPath[] }
   | { readonly kind: 'scopes'; readonly scopes: readonly (readonly [string, ScopeWords])[] }
   | { readonly kind: 'tools'; readonly tools: readonly DescribedTool[] }
-  | { readonly kind: 'body'; readonly api: number; readonly of: Document; readonly base64: string };
+  | { readonly kind: 'body'; readonly api: number; readonly of: DocumentKind; readonly base64: string };
 
 /** The reassembled configuration. */
 export interface ReceivedConfig {
   readonly config: Config;
-  /** Documents of each API. */
+  /** Documents of each API. Undefined if the sender had none. */
   readonly description: readonly ApiDescription[] | undefined;
 }
 
-/** Generates the parts of a configuration on demand, without the file's `operations` entries. */
+/** Generates the parts of a configuration on demand. */
 export function* partsOf(
   config: Config,
   description: readonly ApiDescription[] | undefined,
@@ -66,7 +69,7 @@ export function* partsOf(
   const scopes = [...(config.scopeWords ?? [])];
   yield {
     kind: 'head',
-    // They are already merged into the operations.
+    // The `operations` entries are already merged into the list of operations.
     file: { ...file, operations: [] },
     path,
     publicUrl,
@@ -88,7 +91,7 @@ export function* partsOf(
   }
   for (const part of toolParts(tools)) yield { kind: 'tools', tools: part };
   for (const [api, documents] of (description ?? []).entries()) {
-    for (const [of, { body }] of Object.entries(documents) as [Document, SerialisedDocument][]) {
+    for (const [of, { body }] of Object.entries(documents) as [DocumentKind, SerializedDocument][]) {
       for (let from = 0; from < body.length; from += BYTES_PER_PART) {
         yield { kind: 'body', api, of, base64: body.toString('base64', from, from + BYTES_PER_PART) };
       }
@@ -121,7 +124,10 @@ export class ConfigReceiver {
   /** @param environment environment of this process, whose ports can differ from the sender's */
   constructor(private readonly environment: Environment) {}
 
-  /** Adds the next part. @returns the configuration after the last part, undefined before */
+  /**
+   * Adds the next part.
+   * @returns the configuration after the last part, undefined before
+   */
   take(part: ConfigPart): ReceivedConfig | undefined {
     if (part.kind === 'head') {
       this.head = part;
@@ -132,15 +138,16 @@ export class ConfigReceiver {
     else if (part.kind === 'tools') this.tools.push(...part.tools);
     else if (part.kind === 'scopes') for (const [scope, words] of part.scopes) this.scopeWords.set(scope, words);
     else this.bodies.get(`${part.api} ${part.of}`)?.add(part.base64);
-    return this.whole();
+    return this.assemble();
   }
 
-  private whole(): ReceivedConfig | undefined {
+  /** Returns the configuration if all parts have arrived. */
+  private assemble(): ReceivedConfig | undefined {
     const { head, operations, unpublished, tools, scopeWords, environment, bodies } = this;
     if (head === undefined || operations.length < head.operations) return undefined;
     if (unpublished.length < head.unpublished) return undefined;
     if (scopeWords.size < head.scopes || tools.length < head.tools) return undefined;
-    for (const body of bodies.values()) if (!body.isWhole) return undefined;
+    for (const body of bodies.values()) if (!body.isComplete) return undefined;
     const { file, path, publicUrl, documents, eventTypes } = head;
     return {
       config: { file, path, publicUrl, operations, unpublished, tools, scopeWords, eventTypes, environment },
@@ -148,20 +155,20 @@ export class ConfigReceiver {
     };
   }
 
-  private descriptionOf({ document, deprecated }: Documents, api: number): ApiDescription {
-    const whole = (of: Document, { publicUrl, etag }: Omit<SerialisedDocument, 'body'>) => ({
+  private descriptionOf({ document, deprecated }: DocumentHeads, api: number): ApiDescription {
+    const assembled = (of: DocumentKind, { publicUrl, etag }: Omit<SerializedDocument, 'body'>) => ({
       publicUrl,
       etag,
       body: this.bodies.get(`${api} ${of}`)?.bytes ?? Buffer.alloc(0),
     });
     return {
-      document: whole('document', document),
-      ...(deprecated === undefined ? {} : { deprecated: whole('deprecated', deprecated) }),
+      document: assembled('document', document),
+      ...(deprecated === undefined ? {} : { deprecated: assembled('deprecated', deprecated) }),
     };
   }
 }
 
-/** A body of known length, filled in pieces. */
+/** A document body of known length, which is filled piece by piece. */
 class Body {
   readonly bytes: Buffer;
   private filled = 0;
@@ -170,7 +177,7 @@ class Body {
     this.bytes = Buffer.allocUnsafeSlow(length);
   }
 
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return this.filled === this.bytes.length;
   }
 
@@ -179,7 +186,7 @@ class Body {
   }
 }
 
-function documentsOf({ document, deprecated }: ApiDescription): Documents {
-  const head = ({ publicUrl, etag, body }: SerialisedDocument) => ({ publicUrl, etag, bytes: body.length });
+function documentsOf({ document, deprecated }: ApiDescription): DocumentHeads {
+  const head = ({ publicUrl, etag, body }: SerializedDocument) => ({ publicUrl, etag, bytes: body.length });
   return { document: head(document), ...(deprecated === undefined ? {} : { deprecated: head(deprecated) }) };
 }

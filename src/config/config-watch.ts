@@ -1,8 +1,9 @@
-/** Detects changes of `gateway.yaml` and of the documents that it names. */
+/** Detects changes of `gateway.yaml` and of the documents, schemas and examples that it names. */
 import { dirname, resolve } from 'node:path';
 import { FileWatch } from './source/file-watch.js';
 import type { Config } from './model/schema.js';
 
+/** ConfigWatch calls `onChange` when a watched file changes. */
 export class ConfigWatch {
   private readonly files: FileWatch;
 
@@ -11,9 +12,10 @@ export class ConfigWatch {
   }
 
   /**
-   * Watches the files of this configuration instead of the previous one's.
-   * @param readSinceMs when reading began. New files that were written later count as changed.
-   * @param more files of a rejected configuration, which is retried when one of them changes or appears
+   * Watches the files of this configuration instead of the files of the previous one.
+   * @param readSinceMs time at which the caller began to read the files, in milliseconds since the epoch. New files
+   * that were written later count as changed.
+   * @param more files of a rejected configuration. A change of one of them can make the configuration valid.
    */
   follow({ path, file }: Pick<Config, 'path' | 'file'>, readSinceMs?: number, more: readonly string[] = []): void {
     const documents = Object.values(file.services).flatMap(({ openapi }) => (openapi === undefined ? [] : [openapi]));

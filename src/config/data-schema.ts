@@ -1,30 +1,30 @@
 /**
- * Validates data against an operator's JSON Schema (2020-12). Strict: unknown keywords and formats, and external
- * references, are errors of the schema.
+ * Validates event data against an operator's JSON Schema (2020-12). Unknown keywords, unknown formats and external
+ * references are errors of the schema.
  */
 
 /** A validation error. */
 export interface DataFault {
-  /** JSON Pointer into the data; empty for the whole. */
+  /** JSON Pointer to the invalid part of the data; empty for the data as a whole. */
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** Returns the first validation error, or undefined. */
+/** Validates data. Returns the first error, or undefined if the data is valid. */
 export type DataCheck = (data: unknown) => DataFault | undefined;
 
 /** OpenAPI keywords without effect on validation. */
-const WORDS_OF_OPENAPI = ['example', 'xml', 'externalDocs', 'discriminator'];
+const OPENAPI_KEYWORDS = ['example', 'xml', 'externalDocs', 'discriminator'];
 
 /**
- * Compiles a schema. Rejects with an error that says what is wrong with the schema. Loads Ajv at first use, which takes
- * 0.1 s.
+ * Compiles a schema. Rejects with an error that describes what is wrong with the schema. The first call loads Ajv,
+ * which takes 0.1 s.
  */
 export async function compileDataSchema(schema: Readonly<Record<string, unknown>>): Promise<DataCheck> {
   const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
   const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: false, logger: false });
   formats.default.default(ajv);
-  ajv.addVocabulary(WORDS_OF_OPENAPI);
+  ajv.addVocabulary(OPENAPI_KEYWORDS);
   const validate = ajv.compile(schema);
   return (data) => {
     if (validate(data)) return undefined;

@@ -1,4 +1,4 @@
-/** Event types that backends can send, with schemas and examples from files and OpenAPI documents. */
+/** Reads the event types that backends can send. Schemas and examples come from files and from OpenAPI documents. */
 import { isDeepStrictEqual } from 'node:util';
 import { dirname, resolve } from 'node:path';
 import { compileDataSchema } from './data-schema.js';
@@ -12,14 +12,15 @@ import { DOCUMENT_BOUNDS } from './source/yaml-parse.js';
 /** Result of reading the event types. */
 export interface EventTypesReading {
   readonly types: readonly EventType[];
-  /** Absolute paths of the files that they name. */
+  /** Absolute paths of the schema and example files. */
   readonly files: readonly string[];
   readonly problems: readonly ConfigProblem[];
 }
 
 /**
- * Reads the types in `events` and the webhooks of OpenAPI documents. If both define a type, `events` takes precedence
- * field by field. Never throws, and works on a document with other problems.
+ * Reads the types in `events` and the webhooks of OpenAPI documents. If both define a type, each field of `events`
+ * takes precedence. Never throws.
+ * @param events unvalidated `events` of `gateway.yaml`, which may have other problems
  */
 export async function readEventTypes(
   source: SourceDocument,
@@ -28,13 +29,16 @@ export async function readEventTypes(
 ): Promise<EventTypesReading> {
   const reader = new Reader(source);
   const named = new Map<string, EventType>();
-  for (const [name, type] of namedTypes(events)) named.set(name, await reader.read(name, type));
+  for (const [name, type] of namedTypes(events)) named.set(name, await reader.readEntry(name, type));
   const types = new Map(named);
-  for (const draft of webhooks) types.set(draft.name, await reader.join(draft, named.get(draft.name)));
+  for (const draft of webhooks) types.set(draft.name, await reader.mergeWebhook(draft, named.get(draft.name)));
   return { types: [...types.values()], files: reader.files, problems: reader.problems };
 }
 
-/** Returns the entries of `events`, a list of names or a map. The schema check reports invalid ones. */
+/**
+ * Returns the entries of `events`, which is a list of names or a map. Skips invalid entries, because the schema check
+ * reports them.
+ */
 function namedTypes(events: unknown): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(events)) return events.filter((name) => typeof name === 'string').map((name) => [name, {}]);
   return Object.entries(isObject(events) ? events : {}).filter((entry): entry is [string, JsonObject] =>
@@ -45,16 +49,17 @@ function namedTypes(events: unknown): readonly (readonly [string, JsonObject])[]
 class Reader {
   readonly files: string[] = [];
   readonly problems: ConfigProblem[] = [];
-  /** Webhooks read so far, by name. */
-  private readonly described = new Map<string, WebhookDraft>();
+  /** Webhooks of the documents read so far, by name. */
+  private readonly webhooksByName = new Map<string, WebhookDraft>();
 
   constructor(private readonly source: SourceDocument) {}
 
-  async read(name: string, { schema, description, example }: JsonObject): Promise<EventType> {
+  /** Reads an entry of `events` with its files. */
+  async readEntry(name: string, { schema, description, example }: JsonObject): Promise<EventType> {
     const place = ['events', name];
     const [found, data] = [
-      await this.load([...place, 'schema'], schema),
-      await this.load([...place, 'example'], example),
+      await this.readSource([...place, 'schema'], schema),
+      await this.readSource([...place, 'example'], example),
     ];
     const compiled = found === undefined ? null : await this.compile([...place, 'schema'], found);
     const fault = compiled === null || data === undefined ? undefined : compiled(data.toJS());
@@ -70,20 +75,20 @@ class Reader {
     };
   }
 
-  /** Merges a webhook of a document with the entry in `events`, which takes precedence. */
-  async join(draft: WebhookDraft, named: EventType | undefined): Promise<EventType> {
+  /** Merges a webhook of a document with its entry in `events`. The fields of the entry take precedence. */
+  async mergeWebhook(draft: WebhookDraft, named: EventType | undefined): Promise<EventType> {
     const { name, source, path } = draft;
-    const other = this.described.get(name);
-    // Versions of a service usually describe the same events.
+    const other = this.webhooksByName.get(name);
+    // Several versions of a service usually describe the same events, so equal schemas do not conflict.
     const isSame = other !== undefined && isDeepStrictEqual(other.schema, draft.schema);
     if (other !== undefined && !isSame && named?.schema == null) {
       const hint = `name it under \`events\` with a schema: that one counts`;
       const message = `\`${name}\` is a webhook of \`${other.service}\` already, with another schema`;
       this.problems.push(source.problem(path, message, hint, 'key'));
     }
-    this.described.set(name, draft);
+    this.webhooksByName.set(name, draft);
     const known = named ?? { name, schema: null, description: null, example: null };
-    const schema = known.schema ?? (await this.compiled(draft));
+    const schema = known.schema ?? (await this.validatedSchema(draft));
     return {
       name,
       schema,
@@ -93,7 +98,8 @@ class Reader {
     };
   }
 
-  private async compiled({ name, schema, example, source, path }: WebhookDraft): Promise<JsonObject | null> {
+  /** Returns the webhook's schema, or null if there is none or if it is invalid. Also checks the example against it. */
+  private async validatedSchema({ name, schema, example, source, path }: WebhookDraft): Promise<JsonObject | null> {
     if (schema === null) return null;
     const hint = `mend it, or name \`${name}\` under \`events\` with a schema of its own`;
     try {
@@ -109,7 +115,8 @@ class Reader {
     return null;
   }
 
-  private async load(place: DocumentPath, name: unknown): Promise<SourceDocument | undefined> {
+  /** Reads the file that a setting names. Returns undefined if the setting is absent or the file cannot be used. */
+  private async readSource(place: DocumentPath, name: unknown): Promise<SourceDocument | undefined> {
     if (typeof name !== 'string' || name === '') return undefined;
     const file = resolve(dirname(this.source.file), name);
     this.files.push(file);

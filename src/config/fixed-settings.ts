@@ -3,26 +3,26 @@ import { isDeepStrictEqual } from 'node:util';
 import { publicUrlOf } from './load.js';
 import { RESTART_PATHS, type Config, type GatewayFile } from './model/schema.js';
 
-/** Values of all settings in `RESTART_PATHS`. Survives JSON; unset ones have no value. */
+/** Values of all settings in `RESTART_PATHS`. Can be sent as JSON. Unset settings have no `value`. */
 export type FixedSettings = readonly { readonly path: readonly string[]; readonly value?: unknown }[];
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Returns the fixed settings of a file. */
+/** Returns the values of the settings of a file that need a restart. */
 export function fixedSettings(file: GatewayFile): FixedSettings {
   return RESTART_PATHS.map((path) => ({ path, value: valueAt(file, path) }));
 }
 
-/** Returns a configuration with its fixed settings replaced by those of the running one. */
-export function withFixedSettings<Given extends Config>(next: Given, fixed: FixedSettings): Given {
+/** Returns the next configuration with the running values of all settings that need a restart. */
+export function withFixedSettings<ConfigType extends Config>(next: ConfigType, fixed: FixedSettings): ConfigType {
   const file = fixed.reduce<Json>((changed, { path, value }) => withValue(changed, path, value), next.file);
   return { ...next, file, publicUrl: publicUrlOf(file as GatewayFile) };
 }
 
-/** Lists the changed settings that need a restart. */
+/** Lists the changed settings that need a restart, such as `gateway.port`. */
 export function settingsToRestartFor(running: GatewayFile, next: GatewayFile): string[] {
-  const differ = (path: readonly string[]) => !isDeepStrictEqual(valueAt(running, path), valueAt(next, path));
-  return RESTART_PATHS.filter(differ).map((path) => path.join('.'));
+  const isChanged = (path: readonly string[]) => !isDeepStrictEqual(valueAt(running, path), valueAt(next, path));
+  return RESTART_PATHS.filter(isChanged).map((path) => path.join('.'));
 }
 
 function valueAt(file: Json, path: readonly string[]): unknown {

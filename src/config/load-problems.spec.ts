@@ -122,7 +122,7 @@ describe('a configuration with many mistakes', () => {
   "gateway.yaml:25 must be at least 0, not -1",
   "gateway.yaml:25 unknown key \`acount\`",
   "gateway.yaml:26 must be one of local, open, closed, not \`opne\`",
-  "gateway.yaml:28 the key \`free\` stands twice in the same map",
+  "gateway.yaml:28 the key \`free\` is in the same map twice",
   "gateway.yaml:29 \`Pro\` must be a lower-case name",
   "gateway.yaml:30 unknown key \`evnets\`",
 ]

@@ -16,8 +16,8 @@ import type { JsonObject } from './openapi/openapi-traversal.js';
 import { isObject } from './openapi/openapi-traversal.js';
 import { withKeyRetention, type MergedOperation } from './openapi/key-retention.js';
 import { mergeOperations } from './openapi/operations.js';
-import { DocumentLevers, serverWarnings } from './openapi/document-levers.js';
-import { scopeWords } from './openapi/scope-words.js';
+import { DocumentSettings, serverWarnings } from './openapi/document-settings.js';
+import { describeScopes } from './openapi/scope-words.js';
 import { readTools } from './tools/making/read-tools.js';
 import { parse } from './parse.js';
 import { operationWarnings } from './checks/life-cycle-checks.js';
@@ -40,7 +40,7 @@ import { GATEWAY_BOUNDS } from './source/yaml-parse.js';
 
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** A valid configuration with warnings, or problems. */
+/** Either a valid configuration with its warnings, or the problems of an invalid configuration. */
 export type LoadResult =
   | { readonly config: LoadedConfig; readonly warnings: readonly ConfigProblem[] }
   | {
@@ -50,9 +50,9 @@ export type LoadResult =
     };
 
 /**
- * Loads the configuration. Never throws for invalid content; problems are sorted by file and line.
- * @param path path of `gateway.yaml`; the files that it names are relative to its folder
- * @param environment its ports replace those of the file
+ * Loads the configuration. Never throws for invalid content. Problems are sorted by file and line.
+ * @param path path of `gateway.yaml`. The files that it names are relative to its folder.
+ * @param environment settings from the environment. Its ports replace the ports of the file.
  * @param variables values for `${NAME}` in the file
  */
 export async function loadConfig(
@@ -70,24 +70,24 @@ export async function loadConfig(
   if (value === null || value === undefined) return { problems: [emptyConfig(source)], files: [] };
   const parsed = parse(value, substitution.paths);
   const issues = parsed.success ? [] : schemaProblems(parsed.issues, value, source, substitution.paths);
-  problems.push(...withoutEchoes(problems, issues));
+  problems.push(...withoutConsequences(problems, issues));
 
-  const whole = await checkWhole(source, value, environment);
-  problems.push(...withoutEchoes(problems, whole.problems));
-  if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems), files: whole.files };
+  const references = await checkReferences(source, value, environment);
+  problems.push(...withoutConsequences(problems, references.problems));
+  if (problems.length > 0 || !parsed.success) return { problems: sortProblems(problems), files: references.files };
 
   const fileWithPorts = withFirstApi(withPorts(parsed.data, environment));
-  const operations = withKeyRetention(whole.operations, fileWithPorts.services);
+  const operations = withKeyRetention(references.operations, fileWithPorts.services);
   const config: LoadedConfig = {
     file: fileWithPorts,
     environment,
     path: file,
     operations,
-    unpublished: whole.unpublished,
-    tools: fileWithPorts.mcp.enabled ? whole.tools : [],
-    eventTypes: whole.eventTypes,
-    scopeWords: scopeWords(whole.documents, operations),
-    documents: whole.documents,
+    unpublished: references.unpublished,
+    tools: fileWithPorts.mcp.enabled ? references.tools : [],
+    eventTypes: references.eventTypes,
+    scopeWords: describeScopes(references.documents, operations),
+    documents: references.documents,
     publicUrl: publicUrlOf(fileWithPorts),
   };
   const warnings = [
@@ -95,16 +95,19 @@ export async function loadConfig(
     ...secretsWarnings(source, environment),
     ...hostWarnings(source, parsed.data),
     ...operationWarnings(source, parsed.data, systemClock.now()),
-    ...planWarnings(source, parsed.data.plans, whole.operations),
+    ...planWarnings(source, parsed.data.plans, references.operations),
     ...webhookWarnings(source, parsed.data, environment),
-    ...whole.warnings,
+    ...references.warnings,
     ...scalarWarnings(source),
   ];
   return { config, warnings: sortProblems(warnings) };
 }
 
-/** Checks everything that the values refer to. Works if some of them are invalid. */
-async function checkWhole(
+/**
+ * Reads the files that the configuration refers to, and checks them together with the configuration.
+ * @param value unvalidated `gateway.yaml`; some values may be invalid
+ */
+async function checkReferences(
   source: SourceDocument,
   value: unknown,
   environment: Environment,
@@ -152,13 +155,15 @@ async function checkWhole(
   };
 }
 
-/** Removes problems at places that already have one. The first problem is usually the cause of the others. */
-function withoutEchoes(causes: readonly ConfigProblem[], further: readonly ConfigProblem[]): ConfigProblem[] {
-  const places = new Set(causes.map(placeOf));
-  return further.filter((each) => !places.has(placeOf(each)));
+/**
+ * Removes the `further` problems at positions that already have a problem. The first problem usually causes the others.
+ */
+function withoutConsequences(causes: readonly ConfigProblem[], further: readonly ConfigProblem[]): ConfigProblem[] {
+  const positions = new Set(causes.map(positionOf));
+  return further.filter((each) => !positions.has(positionOf(each)));
 }
 
-function placeOf({ file, line, column }: ConfigProblem): string {
+function positionOf({ file, line, column }: ConfigProblem): string {
   return `${file}:${line}:${column}`;
 }
 
@@ -171,8 +176,9 @@ function emptyConfig(source: SourceDocument): ConfigProblem {
 }
 
 /**
- * Returns the public origin: `publicUrl` of the first API, or one derived from the listener, with `localhost` for "any address".
- * @param port the bound port, if it differs from the file's (0 means any free port)
+ * Returns the public origin without a trailing slash: `publicUrl` of the first API, or an origin derived from the
+ * listener. If the listener accepts any address, the host is `localhost`.
+ * @param port the bound port, if it differs from the port in the file (0 means any free port)
  */
 export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string {
   const [first] = apisOf(file);
@@ -187,7 +193,7 @@ export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string
 interface DescribedServices {
   readonly documents: Map<string, JsonObject>;
   readonly drafts: OperationDraft[];
-  /** Paths of operations that are left out. */
+  /** Paths of operations that are not published. */
   readonly unpublished: UnpublishedPath[];
   readonly defaultScopes: Map<string, DefaultScopes>;
   readonly webhooks: WebhookDraft[];
@@ -195,7 +201,7 @@ interface DescribedServices {
   readonly warnings: ConfigProblem[];
   /** Absolute paths of the documents. */
   readonly files: string[];
-  /** False if a document could not be used. */
+  /** False if a document could not be read. */
   readonly isComplete: boolean;
 }
 
@@ -211,7 +217,7 @@ async function readServices(source: SourceDocument, value: unknown, apis: ReadAp
   let isComplete = true;
   for (const name of serviceNames(value)) {
     const service = valueAt(value, ['services', name]);
-    const levers = new DocumentLevers(service);
+    const levers = new DocumentSettings(service);
     if (levers.scopes !== undefined) defaultScopes.set(name, levers.scopes);
     const path = ['services', name, 'openapi'];
     const openapi = valueAt(value, path);
@@ -224,7 +230,7 @@ async function readServices(source: SourceDocument, value: unknown, apis: ReadAp
     }
     const file = resolve(dirname(source.file), openapi);
     files.push(file);
-    const { document, problems: found, warnings: lost = [], unreadable } = await readOpenApi(file);
+    const { document, problems: found, warnings: documentWarnings = [], unreadable } = await readOpenApi(file);
     if (unreadable !== undefined) {
       const message = `the OpenAPI document ${openapi} cannot be read: ${unreadable.message}`;
       problems.push(source.problem(path, message, unreadable.hint));
@@ -241,13 +247,13 @@ async function readServices(source: SourceDocument, value: unknown, apis: ReadAp
     drafts.push(...read.drafts.map((draft) => ({ ...draft, ...ofApi })));
     unpublished.push(...read.unpublished.map((template) => ({ ...ofApi, template })));
     const servers = serverWarnings(document.value, document.source, service, apis.basePath(api));
-    warnings.push(...lost, ...read.warnings, ...servers);
+    warnings.push(...documentWarnings, ...read.warnings, ...servers);
     problems.push(...levers.unusedProblems(name, source));
-    const told = readWebhooks(name, document);
-    webhooks.push(...told.drafts);
-    warnings.push(...told.warnings);
-    // Our own messages are clearer than those of the standard's schema at the same place.
-    problems.push(...read.problems, ...withoutEchoes(read.problems, found));
+    const webhookReading = readWebhooks(name, document);
+    webhooks.push(...webhookReading.drafts);
+    warnings.push(...webhookReading.warnings);
+    // The gateway's own messages are clearer than messages of the OpenAPI JSON Schema at the same position.
+    problems.push(...read.problems, ...withoutConsequences(read.problems, found));
   }
   return { documents, drafts, unpublished, defaultScopes, webhooks, problems, warnings, files, isComplete };
 }
@@ -257,7 +263,7 @@ function serviceNames(value: unknown): string[] {
   return isObject(services) ? Object.keys(services) : [];
 }
 
-/** Sets `api` to the first of `apis`, if there are any. */
+/** Sets `api` to the first entry of `apis`, if there are any entries. */
 function withFirstApi(file: GatewayFile): GatewayFile {
   const [first] = file.apis ?? [];
   if (first === undefined) return file;
@@ -265,6 +271,7 @@ function withFirstApi(file: GatewayFile): GatewayFile {
   return { ...file, api };
 }
 
+/** Returns the file with the ports from the environment, which take precedence. */
 function withPorts(file: GatewayFile, environment: Environment): GatewayFile {
   return {
     ...file,

@@ -9,12 +9,13 @@ import { coerceText } from './source/substitute.js';
 
 type Issue = z.core.$ZodIssue;
 
-/** Schemas of maps whose keys the operator chooses. */
-const NAMED: Readonly<Record<string, z.ZodType>> = { services: serviceSchema, plans: planSchema };
+/** Schemas of the entries of maps whose keys the operator chooses. */
+const ENTRY_SCHEMAS: Readonly<Record<string, z.ZodType>> = { services: serviceSchema, plans: planSchema };
 
 /**
- * Validates values. If a text from a variable is invalid, tries it as a number or boolean.
- * @param substituted paths of values from variables
+ * Validates values. If a text from a variable is invalid, converts it to a number or boolean and validates again. The
+ * conversion modifies `value`.
+ * @param substituted formatted paths of values from variables
  */
 export function parse(
   value: unknown,
@@ -27,28 +28,31 @@ export function parse(
   return result.success ? result : { success: false, issues: issuesOf(value, result.error) };
 }
 
-/** Returns all issues. Zod does not check values below an invalid key, so they are checked here. */
+/** Returns all issues. Zod does not check values below an invalid key, so this function checks them. */
 function issuesOf(value: unknown, error: z.ZodError): Issue[] {
-  const hidden = error.issues.flatMap((issue): Issue[] => {
-    const schema = issue.code === 'invalid_key' ? NAMED[String(issue.path[0])] : undefined;
-    const named = schema?.safeParse(valueAt(value, issue.path as (string | number)[]));
-    return (named?.error?.issues ?? []).map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
+  const belowInvalidKeys = error.issues.flatMap((issue): Issue[] => {
+    const schema = issue.code === 'invalid_key' ? ENTRY_SCHEMAS[String(issue.path[0])] : undefined;
+    const entry = schema?.safeParse(valueAt(value, issue.path as (string | number)[]));
+    return (entry?.error?.issues ?? []).map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
   });
-  return [...error.issues, ...hidden].flatMap((issue) => unionIssues(issue, value));
+  return [...error.issues, ...belowInvalidKeys].flatMap((issue) => unionIssues(issue, value));
 }
 
-/** Returns the issues of the matching alternative (map or list) instead of those of the union. */
+/**
+ * Returns the issues of the union's alternative that has the type of the value (map or list), instead of the union's
+ * own issue. Returns the union's own issue if no single alternative has that type.
+ */
 function unionIssues(issue: Issue, value: unknown): readonly Issue[] {
   const found = issue.code === 'invalid_union' ? valueAt(value, issue.path as (string | number)[]) : undefined;
   if (issue.code !== 'invalid_union' || typeof found !== 'object') return [issue];
   const isOfKind = (issues: readonly Issue[]): boolean =>
     !issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0);
-  const [meant, ...others] = issue.errors.filter(isOfKind);
-  if (meant === undefined || others.length > 0) return [issue];
-  return meant.map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
+  const [matching, ...others] = issue.errors.filter(isOfKind);
+  if (matching === undefined || others.length > 0) return [issue];
+  return matching.map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
 }
 
-/** Converts texts from variables to numbers or booleans. Returns whether any changed. */
+/** Converts texts from variables to numbers or booleans, in place. Returns true if any value changed. */
 function coerce(value: unknown, issues: readonly Issue[], substituted: ReadonlySet<string>): boolean {
   let isChanged = false;
   for (const issue of issues) {

@@ -1,4 +1,7 @@
-/** The running configuration, and its replacement: prepared in steps, activated at once. */
+/**
+ * Holds the running configuration and replaces it. Each module prepares the replacement, then all modules activate it
+ * at once.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inTurns } from '../platform/pace.js';
 import { fixedSettings, settingsToRestartFor, withFixedSettings } from './fixed-settings.js';
@@ -9,11 +12,11 @@ import type { Config, Operation } from './model/schema.js';
 /** A configuration to activate, with its public documents if this process serves them. */
 export interface NextConfig {
   readonly config: Config;
-  /** Documents of each API. */
+  /** Documents of each API. Undefined if this process does not serve them. */
   readonly description?: readonly ApiDescription[] | undefined;
 }
 
-/** Activates a prepared change. Synchronous; must not fail. */
+/** Activates a prepared change. It is synchronous and must not throw. */
 export type Commit = () => void;
 
 /**
@@ -22,9 +25,13 @@ export type Commit = () => void;
  */
 export type Preparation = (next: NextConfig) => Commit | Promise<Commit>;
 
+/** RunningConfig holds the active configuration and replaces it while the program runs. */
 export class RunningConfig {
   private readonly preparations: Preparation[] = [];
-  /** Indexes are never reused, because data stored under one would be attributed to another operation. */
+  /**
+   * Index for the next new operation. Indexes are never reused, because data of the earlier operation would count for
+   * the new one.
+   */
   private nextIndex: number;
 
   constructor(private running: Config) {
@@ -35,16 +42,16 @@ export class RunningConfig {
     return this.running;
   }
 
-  /** Registers a preparation. They run before every replacement, in order of registration. */
+  /** Registers a preparation. Every replacement first runs all preparations, in order of registration. */
   onChange(preparation: Preparation): void {
     this.preparations.push(preparation);
   }
 
   /**
-   * Replaces the configuration. The old one stays active until everything is prepared. Activation takes one turn of the
-   * event loop, so no request sees a mixture. Await it before the next call.
-   * @param isWanted called after preparation, because the program may have begun to shut down
-   * @returns changed settings that need a restart; undefined if the replacement was canceled
+   * Replaces the configuration. The old one stays active until all preparations are done. All commits run in one turn
+   * of the event loop, so no request sees a mixture of both. Await the result before the next call.
+   * @param isWanted called after all preparations; false cancels the replacement, for example during shutdown
+   * @returns changed settings that need a restart, such as `gateway.port`; undefined if the replacement was canceled
    */
   async replace({ config, description }: NextConfig, isWanted = () => true): Promise<string[] | undefined> {
     const needRestart = settingsToRestartFor(this.running.file, config.file);
@@ -61,7 +68,7 @@ export class RunningConfig {
     return needRestart;
   }
 
-  /** Assigns indexes. Unchanged operations keep theirs, with everything cached under it. */
+  /** Assigns indexes. An unchanged operation keeps its index, so that data that is cached by index stays valid. */
   private async withIndexes(operations: readonly Operation[]): Promise<Operation[]> {
     const indexes = new Map<string, number>();
     await inTurns(this.running.operations, (operation) => indexes.set(identity(operation), operation.index));
@@ -73,12 +80,15 @@ export class RunningConfig {
   }
 }
 
-/** Identity of an operation in metrics and usage. */
+/** Returns the identity of an operation. Operations with equal identities share metrics and usage. */
 function identity({ id, method, template }: Operation): string {
   return `${id} ${method} ${template}`;
 }
 
-/** Returns the configuration without its documents, the largest part, which the program no longer needs. */
+/**
+ * Returns the configuration without its OpenAPI documents. They are its largest part, and the running program does not
+ * need them.
+ */
 export function withoutDocuments(loaded: LoadedConfig): Config {
   const { documents: _, operations, ...rest } = loaded;
   return { ...rest, operations: operations.map(withoutDescription) };

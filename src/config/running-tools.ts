@@ -1,4 +1,4 @@
-/** Tools of the running configuration. */
+/** MCP tools of the running configuration. */
 import type { RunningConfig } from './running-config.js';
 import { makeToolSet } from './tools/calling/tool-set.js';
 import type { ToolSet } from './tools/tool.js';

@@ -1,11 +1,11 @@
-/** Log line with the configuration at startup. It contains no secret. */
+/** Summarizes the configuration for a log line at startup. The summary contains no secrets. */
 import { apisOf } from './model/apis.js';
 import type { Config } from './model/schema.js';
 
 const SECRET_PARAMETER = /pass|secret|token|key/i;
 
 /**
- * Returns the fields for the log. Passwords in URLs become `***`. The admin token is shown only as present or absent.
+ * Returns the fields of the log line. Passwords in URLs become `***`. For the admin token, only its presence is logged.
  */
 export function configSummary(config: Config): Record<string, unknown> {
   const { file, environment } = config;
@@ -28,7 +28,7 @@ export function configSummary(config: Config): Record<string, unknown> {
 
 /** Replaces the password of a URL, and parameters that look like secrets, with `***`. */
 export function redactUrl(text: string): string {
-  // URLs with several hosts cannot be parsed, so everything that may be secret is removed.
+  // URLs with several hosts cannot be parsed, so the user name, the password and the whole query are removed.
   if (!URL.canParse(text)) return text.replace(/\/\/[^@/]*@/, '//***@').replace(/\?.*$/s, '?***');
   const url = new URL(text);
   if (url.password !== '') url.password = '***';

@@ -1,4 +1,7 @@
-/** Reads the caller's account from the header that the gateway sets. Refuses with 401 if it is missing or invalid. */
+/**
+ * Reads the caller's account from the header `X-Account-Id`, which the gateway sets. Refuses requests without a valid
+ * account with 401.
+ */
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { createParamDecorator, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -6,6 +9,7 @@ import { RequestError } from './errors.js';
 
 const ACCOUNT_ID = /^[\w.:-]{1,128}$/;
 
+/** AccountGuard refuses requests without a valid account. */
 @Injectable()
 export class AccountGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -14,7 +18,7 @@ export class AccountGuard implements CanActivate {
   }
 }
 
-/** Returns the account that `AccountGuard` validated. */
+/** Parameter decorator for the ID of the account, which `AccountGuard` has validated. */
 export const AccountId = createParamDecorator((_: unknown, context: ExecutionContext): string =>
   accountOf(context.switchToHttp().getRequest<FastifyRequest>()),
 );

@@ -1,4 +1,4 @@
-/** The backend's Nest application: wiring, and what every response has in common. */
+/** Creates the Nest application of the customers backend, and configures what all its responses share. */
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -21,21 +21,22 @@ const REQUEST_TIMEOUT_MS = 30_000;
 @Module({})
 class CustomersModule {}
 
+/** Dependencies of the application. */
 export interface Parts {
   readonly database: Database;
   readonly cursorSecret: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Without it, no events are emitted. */
+  /** Receives the events of customers. Undefined: no events are emitted. */
   readonly outbox?: Outbox | undefined;
 }
 
-/** Builds the application. The caller starts and closes it, and then closes the database. */
+/** Creates the application. The caller starts it and closes it, and then closes the database. */
 export async function createApplication(parts: Parts): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // Errors of the router before any hook or filter runs, such as %ff in a path.
+    // Handles errors of the router that occur before any hook or filter runs, such as %ff in a path.
     frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) => {
       const refusal = toRequestError(error);
       void reply.status(refusal.status).send(refusal.body());
@@ -44,7 +45,7 @@ export async function createApplication(parts: Parts): Promise<NestFastifyApplic
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   useJsonBodies(fastify);
   fastify.addHook('onRequest', async (_request, reply) => {
-    // Personal data must not be cached.
+    // Customers are personal data, which caches must not store.
     void reply.header('cache-control', 'private, no-store');
   });
   logRequests(fastify, parts.log);
@@ -53,7 +54,7 @@ export async function createApplication(parts: Parts): Promise<NestFastifyApplic
       module: CustomersModule,
       controllers: [CustomersController, HealthController],
       providers: [
-        { provide: CustomersRepository, useValue: customersOf(parts) },
+        { provide: CustomersRepository, useValue: createRepository(parts) },
         { provide: CursorCodec, useValue: new CursorCodec(parts.cursorSecret) },
         { provide: CustomerParser, useValue: new CustomerParser(parts.clock) },
       ],
@@ -65,11 +66,11 @@ export async function createApplication(parts: Parts): Promise<NestFastifyApplic
   return application;
 }
 
-function customersOf({ database, clock, outbox }: Parts): CustomersRepository {
+function createRepository({ database, clock, outbox }: Parts): CustomersRepository {
   return new CustomersRepository(database, clock, outbox);
 }
 
-/** Logs one line per request at level debug, without query and body, which contain personal data. */
+/** Logs one line per request at level debug. Omits query and body, because they contain personal data. */
 function logRequests(fastify: FastifyInstance, log: Logger): void {
   fastify.addHook('onResponse', async (request, reply) => {
     log.debug({

@@ -1,45 +1,51 @@
 /**
- * Cursors of the customer list: opaque to the caller, signed, and good only for the account and filters they came from.
- * A cursor is a place in the order, not a row, so it stays good when the row it came from is deleted.
+ * Cursors of the customer list. They are opaque to the caller, signed, and valid only for the account and the filters
+ * for which they were created. A cursor is a position in the sort order, not a row, so it stays valid if its row is
+ * deleted.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { RequestError } from './errors.js';
 
-/** Sort key of the last record of a page (created_at, id). */
+/** Sort key of the last record of a page: creation time and ID. */
 export interface Position {
-  /** Milliseconds. */
+  /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
   readonly id: string;
 }
 
-/** Everything that must be the same on the next page: account and filters, but not the limit. */
+/** Account and filters, which must be the same for the next page. The limit can change. */
 export type CursorScope = readonly (string | number | undefined)[];
 
-const MAC_BYTES = 16;
+const SIGNATURE_BYTES = 16;
 const VERSION = '1';
 
 /**
- * Signs and verifies cursors with a secret from the database, so that they survive restarts and work in every process.
+ * Signs and verifies cursors. The secret comes from the database, so cursors survive restarts and work in every
+ * process.
  */
 export class CursorCodec {
   constructor(private readonly secret: string) {}
 
+  /** Returns the cursor of a position. */
   encode(position: Position, scope: CursorScope): string {
     const payload = `${VERSION}.${position.createdAt}.${position.id}`;
-    return Buffer.concat([this.mac(payload, scope), Buffer.from(payload)]).toString('base64url');
+    return Buffer.concat([this.signature(payload, scope), Buffer.from(payload)]).toString('base64url');
   }
 
-  /** @throws RequestError `invalid_cursor` unless `encode` created the cursor for the same scope */
+  /**
+   * Returns the position of a cursor.
+   * @throws RequestError `invalid_cursor` unless `encode` created the cursor for the same scope
+   */
   decode(cursor: string, scope: CursorScope): Position {
     const bytes = Buffer.from(cursor, 'base64url');
-    const payload = bytes.subarray(MAC_BYTES).toString();
-    // Node's decoder skips invalid characters. Comparing the encoded text rejects other spellings.
-    const genuine =
-      bytes.length > MAC_BYTES &&
+    const payload = bytes.subarray(SIGNATURE_BYTES).toString();
+    // The decoder of Node skips invalid characters. Comparing the encoded text rejects other spellings of the cursor.
+    const isGenuine =
+      bytes.length > SIGNATURE_BYTES &&
       bytes.toString('base64url') === cursor &&
-      timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.mac(payload, scope));
+      timingSafeEqual(bytes.subarray(0, SIGNATURE_BYTES), this.signature(payload, scope));
     const [version, createdAt, id] = payload.split('.');
-    if (!genuine || version !== VERSION || createdAt === undefined || id === undefined) {
+    if (!isGenuine || version !== VERSION || createdAt === undefined || id === undefined) {
       throw new RequestError(
         'invalid_cursor',
         'The cursor is not valid here. Send next_cursor unchanged, with the same filters as the request that it ' +
@@ -50,8 +56,8 @@ export class CursorCodec {
     return { createdAt: Number(createdAt), id };
   }
 
-  private mac(payload: string, scope: CursorScope): Buffer {
+  private signature(payload: string, scope: CursorScope): Buffer {
     const text = JSON.stringify([payload, ...scope.map((part) => part ?? null)]);
-    return createHmac('sha256', this.secret).update(text).digest().subarray(0, MAC_BYTES);
+    return createHmac('sha256', this.secret).update(text).digest().subarray(0, SIGNATURE_BYTES);
   }
 }

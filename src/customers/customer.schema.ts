@@ -1,4 +1,4 @@
-/** Validation of request bodies. The message of each rule says what to send. */
+/** Validates the request bodies of the customer API. The message of each rule says what to send. */
 import { z } from 'zod';
 import type { Clock } from './model/clock.js';
 import type { CustomerFields } from './model/customer.js';
@@ -12,15 +12,17 @@ const NOTES_LENGTH = 2_000;
 const LANGUAGE_LENGTH = 100;
 const INSTANT_LENGTH = 40;
 const EARLIEST_BIRTH_DATE = '1900-01-01';
-/** Accepted clock difference of the caller. */
+/** Accepted difference between the clocks of caller and backend. */
 const CLOCK_SKEW_MS = 5 * 60_000;
+/** Fields that the backend sets. Callers cannot send them. */
 const READ_ONLY = ['id', 'created_at', 'updated_at'];
 
-/** Control characters and unpaired surrogates, which not every database can store. */
+/** Matches control characters and unpaired surrogates, which some databases cannot store. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
-/** The same for multi-line text. */
+/** Matches the same characters, except tabs and line breaks, for multi-line text. */
 const UNPRINTABLE_IN_NOTES = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 
+/** Text without forbidden characters, at most `maxLength` code points. */
 function text(maxLength: number, forbidden: RegExp): z.ZodString {
   return z
     .string()
@@ -28,7 +30,7 @@ function text(maxLength: number, forbidden: RegExp): z.ZodString {
     .refine((value) => [...value].length <= maxLength, `must be at most ${maxLength} characters long`);
 }
 
-/** HTML's rule for email addresses, with at least two domain labels. */
+/** The rule of HTML for email addresses, with at least two domain labels. */
 const EMAIL = /^[\w.!#$%&'*+/=?^`{|}~-]+@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/i;
 
 const name = text(NAME_LENGTH, UNPRINTABLE).trim().min(1, 'must not be empty').normalize('NFC');
@@ -44,7 +46,7 @@ const email = z
 
 const language = text(LANGUAGE_LENGTH, UNPRINTABLE).transform((value, context) => {
   try {
-    // Canonical case (de-at → de-AT), so that equal languages are equal text.
+    // Convert to canonical case (de-at to de-AT), so that equal languages are equal texts.
     return new Intl.Locale(value).toString();
   } catch {
     context.addIssue({ code: 'custom', message: 'must be a BCP 47 language tag, for example de or de-AT' });
@@ -86,7 +88,7 @@ function customerShape(clock: Clock) {
   };
 }
 
-/** Validates bodies. Created once per application, because two rules use the clock. */
+/** CustomerParser validates bodies. It is created once per application, because two rules use the clock. */
 export class CustomerParser {
   private readonly createSchema;
   private readonly updateSchema;
@@ -109,17 +111,20 @@ export class CustomerParser {
     });
   }
 
-  /** @throws RequestError `invalid_body`, `validation_failed` with every invalid field */
+  /**
+   * Returns all fields of a new customer, with defaults for missing ones.
+   * @throws RequestError `invalid_body`; `validation_failed` with every invalid field
+   */
   parseCreate(body: unknown): CustomerFields {
     return this.parse(this.createSchema, body);
   }
 
   /**
    * Returns only the fields in the body. Null clears an optional field.
-   * @throws RequestError `invalid_body`, `validation_failed` with every invalid field
+   * @throws RequestError `invalid_body`; `validation_failed` with every invalid field
    */
   parseUpdate(body: unknown): Partial<CustomerFields> {
-    // JSON has no undefined, so present fields have a value.
+    // JSON has no undefined, so every field that is present has a value.
     return this.parse(this.updateSchema, body) as Partial<CustomerFields>;
   }
 

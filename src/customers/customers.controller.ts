@@ -1,4 +1,7 @@
-/** READ FIRST: the customer API, one method per operation of `customers.openapi.yaml`. */
+/**
+ * READ FIRST: the customer API, with one method per operation of `customers.openapi.yaml`. The comment after each
+ * decorator lists its error responses.
+ */
 import {
   Body,
   Controller,
@@ -89,18 +92,19 @@ export class CustomersController {
   }
 }
 
-/** Rejects malformed IDs without a lookup. */
+/** Returns the ID. Rejects malformed IDs without a database query. */
 function checkedId(id: string): string {
   if (ID_PATTERN.test(id)) return id;
   throw new RequestError('customer_not_found', 'There is no such customer: an id is cus_ and 20 letters and digits.');
 }
 
+/** Returns what must not change between two pages. */
 function cursorScope(accountId: string, filters: CustomerFilters): CursorScope {
   const { email, activity, status, created_after, created_before, search } = filters;
   return [accountId, email, activity, status, created_after, created_before, search];
 }
 
-/** Returns the caller's own URL with the next cursor. */
+/** Returns the public URL of the caller's request, with the cursor of the next page. */
 function nextUrl(request: FastifyRequest, query: Readonly<Record<string, unknown>>, cursor: string): string {
   const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
   parameters.set('cursor', cursor);

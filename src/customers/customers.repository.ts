@@ -1,6 +1,6 @@
 /**
- * Customers in the database. Every query filters by account, so that accounts cannot see or change each other's
- * records.
+ * Reads and writes customers in the database. Every query filters by account, so that accounts cannot see or change the
+ * customers of others.
  */
 import type { SelectQueryBuilder, SqlBool } from 'kysely';
 import { sql } from 'kysely';
@@ -34,37 +34,42 @@ const COLUMNS = [
   'updated_at',
 ] as const;
 
+/** A page of the customer list. */
 export interface Page {
   readonly customers: readonly Customer[];
   readonly hasMore: boolean;
 }
 
+/** CustomersRepository stores customers. With an outbox, each change also adds an event, in the same transaction. */
 export class CustomersRepository {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-    /** Without it, no events are emitted. */
+    /** Undefined: no events are emitted. */
     private readonly outbox?: Outbox,
   ) {}
 
-  /** Returns one page, newest first, after the position. */
+  /** Returns the customers after a position, newest first. Without a position, starts with the newest customer. */
   async list(accountId: string, filters: CustomerFilters, limit: number, after?: Position): Promise<Page> {
-    // One extra row shows whether there is another page.
+    // Query one more row, which shows whether there is another page.
     const rows = await this.listQuery(accountId, filters, after)
       .limit(limit + 1)
       .execute();
     return { customers: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit };
   }
 
-  /** Builds the list query without its limit. Public for a test that checks the query plan. */
+  /** Builds the list query without its limit. Public, because a test checks the query plan. */
   listQuery(accountId: string, filters: CustomerFilters, after?: Position) {
     let query = this.database.tables.selectFrom('customer').select(COLUMNS).where('account_id', '=', accountId);
-    query = narrow(query, filters);
+    query = applyFilters(query, filters);
     if (after !== undefined) query = query.where(sql<SqlBool>`(created_at, id) < (${after.createdAt}, ${after.id})`);
     return query.orderBy('created_at', 'desc').orderBy('id', 'desc');
   }
 
-  /** @throws RequestError `customer_not_found` */
+  /**
+   * Returns a customer.
+   * @throws RequestError `customer_not_found`
+   */
   async get(accountId: string, id: string): Promise<Customer> {
     const row = await this.database.tables
       .selectFrom('customer')
@@ -76,7 +81,10 @@ export class CustomersRepository {
     return fromRow(row);
   }
 
-  /** @throws RequestError `email_taken` */
+  /**
+   * Stores a new customer and returns it with its ID.
+   * @throws RequestError `email_taken`
+   */
   async create(accountId: string, fields: CustomerFields): Promise<Customer> {
     const now = this.clock.now();
     const customer = { ...fields, id: newCustomerId(), created_at: now, updated_at: now };
@@ -91,12 +99,12 @@ export class CustomersRepository {
   }
 
   /**
-   * Changes the given fields. Without changes, `updated_at` stays the same.
+   * Changes the given fields and returns the customer. Without fields, nothing changes, not even `updated_at`.
    * @throws RequestError `customer_not_found`, `email_taken`
    */
   async update(accountId: string, id: string, changes: Partial<CustomerFields>): Promise<Customer> {
     const customer = await this.database.tables.transaction().execute(async (trx) => {
-      // Transactions run one at a time, so concurrent changes of different fields are both kept.
+      // Transactions run one at a time, so concurrent changes of different fields are all kept.
       const row = await trx
         .selectFrom('customer')
         .select(COLUMNS)
@@ -117,7 +125,10 @@ export class CustomersRepository {
     return customer;
   }
 
-  /** @throws RequestError `customer_not_found` */
+  /**
+   * Deletes a customer.
+   * @throws RequestError `customer_not_found`
+   */
   async delete(accountId: string, id: string): Promise<void> {
     await this.database.tables.transaction().execute(async (trx) => {
       const row = await trx
@@ -132,29 +143,30 @@ export class CustomersRepository {
     this.outbox?.wake();
   }
 
-  /** Rejects if the database is unavailable. */
+  /** Checks the database. Rejects if it is unavailable. */
   async ping(): Promise<void> {
     await sql`select 1`.execute(this.database.tables);
   }
 }
 
-function narrow<Output>(
+function applyFilters<Output>(
   query: SelectQueryBuilder<Tables, 'customer', Output>,
   filters: CustomerFilters,
 ): SelectQueryBuilder<Tables, 'customer', Output> {
-  let narrowed = query;
-  if (filters.email !== undefined) narrowed = narrowed.where('email', '=', filters.email);
-  if (filters.status !== undefined) narrowed = narrowed.where('status', '=', filters.status);
-  // The column is a JSON array of names without quotes.
-  if (filters.activity !== undefined) narrowed = narrowed.where('activities', 'like', `%"${filters.activity}"%`);
-  if (filters.created_after !== undefined) narrowed = narrowed.where('created_at', '>=', filters.created_after);
-  if (filters.created_before !== undefined) narrowed = narrowed.where('created_at', '<', filters.created_before);
+  let filtered = query;
+  if (filters.email !== undefined) filtered = filtered.where('email', '=', filters.email);
+  if (filters.status !== undefined) filtered = filtered.where('status', '=', filters.status);
+  // The column is a JSON array of names that contain no quotes.
+  if (filters.activity !== undefined) filtered = filtered.where('activities', 'like', `%"${filters.activity}"%`);
+  if (filters.created_after !== undefined) filtered = filtered.where('created_at', '>=', filters.created_after);
+  if (filters.created_before !== undefined) filtered = filtered.where('created_at', '<', filters.created_before);
   for (const pattern of likePatterns(filters.search ?? '')) {
-    narrowed = narrowed.where(sql<SqlBool>`search_text like ${pattern} escape '\\'`);
+    filtered = filtered.where(sql<SqlBool>`search_text like ${pattern} escape '\\'`);
   }
-  return narrowed;
+  return filtered;
 }
 
+/** Runs a write. Converts the violation of the unique index to the error `email_taken`. */
 async function refuseTakenEmail(email: string, write: () => Promise<unknown>): Promise<void> {
   try {
     await write();

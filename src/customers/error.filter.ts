@@ -1,4 +1,4 @@
-/** Converts all errors to responses: our own, Fastify's, and unexpected ones. */
+/** Converts all errors to responses: errors of this backend, of Fastify, and unexpected ones. */
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { Catch, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -8,6 +8,7 @@ import { RequestError } from './errors.js';
 
 const RETRY_AFTER_SECONDS = 5;
 
+/** ErrorFilter sends the response of an error, and logs errors from 500. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly log: Logger) {}
@@ -25,7 +26,10 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Converts any thrown value to an error for the caller. Only request errors keep their message. */
+/**
+ * Converts any thrown value to an error for the caller. Messages of other errors than `RequestError` are not shown to
+ * the caller.
+ */
 export function toRequestError(exception: unknown): RequestError {
   if (exception instanceof RequestError) return exception;
   if (isUnavailable(exception)) {
@@ -46,7 +50,7 @@ export function toRequestError(exception: unknown): RequestError {
   }
 }
 
-/** Returns the status of a Fastify error. */
+/** Returns the status of a Fastify error; 500 for other values. */
 function statusOf(exception: unknown): number {
   if (typeof exception !== 'object' || exception === null || !('statusCode' in exception)) return 500;
   return typeof exception.statusCode === 'number' ? exception.statusCode : 500;

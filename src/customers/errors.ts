@@ -1,4 +1,4 @@
-/** All error codes and their statuses. The response format is `{"error": {code, message, fields?}}`. */
+/** All error codes and their HTTP statuses. The response format is `{"error": {code, message, fields?}}`. */
 
 const STATUSES = {
   malformed_json: 400,
@@ -19,10 +19,10 @@ const STATUSES = {
 
 export type ErrorCode = keyof typeof STATUSES;
 
-/** An invalid field of a body, by its dotted path (`emergency_contact.phone`). */
+/** An invalid field of a body. The field is a dotted path, such as `emergency_contact.phone`. */
 export interface FieldError {
   readonly field: string;
-  /** Continues a sentence after the field's name: `must be …`, `is required`. */
+  /** Phrase that follows the name of the field, such as `must be …` or `is required`. */
   readonly message: string;
 }
 
@@ -38,7 +38,7 @@ export interface ErrorBody {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly fields?: Faults };
 }
 
-/** Error for the error filter. Its message is shown to the caller. */
+/** RequestError is thrown for an error response. The caller sees its message. */
 export class RequestError extends Error {
   readonly status: number;
 

@@ -1,8 +1,8 @@
-/** Converts zod issues to one message per field, for readers of the API documentation. */
+/** Converts zod issues to one message per field, for callers of the API. */
 import type { z } from 'zod';
 import type { FieldError } from './errors.js';
 
-const KINDS: Readonly<Record<string, string>> = {
+const TYPE_NAMES: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
   boolean: 'true or false',
@@ -10,21 +10,21 @@ const KINDS: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** Returns a message for zod's own checks. Messages of the schema take precedence. */
+/** Returns the message for a check of zod itself, or undefined to use the message of the schema. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     if (issue.input === undefined) return 'is required';
-    const nothing = issue.input === null ? ', it cannot be null' : '';
-    return `must be ${KINDS[issue.expected] ?? issue.expected}${nothing}`;
+    const nullHint = issue.input === null ? ', it cannot be null' : '';
+    return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}${nullHint}`;
   }
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`;
   return undefined;
 }
 
 /**
- * Returns one error per invalid field, in schema order. A field that fails several checks appears once.
+ * Returns one error per invalid field, in the order of the issues. If a field fails several checks, the first counts.
  * @param known names of all fields, to suggest one for a misspelled name
- * @param readOnly names of fields that cannot be sent
+ * @param readOnly names of fields that callers cannot send
  */
 export function toFieldErrors(
   error: z.ZodError,
@@ -48,7 +48,7 @@ export function toFieldErrors(
 
 function describeUnknown(key: string, known: readonly string[], readOnly: readonly string[]): string {
   if (known.length > 0 && readOnly.includes(key)) return 'cannot be set, leave it out';
-  const bare = (name: string): string => name.replaceAll(/[_-]/g, '').toLowerCase();
-  const meant = known.find((name) => bare(name) === bare(key));
-  return meant === undefined ? 'is not known here, leave it out' : `is not known here, did you mean ${meant}?`;
+  const normalized = (name: string): string => name.replaceAll(/[_-]/g, '').toLowerCase();
+  const similar = known.find((name) => normalized(name) === normalized(key));
+  return similar === undefined ? 'is not known here, leave it out' : `is not known here, did you mean ${similar}?`;
 }

@@ -1,4 +1,4 @@
-/** Health check of this process and its database. Needs no account. */
+/** Health check of this process and its database. Requests need no account. */
 import { Controller, Get } from '@nestjs/common';
 import { CustomersRepository } from './customers.repository.js';
 import { RequestError } from './errors.js';

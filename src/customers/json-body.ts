@@ -1,4 +1,6 @@
-/** JSON body parser, at most 100 KB. Replaces Fastify's, whose errors do not say where the mistake is. */
+/**
+ * Parses JSON bodies of at most 100 KB. Replaces the parser of Fastify, whose errors do not say where the mistake is.
+ */
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { RequestError } from './errors.js';
@@ -7,8 +9,10 @@ export const BODY_LIMIT_BYTES = 100 * 1024;
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;
 
+/** Installs the parser. Other content types than JSON are refused. */
 export function useJsonBodies(fastify: FastifyInstance): void {
-  // Rejects `__proto__` keys. An empty body is allowed here, because a DELETE may have a Content-Type without a body.
+  // The parser rejects the key `__proto__`. An empty body is allowed, because a DELETE may have a Content-Type but no
+  // body.
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser<Buffer>(
@@ -30,12 +34,13 @@ export function useJsonBodies(fastify: FastifyInstance): void {
   );
 }
 
+/** Returns a message with the position of the mistake. */
 function describe(body: string): string {
   try {
     JSON.parse(body);
     return 'The request body must not have a key named __proto__ or constructor.prototype.';
   } catch (error) {
-    const place = /at position \d+( \(line \d+ column \d+\))?/.exec(error instanceof Error ? error.message : '');
-    return `The request body is not valid JSON${place === null ? '' : `: look ${place[0]}`}.`;
+    const position = /at position \d+( \(line \d+ column \d+\))?/.exec(error instanceof Error ? error.message : '');
+    return `The request body is not valid JSON${position === null ? '' : `: look ${position[0]}`}.`;
   }
 }

@@ -1,4 +1,4 @@
-/** Query parameters of the customer list. Unknown parameters are rejected. */
+/** Validates the query parameters of the customer list. Unknown parameters are rejected. */
 import { z } from 'zod';
 import type { Activity, CustomerStatus } from './model/customer.js';
 import { ACTIVITIES, STATUSES } from './model/customer.js';
@@ -14,15 +14,15 @@ const INSTANT_LENGTH = 40;
 const LIMIT_MESSAGE = `must be a whole number from 1 to ${MAX_LIMIT}`;
 const INSTANT_MESSAGE = 'must be a date (2026-05-01) or an RFC 3339 date-time (2026-05-01T09:30:00Z; write + as %2B)';
 
-/** Filters of the list. Times are in milliseconds. */
+/** Filters of the list. Times are milliseconds since the Unix epoch. */
 export interface CustomerFilters {
-  /** Lower case. */
+  /** Email address in lower case. */
   readonly email?: string;
   readonly activity?: Activity;
   readonly status?: CustomerStatus;
-  /** Inclusive. */
+  /** Inclusive start. */
   readonly created_after?: number;
-  /** Exclusive, so that adjacent ranges neither overlap nor leave a gap. */
+  /** Exclusive end, so that adjacent ranges neither overlap nor leave a gap. */
   readonly created_before?: number;
   readonly search?: string;
 }
@@ -33,7 +33,7 @@ export interface ListQuery {
   readonly filters: CustomerFilters;
 }
 
-/** Limits the length in characters, as OpenAPI counts it, before any transformation. */
+/** Text of at most `maxLength` code points, as OpenAPI counts them. The length is checked before spaces are trimmed. */
 const plainText = (maxLength: number) =>
   z
     .string()
@@ -62,7 +62,10 @@ const querySchema = z.strictObject({
   search: plainText(SEARCH_LENGTH).optional(),
 });
 
-/** @throws RequestError `invalid_parameter` with every invalid parameter */
+/**
+ * Parses the query parameters.
+ * @throws RequestError `invalid_parameter` with every invalid parameter
+ */
 export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQuery {
   const parsed = querySchema.safeParse(query, {
     error: (issue) => (Array.isArray(issue.input) ? 'must be given only once' : describeIssue(issue)),

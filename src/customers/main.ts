@@ -1,4 +1,4 @@
-/** Entry point of the customers backend. Ends on SIGTERM or with its parent process. */
+/** Entry point of the customers backend. The process ends on SIGTERM, on SIGINT, or when its parent process ends. */
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -16,7 +16,7 @@ import { prepareDatabase } from './prepare.js';
 
 const SHUTDOWN_TIMEOUT_MS = 10_000;
 
-// The database contains personal data. New files are readable for this user only.
+// The database contains personal data. Only this user can read new files.
 process.umask(0o077);
 
 try {
@@ -33,7 +33,7 @@ try {
 }
 
 async function start(config: CustomersConfig): Promise<void> {
-  // Standard output contains only the line with the listening address.
+  // Standard output has only the line with the listening address, so logs use standard error.
   const log = pino({ level: config.logLevel, base: { service: 'customers' } }, destination({ dest: 2, sync: true }));
   const database = openDatabase(config.dataDir);
   const { cursorSecret, seeded } = await prepareDatabase(database, config.seedAccounts, systemClock);
@@ -47,6 +47,10 @@ async function start(config: CustomersConfig): Promise<void> {
   process.stdout.write(`${JSON.stringify({ event: 'listening', url })}\n`);
 }
 
+/**
+ * Starts to listen. Returns the origin, with the bound port.
+ * @throws StartError that names the setting to change
+ */
 async function listen(application: NestFastifyApplication, config: CustomersConfig): Promise<string> {
   try {
     await application.listen(config.port, config.host);
@@ -67,16 +71,17 @@ async function listen(application: NestFastifyApplication, config: CustomersConf
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
+/** Shuts down at a signal. If that takes longer than `SHUTDOWN_TIMEOUT_MS`, the process exits with status 1. */
 function endWithSignals(
   application: NestFastifyApplication,
   database: Database,
   log: Logger,
   poster: EventPoster | undefined,
 ): void {
-  let ending = false;
+  let isEnding = false;
   const end = async (): Promise<void> => {
-    if (ending) return;
-    ending = true;
+    if (isEnding) return;
+    isEnding = true;
     setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref();
     try {
       await application.close();
@@ -89,6 +94,6 @@ function endWithSignals(
     }
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end());
-  // Child process with a channel: ends when the parent is gone, even after kill -9.
+  // A child process with an IPC channel ends when its parent ends, even after kill -9.
   if (process.send !== undefined) process.on('disconnect', () => void end());
 }

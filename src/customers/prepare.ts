@@ -1,6 +1,6 @@
 /**
- * Prepares the database: migrations, cursor secret, seeded customers. It runs in one transaction, so that an
- * interruption leaves nothing behind and concurrent starts do it once.
+ * Prepares the database: migrations, cursor secret and seeded customers. All steps run in one transaction. So an
+ * interruption leaves no partial result, and concurrent starts do not repeat the steps.
  */
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from 'kysely';
@@ -13,16 +13,19 @@ import type { Tables } from './database/schema.js';
 
 const CURSOR_SECRET = 'cursor_secret';
 const FIRST_ACCOUNT_CUSTOMERS = 10_000;
-const FURTHER_ACCOUNT_CUSTOMERS = 50;
+const OTHER_ACCOUNT_CUSTOMERS = 50;
 
 /** Result of the preparation. */
 export interface Prepared {
   readonly cursorSecret: string;
-  /** Number of customers seeded now, by account. */
+  /** Number of customers that were seeded now, by account. */
   readonly seeded: ReadonlyMap<string, number>;
 }
 
-/** @throws StartError if a newer version wrote the database */
+/**
+ * Prepares the database.
+ * @throws StartError if a newer version has written the database
+ */
 export async function prepareDatabase(
   database: Database,
   seedAccounts: readonly string[],
@@ -33,7 +36,7 @@ export async function prepareDatabase(
     const cursorSecret = await ensureCursorSecret(trx);
     const seeded = new Map<string, number>();
     for (const [index, accountId] of seedAccounts.entries()) {
-      const count = index === 0 ? FIRST_ACCOUNT_CUSTOMERS : FURTHER_ACCOUNT_CUSTOMERS;
+      const count = index === 0 ? FIRST_ACCOUNT_CUSTOMERS : OTHER_ACCOUNT_CUSTOMERS;
       if (await seedAccount(trx, accountId, count, clock)) seeded.set(accountId, count);
     }
     return { cursorSecret, seeded };
@@ -62,6 +65,7 @@ async function migrate(trx: Transaction<Tables>, database: Database, clock: Cloc
   }
 }
 
+/** Returns the secret with which cursors are signed. Creates it in a new database. */
 async function ensureCursorSecret(trx: Transaction<Tables>): Promise<string> {
   const found = await trx.selectFrom('setting').select('value').where('name', '=', CURSOR_SECRET).executeTakeFirst();
   if (found !== undefined) return found.value;

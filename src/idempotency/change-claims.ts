@@ -1,6 +1,7 @@
 /**
- * Claims for requests that change the database, such as those of the admin API. The outcome is written in the
- * transaction of the change, so neither exists without the other. If the process dies, the key is free after the lease.
+ * Claims idempotency keys for requests that change the database, such as requests to the admin API. The outcome is
+ * written in the transaction of the change, so neither exists without the other. If the process dies before that, a
+ * retry can claim the key when the lease has expired.
  */
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
@@ -10,13 +11,13 @@ import { DatabaseRecords, type RecordTime } from './database-records.js';
 import { recordName } from './fingerprint.js';
 import type { ClaimTerms, Claimed, KeptResponse, RecordName } from './record.js';
 
-/** How long a key is kept. A later retry is a new request. */
+/** How long a key is kept after its request. A later retry counts as a new request. */
 const RETENTION_MS = 86_400_000;
-/** Longer than any change takes: each of its statements has a deadline of two seconds. */
+/** Lease of a claim. A change never takes that long, because each of its statements has a deadline of two seconds. */
 const CHANGE_LEASE_MS = 30_000;
 const OWNER_BYTES = 12;
 
-/** ChangeClaims claims idempotency keys for changes. Methods reject with the error of the database. */
+/** ChangeClaims claims idempotency keys for changes. Its methods reject with the error of the database. */
 export class ChangeClaims {
   private readonly records: DatabaseRecords;
 
@@ -25,10 +26,12 @@ export class ChangeClaims {
   }
 
   /**
-   * Claims a key. `claimed` is the state that was found.
+   * Claims a key.
    * @param actor ID of the caller in the audit log.
-   * @param key the `Idempotency-Key`.
+   * @param key value of `Idempotency-Key`.
    * @param fingerprint digest of the request including its body.
+   * @returns the claim, and in `claimed` the state of its record. The request owns the claim only if the state is
+   * `claimed`.
    */
   async claim(actor: string, key: string, fingerprint: string): Promise<{ claim: ClaimTerms; claimed: Claimed }> {
     const owner = randomBytes(OWNER_BYTES).toString('base64url');
@@ -38,7 +41,7 @@ export class ChangeClaims {
     return { claim, claimed: await this.records.claim(claim) };
   }
 
-  /** Frees the key of a request that has changed nothing. Does nothing after `writeOutcome`. */
+  /** Releases the key of a request that has changed nothing. Does nothing after `writeOutcome`. */
   release(claim: ClaimTerms): Promise<void> {
     return this.records.release(claim);
   }
@@ -50,10 +53,10 @@ export class ChangeClaims {
 }
 
 /**
- * Writes in the transaction of a change that the request was carried out. Without `writeBody`, retries get
- * `idempotency_secret_shown`. A second call in the same transaction keeps the first location.
- * @param location path of the created resource.
- * @throws Problem `idempotency_in_progress` if another request has taken over the key. The change must then roll back.
+ * Records in the transaction of a change that the request was carried out. Unless `writeBody` follows, retries get the
+ * error `idempotency_secret_shown`. A second call in the same transaction keeps the first location.
+ * @param location path of the created resource; null if there is none.
+ * @throws Problem `idempotency_in_progress` if another request owns the key now. The change must then be rolled back.
  */
 export async function writeOutcome(
   trx: Transaction<Tables>,
@@ -75,6 +78,7 @@ export async function writeBody(trx: Transaction<Tables>, claim: ClaimTerms, bod
   await recordOf(trx, claim).set({ code: '', body: stored }).execute();
 }
 
+/** Returns an update of the record of a claim, if the claim still owns the record. */
 function recordOf(trx: Transaction<Tables>, { name, owner }: ClaimTerms) {
   return trx
     .updateTable('idempotent_request')

@@ -5,48 +5,53 @@ import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
 
-/** A record can disappear between the insert and the query. Then the claim is tried again. */
+/**
+ * Attempts to claim a record. A record can disappear between the insert and the query, and then the claim is tried
+ * again.
+ */
 const CLAIM_ATTEMPTS = 3;
-/** Maximum number of leases per statement. */
-const MOST_AT_ONCE = 100;
+/** Maximum number of claims that one statement extends. */
+const BATCH_SIZE = 100;
 
-/** RecordTime returns an SQL expression for the current time in ms. */
+/** RecordTime returns an SQL expression for the current time in ms. See `recordTime`. */
 export type RecordTime = () => RawBuilder<number>;
 
 /**
- * Returns the clock for records. With PostgreSQL it is the clock of the server, which all nodes share. With SQLite it
- * is the monotonic clock of the machine plus `aheadMs`. If someone sets the system clock ahead, records must not expire
- * early, in this process or in a worker that starts later.
- * @param aheadMs `clockAheadMs` of the first process.
+ * Returns the clock for records. With PostgreSQL, it is the clock of the database server, which all nodes share. With
+ * SQLite, it is the monotonic clock of the machine plus `aheadMs`. So records do not expire early if someone sets the
+ * system clock ahead.
+ * @param aheadMs result of `clockAheadMs` in the first process, which all processes of the machine use.
  */
 export function recordTime(kind: DatabaseHandle['kind'], aheadMs: number): RecordTime {
   if (kind === 'postgres') return () => sql`(extract(epoch from statement_timestamp()) * 1000)::bigint`;
   return () => instant(Math.floor(machineMs() + aheadMs));
 }
 
-/** Returns the difference between a clock and the monotonic clock of the machine, ms. */
+/** Returns by how many ms a clock is ahead of the monotonic clock of the machine. */
 export function clockAheadMs(clock: Clock): number {
   return Math.round(clock.now() - machineMs());
 }
 
-/** Monotonic time in ms, the same in all processes of the machine. */
+/** Returns the monotonic time in ms, which is the same in all processes of the machine. */
 function machineMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Returns the SQL expression for a time in ms. */
+/** Returns the SQL expression for a fixed time in ms. */
 export function instant(ms: number): RawBuilder<number> {
   return sql`cast(${ms} as bigint)`;
 }
 
 /** DatabaseRecords stores the records of the admin API, and those of the gateway if Redis is not configured. */
 export class DatabaseRecords implements RecordStore {
-  /** Constant, because a full database reports an error itself. */
+  /** Always `plenty`, because a full database rejects writes with an error. */
   readonly room = 'plenty';
 
   /**
-   * @param lapsed state of a claim whose lease ended without an outcome. `unknown`: its request may have been carried
-   *   out, and nobody can claim it. `free`: outcomes are written in the transaction of the change, so it was not.
+   * @param lapsed state of a claim whose lease has expired without an outcome.
+   * - `unknown`: the request may have been carried out, so no other request can claim the record.
+   * - `free`: the request was not carried out, because outcomes are written in the transaction of the change. The same
+   *   request can claim the record again.
    */
   constructor(
     private readonly db: Kysely<Tables>,
@@ -64,9 +69,9 @@ export class DatabaseRecords implements RecordStore {
   }
 
   async extend(claims: readonly ClaimTerms[]): Promise<void> {
-    for (let from = 0; from < claims.length; from += MOST_AT_ONCE) {
-      const some = claims.slice(from, from + MOST_AT_ONCE);
-      const leaseMs = some[0]?.leaseMs ?? 0;
+    for (let from = 0; from < claims.length; from += BATCH_SIZE) {
+      const batch = claims.slice(from, from + BATCH_SIZE);
+      const leaseMs = batch[0]?.leaseMs ?? 0;
       const minExpiry = this.after(2 * leaseMs);
       await this.db
         .updateTable('idempotent_request')
@@ -78,13 +83,13 @@ export class DatabaseRecords implements RecordStore {
           eb(
             refTuple('api_key_id', 'key_hash'),
             'in',
-            some.map(({ name }) => tuple(name.caller, name.keyHash)),
+            batch.map(({ name }) => tuple(name.caller, name.keyHash)),
           ),
         )
         .where(
           'owner',
           'in',
-          some.map(({ owner }) => owner),
+          batch.map(({ owner }) => owner),
         )
         .where('status', 'is', null)
         .where('leased_until', '>', 0)
@@ -142,12 +147,12 @@ export class DatabaseRecords implements RecordStore {
   }
 
   close(): void {
-    // The database is not its own.
+    // The owner of the database handle closes the database.
   }
 
   /**
-   * Reports whether it claimed the record: there was none, or one that has expired or whose claim has lapsed and is
-   * free.
+   * Tries to claim the record. Returns true if there was no record, or if the record has expired. With `free`, also
+   * returns true if the same request had claimed the record and its lease has expired.
    */
   private async insert({ name, fingerprint, owner, leaseMs, retentionMs }: ClaimTerms): Promise<boolean> {
     const blank = { status: null, body_hash: null, code: null, fields: null, body: null };
@@ -178,7 +183,7 @@ export class DatabaseRecords implements RecordStore {
     return inserted !== undefined;
   }
 
-  /** Returns the state of a record that another request has, or undefined if it no longer exists. */
+  /** Returns the state of a record that another request owns, or undefined if the record no longer exists. */
   private async find({ name, fingerprint }: ClaimTerms): Promise<Claimed | undefined> {
     const row = await this.rowOf(name)
       .select(['fingerprint', 'status', 'body_hash'])
@@ -201,6 +206,7 @@ export class DatabaseRecords implements RecordStore {
       .where('expires_at', '>', this.now());
   }
 
+  /** Returns the SQL expression for the time in `ms` from now. */
   private after(ms: number): RawBuilder<number> {
     return sql`${this.now()} + ${instant(ms)}`;
   }

@@ -1,22 +1,23 @@
 /**
- * Throttles requests with an `Idempotency-Key` that use no quota: repetitions, and requests that are refused after
- * their claim. No plan limits them, but each one queries the store. The count is per API key and process.
+ * Throttles requests with an `Idempotency-Key` that use no quota: retries of earlier requests, and requests that are
+ * refused after their claim. Plans do not limit such requests, but each one queries the store. Each process counts by
+ * API key.
  */
 import { LRUCache } from 'lru-cache';
 import { MINUTE_SECONDS, SlidingWindow } from '../platform/sliding-window.js';
 import { THROTTLES } from '../quota/model/throttle-rows.js';
 import type { Clock } from '../platform/clock.js';
 
-const { limit: LIMIT, windowMs: WINDOW_MS, mostKeys: MOST_KEYS } = THROTTLES.freeRequests;
+const { limit: LIMIT, windowMs: WINDOW_MS, mostKeys: MAX_KEYS } = THROTTLES.freeRequests;
 const BUCKET_MS = WINDOW_MS / MINUTE_SECONDS;
 
-/** FreeRequests counts the requests of each API key that used no quota. */
+/** FreeRequests counts the requests of each API key that used no quota, in a sliding window. */
 export class FreeRequests {
-  private readonly windows = new LRUCache<string, SlidingWindow>({ max: MOST_KEYS });
+  private readonly windows = new LRUCache<string, SlidingWindow>({ max: MAX_KEYS });
 
   constructor(private readonly clock: Clock) {}
 
-  /** Counts a request. */
+  /** Counts a request of an API key. */
   add(apiKeyId: string): void {
     let window = this.windows.get(apiKeyId);
     if (window === undefined) this.windows.set(apiKeyId, (window = new SlidingWindow()));
@@ -24,7 +25,7 @@ export class FreeRequests {
     window.add(1);
   }
 
-  /** Returns the time until the key may send another request in ms, or 0 if it may now. */
+  /** Returns the time in ms until the API key may send another request, or 0 if it may send one now. */
   waitMs(apiKeyId: string): number {
     const window = this.windows.get(apiKeyId);
     if (window === undefined) return 0;

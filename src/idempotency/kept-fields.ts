@@ -3,7 +3,10 @@
 /** Headers that belong to a single response. The gateway sets them itself when it repeats a stored response. */
 const NOT_STORED: ReadonlySet<string> = new Set(['date', 'idempotent-replayed', 'idempotency-stored']);
 
-/** Returns the lines to store. @param lines header lines, each with its CRLF. */
+/**
+ * Returns the header lines to store.
+ * @param lines header lines, each with its CRLF.
+ */
 export function keptLines(lines: string): string {
   let kept = '';
   for (let at = 0, next = 0; at < lines.length; at = next) {

@@ -1,23 +1,27 @@
-/** Handles to the record of a request with an `Idempotency-Key`: a claim, or a stored response. */
+/** Results for a request with an `Idempotency-Key`: a claim of its record, or a stored response. */
 import { createHash } from 'node:crypto';
 import type { ClaimTerms, KeptResponse, Outcome } from './record.js';
 
-/** ClaimOwner receives the outcomes of claims. */
+/** ClaimOwner receives the outcomes of claims and writes them to the store. */
 export interface ClaimOwner {
+  /** Called when the request was not carried out. */
   released(terms: ClaimTerms): void;
-  /** @param done called once, within a short time, with whether the response is stored. */
+  /**
+   * Called when the request has an outcome.
+   * @param done called once, within a short time. `isStored` tells whether the response is stored.
+   */
   ended(terms: ClaimTerms, outcome: Outcome, done?: (isStored: boolean) => void): void;
 }
 
 /**
- * KeyClaim is the claim of the first request with its key. Its holder must call `release`, `lose` or `end`, of which
- * only the first call counts. Until then the lease is extended.
+ * KeyClaim is the claim of the first request with its key. The holder must call `release`, `lose` or `end`. Only the
+ * first of these calls counts. Until then, the lease is extended.
  */
 export class KeyClaim {
   readonly isReplay = false;
-  /** Whether the claim has not ended. */
+  /** Whether the claim has not ended yet. */
   isOpen = true;
-  /** Whether a backend call holds the claim and will end it. */
+  /** Whether a backend call is responsible for the claim and will end it. */
   isTaken = false;
   private readonly body = createHash('sha256');
 
@@ -31,27 +35,27 @@ export class KeyClaim {
     this.body.update(piece);
   }
 
-  /** Releases the claim unless a backend call holds it. */
-  releaseUntaken(): void {
+  /** Releases the claim unless a backend call is responsible for it. */
+  releaseIfUnowned(): void {
     if (!this.isTaken) this.release();
   }
 
-  /** Ends the claim of a request that was not carried out and can be sent again. */
+  /** Ends the claim of a request that was not carried out. The client can send the request again. */
   release(): void {
     if (this.close()) this.owner.released(this.terms);
   }
 
   /** Ends the claim of a request that may have been carried out. Retries are refused. */
-  lose(): void {
+  endAsUnknown(): void {
     if (this.close()) this.owner.ended(this.terms, { kind: 'unknown' });
   }
 
   /**
    * Ends the claim of a request that was carried out.
-   * @param isBodyWhole whether `takeBody` received the complete body. If not, retries cannot be compared to it, and the
-   *   response is not stored.
-   * @param response answers retries. If undefined, retries get `idempotency_not_stored`.
-   * @param done called with whether the response is stored, before the client has the last byte.
+   * @param isBodyWhole whether `takeBody` received the complete request body. If not, retries cannot be compared with
+   * it, and the response is not stored.
+   * @param response response for retries. If undefined, retries get `idempotency_not_stored`.
+   * @param done called before the client receives the last byte. Its argument tells whether the response is stored.
    */
   end(
     status: number,
@@ -68,6 +72,7 @@ export class KeyClaim {
     this.owner.ended(this.terms, { kind: 'done', status, bodyHash, response: kept }, done);
   }
 
+  /** Marks the claim as ended. Returns false if it had ended before. */
   private close(): boolean {
     const { isOpen } = this;
     this.isOpen = false;
@@ -75,17 +80,17 @@ export class KeyClaim {
   }
 }
 
-/** Replay is the result of an earlier request. It answers a retry only if the body is the same. */
+/** Replay is the result of an earlier request. The gateway sends it only if the retry has the same body. */
 export class Replay {
   readonly isReplay = true;
 
   constructor(
     /** SHA-256 of the body of the first request, base64url. */
     readonly bodyHash: string,
-    /** Reads the stored response; undefined if it has expired. Rejects with a `Problem` if the store fails. */
+    /** Reads the stored response. Undefined if it has expired. Rejects with a `Problem` if the store fails. */
     readonly read: () => Promise<KeptResponse | undefined>,
   ) {}
 }
 
-/** Keyed is the result of an `Idempotency-Key` for which the request is not refused. */
+/** Keyed is the result for a request with an `Idempotency-Key` that is not refused. */
 export type Keyed = KeyClaim | Replay;

@@ -2,38 +2,39 @@
 import { FixedProblem } from '../platform/problems/errors.js';
 
 /** Maximum length of a key in characters, without quotes and escapes. */
-const LONGEST_KEY = 255;
-/** A String of Structured Fields (RFC 9651 section 3.3.3), which is the syntax of the draft. */
+const MAX_KEY_LENGTH = 255;
+/** Matches a String of Structured Fields (RFC 9651 section 3.3.3), which is the syntax of the draft. */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])+)"$/;
-/** An unquoted key, which most clients send. */
+/** Matches an unquoted key, which most clients send. */
 const BARE = /^[!#-~](?:[ !#-~]*[!#-~])?$/;
 /** Maximum length of the header value. Each character of a String can be escaped, and there are two quotes. */
-const LONGEST_FIELD = 2 * LONGEST_KEY + 2;
+const MAX_FIELD_LENGTH = 2 * MAX_KEY_LENGTH + 2;
 
 const INVALID = new FixedProblem('invalid_idempotency_key', {
   detail: 'Send one Idempotency-Key of 1 to 255 printable characters of ASCII, in quotes or without: a UUID does.',
 });
 
 /**
- * Returns the key without quotes. `"a"` and `a` are the same key.
- * @param field the value of the header. Node joins repeated headers with a comma, which a single key may also contain.
+ * Returns the key without quotes, or a problem. `"a"` and `a` are the same key.
+ * @param field value of the header. Node joins repeated headers with a comma, but a single key can also contain a
+ * comma.
  * @param rawHeaders alternating names and values as received, to detect a repeated header.
  * @returns the problem `invalid_idempotency_key` if the value is not a key, or if the header is repeated.
  */
 export function keyOf(field: string, rawHeaders: readonly string[]): string | FixedProblem {
-  if (field.length > LONGEST_FIELD || isTwice(rawHeaders)) return INVALID;
+  if (field.length > MAX_FIELD_LENGTH || isRepeated(rawHeaders)) return INVALID;
   const quoted = QUOTED.exec(field)?.[1];
   const key = quoted === undefined ? (BARE.exec(field)?.[0] ?? '') : quoted.replaceAll(/\\(.)/g, '$1');
-  return key === '' || key.length > LONGEST_KEY ? INVALID : key;
+  return key === '' || key.length > MAX_KEY_LENGTH ? INVALID : key;
 }
 
-function isTwice(rawHeaders: readonly string[]): boolean {
+function isRepeated(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    if (name.length === NAME.length && name.toLowerCase() === NAME) count += 1;
+    if (name.length === HEADER_NAME.length && name.toLowerCase() === HEADER_NAME) count += 1;
   }
   return count > 1;
 }
 
-const NAME = 'idempotency-key';
+const HEADER_NAME = 'idempotency-key';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { pino } from 'pino';
 import { TestClock } from '../../test/support/stores.js';
 import { Problem } from '../platform/problems/errors.js';
-import { MOST_STORED_BYTES } from './storage-budget.js';
+import { MAX_STORED_BYTES } from './storage-budget.js';
 import { KeyClaim, Replay } from './key-claim.js';
 import { KeyedRequests } from './keyed-requests.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordStore, Room } from './record.js';
@@ -102,7 +102,7 @@ describe('requests with a key', () => {
     made.takeBody(Buffer.from('{}'));
     expect(await kept(made)).toBe(true);
     made.release();
-    made.lose();
+    made.endAsUnknown();
     expect(await kept(made)).toBe(false);
     expect(store.calls).toEqual(['claim true', 'done 201 {}']);
   });
@@ -161,7 +161,7 @@ describe('requests with a key', () => {
   it('have pending outcomes written on shutdown', async () => {
     const made = await claimed();
     store.gate = Promise.reject(new Error('away'));
-    made.lose();
+    made.endAsUnknown();
     await pass(10);
     store.gate = Promise.resolve();
     await requests.stop();
@@ -186,7 +186,7 @@ describe('requests with a key', () => {
       const made = await claimed();
       return new Promise((resolve) => made.end(201, true, { ...RESPONSE, body }, resolve));
     };
-    const most = MOST_STORED_BYTES / body.length;
+    const most = MAX_STORED_BYTES / body.length;
     for (let count = 0; count < most; count++) expect(await keep()).toBe(true);
     expect(await keep()).toBe(false);
     clock.advance(3_660_000);

@@ -1,7 +1,7 @@
 /**
- * Manages the requests with an `Idempotency-Key` in this process. Each request claims its record before it is
- * forwarded. Its lease is extended while it is in progress. Its outcome is written before the client receives the last
- * byte.
+ * Manages the requests with an `Idempotency-Key` in this process. Before a request is forwarded, its record is claimed.
+ * While the request is in progress, the lease of the claim is extended. The outcome is written before the client
+ * receives the last byte.
  *
  * If the store is unavailable, such requests are refused, because the client asked for at most one execution. Requests
  * without a key are not affected.
@@ -11,7 +11,7 @@ import { Breaker } from '../platform/breaker.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
-import type { ReadsGauges } from '../platform/metrics-text.js';
+import type { ReadsGauges } from '../platform/collect-metrics.js';
 import { FreeRequests } from './free-requests.js';
 import { KeyClaim, Replay, type ClaimOwner, type Keyed } from './key-claim.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
@@ -21,14 +21,14 @@ import type { Problem } from '../platform/problems/errors.js';
 import { PendingOutcomes } from './pending-outcomes.js';
 
 /**
- * Time without an extension after which the outcome of a request counts as unknown. Leases are extended three times as
- * often.
+ * Time in ms without an extension after which the outcome of a request counts as unknown. Leases are extended every
+ * third of this time.
  */
 export const LEASE_MS = 15_000;
 const EXTENSION_INTERVAL_MS = LEASE_MS / 3;
 /** Maximum wait for a claim. A database statement can take 2 s, a call to Redis 250 ms. */
 const CLAIM_TIMEOUT_MS = 2_500;
-/** Maximum time that a response is delayed while it is stored. */
+/** Maximum time for which a response is delayed until it is stored. */
 const RESPONSE_TIMEOUT_MS = 500;
 /** Maximum number of open claims in this process. Further requests are refused. */
 const MAX_CLAIMS = 20_000;
@@ -36,10 +36,11 @@ const OWNER_BYTES = 12;
 
 /** KeyedRequests claims records, extends their leases and writes their outcomes. */
 export class KeyedRequests implements ClaimOwner, ReadsGauges {
-  private readonly open = new Map<ClaimTerms, number>();
+  /** Time of each open claim, in ms of `performance.now()`. */
+  private readonly openClaims = new Map<ClaimTerms, number>();
   private readonly writes = new Set<Promise<void>>();
   private readonly pending: PendingOutcomes;
-  private readonly free: FreeRequests;
+  private readonly freeRequests: FreeRequests;
   private readonly budget: StorageBudget;
   private readonly breaker: Breaker;
   private readonly timer: NodeJS.Timeout;
@@ -50,7 +51,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     private readonly log: Logger,
   ) {
     this.pending = new PendingOutcomes(store);
-    this.free = new FreeRequests(clock);
+    this.freeRequests = new FreeRequests(clock);
     this.budget = new StorageBudget(clock);
     this.breaker = new Breaker(clock);
     this.timer = setInterval(() => void this.extend(), EXTENSION_INTERVAL_MS).unref();
@@ -59,13 +60,13 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
   /**
    * Claims the record of a request. Never rejects.
    * @param retentionMs how long the record is kept.
-   * @returns the claim, the stored response of an earlier request, or the problem to respond with.
+   * @returns the claim, the stored response of an earlier request, or the problem to send.
    */
   async claim(accountId: string, name: RecordName, fingerprint: string, retentionMs: number): Promise<Keyed | Problem> {
-    const waitMs = this.free.waitMs(name.caller);
+    const waitMs = this.freeRequests.waitMs(name.caller);
     if (waitMs > 0) return count('throttled', tooManyRetries(waitMs));
     const { breaker } = this;
-    const isFull = this.open.size >= MAX_CLAIMS || this.store.room === 'none';
+    const isFull = this.openClaims.size >= MAX_CLAIMS || this.store.room === 'none';
     if (isFull || !breaker.allows()) return count('unavailable', unavailable(breaker.waitMs));
     const owner = randomBytes(OWNER_BYTES).toString('base64url');
     const terms: ClaimTerms = { name, accountId, fingerprint, owner, leaseMs: LEASE_MS, retentionMs };
@@ -76,7 +77,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
       return this.resultOf(claimed, terms);
     } catch (error) {
       this.recordFailure(error);
-      // The store may have claimed it, or may do so later.
+      // The store may have claimed the record, or may still claim it later.
       this.pending.addDoubtful(terms);
       return count('unavailable', unavailable(breaker.waitMs, error));
     }
@@ -84,7 +85,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
 
   released(terms: ClaimTerms): void {
     METRICS.idempotentOutcomes.series('released').inc();
-    this.free.add(terms.name.caller);
+    this.freeRequests.add(terms.name.caller);
     this.write(terms, undefined);
   }
 
@@ -93,7 +94,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
   }
 
   readGauges(): void {
-    METRICS.idempotencyClaims.series().set(this.open.size);
+    METRICS.idempotencyClaims.series().set(this.openClaims.size);
     METRICS.idempotencyUnsaid.series().set(this.pending.length);
   }
 
@@ -107,11 +108,11 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
 
   private resultOf(claimed: Claimed, terms: ClaimTerms): Keyed | Problem {
     if (claimed.state === 'claimed') {
-      this.open.set(terms, performance.now());
+      this.openClaims.set(terms, performance.now());
       METRICS.idempotentRequests.series('carried_out').inc();
       return new KeyClaim(terms, this);
     }
-    this.free.add(terms.name.caller);
+    this.freeRequests.add(terms.name.caller);
     switch (claimed.state) {
       case 'under_way':
         return count('in_progress', inProgress());
@@ -125,7 +126,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     }
   }
 
-  /** Removes the response from an outcome if the store is short of space or the account has used its budget. */
+  /** Removes the response from an outcome if the store is short of space, or if the account has used up its budget. */
   private dropUnstorable({ accountId }: ClaimTerms, outcome: Outcome): Outcome {
     if (outcome.kind === 'unknown' || outcome.response === undefined) return outcome;
     const { lines, body } = outcome.response;
@@ -142,9 +143,9 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     }
   }
 
-  /** Writes an outcome, or releases the claim if it is undefined. A failed write is retried later. */
+  /** Writes an outcome, or releases the claim if `outcome` is undefined. A failed write is retried later. */
   private write(terms: ClaimTerms, outcome: Outcome | undefined, done?: (isStored: boolean) => void): void {
-    this.open.delete(terms);
+    this.openClaims.delete(terms);
     const write = this.writeNow(terms, outcome, once(done)).finally(() => this.writes.delete(write));
     this.writes.add(write);
   }
@@ -174,7 +175,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
   private async extend(): Promise<void> {
     const dueMs = performance.now() - EXTENSION_INTERVAL_MS / 2;
     const due: ClaimTerms[] = [];
-    for (const [terms, claimedMs] of this.open) if (claimedMs <= dueMs) due.push(terms);
+    for (const [terms, claimedMs] of this.openClaims) if (claimedMs <= dueMs) due.push(terms);
     if (due.length === 0) return;
     try {
       await this.store.extend(due);
@@ -183,15 +184,17 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     }
   }
 
+  /** Records a failure of the store. Logs it only if it opens the circuit breaker. */
   private recordFailure(cause: unknown): void {
     if (!this.breaker.failed()) return;
     this.log.warn(
       { event: 'idempotency_store_lost', err: cause },
-      'Idempotency keys cannot be looked up: requests that have one are refused',
+      'The idempotency store is unavailable: requests with an Idempotency-Key are refused',
     );
   }
 }
 
+/** Counts a refused request in the metrics. */
 function count(outcome: Parameters<typeof METRICS.idempotentRequests.series>[0], problem: Problem): Problem {
   METRICS.idempotentRequests.series(outcome).inc();
   return problem;
@@ -202,6 +205,7 @@ function metricNameOf(outcome: Outcome, isStored: boolean): 'stored' | 'not_stor
   return isStored && outcome.response !== undefined ? 'stored' : 'not_stored';
 }
 
+/** Returns a function that calls the callback only the first time. */
 function once(callback: ((isStored: boolean) => void) | undefined): (isStored: boolean) => void {
   let isCalled = callback === undefined;
   return (isStored) => {
@@ -211,7 +215,7 @@ function once(callback: ((isStored: boolean) => void) | undefined): (isStored: b
   };
 }
 
-/** Rejects if the value does not resolve in time. Does not cancel the operation behind it. */
+/** Rejects if the promise does not settle in time. Does not cancel the operation. */
 async function within<Value>(timeoutMs: number, value: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

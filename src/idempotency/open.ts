@@ -1,27 +1,27 @@
-/** Opens the store for requests with an `Idempotency-Key`: Redis if it is configured, otherwise the database. */
-import type { Ground } from '../config/ground.js';
+/** Opens the store for idempotency records: Redis if it is configured, otherwise the database. */
+import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { Logger } from '../platform/log.js';
 import { connectRedis, redisReady } from '../stores/redis/connect.js';
 import { DatabaseRecords, type RecordTime } from './database-records.js';
 import { KeyedRequests } from './keyed-requests.js';
 import { RedisRecords } from './redis-records.js';
 
-/** Maximum wait for the connection, so that the first request finds one. Without Redis, requests get 503 until it is back. */
+/** Maximum wait for Redis at startup. Until Redis is available, requests with an `Idempotency-Key` get 503. */
 const CONNECTION_WAIT_MS = 1_000;
 
 /**
- * Opens the store and registers its shutdown. Redis gets a separate connection, so that stored responses do not delay
- * quota decisions.
+ * Opens the store and registers its shutdown. Redis gets a separate connection, so that large stored responses do not
+ * delay quota decisions.
  */
-export async function openKeyedRequests(ground: Ground, recordTime: RecordTime): Promise<KeyedRequests> {
+export async function openKeyedRequests(ground: SharedDependencies, recordTime: RecordTime): Promise<KeyedRequests> {
   const { config, database, clock, log, gauges, shutdown } = ground;
   const { redisUrl } = config.current.environment;
   const store =
     redisUrl === undefined ? new DatabaseRecords(database.db, recordTime) : await redisRecords(redisUrl, log.logger);
   const requests = new KeyedRequests(store, clock, log.logger);
   gauges.push(requests);
-  // After the last response.
-  shutdown.add('write what came of keyed requests', () => requests.stop());
+  // The phase runs after the last response, because phases run in reverse order.
+  shutdown.add('write idempotency outcomes', () => requests.stop());
   return requests;
 }
 

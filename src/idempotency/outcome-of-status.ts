@@ -1,14 +1,14 @@
-/** Decides how a claim ends by the status of the backend response. */
+/** Decides from the status of the backend response how a claim ends. */
 
 /**
- * StatusOutcome says how the claim ends.
- * - `kept`: the response is the result of the request, and answers retries.
+ * StatusOutcome tells how the claim ends.
+ * - `kept`: the response is the result of the request, and is sent for retries.
  * - `released`: the request was not carried out and can be sent again.
  * - `unknown`: the request may have been carried out, and retries are refused.
  */
 export type StatusOutcome = 'kept' | 'released' | 'unknown';
 
-/** Status codes for requests that were not carried out (RFC 9110 section 15, RFC 6585, RFC 8470). */
+/** Status codes of requests that were not carried out (RFC 9110 section 15, RFC 6585, RFC 8470). */
 const NOT_CARRIED_OUT: ReadonlySet<number> = new Set([408, 421, 425, 429, 503]);
 
 /** Status codes of a proxy in front of the backend that did not get a valid response. */
@@ -18,9 +18,10 @@ const PROXY_ERRORS: ReadonlySet<number> = new Set([502, 504]);
 const REFUSES_GATEWAY: ReadonlySet<number> = new Set([401, 403, 407]);
 
 /**
- * Returns how a claim ends. Other results are kept, including 4xx and 500, because the request may have had an effect.
- * @param status of the backend response, before the gateway changes it.
- * @param authenticates whether the 401, 403 and 407 of the service are meant for the caller.
+ * Returns how a claim ends. All other responses are kept, including other 4xx and 500, because the request may have had
+ * an effect.
+ * @param status status of the backend response, before the gateway changes it.
+ * @param authenticates whether 401, 403 and 407 of the service are meant for the caller.
  */
 export function outcomeOfStatus(status: number, authenticates: boolean): StatusOutcome {
   if (NOT_CARRIED_OUT.has(status) || (REFUSES_GATEWAY.has(status) && !authenticates)) return 'released';

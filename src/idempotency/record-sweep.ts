@@ -1,6 +1,6 @@
 /**
- * Deletes expired records from the database. Runs in the worker role, on any number of workers at once. Records in
- * Redis expire by themselves.
+ * Deletes expired idempotency records from the database. Runs in the worker role, possibly in several workers at once.
+ * Records in Redis expire without a sweep.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -8,38 +8,48 @@ import type { Tables } from '../stores/database/schema.js';
 import type { RecordTime } from './database-records.js';
 import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
-/** Maximum rows per statement. With their responses they take some megabytes, and other statements wait meanwhile. */
-const ROWS_AT_ONCE = 50;
-/** Pause between statements, to let others run. */
+/**
+ * Maximum number of rows that a statement deletes. The rows have some megabytes with their responses, and other
+ * statements wait meanwhile.
+ */
+const BATCH_SIZE = 50;
+/** Pause between statements, so that other statements can run. */
 const PAUSE_MS = 20;
 
+/** RecordSweep deletes expired records in batches. */
 export class RecordSweep {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly now: RecordTime,
   ) {}
 
-  /** Deletes all expired records in batches. Returns how many. Rejects with the error of the database. */
+  /**
+   * Deletes all expired records in batches.
+   * @param isStopped called after each batch; true ends the run early.
+   * @returns the number of deleted records. Rejects with the error of the database.
+   */
   async run(isStopped: IsStopped = neverStopped): Promise<number> {
     for (let total = 0; ;) {
-      const deleted = await this.deleteSome();
+      const deleted = await this.deleteBatch();
       total += deleted;
-      if (deleted < ROWS_AT_ONCE || isStopped()) return total;
+      if (deleted < BATCH_SIZE || isStopped()) return total;
       await sleep(PAUSE_MS);
     }
   }
 
-  private async deleteSome(): Promise<number> {
-    const old = this.db
+  private async deleteBatch(): Promise<number> {
+    const expired = this.db
       .selectFrom('idempotent_request')
       .select(['api_key_id', 'key_hash'])
       .where('expires_at', '<=', this.now())
       .orderBy('expires_at')
-      .limit(ROWS_AT_ONCE);
+      .limit(BATCH_SIZE);
     const result = await this.db
       .deleteFrom('idempotent_request')
-      .where(({ eb, refTuple }) => eb(refTuple('api_key_id', 'key_hash'), 'in', old.$asTuple('api_key_id', 'key_hash')))
-      // Skips records that were claimed again in the meantime.
+      .where(({ eb, refTuple }) =>
+        eb(refTuple('api_key_id', 'key_hash'), 'in', expired.$asTuple('api_key_id', 'key_hash')),
+      )
+      // Skip records that were claimed again in the meantime.
       .where('expires_at', '<=', this.now())
       .executeTakeFirst();
     return Number(result.numDeletedRows);

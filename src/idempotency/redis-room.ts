@@ -1,15 +1,16 @@
 /**
- * Watches the memory of Redis, which also holds the quota counters. When memory gets tight, responses are no longer
- * stored. When it is nearly full, requests with an `Idempotency-Key` are refused.
+ * Watches the memory of Redis, which also holds the quota counters. If memory is scarce, responses are no longer
+ * stored. If memory is nearly full, requests with an `Idempotency-Key` are refused.
  */
 import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../platform/log.js';
 import type { RedisClient } from '../stores/redis/connect.js';
 import type { Room } from './record.js';
 
-const INTERVAL_MS = 5_000;
-/** Percent of `maxmemory`. */
+const CHECK_INTERVAL_MS = 5_000;
+/** Percentage of `maxmemory` from which on responses are no longer stored. */
 const TIGHT_PERCENT = 75;
+/** Percentage of `maxmemory` from which on requests with a key are refused. */
 const FULL_PERCENT = 90;
 
 /** RedisRoom checks the memory of Redis periodically. */
@@ -21,10 +22,13 @@ export class RedisRoom {
     private readonly client: RedisClient,
     private readonly log: Logger,
   ) {
-    this.timer = setInterval(() => void this.check(), INTERVAL_MS).unref();
+    this.timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
   }
 
-  /** Checks the memory once. Never rejects: a node that does not report its memory counts as having room. */
+  /**
+   * Checks the memory of all nodes, and sets `room` by the fullest one. Never rejects. A node that does not report its
+   * memory counts as empty.
+   */
   async check(): Promise<void> {
     const nodes = this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
     const percents = await Promise.all(nodes.map(percentUsed));
@@ -34,7 +38,7 @@ export class RedisRoom {
     this.room = room;
     this.log.warn(
       { event: 'idempotency_store_room', room, percent: Math.round(percent) },
-      'The memory of Redis that is used has changed what is kept of requests with an Idempotency-Key',
+      'The memory use of Redis changed what is stored for requests with an Idempotency-Key',
     );
   }
 
@@ -43,6 +47,7 @@ export class RedisRoom {
   }
 }
 
+/** Returns the used percentage of `maxmemory`; 0 if there is no limit or the node does not respond. */
 async function percentUsed(client: Redis): Promise<number> {
   try {
     const text = await client.info('memory');

@@ -1,18 +1,23 @@
 /**
- * Lua scripts for records. A record is a hash with these fields:
- * - `h` fingerprint, `o` owner, `d` end of the lease (ms, 0 once the request has ended).
- * - `s` status and `b` digest of the request body, if it was carried out.
- * - `c` error code, `f` header lines and `r` body of the response, if it is stored.
+ * Lua scripts for idempotency records. A record is a hash with these fields:
+ * - `h` fingerprint, `o` owner, `d` end of the lease (ms, 0 after the request has ended).
+ * - `s` status and `b` digest of the request body, if the request was carried out.
+ * - `c` error code, `f` header lines and `r` body of the response, if the response is stored.
  */
 
+/** Sets `now` to the time of Redis in ms. */
 const NOW = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /**
- * KEYS: record. ARGV: fingerprint, owner, lease (ms), retention (ms). Returns 0 claimed, 1 under way, 2 unknown,
- * 3 mismatch, or 4 with status, digest of the body, and 1 if the response is stored.
+ * Claims a record.
+ *
+ * KEYS: record. ARGV: fingerprint, owner, lease (ms), retention (ms).
+ *
+ * Returns 0 for claimed, 1 for in progress, 2 for unknown and 3 for mismatch. Returns 4 for a completed request, with
+ * status, digest of the request body, and 1 if the response is stored.
  */
 export const CLAIM_LUA = `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'h', 'd', 's', 'b')
@@ -27,7 +32,11 @@ if tonumber(r[2]) > now then return {1} end
 return {2}
 `;
 
-/** KEYS: record. ARGV: owner, lease (ms). Returns nothing. */
+/**
+ * Extends the lease of a claim that has not ended.
+ *
+ * KEYS: record. ARGV: owner, lease (ms). Returns nothing.
+ */
 export const EXTEND_LUA = `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'o', 's', 'd')
 if r[1] ~= ARGV[1] or r[2] or r[3] == '0' then return end
@@ -37,16 +46,16 @@ if redis.call('PTTL', KEYS[1]) < 2 * lease then redis.call('PEXPIRE', KEYS[1], 2
 `;
 
 /**
- * Ends a claim.
+ * Writes the outcome of a claim.
  *
  * KEYS: record.
  *
  * ARGV:
  * - owner, fingerprint, retention (ms)
- * - status and digest of the body, if the request was carried out
- * - code, header lines and body, if the response is stored
+ * - status and digest of the request body, if the request was carried out
+ * - error code, header lines and body of the response, if the response is stored
  *
- * Returns 1 if written, 0 if another claim or an earlier outcome is there.
+ * Returns 1 if the outcome was written. Returns 0 if another claim owns the record, or if the record has an outcome.
  */
 export const END_LUA = `
 local r = redis.call('HMGET', KEYS[1], 'o', 's')
@@ -58,7 +67,11 @@ if ARGV[6] then redis.call('HSET', KEYS[1], 'c', ARGV[6], 'f', ARGV[7], 'r', ARG
 return 1
 `;
 
-/** KEYS: record. ARGV: owner. Returns nothing. */
+/**
+ * Deletes the record of a claim that has no outcome.
+ *
+ * KEYS: record. ARGV: owner. Returns nothing.
+ */
 export const RELEASE_LUA = `
 local r = redis.call('HMGET', KEYS[1], 'o', 's')
 if r[1] == ARGV[1] and not r[2] then redis.call('DEL', KEYS[1]) end

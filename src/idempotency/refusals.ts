@@ -1,11 +1,11 @@
-/** Errors for requests with an `Idempotency-Key` that are neither carried out nor answered with a stored response. */
+/** Creates the errors for requests with an `Idempotency-Key` that are refused. */
 import { FixedProblem, Problem } from '../platform/problems/errors.js';
 import { DO_NOT_RETRY, retryFields } from '../platform/problems/retry-after.js';
 
 /** Creates the 409 for a retry while the first request is still in progress. */
 export function inProgress(): Problem {
   return new Problem('idempotency_in_progress', {
-    detail: 'The request with this Idempotency-Key is still under way. Send it again to hear what came of it.',
+    detail: 'The request with this Idempotency-Key is still in progress. Send it again later to get its result.',
     isPlain: true,
     headers: retryFields(1_000),
   });
@@ -29,7 +29,7 @@ export const OUTCOME_UNKNOWN = new FixedProblem('idempotency_outcome_unknown', {
 
 /**
  * Creates the 409 for a request that was carried out, but whose response was not stored.
- * @param status of the response to the first request.
+ * @param status status of the response to the first request.
  */
 export function notStored(status: number): Problem {
   return new Problem('idempotency_not_stored', {
@@ -43,7 +43,8 @@ export function notStored(status: number): Problem {
 
 /**
  * Creates the 503 for a request whose key cannot be looked up.
- * @param waitMs time until the client should retry.
+ * @param waitMs time in ms after which the client should retry.
+ * @param cause error of the store, for the log.
  */
 export function unavailable(waitMs: number, cause?: unknown): Problem {
   return new Problem('idempotency_unavailable', {
@@ -54,7 +55,10 @@ export function unavailable(waitMs: number, cause?: unknown): Problem {
   });
 }
 
-/** Creates the 429 for an API key with too many repeated requests. @param waitMs time until the client may retry. */
+/**
+ * Creates the 429 for an API key with too many repeated requests.
+ * @param waitMs time in ms after which the client may retry.
+ */
 export function tooManyRetries(waitMs: number): Problem {
   return new Problem('too_many_idempotent_retries', {
     detail: 'Too many requests with an Idempotency-Key were repeats, or were refused. Send fewer of them.',

@@ -1,11 +1,11 @@
-/** Reads the allowed networks of API keys and tokens. */
+/** Parses the stored lists of networks that may use an API key or token. */
 import type { Logger } from '../platform/log.js';
 import { NetworkList } from '../platform/network-list.js';
 
-/** Maximum number of owners with a logged warning. Warnings for further ones are dropped. */
+/** Maximum number of owners with a logged warning. Warnings for further owners are dropped. */
 const MAX_WARNED = 1_000;
 
-/** AllowedNetworks parses stored lists, and logs unreadable entries once per owner. */
+/** AllowedNetworks parses the lists, and logs unreadable entries once per owner. */
 export class AllowedNetworks {
   private readonly warned = new Set<string>();
 
@@ -14,7 +14,7 @@ export class AllowedNetworks {
   /**
    * Parses a stored list. An entry that is no longer valid matches no address.
    * @param ownerId ID of the key or token, for the log.
-   * @returns undefined if all addresses are allowed.
+   * @returns undefined if the list is empty, which allows all addresses.
    */
   read(entries: readonly string[], ownerId: string): NetworkList | undefined {
     if (entries.length === 0) return undefined;

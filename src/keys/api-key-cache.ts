@@ -1,7 +1,7 @@
 /**
- * Cache of API keys. A key is trusted for five minutes while the bus has missed no message, and otherwise for ten
- * seconds. Then it is read again. If the database is unavailable, cached keys work for an hour. Other keys get 503,
- * never 401.
+ * Cache of API keys. A cached key is trusted for five minutes while the invalidation bus has missed no message, and
+ * otherwise for ten seconds. Then the key is read again. If the database is unavailable, cached keys work for an hour.
+ * Keys that are not cached get 503, never 401.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.js';
@@ -16,30 +16,33 @@ import { CachedKeys } from './cached-keys.js';
 
 /** How long a record is trusted while the bus is up. */
 const FRESH_WITH_BUS_MS = 300_000;
-/** How long an unknown hash is cached. */
+/** How long a hash without a key is cached while the bus is up. */
 const UNKNOWN_MS = 60_000;
 
-const MOST_KNOWN = 100_000;
-const MOST_UNKNOWN = 10_000;
+/** Maximum number of cached keys, and of cached hashes without a key. */
+const MAX_KNOWN = 100_000;
+const MAX_UNKNOWN = 10_000;
 /** Maximum number of hashes per query, and of concurrent queries. */
 const HASHES_PER_QUERY = 100;
-const MOST_QUERIES = 2;
+const MAX_QUERIES = 2;
+/** A query is repeated if an invalidation arrives during it, up to this number of attempts. */
 const READ_ATTEMPTS = 3;
 /** Maximum number of pending lookups. Further requests get 503 immediately. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
-interface Waiting {
+interface PendingLookup {
   readonly promise: Promise<CachedKey | undefined>;
   readonly resolve: (key: CachedKey | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
-interface Read {
+interface QueryResult {
   readonly records: readonly ApiKeyRecord[];
-  /** Whether no invalidation arrived during the query. */
+  /** Whether no invalidation arrived during the query. Other results are not cached. */
   readonly current: boolean;
   /**
-   * Start of the query, which is the age of the records. The bus may have missed a change before the end of the query.
+   * Start of the query, ms since the epoch. The records count as read at this time, because the bus may have missed a
+   * change during the query.
    */
   readonly beganMs: number;
 }
@@ -47,8 +50,8 @@ interface Read {
 export class ApiKeyCache {
   private readonly known: CachedKeys;
   private readonly keeper = new RecordKeeper();
-  private readonly unknown = new LRUCache<string, true>({ max: MOST_UNKNOWN, ttl: UNKNOWN_MS });
-  private readonly waiting = new Map<string, Waiting>();
+  private readonly unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN, ttl: UNKNOWN_MS });
+  private readonly waiting = new Map<string, PendingLookup>();
   private queue: string[] = [];
   private queries = 0;
   /** Number of invalidations, to detect lookups that may have read an old row. */
@@ -66,7 +69,7 @@ export class ApiKeyCache {
     private readonly bus: InvalidationBus,
     private readonly clock: Clock,
     /** Maximum number of cached keys. */
-    mostKnown = MOST_KNOWN,
+    mostKnown = MAX_KNOWN,
   ) {
     this.known = new CachedKeys(mostKnown);
     this.staleness = new KeyStaleness(bus, clock);
@@ -80,11 +83,12 @@ export class ApiKeyCache {
   }
 
   /**
-   * Finds a key by the digest of its secret. Undefined if there is none. Returns no promise if the result is in memory.
-   * The promise rejects with `authentication_unavailable` if the database is needed and unavailable.
+   * Finds a key by the digest of its secret (`digestOf`). The result is undefined if there is no such key. Returns a
+   * promise only if the database must be read. The promise rejects with `authentication_unavailable` if the database is
+   * unavailable.
    */
   find(hash: string): CachedKey | undefined | Promise<CachedKey | undefined> {
-    const key = this.current(hash);
+    const key = this.findCached(hash);
     if (key !== undefined) {
       if (this.isFresh(key)) {
         this.hits.inc();
@@ -99,14 +103,14 @@ export class ApiKeyCache {
     return this.load(hash);
   }
 
-  /** Returns a key if it is in memory, without marking it as used. It may be out of date. */
+  /** Returns a cached key, without marking it as used. The key may be out of date. Undefined if it is not cached. */
   peek(hash: string): CachedKey | undefined {
     return this.known.get(hash);
   }
 
   /**
-   * Builds the key of a record with the counts of this process, as requests would find it. The key is not cached, and
-   * no use is recorded.
+   * Builds the key of a record with the quota counts of this process, as a request would find it. The key is not
+   * cached, and no use is recorded.
    */
   build(record: ApiKeyRecord): CachedKey {
     const previous = this.known.ofAccount(record.accountId).find((known) => known.record.keyId === record.keyId);
@@ -114,10 +118,10 @@ export class ApiKeyCache {
   }
 
   /**
-   * Returns a cached key with current limits. Grants end with their month even if the database is unavailable, and
-   * plans can change.
+   * Returns a cached key with current limits. Builds the key again if a grant has ended with its month, or the plans
+   * have changed. Does not need the database.
    */
-  private current(hash: string): CachedKey | undefined {
+  private findCached(hash: string): CachedKey | undefined {
     const key = this.known.use(hash);
     if (key === undefined) return undefined;
     const isCurrent = key.limitsUntilMs === undefined || this.clock.now() < key.limitsUntilMs;
@@ -129,6 +133,7 @@ export class ApiKeyCache {
     return renewed;
   }
 
+  /** Reports whether a key can be used without reading it again. */
   private isFresh(key: CachedKey): boolean {
     const ageMs = this.clock.now() - key.checkedAtMs;
     // A negative age means that the clock was set back.
@@ -138,11 +143,14 @@ export class ApiKeyCache {
     return since !== null && key.checkedAtMs >= since && ageMs < FRESH_WITH_BUS_MS;
   }
 
-  /** Reads a cached key again. If the database is unavailable, returns the cached key while it is not too old. */
+  /**
+   * Reads a cached key again. If the database is unavailable, returns the cached key until it is too old
+   * (`LONGEST_STALE_MS`). After a failed read, requests no longer wait for the next read.
+   */
   private recheck(hash: string, key: CachedKey): CachedKey | undefined | Promise<CachedKey | undefined> {
-    const usable = Math.abs(this.clock.now() - key.checkedAtMs) < LONGEST_STALE_MS;
+    const isUsable = Math.abs(this.clock.now() - key.checkedAtMs) < LONGEST_STALE_MS;
     const loaded = this.load(hash);
-    if (!usable) return loaded;
+    if (!isUsable) return loaded;
     if (key.recheckFailed) {
       loaded.catch(() => undefined);
       this.staleUses.inc();
@@ -157,28 +165,29 @@ export class ApiKeyCache {
 
   /** Queues a lookup, or joins the pending one for the same hash. */
   private load(hash: string): Promise<CachedKey | undefined> {
-    const already = this.waiting.get(hash);
-    if (already !== undefined) return already.promise;
-    if (this.waiting.size >= MOST_WAITING) return Promise.reject(unavailable());
+    const pending = this.waiting.get(hash);
+    if (pending !== undefined) return pending.promise;
+    if (this.waiting.size >= MAX_WAITING) return Promise.reject(unavailable());
     this.misses.inc();
     const waiting = Promise.withResolvers<CachedKey | undefined>();
     this.waiting.set(hash, waiting);
     this.queue.push(hash);
-    if (this.queries < MOST_QUERIES) void this.query();
+    if (this.queries < MAX_QUERIES) void this.query();
     return waiting.promise;
   }
 
+  /** Runs the queued lookups, in batches. */
   private async query(): Promise<void> {
     this.queries += 1;
     while (this.queue.length > 0) {
       const hashes = this.queue.splice(0, HASHES_PER_QUERY);
       try {
         const read = await this.read(hashes);
-        this.staleness.isDatabaseAway = false;
+        this.staleness.isDatabaseUnavailable = false;
         const found = new Map(read.records.map((record) => [record.hash, record]));
         for (const hash of hashes) this.settle(hash, found.get(hash), read);
       } catch (error) {
-        this.staleness.isDatabaseAway = true;
+        this.staleness.isDatabaseUnavailable = true;
         for (const hash of hashes) {
           this.waiting.get(hash)?.reject(unavailable(error));
           this.waiting.delete(hash);
@@ -188,8 +197,11 @@ export class ApiKeyCache {
     this.queries -= 1;
   }
 
-  /** Reads records, and repeats the query if invalidations arrive during it. Gives up after `READ_ATTEMPTS`. */
-  private async read(hashes: readonly string[]): Promise<Read> {
+  /**
+   * Reads records, and repeats the query if invalidations arrive during it. Gives up after `READ_ATTEMPTS`, with
+   * `current` false.
+   */
+  private async read(hashes: readonly string[]): Promise<QueryResult> {
     for (let attempt = 1; ; attempt++) {
       const before = this.invalidations;
       const beganMs = this.clock.now();
@@ -199,12 +211,13 @@ export class ApiKeyCache {
     }
   }
 
-  private settle(hash: string, record: ApiKeyRecord | undefined, { current, beganMs }: Read): void {
+  /** Resolves the lookup of a hash, and caches the result if it is current. */
+  private settle(hash: string, record: ApiKeyRecord | undefined, { current, beganMs }: QueryResult): void {
     const waiting = this.waiting.get(hash);
     this.waiting.delete(hash);
     if (record === undefined) {
       this.known.delete(hash);
-      // Without the bus, an import by another process is not heard of.
+      // Without the bus, this process does not learn of keys that another process imports.
       const ttl = this.bus.connectedSince() === null ? FRESH_WITHOUT_BUS_MS : UNKNOWN_MS;
       if (current) this.unknown.set(hash, true, { ttl });
       waiting?.resolve(undefined);
@@ -218,7 +231,7 @@ export class ApiKeyCache {
 
   private invalidate(change: Invalidation): void {
     this.invalidations += 1;
-    // A secret that was tried before its import belongs to a key now.
+    // The change may be an import. A secret that was unknown before may belong to a key now.
     this.unknown.clear();
     for (const { record } of this.known.ofAccount(change.accountId)) {
       if (change.type === 'account' || record.keyId === change.keyId) this.known.delete(record.hash);

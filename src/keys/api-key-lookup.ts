@@ -1,4 +1,4 @@
-/** Database queries of the request path: finds keys by hash, and writes last uses. */
+/** Database queries for the request path: finds API keys by hash, and writes their last uses. */
 import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { jsonRows, type JsonColumn } from '../stores/database/json-rows.js';
@@ -11,7 +11,7 @@ import { digestOfHex, hexOfDigest } from './api-key-format.js';
 import { parseLimits, parseStrings } from './api-key-columns.js';
 import { InternTable } from '../platform/intern-table.js';
 
-/** Below the parameter limits of both databases. */
+/** Maximum number of rows per statement, below the parameter limits of both databases. */
 const MAX_ROWS_PER_STATEMENT = 500;
 const USE_COLUMNS: readonly JsonColumn[] = [
   { name: 'id', type: 'text' },
@@ -28,29 +28,34 @@ export class DatabaseKeyLookup implements ApiKeyLookup, ForeignKeyLookup {
     private readonly kind: DatabaseHandle['kind'],
   ) {}
 
-  /** Rejects with `DatabaseUnavailable` if the database cannot be queried. */
+  /**
+   * Returns the records of the hashes in any order, without unknown hashes.
+   * @param hashes results of `digestOf`.
+   * @throws DatabaseUnavailable if the database cannot be queried.
+   */
   async findByHashes(hashes: readonly string[]): Promise<readonly ApiKeyRecord[]> {
     const records: ApiKeyRecord[] = [];
-    for (const some of chunks(hashes)) records.push(...(await this.findSome(some)));
+    for (const chunk of chunks(hashes)) records.push(...(await this.findChunk(chunk)));
     return records;
   }
 
+  /** Reports whether any key has a secret that another system created. */
   async hasForeignSecrets(): Promise<boolean> {
     const { rows } = await sql`select 1 from api_key_secret where is_foreign = 1 limit 1`.execute(this.db);
     return rows.length > 0;
   }
 
-  /** Writes the last uses of secrets and their keys. Does not replace later times. */
+  /** Writes the last uses of secrets and of their keys. Does not replace later times. */
   async touchLastUsed(batch: readonly SecretUse[]): Promise<void> {
-    // In chunks, because all keys of a busy minute at once would block the event loop.
-    for (const some of chunks(batch)) {
-      // Sorted, so that processes lock the rows in the same order and do not deadlock.
-      const keys = [...latestByKey(some)].sort(byFirst);
+    // Write in chunks, because writing all keys of a busy minute at once would block the event loop.
+    for (const chunk of chunks(batch)) {
+      // Sort the keys, so that processes lock the rows in the same order and do not deadlock.
+      const keys = [...latestByKey(chunk)].sort(byFirst);
       await sql`
         update api_key set last_used_at = seen.at from ${jsonRows(this.kind, USE_COLUMNS, keys, 'seen')}
         where api_key.id = seen.id and (api_key.last_used_at is null or api_key.last_used_at < seen.at)
       `.execute(this.db);
-      const secrets = some
+      const secrets = chunk
         .map(({ hash, usedAtMs, address }) => [hexOfDigest(hash), usedAtMs, address] as const)
         .sort(byFirst);
       await sql`
@@ -62,7 +67,7 @@ export class DatabaseKeyLookup implements ApiKeyLookup, ForeignKeyLookup {
     }
   }
 
-  private async findSome(hashes: readonly string[]): Promise<ApiKeyRecord[]> {
+  private async findChunk(hashes: readonly string[]): Promise<ApiKeyRecord[]> {
     const rows = await this.db
       .selectFrom('api_key_secret as secret')
       .innerJoin('api_key as key', 'key.id', 'secret.api_key_id')
@@ -107,7 +112,10 @@ export class DatabaseKeyLookup implements ApiKeyLookup, ForeignKeyLookup {
   }
 }
 
-/** Interns strings. The database drivers create a new string per field, but a hundred thousand keys have few values. */
+/**
+ * Interns strings. The database drivers create a string per field, but the rows of a hundred thousand keys have few
+ * different values.
+ */
 class InternedStrings {
   private readonly table = new InternTable<string>();
 
@@ -125,12 +133,15 @@ class InternedLists {
   }
 }
 
+/**
+ * Returns the earlier end of key and secret (ms since the epoch, null for none), and whether it is that of the secret.
+ */
 function lifetime(key: number | null, secret: number | null): Pick<ApiKeyRecord, 'expiresAt' | 'rotatedOut'> {
   if (secret === null || (key !== null && key <= secret)) return { expiresAt: key, rotatedOut: false };
   return { expiresAt: secret, rotatedOut: true };
 }
 
-/** Returns the changes to the limits of the plan. Most keys have none, and share one value. */
+/** Returns the changes to the limits of the plan. Keys without changes, which most are, share one value. */
 function limitChanges(row: {
   limits: string | null;
   key_grant_period: number;
@@ -157,7 +168,9 @@ function* chunks<T>(items: Iterable<T>): Generator<T[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Returns one time per key. If two secrets of a key were used, an update join would pick either row. */
+/**
+ * Returns the latest use of each key. If two secrets of a key were used, the update would otherwise pick either row.
+ */
 function latestByKey(uses: readonly SecretUse[]): Map<string, number> {
   const latest = new Map<string, number>();
   for (const { keyId, usedAtMs } of uses) latest.set(keyId, Math.max(usedAtMs, latest.get(keyId) ?? 0));

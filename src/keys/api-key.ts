@@ -1,9 +1,7 @@
 /** Types for API keys on the request path: records, their lookup, and invalidation. */
 import type { LimitChanges } from '../quota/model/effective-limits.js';
 
-/**
- * ApiKeyRecord is the row of a key joined with one of its secrets and its account. Immutable.
- */
+/** ApiKeyRecord is the row of a key joined with the rows of one of its secrets and of its account. Immutable. */
 export interface ApiKeyRecord {
   /** SHA-256 of the secret, see `digestOf`. */
   readonly hash: string;
@@ -17,7 +15,7 @@ export interface ApiKeyRecord {
    * Null if neither is set.
    */
   readonly expiresAt: number | null;
-  /** Whether `expiresAt` is the end of a rotation overlap, for the text of the refusal. */
+  /** Whether `expiresAt` is the end of a rotation overlap. Decides the text of the refusal. */
   readonly rotatedOut: boolean;
   /** Allowed addresses and CIDR blocks. Empty to allow all. */
   readonly allowedIps: readonly string[];
@@ -40,17 +38,22 @@ export type Invalidation =
   | { readonly type: 'api_key'; readonly accountId: string; readonly keyId: string }
   | { readonly type: 'account'; readonly accountId: string };
 
-/** Heard tells up to which time all changes have been received, in ms since the epoch. */
+/** Heard is the time up to which a process has received all changes, in ms since the epoch. */
 export interface Heard {
   /** `Infinity` if no change can be missed, `-Infinity` if changes are not received. */
   readonly untilMs: number;
-  /** `untilMs` at the start of the last gap. Null if there was no gap. */
+  /**
+   * `untilMs` before the last interruption of the bus, in which changes may have been missed. Null if there was none.
+   */
   readonly gapFromMs: number | null;
 }
 
-/** InvalidationBus sends changes to other processes. Implemented in process and with Redis pub/sub. */
+/**
+ * InvalidationBus sends changes to all processes. `ProcessBus` works within one process, and `RedisBus` uses Redis
+ * pub/sub.
+ */
 export interface InvalidationBus {
-  /** Publishes a change. Best effort: does not reject if the bus is down, because cached keys expire. */
+  /** Publishes a change. Does not reject if the bus is down, because cached keys expire. */
   publish(change: Invalidation): Promise<void>;
   subscribe(listener: (change: Invalidation) => void): void;
   /** Returns the time since which no message was missed, in ms since the epoch. Null while the bus is down. */

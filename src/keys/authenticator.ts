@@ -1,4 +1,4 @@
-/** Authenticates secrets, and checks whether their keys can be used. */
+/** Authenticates the secrets of API keys, and checks whether their keys can be used. */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import { DO_NOT_RETRY } from '../platform/problems/retry-after.js';
@@ -12,7 +12,8 @@ import { scopeProblem } from './scope-problem.js';
 import { missingScopes } from './scopes.js';
 
 /**
- * DeniedKey is the 403 for an existing key that cannot be used now. Carries the key, so that its usage can be recorded.
+ * DeniedKey is the 403 for an existing key that cannot be used now. The error has the key, so that its usage can be
+ * recorded.
  */
 export class DeniedKey extends Problem {
   constructor(
@@ -44,42 +45,46 @@ export class Authenticator {
   /**
    * Authenticates a secret and records its use.
    * @param secret well-formed or foreign secret, see `bearerSecret`.
-   * @param address of the client.
+   * @param address IP address of the client.
    * @returns the key, a 401 (`invalid_api_key`, `revoked_api_key`, `expired_api_key`), or a 403 as `DeniedKey`
    *   (`key_paused`, `ip_not_allowed`, `account_suspended`). The promise rejects with `authentication_unavailable`.
    */
   authenticate(secret: string, address: string): CachedKey | Problem | Promise<CachedKey | Problem> {
     const found = this.lookUp(secret);
     return found instanceof Promise
-      ? found.then((key) => this.judge(key, address, secret))
-      : this.judge(found, address, secret);
+      ? found.then((key) => this.decide(key, address, secret))
+      : this.decide(found, address, secret);
   }
 
   /**
-   * Looks up the key of a secret without recording a use. For counters; never for authentication.
-   * The promise rejects with `authentication_unavailable`.
+   * Looks up the key of a secret without recording a use. For counters; never for authentication. The promise rejects
+   * with `authentication_unavailable`.
+   * @returns `unusable` for a key that would be refused now.
    */
-  recognise(
+  lookUpForCounting(
     secret: string,
     address: string,
   ): CachedKey | 'unknown' | 'unusable' | Promise<CachedKey | 'unknown' | 'unusable'> {
     const verdict = (key: CachedKey | undefined): CachedKey | 'unknown' | 'unusable' => {
       if (key === undefined) return 'unknown';
-      return unusable(key, address, this.clock.now()) === undefined ? key : 'unusable';
+      return problemOf(key, address, this.clock.now()) === undefined ? key : 'unusable';
     };
     const found = this.lookUp(secret);
     return found instanceof Promise ? found.then(verdict) : verdict(found);
   }
 
   /**
-   * Looks up the key of a secret without recording a use, whether or not it can be used. Undefined if there is none.
-   * Rejects with `authentication_unavailable`.
+   * Looks up the key of a secret without recording a use, even if the key cannot be used now. Resolves to undefined if
+   * there is none. Rejects with `authentication_unavailable`.
    */
   async find(secret: string): Promise<CachedKey | undefined> {
     return this.lookUp(secret);
   }
 
-  /** Returns the key of a secret if it is in memory, without recording a use. The key may be unusable. */
+  /**
+   * Returns the cached key of a secret, without recording a use. The key may be unusable. Undefined if it is not
+   * cached.
+   */
   ownerOf(secret: string): CachedKey | undefined {
     return this.cache.peek(digestOf(secret));
   }
@@ -88,7 +93,7 @@ export class Authenticator {
    * Checks a key again during a long request, without recording a use. Never rejects.
    * @param hash digest of the secret, see `digestOf`.
    * @param needed scopes of the operation.
-   * @returns the reason to end the request. Undefined if the key is still valid or the lookup fails.
+   * @returns the problem with which to end the request. Undefined if the key is still valid or the lookup fails.
    */
   async recheck(hash: string, address: string, needed: readonly string[]): Promise<Problem | undefined> {
     let key: CachedKey | undefined;
@@ -99,16 +104,16 @@ export class Authenticator {
     }
     if (key === undefined) return UNKNOWN_KEY;
     const { scopes } = key.scopeSet;
-    const mayNot = missingScopes(scopes, needed).length > 0;
-    return unusable(key, address, this.clock.now()) ?? (mayNot ? scopeProblem(scopes, needed) : undefined);
+    const lacksScopes = missingScopes(scopes, needed).length > 0;
+    return problemOf(key, address, this.clock.now()) ?? (lacksScopes ? scopeProblem(scopes, needed) : undefined);
   }
 
   /**
    * Returns the error with which a key would be refused now, or undefined. Records no use.
-   * @param address undefined to skip the check of the address.
+   * @param address IP address of the client. Undefined to skip the check of the address.
    */
-  foretell(key: CachedKey, address: string | undefined): Problem | undefined {
-    return unusable(key, address, this.clock.now());
+  previewProblem(key: CachedKey, address: string | undefined): Problem | undefined {
+    return problemOf(key, address, this.clock.now());
   }
 
   private lookUp(secret: string): CachedKey | undefined | Promise<CachedKey | undefined> {
@@ -118,25 +123,25 @@ export class Authenticator {
     return mayExist instanceof Promise ? mayExist.then(find) : find(mayExist);
   }
 
-  private judge(key: CachedKey | undefined, address: string, secret: string): CachedKey | Problem {
+  private decide(key: CachedKey | undefined, address: string, secret: string): CachedKey | Problem {
     if (key === undefined) return isOwnFormat(secret) ? UNKNOWN_KEY : MALFORMED_KEY;
     const now = this.clock.now();
-    const problem = unusable(key, address, now);
+    const problem = problemOf(key, address, now);
     if (problem !== undefined) return problem;
-    this.lastUsed.note(key, now, address);
+    this.lastUsed.record(key, now, address);
     return key;
   }
 }
 
 /**
- * Returns the reason why a key cannot be used now, or undefined.
+ * Returns the error with which a key is refused now, or undefined.
  * @param address undefined to skip the check of the address.
  */
-function unusable(key: CachedKey, address: string | undefined, nowMs: number): Problem | undefined {
+function problemOf(key: CachedKey, address: string | undefined, nowMs: number): Problem | undefined {
   const { record } = key;
-  // One comparison for active keys.
-  if (record.keyStatus !== 'active') return outOfForce(key, nowMs);
-  if (record.expiresAt !== null && nowMs >= record.expiresAt) return expired(record);
+  // Active keys need only one comparison.
+  if (record.keyStatus !== 'active') return inactiveProblem(key, nowMs);
+  if (record.expiresAt !== null && nowMs >= record.expiresAt) return expiredProblem(record);
   if (address !== undefined && key.allowedAddresses !== undefined && !key.allowedAddresses.holds(address)) {
     const detail = `This API key can only be used from its allowed addresses, and ${address} is not one of them.`;
     return new DeniedKey('ip_not_allowed', detail, key);
@@ -148,15 +153,18 @@ function unusable(key: CachedKey, address: string | undefined, nowMs: number): P
   return undefined;
 }
 
-/** Returns the reason for a revoked or paused key. An expired key is reported as expired, even if it is paused. */
-function outOfForce(key: CachedKey, nowMs: number): Problem {
+/**
+ * Returns the error for a revoked or paused key. A key that has also expired is reported as expired, unless it is
+ * revoked.
+ */
+function inactiveProblem(key: CachedKey, nowMs: number): Problem {
   const { keyStatus, expiresAt } = key.record;
   if (keyStatus === 'revoked') return REVOKED_KEY;
-  if (expiresAt !== null && nowMs >= expiresAt) return expired(key.record);
+  if (expiresAt !== null && nowMs >= expiresAt) return expiredProblem(key.record);
   const detail = 'This API key is paused. An administrator of the account can resume it.';
   return new DeniedKey('key_paused', detail, key, DO_NOT_RETRY);
 }
 
-function expired({ rotatedOut }: Pick<CachedKey['record'], 'rotatedOut'>): Problem {
+function expiredProblem({ rotatedOut }: Pick<CachedKey['record'], 'rotatedOut'>): Problem {
   return rotatedOut ? ROTATED_KEY : EXPIRED_KEY;
 }

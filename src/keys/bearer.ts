@@ -1,6 +1,6 @@
 /**
- * Parses `Authorization: Bearer <key>` (RFC 6750 section 2.1), the only way to send a key. Creates the challenges of
- * refusals (RFC 6750 section 3).
+ * Parses `Authorization: Bearer <key>` (RFC 6750 section 2.1), the only way to send a key. Creates the
+ * `WWW-Authenticate` challenges of refusals (RFC 6750 section 3).
  */
 import { FixedProblem, type ErrorCode, type Problem } from '../platform/problems/errors.js';
 import { holdsSecret, isForeignSecret, isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
@@ -31,10 +31,11 @@ const KEY_IN_URL = new FixedProblem('malformed_authorization', {
 });
 
 /**
- * Returns the secret of a request, well-formed or foreign (see `isForeignSecret`), or `missing_api_key`, `invalid_api_key` or `malformed_authorization`.
+ * Returns the secret of a request, well-formed or foreign (see `isForeignSecret`). Otherwise returns `missing_api_key`,
+ * `invalid_api_key` or `malformed_authorization`.
  * @param authorization the first `Authorization` header.
  * @param rawHeaders alternating names and values, to detect a repeated header.
- * @param url path and query as received. A key in it is refused, because URLs appear in logs and histories.
+ * @param url path and query as received. A key in the URL is refused, because URLs appear in logs and histories.
  */
 export function bearerSecret(
   authorization: string | undefined,
@@ -46,7 +47,7 @@ export function bearerSecret(
   if (countAuthorization(rawHeaders) > 1) return TWO_HEADERS;
   // The scheme is case-insensitive (RFC 9110 section 11.1), and one or more spaces follow it.
   if (authorization.length < 7 || authorization.slice(0, 7).toLowerCase() !== 'bearer ') {
-    // Typical of an empty variable. The parser has removed the space after the scheme.
+    // Clients with an empty variable for the key send this. The parser has removed the space after the scheme.
     return authorization.toLowerCase() === 'bearer' ? NO_KEY : OTHER_SCHEME;
   }
   const secret = authorization.length === SECRET_LENGTH + 7 ? authorization.slice(7) : authorization.slice(7).trim();
@@ -54,12 +55,15 @@ export function bearerSecret(
   return isWellFormedSecret(secret) || isForeignSecret(secret) ? secret : MALFORMED_KEY;
 }
 
-/** Returns the error for a request with a secret in its URL, even if it also has a valid header. */
+/**
+ * Returns the error for a request with a secret in its URL, which is refused even if the header is valid. Undefined if
+ * there is none.
+ */
 export function keyInUrl(url: string): Problem | undefined {
   return holdsSecret(url) ? KEY_IN_URL : undefined;
 }
 
-/** Creates a 401 with the challenge of RFC 6750. It has no error code if there were no credentials. */
+/** Creates a 401 with the challenge of RFC 6750. The challenge has no error code if the request had no credentials. */
 export function refusedKey(code: ErrorCode, detail: string): FixedProblem {
   const header = code === 'missing_api_key' ? REALM : challenge('invalid_token', detail);
   return new FixedProblem(code, { detail, headers: ['WWW-Authenticate', header] });

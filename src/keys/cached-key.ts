@@ -1,4 +1,4 @@
-/** Keys in memory: the record, with the values that are derived from it once. */
+/** API keys in memory: the database record with the values that are derived from it. */
 import type { GatewayFile } from '../config/model/schema.js';
 import { calendarOf } from '../quota/model/month-period.js';
 import { effectiveLimits, hasGrantIn } from '../quota/model/effective-limits.js';
@@ -19,13 +19,14 @@ interface KeyExceptions {
 
 /**
  * CachedKey is a key in memory. Optimized for size, because there is one per key in use
- * (test/performance/used-keys.spec.ts). It extends the record instead of referencing it. Times are whole seconds, which
- * V8 stores in the field itself. All fields are initialized, so that the shape does not change.
+ * (`test/performance/used-keys.spec.ts`). The class extends the record instead of referencing it. Times are whole
+ * seconds, which V8 stores in the field itself. All fields are initialized, so that the shape of the objects does not
+ * change.
  */
 export class CachedKey extends KeptRecord {
-  /** Whether the last recheck failed. Then requests no longer wait for the next ones. */
+  /** Whether the last read of the key failed. Requests then no longer wait for the next read. */
   recheckFailed = false;
-  /** Second-chance flag. This and the next two fields belong to `CachedKeys`. */
+  /** Second-chance flag. This field and the next two belong to `CachedKeys`. */
   wasUsed = false;
   nextOfAccount: CachedKey | undefined = undefined;
   previousOfAccount: CachedKey | undefined = undefined;
@@ -43,7 +44,7 @@ export class CachedKey extends KeptRecord {
   ) {
     super(record.hash, record.keyId, record.account, record.key);
     this.checkedAtSecond = Math.floor(checkedAtMs / 1_000);
-    // Must check every exception. One that is missing here would not be enforced.
+    // This condition must check every exception. An exception that is missing here would not be enforced.
     const isUsual = exceptions.allowedAddresses === undefined && exceptions.limitsUntilMs === undefined;
     this.exceptions = isUsual ? undefined : exceptions;
   }
@@ -52,27 +53,27 @@ export class CachedKey extends KeptRecord {
     return this;
   }
 
-  /** Allowed addresses. Undefined to allow all. */
+  /** Allowed networks of clients. Undefined if all are allowed. */
   get allowedAddresses(): NetworkList | undefined {
     return this.exceptions?.allowedAddresses;
   }
 
-  /** Time in ms when a grant ends and the limits change. Undefined if there is no grant. */
+  /** Time when a grant ends and the limits change, in ms since the epoch. Undefined if there is no grant. */
   get limitsUntilMs(): number | undefined {
     return this.exceptions?.limitsUntilMs;
   }
 
-  /** Reports whether the key was built with these rules. */
+  /** Reports whether the key was built with these rules. Otherwise, the key must be built again. */
   follows(rules: KeyRules): boolean {
     return this.scopeSet.owner === rules.scopeSets;
   }
 
-  /** Time of the last database read in ms, rounded down to a second. */
+  /** Time of the last database read, in ms since the epoch, rounded down to a second. */
   get checkedAtMs(): number {
     return this.checkedAtSecond * 1_000;
   }
 
-  /** Time of the last recorded use in ms, rounded down to a second. */
+  /** Time of the last recorded use, in ms since the epoch, rounded down to a second. */
   get useNotedAtMs(): number {
     return this.useNotedAtSecond * 1_000;
   }
@@ -82,7 +83,7 @@ export class CachedKey extends KeptRecord {
   }
 }
 
-/** KeyRules are the settings for keys. Each configuration change creates a new object. */
+/** KeyRules are the settings that keys are built with. Each configuration change creates a new object. */
 export interface KeyRules {
   readonly plans: GatewayFile['plans'];
   readonly scopeSets: ScopeSets;
@@ -99,21 +100,21 @@ export class CachedKeyFactory {
     this.networks = new AllowedNetworks(log);
   }
 
-  /** Keys built with other rules must be built again. */
+  /** The current rules. Keys that were built with other rules must be built again. */
   get rules(): KeyRules {
     return this.currentRules;
   }
 
   /** Replaces the plans. */
-  use(plans: GatewayFile['plans']): void {
+  replacePlans(plans: GatewayFile['plans']): void {
     // The scopes of operations may have changed, too.
     this.currentRules = { plans, scopeSets: new ScopeSets() };
   }
 
   /**
    * Builds a key.
-   * @param checkedAtMs time when the record was read.
-   * @param previous the earlier version of the key. Its quota subject is reused if the limits are the same.
+   * @param checkedAtMs time when the record was read, in ms since the epoch.
+   * @param previous the previous version of the key. Its quota subject is reused if the limits are the same.
    * @param nowMs time for which the limits apply.
    */
   build(
@@ -135,6 +136,7 @@ export class CachedKeyFactory {
     );
   }
 
+  /** Returns the quota subject of a key, or undefined if its plan is not configured. */
   private subject(record: ApiKeyRecord, label: number, previous: CachedKey | undefined): QuotaSubject | undefined {
     // The plan may no longer be configured. Inherited properties such as `constructor` are not plans.
     const plan = Object.hasOwn(this.currentRules.plans, record.plan) ? this.currentRules.plans[record.plan] : undefined;
@@ -147,14 +149,14 @@ export class CachedKeyFactory {
       shadow === undefined
         ? undefined
         : this.terms.intern(effectiveLimits(shadow, record.limitChanges, label), 'local', calendar, charge);
-    const before = previous?.subject;
+    const reusable = previous?.subject;
     if (
-      before !== undefined &&
+      reusable !== undefined &&
       previous?.record.plan === record.plan &&
-      areSameTerms(before.terms, terms) &&
-      isSameShadow(before.shadow, shadowTerms)
+      areSameTerms(reusable.terms, terms) &&
+      isSameShadow(reusable.shadow, shadowTerms)
     ) {
-      return before;
+      return reusable;
     }
     const { accountId, keyId } = record;
     const candidate =

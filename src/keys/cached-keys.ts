@@ -1,21 +1,24 @@
 /**
- * Cache of keys by hash and by account, with a maximum size. Evicts by the second-chance (clock) algorithm: a use only
- * sets a flag, while an exact LRU order would update a list.
+ * Cache of keys by hash and by account, with a maximum number of keys. Evicts by the second-chance (clock) algorithm,
+ * in which a use only sets a flag. An exact LRU order would have to update a list.
  */
 import { KeptRecord, type AccountPart } from './kept-record.js';
 import type { CachedKey } from './cached-key.js';
 
 export class CachedKeys {
   private readonly keys = new Map<string, CachedKey>();
-  /** The first key of each account, which links to the others. A set per account would take more memory. */
+  /**
+   * The first key of each account, which links to the other keys of the account. A set per account would take more
+   * memory.
+   */
   private readonly accounts = new Map<string, CachedKey>();
   /**
-   * The clock hand, in insertion order. Created only when the map is full, because an open iterator keeps the old
-   * tables of a growing map in memory.
+   * The clock hand, which iterates over `keys` in insertion order. Created only when the map is full, because an open
+   * iterator keeps the old tables of a growing map in memory.
    */
   private hand: Iterator<CachedKey> | undefined;
 
-  constructor(private readonly most: number) {}
+  constructor(private readonly maxKeys: number) {}
 
   get size(): number {
     return this.keys.size;
@@ -38,7 +41,7 @@ export class CachedKeys {
     const { hash, accountId } = key.record;
     const before = this.keys.get(hash);
     if (before !== undefined) this.unlink(before);
-    else if (this.keys.size >= this.most) this.evict();
+    else if (this.keys.size >= this.maxKeys) this.evict();
     this.keys.set(hash, key);
     const first = this.accounts.get(accountId);
     if (first !== undefined) first.previousOfAccount = key;
@@ -53,7 +56,7 @@ export class CachedKeys {
     this.unlink(key);
   }
 
-  /** Returns the account data shared by the keys of an account, or undefined if none is cached. */
+  /** Returns the account data that the cached keys of an account share, or undefined if none is cached. */
   account(accountId: string): AccountPart | undefined {
     const record = this.accounts.get(accountId)?.record;
     return record instanceof KeptRecord ? record.account : undefined;
@@ -75,7 +78,7 @@ export class CachedKeys {
     key.nextOfAccount = key.previousOfAccount = undefined;
   }
 
-  /** Removes one key. Ends in the second round at the latest, because the first one clears all marks. */
+  /** Removes one key. Ends in the second round at the latest, because the first round clears all flags. */
   private evict(): void {
     for (;;) {
       this.hand ??= this.keys.values();

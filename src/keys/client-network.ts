@@ -1,22 +1,23 @@
-/** Maps client addresses to networks, by which rate limits count. */
+/** Maps client addresses to the networks that rate limits count. */
 import { isIPv6 } from 'node:net';
 import { ipv6Groups, NetworkList, plainAddress } from '../platform/network-list.js';
 
-const GROUPS_OF_A_NETWORK = 4;
-const GROUPS_OF_A_SITE = 3;
+/** Number of 16-bit groups of an IPv6 address in the prefix of a network, and of a site. */
+const NETWORK_GROUPS = 4;
+const SITE_GROUPS = 3;
 
 /**
  * Returns the network of a client. For IPv4, including IPv4-mapped IPv6, this is the address. For IPv6, it is the /64,
- * such as `2001:db8:0:1::/64`, because one subscriber controls all its addresses (RFC 6177). Returns other text
+ * such as `2001:db8:0:1::/64`, because one subscriber controls all addresses in it (RFC 6177). Returns other text
  * unchanged.
  */
 export function clientNetwork(address: string): string {
-  return prefixOf(address, GROUPS_OF_A_NETWORK);
+  return prefixOf(address, NETWORK_GROUPS);
 }
 
 /** Returns the largest network that one subscriber may have: an IPv4 address, or the /48 of an IPv6 address. */
 export function clientSite(address: string): string {
-  return prefixOf(address, GROUPS_OF_A_SITE);
+  return prefixOf(address, SITE_GROUPS);
 }
 
 function prefixOf(address: string, groupCount: number): string {

@@ -26,7 +26,7 @@ function refusedFor(address: string): number {
   if (refusal === undefined) return 0;
   const [name, seconds] = refusal.options.headers ?? [];
   expect({ code: refusal.code, name }).toEqual({ code: 'too_many_failed_attempts', name: 'Retry-After' });
-  expect(refusal.options.detail).toContain(`go on in ${seconds} seconds.`);
+  expect(refusal.options.detail).toContain(`retry in ${seconds} seconds.`);
   return Number(seconds);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rate-limits addresses that send invalid keys. After too many in a minute, they get 429 until the minute ends. The
- * count is per process. Without failures there is nothing to look up; otherwise each request costs one map lookup.
+ * Rate-limits addresses that send invalid API keys. After too many within a minute, an address gets 429 until its
+ * minute ends. The count is per process. A request costs one map lookup, or none while no address has failed attempts.
  */
 import { THROTTLES } from '../quota/model/throttle-rows.js';
 import type { Clock } from '../platform/clock.js';
@@ -10,9 +10,11 @@ import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import { clientNetwork } from './client-network.js';
 
 /**
- * A window starts with the first invalid key of an address. If there are too many, the one that ends first is dropped.
+ * Length of a window in ms, and maximum number of addresses with a window. A window starts with the first invalid key
+ * of an address. Above the maximum, the window that ends first is dropped.
  */
-const { windowMs: WINDOW_MS, mostKeys: MOST_ADDRESSES } = THROTTLES.wrongKeys;
+const { windowMs: WINDOW_MS, mostKeys: MAX_ADDRESSES } = THROTTLES.wrongKeys;
+/** Random addition to `Retry-After`, so that clients do not all return at the same time. */
 const JITTER_SECONDS = 3;
 
 /**
@@ -23,13 +25,14 @@ export function isFailedAttempt(code: ErrorCode): boolean {
   return code === 'invalid_api_key';
 }
 
-/** Problems by the seconds of `Retry-After`. Reused, because throttled clients may send many requests. */
+/** Problems by the seconds of `Retry-After`. They are reused, because throttled clients may send many requests. */
 const refusals: (FixedProblem | undefined)[] = [];
 
 function refusalFor(seconds: number): FixedProblem {
   return (refusals[seconds] ??= new FixedProblem('too_many_failed_attempts', {
     detail:
-      'Too many requests from your address had a wrong API key. ' + `Correct the key, and go on in ${seconds} seconds.`,
+      'Too many requests from your address had an invalid API key. ' +
+      `Correct the key, and retry in ${seconds} seconds.`,
     headers: ['Retry-After', String(seconds)],
   }));
 }
@@ -40,7 +43,7 @@ function refusalUntil(endMs: number, now: number): FixedProblem {
 
 interface Window {
   failures: number;
-  /** The limit that applied when the throttling was logged. 0 if it was not logged. */
+  /** The limit at the time when the throttling was logged. 0 if it has not been logged. */
   loggedAt: number;
   readonly endMs: number;
 }
@@ -53,7 +56,7 @@ export class FailedAttempts {
   private counted: ValueSeries | undefined;
   private fromProxies: ValueSeries | undefined;
 
-  /** @param perMinute failures of an address before it is throttled. 0 to disable. */
+  /** @param perMinute number of failed attempts after which an address is throttled. 0 disables throttling. */
   constructor(
     private perMinute: number,
     private readonly clock: Clock,
@@ -74,23 +77,23 @@ export class FailedAttempts {
   problemFor(address: string): Problem | undefined {
     if (this.windows.size === 0) return undefined;
     const now = this.clock.now();
-    if (now >= this.earliestEndMs) this.forgetUntil(now);
+    if (now >= this.earliestEndMs) this.removeEnded(now);
     const network = clientNetwork(address);
     const window = this.fullWindow(network, now);
     if (window === undefined) return undefined;
-    // Not logged yet if the limit was lowered in the meantime.
+    // The throttling is not logged yet if the limit was lowered in the meantime.
     this.logThrottled(network, window);
     return refusalUntil(window.endMs, now);
   }
 
-  /** Does the same for a preview, without logging. */
+  /** Returns the problem that `problemFor` would return, without logging. For previews. */
   previewProblem(address: string): Problem | undefined {
     const now = this.clock.now();
     const window = this.fullWindow(clientNetwork(address), now);
     return window === undefined ? undefined : refusalUntil(window.endMs, now);
   }
 
-  /** Returns the window of a throttled network. */
+  /** Returns the window of a network if the network is throttled. */
   private fullWindow(network: string, now: number): Window | undefined {
     const window = this.windows.get(network);
     return window === undefined || window.failures < this.perMinute || isOver(window, now) ? undefined : window;
@@ -129,14 +132,14 @@ export class FailedAttempts {
     const known = this.windows.get(network);
     if (known !== undefined && !isOver(known, now)) return known;
     this.windows.delete(network);
-    if (this.windows.size >= MOST_ADDRESSES) this.forgetFirst();
-    const begun: Window = { failures: 0, loggedAt: 0, endMs: now + WINDOW_MS };
-    this.windows.set(network, begun);
-    this.earliestEndMs = Math.min(this.earliestEndMs, begun.endMs);
-    return begun;
+    if (this.windows.size >= MAX_ADDRESSES) this.removeOldest();
+    const started: Window = { failures: 0, loggedAt: 0, endMs: now + WINDOW_MS };
+    this.windows.set(network, started);
+    this.earliestEndMs = Math.min(this.earliestEndMs, started.endMs);
+    return started;
   }
 
-  private forgetUntil(now: number): void {
+  private removeEnded(now: number): void {
     this.earliestEndMs = Infinity;
     for (const [network, window] of this.windows) {
       if (!isOver(window, now)) {
@@ -147,14 +150,17 @@ export class FailedAttempts {
     }
   }
 
-  private forgetFirst(): void {
+  private removeOldest(): void {
     for (const network of this.windows.keys()) {
       this.windows.delete(network);
       return;
     }
   }
 
-  /** Warns once of an unknown proxy. Throttling it would block all clients behind it. */
+  /**
+   * Warns once of a proxy that is missing from `gateway.trustedProxies`. Throttling the proxy would block all of its
+   * clients.
+   */
   private warnOfProxy(address: string): void {
     (this.fromProxies ??= METRICS.failedAttempts.series('unknown_proxy')).inc();
     if (this.warnedOfProxy) return;
@@ -166,7 +172,7 @@ export class FailedAttempts {
   }
 }
 
-/** Reports whether a window has ended. If the clock was set back, a window must not get longer. */
+/** Reports whether a window has ended. If the clock was set back, a window ends early instead of lasting longer. */
 function isOver(window: Window, now: number): boolean {
   return now >= window.endMs || window.endMs - now > WINDOW_MS;
 }

@@ -1,6 +1,6 @@
 /**
- * Memory-efficient records. Nearly all keys differ only in hash and ID. So the keys of an account share one object for
- * the account, and similar keys share one object for their properties.
+ * Memory-efficient records of API keys. Nearly all keys differ only in hash and ID. So the keys of an account share one
+ * object with the data of the account. Keys with the same properties share one object with these properties.
  */
 import { NO_LIMIT_CHANGES } from '../quota/model/effective-limits.js';
 import { InternTable } from '../platform/intern-table.js';
@@ -23,7 +23,7 @@ export class KeptRecord implements ApiKeyRecord {
     readonly key: KeyPart,
   ) {}
 
-  /** Converts a record. Does not share parts with other records; see `RecordKeeper`. */
+  /** Converts a record, without sharing parts with other records. To share parts, use `RecordKeeper`. */
   static of(record: ApiKeyRecord): KeptRecord {
     return record instanceof KeptRecord
       ? record
@@ -80,10 +80,13 @@ export class KeptRecord implements ApiKeyRecord {
 }
 
 export class RecordKeeper {
-  /** Parts by environment and scopes. Bounded, because every key could have different scopes. */
+  /** Key parts by environment and scopes. Bounded, because every key could have different scopes. */
   private readonly usual = new InternTable<KeyPart>();
 
-  /** Converts a record and shares its parts. @param account the part of another key of the account, if there is one. */
+  /**
+   * Converts a record and shares its parts.
+   * @param account the part of another key of the same account, or undefined if none is cached.
+   */
   keep(record: ApiKeyRecord, account: AccountPart | undefined): KeptRecord {
     const part = account !== undefined && areSameAccounts(account, record) ? account : accountPart(record);
     return new KeptRecord(record.hash, record.keyId, part, this.keyPart(record));
@@ -97,8 +100,8 @@ export class RecordKeeper {
 }
 
 /**
- * Reports whether a key differs from others only in environment and scopes. Must check all other fields of `KeyPart`. A
- * key would get the value of another key for a field that is missing here.
+ * Reports whether a key differs from others only in environment and scopes. Must check all other fields of `KeyPart`.
+ * If a field is missing here, a key gets the value of another key for it.
  */
 function isUsual({ keyStatus, expiresAt, rotatedOut, allowedIps, limitChanges }: ApiKeyRecord): boolean {
   const isPlain = keyStatus === 'active' && expiresAt === null && !rotatedOut;

@@ -92,7 +92,7 @@ describe('the age of a revoked key', () => {
     const { bus, staleness, pass } = setUp();
     pass(30, true);
     bus.lost();
-    staleness.isDatabaseAway = true;
+    staleness.isDatabaseUnavailable = true;
     pass(600, false);
     expect(staleness.mostMs).toBe(600_000);
     pass(4_000, false);
@@ -100,14 +100,14 @@ describe('the age of a revoked key', () => {
     // Back, but what was missed cannot be read: what is in memory is as old as it was.
     pass(60, true);
     expect(staleness.mostMs).toBe(LONGEST_STALE_MS);
-    staleness.isDatabaseAway = false;
+    staleness.isDatabaseUnavailable = false;
     expect(staleness.mostMs).toBe(0);
   });
 
   it('is the time since the last ping while only the database is unavailable', () => {
     const { staleness, pass } = setUp();
     pass(LONGEST_STALE_MS / 1_000, true);
-    staleness.isDatabaseAway = true;
+    staleness.isDatabaseUnavailable = true;
     // The second before the bus first answered may have been missed, by what has not been read again since.
     expect(staleness.mostMs).toBe(LONGEST_STALE_MS);
     pass(1, true);

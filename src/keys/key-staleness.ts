@@ -1,19 +1,19 @@
 /**
- * Computes the maximum time for which a revoked key may still be accepted. Applies to published changes. Changes that
- * could not be published are sent again every second.
+ * Computes the longest time for which a revoked key may still be accepted by this process. Applies to published
+ * changes. Changes that could not be published are published again every second.
  */
 import type { Clock } from '../platform/clock.js';
 import type { InvalidationBus } from './api-key.js';
 
-/** How long a record is trusted while the bus is down. Documented as the maximum delay of a revocation. */
+/** How long a cached key is trusted while the bus is down. Documented as the maximum delay of a revocation. */
 export const FRESH_WITHOUT_BUS_MS = 10_000;
 /** How long a cached key is accepted while the database is unavailable. */
 export const LONGEST_STALE_MS = 3_600_000;
 
 export class KeyStaleness {
-  /** Whether the last lookup failed. */
-  isDatabaseAway = false;
-  /** Start of the process. No record in memory is older. */
+  /** Whether the last query for keys failed. */
+  isDatabaseUnavailable = false;
+  /** Start of the process, ms since the epoch. No cached key is older. */
   private readonly startedMs: number;
 
   constructor(
@@ -30,12 +30,12 @@ export class KeyStaleness {
     const { untilMs, gapFromMs } = this.bus.heard();
     const unheardMs = Math.max(0, now - Math.max(untilMs, this.startedMs));
     if (since === null) return Math.min(this.trustedMs, unheardMs);
-    // Records that were read before the gap are trusted for at most `trustedMs`.
+    // Keys that were read before the gap are trusted for at most `trustedMs`.
     if (gapFromMs === null || now - since >= this.trustedMs) return unheardMs;
     return Math.max(unheardMs, Math.min(this.trustedMs, now - Math.max(gapFromMs, this.startedMs)));
   }
 
   private get trustedMs(): number {
-    return this.isDatabaseAway ? LONGEST_STALE_MS : FRESH_WITHOUT_BUS_MS;
+    return this.isDatabaseUnavailable ? LONGEST_STALE_MS : FRESH_WITHOUT_BUS_MS;
   }
 }

@@ -33,8 +33,8 @@ describe('last uses', () => {
     lastUsed.start();
     const [a, b] = [key('a'), key('b')];
     for (let second = 0; second < 5; second++) {
-      lastUsed.note(a, NOW_MS + second * 1_000, '192.0.2.1');
-      lastUsed.note(b, NOW_MS + second * 1_000, '192.0.2.1');
+      lastUsed.record(a, NOW_MS + second * 1_000, '192.0.2.1');
+      lastUsed.record(b, NOW_MS + second * 1_000, '192.0.2.1');
     }
     await jest.advanceTimersByTimeAsync(9_999);
     expect(out.batches).toEqual([]);
@@ -52,7 +52,7 @@ describe('last uses', () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     const steady = key('a');
-    for (let second = 0; second <= 120; second++) lastUsed.note(steady, NOW_MS + second * 1_000, '192.0.2.1');
+    for (let second = 0; second <= 120; second++) lastUsed.record(steady, NOW_MS + second * 1_000, '192.0.2.1');
     await lastUsed.stop();
     expect(out.batches).toEqual([[['a', NOW_MS + 120_000]]]);
   });
@@ -62,11 +62,11 @@ describe('last uses', () => {
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
     const [a, b] = [key('a'), key('b')];
-    lastUsed.note(a, NOW_MS, '192.0.2.1');
-    lastUsed.note(b, NOW_MS, '192.0.2.1');
+    lastUsed.record(a, NOW_MS, '192.0.2.1');
+    lastUsed.record(b, NOW_MS, '192.0.2.1');
     out.down = true;
     await jest.advanceTimersByTimeAsync(10_000);
-    lastUsed.note(a, NOW_MS + 60_000, '192.0.2.1');
+    lastUsed.record(a, NOW_MS + 60_000, '192.0.2.1');
     out.down = false;
     await jest.advanceTimersByTimeAsync(10_000);
     expect(new Map(out.batches.flat())).toEqual(
@@ -82,7 +82,7 @@ describe('last uses', () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
-    lastUsed.note(key('a'), NOW_MS, '192.0.2.1');
+    lastUsed.record(key('a'), NOW_MS, '192.0.2.1');
     out.down = true;
     await lastUsed.stop();
     out.down = false;
@@ -96,8 +96,8 @@ describe('last uses', () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     const one = key('a');
-    lastUsed.note(one, NOW_MS, '192.0.2.1');
-    lastUsed.note(one, NOW_MS - 5_000, '192.0.2.1');
+    lastUsed.record(one, NOW_MS, '192.0.2.1');
+    lastUsed.record(one, NOW_MS - 5_000, '192.0.2.1');
     await lastUsed.stop();
     expect(out.batches).toEqual([[['a', NOW_MS - 5_000]]]);
   });
@@ -106,7 +106,7 @@ describe('last uses', () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
-    for (let index = 0; index < 1_000; index++) lastUsed.note(key(`k${index}`), NOW_MS, '192.0.2.1');
+    for (let index = 0; index < 1_000; index++) lastUsed.record(key(`k${index}`), NOW_MS, '192.0.2.1');
     await jest.advanceTimersByTimeAsync(10_000);
     expect(out.batches).toHaveLength(1);
     await jest.advanceTimersByTimeAsync(2_500);
@@ -119,7 +119,7 @@ describe('last uses', () => {
   it('are limited in number while they are not written', async () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
-    for (let index = 0; index < 100_001; index++) lastUsed.note(key(`k${index}`), NOW_MS, '192.0.2.1');
+    for (let index = 0; index < 100_001; index++) lastUsed.record(key(`k${index}`), NOW_MS, '192.0.2.1');
     await lastUsed.stop();
     expect(out.batches.flat()).toHaveLength(100_000);
   });

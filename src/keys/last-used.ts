@@ -1,27 +1,31 @@
-/** Records the time and address of the last use of each secret. Writes them in batches outside the request path. */
+/**
+ * Records the time and client address of the last use of each secret. Writes them in batches outside the request path.
+ */
 import type { Logger } from '../platform/log.js';
 import { Pace } from '../platform/pace.js';
 import type { CachedKey } from './cached-key.js';
 
 /** Minimum time between two recorded uses of a key. */
-const GRAIN_MS = 60_000;
+const MIN_INTERVAL_MS = 60_000;
 const FLUSH_INTERVAL_MS = 10_000;
 /**
- * A periodic flush is divided into at most `STEPS` batches of at least `SMALL_BATCH_KEYS` keys. They are spread over
- * `SPREAD_MS`.
+ * A periodic flush is divided into at most `STEPS` batches of at least `SMALL_BATCH_KEYS` secrets. The batches are
+ * spread over `SPREAD_MS`.
  */
 const STEPS = 50;
 const SMALL_BATCH_KEYS = 100;
 const SPREAD_MS = FLUSH_INTERVAL_MS / 2;
-/** Maximum number of unwritten uses. Further ones are dropped. */
-const MOST_WAITING = 100_000;
+/** Maximum number of unwritten uses. Further uses are dropped. */
+const MAX_WAITING = 100_000;
 
-/** SecretUse is a use of a secret. */
+/** SecretUse is the last use of a secret. */
 export interface SecretUse {
   /** Digest of the secret, see `digestOf`. */
   readonly hash: string;
   readonly keyId: string;
+  /** Time of the use, ms since the epoch. */
   readonly usedAtMs: number;
+  /** IP address of the client. */
   readonly address: string;
 }
 
@@ -33,7 +37,8 @@ export interface LastUsedSink {
 
 export class LastUsed {
   /**
-   * Uses by the digest of the secret. During the overlap of a rotation, owners need the use of both secrets of a key.
+   * Unwritten uses by the digest of the secret. During the overlap of a rotation, owners need the use of both secrets
+   * of a key.
    */
   private waiting = new Map<string, SecretUse>();
   private timer: NodeJS.Timeout | undefined;
@@ -45,11 +50,14 @@ export class LastUsed {
     private readonly log: Logger,
   ) {}
 
-  /** Records a use. Runs on the request path. For a key in regular use it is one comparison. */
-  note(key: CachedKey, nowMs: number, address: string): void {
-    if (nowMs - key.useNotedAtMs < GRAIN_MS && nowMs >= key.useNotedAtMs) return;
+  /**
+   * Records a use, at most once a minute per key. Runs on the request path. For a key in regular use, the cost is one
+   * comparison.
+   */
+  record(key: CachedKey, nowMs: number, address: string): void {
+    if (nowMs - key.useNotedAtMs < MIN_INTERVAL_MS && nowMs >= key.useNotedAtMs) return;
     key.useNotedAtMs = nowMs;
-    if (this.waiting.size >= MOST_WAITING) return;
+    if (this.waiting.size >= MAX_WAITING) return;
     const { hash, keyId } = key.record;
     this.waiting.set(hash, { hash, keyId, usedAtMs: nowMs, address });
   }
@@ -59,7 +67,7 @@ export class LastUsed {
     this.timer.unref();
   }
 
-  /** Stops and writes the remaining uses. Never rejects, because a lost time of use must not fail the shutdown. */
+  /** Stops, and writes the remaining uses. Never rejects, because a lost time of use must not fail the shutdown. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.pace.hurry();
@@ -79,7 +87,7 @@ export class LastUsed {
     this.waiting = new Map();
     try {
       for (let size = Math.max(SMALL_BATCH_KEYS, Math.ceil(total / STEPS)); left.size > 0;) {
-        const batch = [...first(left.values(), size)];
+        const batch = [...take(left.values(), size)];
         await this.sink.touchLastUsed(batch);
         for (const { hash } of batch) left.delete(hash);
         if (left.size > 0) await pace.reach(1 - left.size / total);
@@ -91,7 +99,7 @@ export class LastUsed {
   }
 }
 
-function* first<T>(items: Iterable<T>, most: number): Generator<T> {
+function* take<T>(items: Iterable<T>, most: number): Generator<T> {
   let taken = 0;
   for (const item of items) {
     if (taken++ === most) return;

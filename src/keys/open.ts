@@ -1,8 +1,8 @@
-/** Opens authentication: key lookup, cache, invalidation and last uses. */
-import type { Ground } from '../config/ground.js';
+/** Opens authentication with API keys: lookup, cache, invalidation and last uses. */
+import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
-import type { ReadsGauges } from '../platform/metrics-text.js';
+import type { ReadsGauges } from '../platform/collect-metrics.js';
 import { connectRedis, connectSubscriber } from '../stores/redis/connect.js';
 import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
@@ -15,7 +15,7 @@ import { ProcessBus } from './process-bus.js';
 import { RedisBus } from './redis-bus.js';
 import { ScopeSets } from './scopes.js';
 
-/** Keys is the interface of this room for the request path and for key management. */
+/** Keys is the interface of this folder for the request path and for key management. */
 export interface Keys {
   readonly authenticator: Authenticator;
   readonly bus: InvalidationBus;
@@ -28,7 +28,7 @@ export interface Keys {
  * @param redisUrl see `connectRedis`. If undefined, changes by other processes are not received.
  */
 export function openKeys(
-  { config, database, clock, log, gauges, shutdown }: Ground,
+  { config, database, clock, log, gauges, shutdown }: SharedDependencies,
   redisUrl: string | undefined,
 ): Keys {
   const { environment, file } = config.current;
@@ -52,7 +52,7 @@ export function openKeys(
   config.onChange(
     ({ config: next }) =>
       () =>
-        factory.use(next.file.plans),
+        factory.replacePlans(next.file.plans),
   );
   return {
     authenticator: new Authenticator(cache, new ForeignKeys(lookup, bus, clock), lastUsed, clock),

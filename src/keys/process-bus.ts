@@ -1,11 +1,11 @@
-/** Invalidation within one process, for installations without Redis. */
+/** Invalidation bus within one process, for installations without Redis. */
 import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 
 export class ProcessBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
 
-  /** @param alone whether this is the only process on its database. If not, changes by others are missed. */
-  constructor(private readonly alone: boolean) {}
+  /** @param isAlone whether this is the only process on its database. If not, changes by other processes are missed. */
+  constructor(private readonly isAlone: boolean) {}
 
   async publish(change: Invalidation): Promise<void> {
     for (const listener of this.listeners) listener(change);
@@ -16,10 +16,10 @@ export class ProcessBus implements InvalidationBus {
   }
 
   connectedSince(): number | null {
-    return this.alone ? 0 : null;
+    return this.isAlone ? 0 : null;
   }
 
   heard(): Heard {
-    return { untilMs: this.alone ? Infinity : -Infinity, gapFromMs: null };
+    return { untilMs: this.isAlone ? Infinity : -Infinity, gapFromMs: null };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Sends key changes between processes by Redis pub/sub. Messages are lost while the connection is down, so the bus
- * reports since when it is up. A ping every second detects dead connections.
+ * Sends changes of keys and accounts between processes by Redis pub/sub. Messages are lost while the connection is
+ * down, so the bus reports since when it has been up. A ping every second detects dead connections.
  */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../platform/clock.js';
@@ -12,19 +12,21 @@ import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 
 const PING_INTERVAL_MS = 1_000;
 const PING_TIMEOUT_MS = 1_000;
-/** Maximum number of unpublished changes. Above it, the oldest is dropped. */
+/** Maximum number of unpublished changes. Above it, the oldest change is dropped. */
 const MAX_UNPUBLISHED = 10_000;
 
 export class RedisBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
-  private since: number | null = null;
-  /** Time of the last successful ping. All messages published before it have arrived. */
+  /** Start of the uninterrupted subscription, ms since the epoch. Null while the bus is down. */
+  private connectedSinceMs: number | null = null;
+  /** Time of the last successful ping, ms since the epoch. All messages published before it have arrived. */
   private heardUntilMs = -Infinity;
+  /** See `Heard`. */
   private gapFromMs: number | null = -Infinity;
   private subscription: 'none' | 'asked for' | 'stands' = 'none';
   /**
-   * Messages that could not be published. They are sent again, because processes with a working bus would use the old
-   * rows for minutes.
+   * Messages that could not be published. They are published again, because processes with a working bus would
+   * otherwise use the old rows for minutes.
    */
   private readonly unpublished = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
@@ -34,7 +36,10 @@ export class RedisBus implements InvalidationBus {
     private readonly subscriber: Redis,
     private readonly clock: Clock,
     private readonly log: Logger,
-    /** Whether all processes that can change keys publish here. If not, cached keys are trusted for a shorter time. */
+    /**
+     * Whether all processes that can change keys publish on this bus. If not, cached keys are trusted for a shorter
+     * time.
+     */
     private readonly hearsAll = true,
   ) {
     subscriber.on('message', (_channel: string, text: string) => this.receive(text));
@@ -42,14 +47,14 @@ export class RedisBus implements InvalidationBus {
   }
 
   readGauges(): void {
-    METRICS.invalidationBusUp.series().set(this.since === null ? 0 : 1);
+    METRICS.invalidationBusUp.series().set(this.connectedSinceMs === null ? 0 : 1);
   }
 
-  /** Subscribes and starts the pings. Does not wait: `connectedSince` tells whether the subscription is active. */
+  /** Subscribes and starts the pings. Does not wait for the subscription; see `connectedSince`. */
   start(): void {
-    this.timer = setInterval(() => this.check(), PING_INTERVAL_MS);
+    this.timer = setInterval(() => this.tick(), PING_INTERVAL_MS);
     this.timer.unref();
-    this.check();
+    this.tick();
   }
 
   stop(): void {
@@ -57,7 +62,7 @@ export class RedisBus implements InvalidationBus {
   }
 
   async publish(change: Invalidation): Promise<void> {
-    // The message also comes back through Redis if that works. Receiving it twice is harmless.
+    // Redis also sends the message back to this process. Delivering a change twice is harmless.
     this.deliver(change);
     const text = JSON.stringify(change);
     try {
@@ -68,7 +73,7 @@ export class RedisBus implements InvalidationBus {
       this.unpublished.add(text);
       this.log.warn(
         { event: 'invalidation_not_published', change, err: error },
-        'Processes that have lost the bus too will notice this change within ten seconds, others when it is back here',
+        'Other processes may not know this change for up to ten seconds, or until it is published again',
       );
     }
   }
@@ -78,7 +83,7 @@ export class RedisBus implements InvalidationBus {
   }
 
   connectedSince(): number | null {
-    return this.hearsAll ? this.since : null;
+    return this.hearsAll ? this.connectedSinceMs : null;
   }
 
   heard(): Heard {
@@ -102,7 +107,8 @@ export class RedisBus implements InvalidationBus {
     for (const listener of this.listeners) listener(change);
   }
 
-  private check(): void {
+  /** Runs every second: subscribes or pings, and publishes failed messages again. */
+  private tick(): void {
     if (this.subscription === 'stands') void this.ping();
     else if (this.subscription === 'none') void this.listen();
     if (this.unpublished.size > 0) void this.publishAgain();
@@ -141,13 +147,13 @@ export class RedisBus implements InvalidationBus {
     const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error('no answer to a ping')), PING_TIMEOUT_MS);
     });
-    const askedMs = this.clock.now();
+    const pingedMs = this.clock.now();
     try {
-      // Sent on the subscribed connection, where a response proves that all earlier messages have arrived.
+      // Ping on the subscribed connection, where the response proves that all earlier messages have arrived.
       await Promise.race([this.subscriber.ping(), timeout]);
-      // Not the time of the request, because the ping may have waited until the subscription was active again.
-      this.since ??= this.clock.now();
-      this.heardUntilMs = Math.max(askedMs, this.since);
+      // Don't use `pingedMs`, because the ping may have waited until the subscription was active again.
+      this.connectedSinceMs ??= this.clock.now();
+      this.heardUntilMs = Math.max(pingedMs, this.connectedSinceMs);
     } catch {
       this.onLost();
       if (this.subscriber.status === 'ready') this.subscriber.disconnect(true);
@@ -157,8 +163,8 @@ export class RedisBus implements InvalidationBus {
   }
 
   private onLost(): void {
-    if (this.since === null) return;
-    this.since = null;
+    if (this.connectedSinceMs === null) return;
+    this.connectedSinceMs = null;
     this.gapFromMs = this.heardUntilMs;
     this.log.warn(
       { event: 'invalidation_bus_lost' },

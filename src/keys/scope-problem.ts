@@ -1,14 +1,14 @@
-/** Creates the error for keys that lack scopes. */
+/** Creates the error for an API key that lacks scopes. */
 import type { Operation } from '../config/model/schema.js';
 import { FixedProblem, Problem } from '../platform/problems/errors.js';
 import { insufficientScopeChallenge } from './bearer.js';
 import { missingScopes } from './scopes.js';
 
-/** Maximum number of cached problems per operation, because the subsets of many scopes can be numerous. */
-const MOST_KEPT = 32;
+/** Maximum number of cached problems per operation, because many scopes have many subsets. */
+const MAX_CACHED = 32;
 
-/** Problems by the scopes of the operation and by the missing scopes. */
-const kept = new WeakMap<Operation['scopes'], Map<string, Problem>>();
+/** Cached problems by the scopes of the operation and by the missing scopes. */
+const cache = new WeakMap<Operation['scopes'], Map<string, Problem>>();
 
 /**
  * Returns a 403 `insufficient_scope` that lists the missing scopes.
@@ -16,18 +16,18 @@ const kept = new WeakMap<Operation['scopes'], Map<string, Problem>>();
  */
 export function scopeProblem(granted: readonly string[], needed: Operation['scopes']): Problem {
   const missing = missingScopes(granted, needed);
-  let ofOperation = kept.get(needed);
-  if (ofOperation === undefined) kept.set(needed, (ofOperation = new Map()));
+  let byMissing = cache.get(needed);
+  if (byMissing === undefined) cache.set(needed, (byMissing = new Map()));
   const name = missing.join(' ');
-  const known = ofOperation.get(name);
+  const known = byMissing.get(name);
   if (known !== undefined) return known;
   const options = {
     detail: `This API key lacks ${missing.length === 1 ? 'the scope' : 'the scopes'} ${missing.join(', ')}.`,
     headers: ['WWW-Authenticate', insufficientScopeChallenge(needed)],
     missingScopes: missing,
   };
-  if (ofOperation.size >= MOST_KEPT) return new Problem('insufficient_scope', options);
+  if (byMissing.size >= MAX_CACHED) return new Problem('insufficient_scope', options);
   const problem = new FixedProblem('insufficient_scope', options);
-  ofOperation.set(name, problem);
+  byMissing.set(name, problem);
   return problem;
 }

@@ -1,4 +1,7 @@
-/** Scopes have the form `resource:verb`. `resource:*` grants all verbs of a resource, and `*` grants everything. */
+/**
+ * Checks the scopes of API keys. A scope has the form `resource:verb`. `resource:*` grants all verbs of a resource, and
+ * `*` grants everything.
+ */
 import type { Operation } from '../config/model/schema.js';
 import { InternTable } from '../platform/intern-table.js';
 
@@ -14,23 +17,23 @@ function covers(granted: readonly string[], scope: string): boolean {
 }
 
 /**
- * ScopeSet is a set of scopes that caches the result per operation. A check on the request path is one array read. Keys
- * with the same scopes share a set.
+ * ScopeSet is a set of granted scopes that caches its result per operation, so that a check on the request path is one
+ * array read. Keys with the same scopes share a set.
  */
 export class ScopeSet {
-  private readonly verdicts: boolean[] = [];
+  private readonly resultsByOperation: boolean[] = [];
 
   constructor(
     readonly scopes: readonly string[],
     /** Space-separated scopes, as sent to backends in `X-Api-Scopes`. */
     readonly text: string,
-    /** The table that created the set. */
+    /** The `ScopeSets` object that created the set. */
     readonly owner: ScopeSets,
   ) {}
 
   /** Reports whether all scopes of the operation are granted. */
   allows(operation: Operation): boolean {
-    return (this.verdicts[operation.index] ??= missingScopes(this.scopes, operation.scopes).length === 0);
+    return (this.resultsByOperation[operation.index] ??= missingScopes(this.scopes, operation.scopes).length === 0);
   }
 }
 

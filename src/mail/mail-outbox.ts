@@ -13,14 +13,14 @@ import type { MailContent } from './messages.js';
 
 /** Pauses after failed attempts. Five attempts fit into the first ten minutes of a server outage. */
 const PAUSES_MS = [15_000, 60_000, 180_000, 345_000] as const;
-export const MOST_TRIES = PAUSES_MS.length + 1;
+export const MAX_TRIES = PAUSES_MS.length + 1;
 /**
- * How long a claimed mail belongs to one process. Must be longer than an attempt (`SEND_TIMEOUT_MS`). Otherwise a
- * second process could send the mail again, and its new token would invalidate the link of the first.
+ * Time for which a claimed mail belongs to one process. It must be longer than an attempt (`SEND_TIMEOUT_MS`).
+ * Otherwise, a second process could send the mail again, and its new token would invalidate the link of the first.
  */
 const LEASE_MS = 90_000;
 
-/** A mail that informs its reader, without a single-use link. */
+/** Recipient, language and content of a mail. A notice only informs its reader. `LinkMail` adds a single-use link. */
 export interface Notice {
   readonly to: MailAddress;
   readonly locale: MailLocale;
@@ -40,15 +40,15 @@ export interface ClaimedMail extends Notice {
   readonly linkId: string | null;
   /** Number of attempts, including this one. */
   readonly tries: number;
-  /** Expiry of its link. Null if it has none. */
+  /** Expiration of the link, in milliseconds since the epoch. Null for a notice. */
   readonly endsMs: number | null;
 }
 
 type MailRow = Selectable<MailTable>;
 
 /**
- * Adds the mail of a link, or queues it again if it was sent or has failed. Call it in the transaction that creates the
- * link.
+ * Adds the mail of a link. If the link already has a mail, queues that mail again. Call it in the transaction that
+ * creates the link.
  */
 export async function addLinkMail(db: Kysely<Tables>, mail: LinkMail, nowMs: number): Promise<void> {
   const changing = queuedMail(mail, nowMs);
@@ -59,13 +59,13 @@ export async function addLinkMail(db: Kysely<Tables>, mail: LinkMail, nowMs: num
     .execute();
 }
 
-/** Adds a notice. Call it in the transaction of the change that it reports. */
+/** Adds a notice. Call it in the transaction of the change that the notice reports. */
 export async function addNotice(db: Kysely<Tables>, notice: Notice, nowMs: number): Promise<void> {
   const row = { id: newId('eml', nowMs), link_id: null, created_at: nowMs, ...queuedMail(notice, nowMs) };
   await db.insertInto('mail').values(row).execute();
 }
 
-/** Deletes all notices to an address, sent or not. */
+/** Deletes all queued notices to an address. Sent notices are already deleted. */
 export async function deleteNoticesTo(db: Kysely<Tables>, address: string): Promise<void> {
   await db.deleteFrom('mail').where('to_address', '=', address).where('link_id', 'is', null).execute();
 }
@@ -84,7 +84,7 @@ function queuedMail({ to, locale, content }: Notice, nowMs: number) {
   };
 }
 
-/** Returns the state of mails by link ID. Links without a mail are missing. */
+/** Returns the states of mails by link ID. Links without a mail have no entry. */
 export async function mailStatesOf(
   db: Kysely<Tables>,
   linkIds: readonly string[],
@@ -102,9 +102,9 @@ export class MailOutbox {
   ) {}
 
   /**
-   * Claims due mails for the time of one attempt. If the process dies, the mail is claimed again after the lease. Mails
+   * Claims due mails for one attempt each. If the process dies, another process claims the mail after the lease. Mails
    * with too many attempts are marked as failed.
-   * @param limit how many mails the caller can send at once.
+   * @param limit number of mails that the caller can send at once
    */
   async claim(limit: number): Promise<ClaimedMail[]> {
     const now = this.clock.now();
@@ -120,13 +120,13 @@ export class MailOutbox {
       .execute();
     const claimed: ClaimedMail[] = [];
     for (const row of due) {
-      if (row.tries >= MOST_TRIES) await this.markFailed(row.id, row.error ?? 'interrupted');
+      if (row.tries >= MAX_TRIES) await this.markFailed(row.id, row.error ?? 'interrupted');
       else if (await this.claimOne(row, now + LEASE_MS)) claimed.push(claimedMail(row, row.expires_at));
     }
     return claimed;
   }
 
-  /** Claims a mail. If two processes try, one succeeds. */
+  /** Claims a mail. Returns false if another process has claimed it first. */
   private async claimOne({ id, tries }: MailRow, nextAt: number): Promise<boolean> {
     const { numUpdatedRows } = await this.db
       .updateTable('mail')
@@ -142,6 +142,7 @@ export class MailOutbox {
     await this.end(id, { state: 'sent', sent_at: this.clock.now(), error: null });
   }
 
+  /** Schedules the next attempt. Does nothing if another process has claimed the mail since. */
   async scheduleRetry({ id, tries }: Pick<ClaimedMail, 'id' | 'tries'>, error: string): Promise<void> {
     const next = { next_at: this.clock.now() + (PAUSES_MS[tries - 1] ?? LEASE_MS) };
     const claimed = this.db
@@ -152,17 +153,17 @@ export class MailOutbox {
     await claimed.where('state', '=', 'waiting').execute();
   }
 
-  /** Marks the mail as failed. It is not sent again, unless someone requests it. */
+  /** Marks the mail as failed. The worker sends it again only if someone requests that. */
   async markFailed(id: string, error: string): Promise<void> {
     await this.end(id, { state: 'failed', error });
   }
 
-  /** Deletes a mail whose link has expired. */
+  /** Deletes a mail whose link has expired, or was used or revoked. */
   async delete(id: string): Promise<void> {
     await this.db.deleteFrom('mail').where('id', '=', id).execute();
   }
 
-  /** Deletes a notice, because only the log reports its outcome. Updates other mails. */
+  /** Ends the attempts of a mail. Deletes a notice, because only the log reports its outcome. Updates other mails. */
   private async end(id: string, change: Partial<Pick<MailRow, 'state' | 'sent_at' | 'error'>>): Promise<void> {
     const notice = this.db.deleteFrom('mail').where('id', '=', id).where('link_id', 'is', null);
     if ((await notice.executeTakeFirst()).numDeletedRows === 0n) await this.update(id, change);

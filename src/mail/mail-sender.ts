@@ -2,20 +2,23 @@
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { MailError, type Mailer } from './mailer.js';
-import { MOST_TRIES, type ClaimedMail, type MailOutbox } from './mail-outbox.js';
+import { MAX_TRIES, type ClaimedMail, type MailOutbox } from './mail-outbox.js';
 import { messageOf, type MailContent } from './messages.js';
 
+/** Pause between two rounds. */
 const INTERVAL_MS = 2_000;
-/** Mails that are claimed and sent at once, and the maximum number of claims in a round. */
+/** Number of mails that are claimed and sent at the same time. */
 const AT_ONCE = 4;
-const CLAIMS_OF_A_ROUND = 5;
+/** Maximum number of claims in one round. */
+const CLAIMS_PER_ROUND = 5;
+/** Maximum time that `stop` waits for mails that are being sent. */
 const STOP_PATIENCE_MS = 3_000;
 
 export interface MailSenderParts {
   readonly outbox: MailOutbox;
-  /** Returns null if no mail server is configured; mails then stay queued. Called in each round. */
+  /** Returns the mailer, or null if no mail server is configured. Mails then stay queued. Called in each round. */
   readonly mailer: () => Mailer | null;
-  /** Gives a link a new token and returns its URL. Undefined if the link has expired. */
+  /** Gives a link a new token and returns its URL. Undefined if the link has expired, or was used or revoked. */
   readonly renewLink: (linkId: string) => Promise<string | undefined>;
   /** Returns the page that a notice links to. */
   readonly noticeUrl: (content: MailContent) => string;
@@ -31,7 +34,7 @@ export class MailSender {
 
   constructor(private readonly parts: MailSenderParts) {}
 
-  /** Sends due mails now, and again after each pause. */
+  /** Sends due mails now, and again after each pause. Call it once. */
   start(): void {
     this.round = this.sendDue()
       .then(() => {
@@ -46,21 +49,21 @@ export class MailSender {
   }
 
   /**
-   * Stops the sender. Waits a limited time for mails being sent; the next process retries those that a slow server has
-   * not accepted by then. Never rejects.
+   * Stops the sender. Waits a limited time for mails that are being sent. The next process retries mails that a slow
+   * server has not accepted by then. Never rejects.
    */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
-    const patience = new Promise((resolve) => setTimeout(resolve, STOP_PATIENCE_MS).unref());
-    await Promise.race([this.round, patience]);
+    const timeout = new Promise((resolve) => setTimeout(resolve, STOP_PATIENCE_MS).unref());
+    await Promise.race([this.round, timeout]);
   }
 
-  /** Sends due mails. Rejects with the database's error. */
+  /** Sends due mails in one round. Rejects with the database's error. */
   async sendDue(): Promise<void> {
     const mailer = this.parts.mailer();
     if (mailer === null) return;
-    for (let claims = 0; claims < CLAIMS_OF_A_ROUND && !this.isStopped; claims++) {
+    for (let claims = 0; claims < CLAIMS_PER_ROUND && !this.isStopped; claims++) {
       const mails = await this.parts.outbox.claim(AT_ONCE);
       const results = await Promise.allSettled(mails.map((mail) => this.send(mail, mailer)));
       const failed = results.find((result) => result.status === 'rejected');
@@ -86,14 +89,14 @@ export class MailSender {
     const { id, linkId, tries } = mail;
     const { outbox, log } = this.parts;
     const { code, isFinal } = error instanceof MailError ? error : { code: 'EUNKNOWN', isFinal: false };
-    // Contains neither addresses nor the server's text, because both may name people.
+    // The log contains neither addresses nor the server's text, because both may name people.
     const fields = { mail_id: id, link_id: linkId, code, tries };
-    if (isFinal || tries >= MOST_TRIES) {
+    if (isFinal || tries >= MAX_TRIES) {
       await outbox.markFailed(id, code);
       METRICS.mails.series('failed').inc();
       log.error(
         { event: 'mail_failed', ...fields },
-        'A mail was given up: its link, where it has one, can be handed over or sent again',
+        'Mail delivery failed permanently: if the mail has a link, send it again or hand it over',
       );
       return;
     }

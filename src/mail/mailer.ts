@@ -5,9 +5,9 @@ import { emailAddress, type MailAddress } from '../config/model/mail-values.js';
 
 /** Timeout for the connection, and for the server's greeting. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Timeout between two responses of the server. */
+/** Timeout without any data from the server. */
 const SILENCE_TIMEOUT_MS = 20_000;
-/** Timeout for a whole mail, because a server that trickles data is never silent. */
+/** Timeout for a whole mail. Without it, a server that trickles data would never time out. */
 const SEND_TIMEOUT_MS = 60_000;
 
 /** Characters that end a header line or hide its content. */
@@ -23,7 +23,7 @@ export interface Message {
 }
 
 export interface Mailer {
-  /** Passes a mail to the server. Rejects with `MailError` if it is not accepted. */
+  /** Passes a mail to the server. Rejects with `MailError` if the server does not accept the mail. */
   send(message: Message): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export interface SmtpOptions {
   readonly disableUrlAccess: boolean;
 }
 
-/** MailError reports that a mail was not sent. It contains only codes, nothing of the mail or the server's text. */
+/** MailError reports that a mail was not sent. It contains only codes, and no text of the mail or the server. */
 export class MailError extends Error {
   override readonly name = 'MailError';
   constructor(
@@ -65,10 +65,10 @@ export class SmtpMailer implements Mailer {
     const { from } = this.settings;
     checkHeader([from.name, from.address, to.name, to.address, subject, locale]);
     if (!emailAddress.safeParse(to.address).success) throw new MailError('EADDRESS', true);
-    // Loaded with the first mail, because nodemailer takes three times the memory of the rest of signing in.
+    // Loads nodemailer with the first mail, because it takes three times the memory of the rest of signing in.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport(smtpOptions(this.settings));
-    // Addresses are objects. In a string, text after a line break could become another address.
+    // Addresses are objects. In a string, the text after a line break could become another address.
     const mail = {
       from,
       to,
@@ -76,12 +76,12 @@ export class SmtpMailer implements Mailer {
       text,
       headers: { 'Auto-Submitted': 'auto-generated', 'Content-Language': locale },
     };
-    const late = AbortSignal.timeout(this.sendTimeoutMs);
+    const timeout = AbortSignal.timeout(this.sendTimeoutMs);
     try {
       // The signal also closes the connection. A server that trickles data would keep it open forever.
-      await transport.sendMail({ ...mail, signal: late });
+      await transport.sendMail({ ...mail, signal: timeout });
     } catch (error) {
-      throw late.aborted ? new MailError('ETIMEDOUT', false) : mailErrorOf(error);
+      throw timeout.aborted ? new MailError('ETIMEDOUT', false) : mailErrorOf(error);
     } finally {
       transport.close();
     }
@@ -117,11 +117,11 @@ function checkHeader(texts: readonly string[]): void {
 
 /**
  * Classifies an error. A failure is final if the server has permanently rejected the recipient or the mail. Wrong
- * credentials or certificates can be fixed.
+ * credentials and certificates are not final, because an operator can fix them.
  */
 function mailErrorOf(error: unknown): MailError {
   const { code = 'EUNKNOWN', responseCode } = error as { readonly code?: string; readonly responseCode?: number };
-  const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE';
-  const isFinal = isOfMail && responseCode !== undefined && responseCode >= 500;
+  const concernsMail = code === 'EENVELOPE' || code === 'EMESSAGE';
+  const isFinal = concernsMail && responseCode !== undefined && responseCode >= 500;
   return new MailError(responseCode === undefined ? code : `${code} ${responseCode}`, isFinal);
 }

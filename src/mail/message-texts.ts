@@ -1,4 +1,7 @@
-/** Texts of mails in all languages of the panel. Plain text, so that nothing is loaded and links are visible. */
+/**
+ * Texts of mails with a single-use link, in all languages of the panel. They are plain text, so that mail programs load
+ * nothing and links are visible.
+ */
 
 export type MailLocale = 'en' | 'es';
 

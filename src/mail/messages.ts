@@ -19,9 +19,9 @@ export interface MailParts {
   readonly to: MailAddress;
   readonly locale: MailLocale;
   readonly content: MailContent;
-  /** URL with its token. For a notice, the page that it refers to. */
+  /** URL of the single-use link with its token. For a notice, the page that the notice refers to. */
   readonly link: string;
-  /** Expiry of the link. Null if it does not expire. */
+  /** Expiration of the link, in milliseconds since the epoch. Null if it does not expire. */
   readonly endsMs: number | null;
 }
 

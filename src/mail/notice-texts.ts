@@ -1,4 +1,6 @@
-/** Texts of notices about changed sign-in methods. They are sent by mail, which an intruder in the panel cannot read. */
+/**
+ * Texts of notices about changed sign-in methods. Notices are sent by mail, which an intruder in the panel cannot read.
+ */
 import type { MailLocale, MailText } from './message-texts.js';
 
 export type SignInChangeKind =
@@ -21,8 +23,9 @@ export interface RemovedFactor {
 export interface SignInChange {
   readonly change: SignInChangeKind;
   readonly by: 'member' | 'operator';
+  /** Name of the added or removed passkey. */
   readonly name?: string;
-  /** Sign-in methods that were removed with it. */
+  /** Sign-in methods that the same change removed. */
   readonly removed?: readonly RemovedFactor[];
   readonly atMs: number;
 }
@@ -82,8 +85,8 @@ const SPANISH: ChangeTexts = {
   ],
 };
 
-/** Further methods are counted, not named. */
-const MOST_NAMED = 20;
+/** Maximum number of removed methods that a notice names. Further methods are only counted. */
+const MAX_NAMED = 20;
 
 /** Returns a paragraph with the removed methods, or nothing if there are none. */
 function removedParagraph(
@@ -92,7 +95,7 @@ function removedParagraph(
   words: Readonly<Record<RemovedFactor['type'], (name: string) => string>>,
 ): string[] {
   if (removed.length === 0) return [];
-  const named = removed.slice(0, MOST_NAMED).map(({ type, name }) => words[type](name));
+  const named = removed.slice(0, MAX_NAMED).map(({ type, name }) => words[type](name));
   const more = removed.length - named.length;
   return [`${start} ${[...named, ...(more > 0 ? [`+${more}`] : [])].join(', ')}.`];
 }

@@ -1,4 +1,4 @@
-/** Texts of the mail to account owners about a disabled webhook endpoint. */
+/** Texts of the mail that tells account owners about a disabled webhook endpoint. */
 import type { MailLocale, MailText } from './message-texts.js';
 
 /** Data of the mail, as stored. */
@@ -6,7 +6,7 @@ export interface WebhookDisabled {
   readonly accountId: string;
   readonly accountName: string;
   readonly endpointId: string;
-  /** Host of the endpoint's URL. The rest may contain a token. */
+  /** Host of the endpoint's URL. The rest of the URL may contain a token. */
   readonly host: string;
   readonly reason: 'failing' | 'gone';
 }

@@ -4,11 +4,11 @@ import type { McpMethod, McpOutcome } from '../platform/metrics/mcp-metrics.js';
 
 type Series = Partial<Record<McpOutcome, ValueSeries>>;
 
-const kept = new Map<McpMethod, Series>();
+const seriesByMethod = new Map<McpMethod, Series>();
 
-/** Counts a finished request. */
+/** Counts a request by its method and outcome. */
 export function countCall(method: McpMethod, outcome: McpOutcome): void {
-  let series = kept.get(method);
-  if (series === undefined) kept.set(method, (series = {}));
+  let series = seriesByMethod.get(method);
+  if (series === undefined) seriesByMethod.set(method, (series = {}));
   (series[outcome] ??= METRICS.mcpRequests.series(method, outcome)).inc();
 }

@@ -14,7 +14,7 @@ import type { Problem } from '../platform/problems/errors.js';
 import type { McpSettings } from './settings.js';
 import type { Subscriptions } from './subscriptions/subscriptions.js';
 
-/** McpParts holds the dependencies. */
+/** McpParts holds the dependencies that exist before the gateway does. */
 export interface McpParts {
   readonly settings: () => McpSettings;
   /** The tools of the current configuration. */
@@ -31,7 +31,7 @@ export interface McpParts {
   readonly reference: McpReference;
   readonly subscriptions: Subscriptions;
   readonly log: Logger;
-  /** Warns the operator about results whose field types contradict their schema. */
+  /** Warns the operator about results with fields whose types contradict the schema of the operation. */
   readonly misfits: RareWarning;
 }
 
@@ -43,7 +43,7 @@ export interface McpReference {
   readonly errors: () => string;
 }
 
-/** The dependencies with the gateway, which is known once its listener exists. */
+/** OpenedParts holds all dependencies, including the gateway, which exists after its listener has been created. */
 export interface OpenedParts extends McpParts {
   readonly host: DoorHost;
 }

@@ -1,4 +1,4 @@
-/** Interfaces of protocol methods and of the requests that they serve. */
+/** Interfaces of protocol methods, and of the requests that call them. */
 import type { DoorRequest } from '../admission/doors/door-request.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Problem } from '../platform/problems/errors.js';
@@ -25,29 +25,29 @@ export interface MethodCall {
   fail(error: RpcError): void;
   /** Responds with an HTTP problem, for a failure of the whole request. */
   refuse(reason: unknown): void;
-  /** Counts a free call. Resolves to the problem if the rate limit refuses it. Never rejects. */
+  /** Counts a call that uses no quota. Resolves to the problem if the rate limit refuses the call. Never rejects. */
   countFree(): Promise<Problem | undefined>;
 }
 
 /** Method is a method of the protocol. */
 export interface Method {
   readonly name: string;
-  /** The era that has this method; undefined: both. */
+  /** The protocol era that has this method. Undefined if both eras have it. */
   readonly era?: Era;
   /** Whether the specification requires a cache lifetime in the result. */
   readonly isCacheable?: boolean;
-  /** Returns the members of the result, for free methods. May reject with a problem. */
+  /** Returns the members of the result, for methods that use no quota. May reject with a problem. */
   result?(call: MethodCall): string | RpcError | Promise<string | RpcError>;
-  /** Serves all other requests, including counting and responding. Never throws. */
+  /** Serves a request of any other method, including counting and responding. Never throws. */
   serve?(call: MethodCall): void;
 }
 
-/** ServedMethods is the set of methods that a server supports. The program has one set; tests may have more. */
+/** ServedMethods is the set of methods that a server supports. The program has one set, and tests may have more. */
 export interface ServedMethods {
   readonly byName: ReadonlyMap<string, Method>;
   /**
-   * Handles a client's reply to a request of the server. Returns whether such a request exists. Servers without it send
-   * no requests.
+   * Handles a client's reply to a request of the server. Returns whether there is such a request. A server without this
+   * method sends no requests.
    */
   takeReply?(reply: JsonObject): boolean;
 }

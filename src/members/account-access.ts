@@ -21,7 +21,9 @@ export interface NamedAccount {
 export class AccountAccess {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** Returns undefined if the resource does not exist. */
+  /**
+   * Returns the account of a resource and the member's role in it. Returns undefined if the resource does not exist.
+   */
   async find({ kind, id }: Named, memberId: string | null): Promise<NamedAccount | undefined> {
     const row = await this.db
       .selectFrom('account')

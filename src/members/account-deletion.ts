@@ -1,6 +1,7 @@
 /**
- * Deletes accounts with all their data. One transaction stops the keys and starts the deletion. The data then goes in
- * batches. The worker role finishes what was interrupted, and deletes again what other processes wrote meanwhile.
+ * Deletes accounts with all their data. One transaction suspends the account, so that its keys stop working, and
+ * records the deletion. The data is then deleted in batches. The worker role completes interrupted deletions, and
+ * deletes rows that other processes wrote in the meantime.
  */
 import { sql, type Kysely, type RawBuilder, type SqlBool, type Transaction } from 'kysely';
 import { lockAccount } from '../accounts/accounts.js';
@@ -21,13 +22,13 @@ import type { Forgetting } from './forgetting.js';
 
 const SYSTEM: ChangeContext = { actor: 'system', ip: '', requestId: '' };
 /**
- * How long other processes may still write data of the account, and how long the `account.deleted` event may take. The
- * account's webhook endpoints are kept until it was delivered.
+ * Grace period of a deletion. Until it ends, other processes can still write rows of the account. Until then, the
+ * webhook endpoints are kept while the `account.deleted` event is being delivered.
  */
 const GRACE_MS = 3_600_000;
 const ROWS_AT_ONCE = 1_000;
 const DELETED_EVENT = 'account.deleted';
-/** Account ID of anonymous usage rows. */
+/** Account ID of the anonymous usage rows of all deleted accounts. */
 const ANONYMOUS = 'deleted';
 /** Tables whose rows of the account are deleted. Later tables may be referenced by earlier ones. */
 const ACCOUNT_TABLES = [
@@ -41,7 +42,7 @@ const ACCOUNT_TABLES = [
 ] as const;
 /** Tables that the delivery of the `account.deleted` event needs. */
 const DELIVERY_TABLES = ['webhook_delivery', 'event', 'webhook_endpoint'] as const;
-/** Tables with rows of API keys. Deleting a key deletes its secrets. */
+/** Tables with rows of API keys. The database deletes the secrets of a deleted key. */
 const KEY_TABLES = ['oauth_object', 'idempotent_request'] as const;
 
 /** AccountDeletionParts are the dependencies of `AccountDeletion`. */
@@ -49,24 +50,25 @@ export interface AccountDeletionParts {
   readonly database: DatabaseHandle;
   readonly clock: Clock;
   readonly log: Log;
-  /** Announces that the account's keys no longer work. */
+  /** Notifies all nodes that the account's keys no longer work. */
   readonly bus: InvalidationBus;
   readonly signal: WorkSignal;
   readonly forgetting: Forgetting;
   /** Undefined without Redis. */
   readonly redisUrl: string | undefined;
-  /** Reports whether usage is kept without accounts and keys. */
+  /** Reports whether the usage of deleted accounts is kept without account and key IDs (`usage.deletedAccounts`). */
   readonly keepsUsage: () => boolean;
 }
 
-/** AccountDeletion deletes accounts. */
+/** AccountDeletion deletes accounts and continues unfinished deletions. */
 export class AccountDeletion {
   constructor(private readonly parts: AccountDeletionParts) {}
 
   /**
-   * Deletes an account. When it resolves, the deletion is certain and the keys no longer work. Rejects with
-   * `resource_not_found`, also if the account was deleted before.
-   * @param name the name of the account, which the caller repeats. Rejects with `conflict` if it differs.
+   * Deletes an account. Once the promise resolves, the deletion is committed and the account's keys no longer work. The
+   * worker role deletes the data that remains after an error. Rejects with `resource_not_found`, also if the account
+   * was deleted before.
+   * @param name the name of the account, repeated as a confirmation. Rejects with `conflict` if the name differs.
    */
   async delete(id: string, name: string, context: ChangeContext): Promise<void> {
     const { database, bus, signal, log } = this.parts;
@@ -84,12 +86,15 @@ export class AccountDeletion {
     }
   }
 
-  /** Continues all deletions. The worker role runs this every minute. Rejects with the error of a store. */
+  /**
+   * Continues all unfinished deletions. The worker role runs this every minute. If some fail, rejects with the first
+   * error of the database or Redis, after trying all accounts.
+   */
   async continueAll(isStopped: IsStopped = neverStopped): Promise<void> {
     const rows = await this.parts.database.db.selectFrom('account_deletion').select('account_id').execute();
     const errors: unknown[] = [];
     for (const { account_id: id } of rows) {
-      // A deletion that fails must not keep the others from their turn.
+      // A failed deletion must not block the others.
       if (!isStopped()) await this.erase(id).catch((error: unknown) => void errors.push(error));
     }
     if (errors.length > 0) throw errors[0];
@@ -125,9 +130,9 @@ export class AccountDeletion {
       ...times,
     } as const;
     await trx.updateTable('account').set(nameless).where('id', '=', id).execute();
-    // An account needs no owner while it is being deleted, so its members can be erased.
+    // Demotes the owners. Otherwise, the last owner of the account could not be erased.
     await trx.updateTable('account_member').set({ role: 'viewer' }).where('account_id', '=', id).execute();
-    // Nobody joins by an invitation any more.
+    // Deletes the account's invitations, so that nobody joins any more, and its portal links.
     await trx.deleteFrom('link').where('account_id', '=', id).execute();
     const target = { accountId: id, targetType: 'account', targetId: id, targetVersion: nameless.version } as const;
     await recordChange(trx, context, { ...target, action: DELETED_EVENT, before: null, after: null }, now);
@@ -144,7 +149,9 @@ export class AccountDeletion {
     return addEvents(trx, [event], now);
   }
 
-  /** Deletes stored admin responses and queued notices that contain the account's ID, its name or a member's address. */
+  /**
+   * Deletes stored admin responses and queued notices that contain the account's ID, its name or a member's address.
+   */
   private async deleteTexts(trx: Transaction<Tables>, id: string, name: string): Promise<void> {
     const members = await trx
       .selectFrom('account_member')
@@ -166,7 +173,10 @@ export class AccountDeletion {
     }
   }
 
-  /** Deletes everything that is there. Can be repeated, also by several processes at once. */
+  /**
+   * Deletes the data that the account has now. Can be repeated, also by several processes at once. The first run after
+   * the grace period ends the deletion.
+   */
   private async erase(id: string): Promise<void> {
     const { database, clock, keepsUsage } = this.parts;
     const { db, kind } = database;
@@ -176,26 +186,27 @@ export class AccountDeletion {
       .where('account_id', '=', id)
       .executeTakeFirst();
     if (deletion === undefined) return;
-    const isOver = clock.now() - deletion.begun_at >= GRACE_MS;
+    const isGraceOver = clock.now() - deletion.begun_at >= GRACE_MS;
     await this.eraseMembers(id);
-    await this.eraseKeys(id, parseStrings(deletion.key_ids ?? '[]'), isOver);
+    await this.eraseKeys(id, parseStrings(deletion.key_ids ?? '[]'), isGraceOver);
     const own = sql<SqlBool>`account_id = ${id}`;
     for (const table of ACCOUNT_TABLES) await this.deleteRows(table, own);
     if (keepsUsage()) await this.anonymizeUsage(id);
     else await this.deleteRows('usage_daily', own);
-    await this.emptyEntries(id);
-    await this.eraseDeliveries(id, isOver);
-    const isEmptied = kind === 'postgres' || (await emptyWriteAheadLog(db));
-    if (isOver && isEmptied) await db.deleteFrom('account_deletion').where('account_id', '=', id).execute();
+    await this.redactAuditEntries(id);
+    await this.eraseDeliveries(id, isGraceOver);
+    const isLogEmpty = kind === 'postgres' || (await emptyWriteAheadLog(db));
+    if (isGraceOver && isLogEmpty) await db.deleteFrom('account_deletion').where('account_id', '=', id).execute();
   }
 
   /**
-   * Erases members who belong to no other account and are no operators. The others only leave. An account that is being
-   * deleted does not count, so that of two deletions at the same time one erases a member of both.
+   * Erases members who belong to no other account and are not operators. The others only lose this membership. Other
+   * accounts that are being deleted do not count. Otherwise, two deletions at the same time would both keep a member of
+   * both accounts.
    */
   private async eraseMembers(id: string): Promise<void> {
     const { database, forgetting } = this.parts;
-    // Someone may have joined as an owner since.
+    // Someone may have joined as an owner since the deletion began.
     await database.db.updateTable('account_member').set({ role: 'viewer' }).where('account_id', '=', id).execute();
     const members = await database.db
       .selectFrom('account_member')
@@ -214,64 +225,68 @@ export class AccountDeletion {
       .execute();
     for (const { id: memberId, is_operator: isOperator, is_elsewhere: isElsewhere } of members) {
       if (isOperator === 0 && !isElsewhere) await forgetting.forget(memberId, SYSTEM);
-      const left = database.db.deleteFrom('account_member').where('account_id', '=', id);
-      await left.where('member_id', '=', memberId).execute();
+      const membership = database.db.deleteFrom('account_member').where('account_id', '=', id);
+      await membership.where('member_id', '=', memberId).execute();
     }
   }
 
   /**
-   * Deletes the keys and what was stored for them, also by requests that were in progress. Searches Redis at the
-   * beginning and at the end.
-   * @param knownIds keys that the account had when its deletion began
+   * Deletes the account's API keys and the data stored for them. Requests in progress can store such data after a run.
+   * Redis is searched only while keys exist, and after the grace period.
+   * @param knownIds IDs of the keys that the account had when its deletion began
    */
-  private async eraseKeys(id: string, knownIds: readonly string[], isOver: boolean): Promise<void> {
+  private async eraseKeys(id: string, knownIds: readonly string[], isGraceOver: boolean): Promise<void> {
     const { database, redisUrl, log } = this.parts;
     const { db } = database;
     const rows = await db.selectFrom('api_key').select('id').where('account_id', '=', id).execute();
     const ids = new Set([...knownIds, ...rows.map((row) => row.id)]);
-    if (redisUrl !== undefined && (rows.length > 0 || isOver))
+    if (redisUrl !== undefined && (rows.length > 0 || isGraceOver))
       await deleteAccountInRedis(redisUrl, id, ids, log.logger);
     const keys = [...ids];
     for (let at = 0; at < keys.length; at += ROWS_AT_ONCE) {
-      const some = keys.slice(at, at + ROWS_AT_ONCE);
-      for (const table of KEY_TABLES) await this.deleteRows(table, sql`api_key_id in (${sql.join(some)})`);
-      await this.deleteRows('api_key', sql`id in (${sql.join(some)})`);
+      const batch = keys.slice(at, at + ROWS_AT_ONCE);
+      for (const table of KEY_TABLES) await this.deleteRows(table, sql`api_key_id in (${sql.join(batch)})`);
+      await this.deleteRows('api_key', sql`id in (${sql.join(batch)})`);
     }
   }
 
-  /** Adds the usage to that of all deleted accounts, a day at a time, and deletes it. */
+  /**
+   * Adds the account's usage to the anonymous rows of all deleted accounts, and deletes the account's own rows. Each
+   * transaction moves one day.
+   */
   private async anonymizeUsage(id: string): Promise<void> {
     const { db, kind } = this.parts.database;
     for (let hasMore = true; hasMore;) {
       hasMore = await db.transaction().execute(async (trx) => {
-        // Another process must not add the same rows.
+        // Locks the deletion, so that no other process adds the same rows.
         const deletion = trx.selectFrom('account_deletion').select('account_id').where('account_id', '=', id);
         await deletion.$if(kind === 'postgres', (select) => select.forUpdate()).execute();
         const own = trx.selectFrom('usage_daily').select('day').where('account_id', '=', id);
         const next = await own.limit(1).executeTakeFirst();
         if (next === undefined) return false;
         const rows = sql`usage_daily where account_id = ${id} and day = ${next.day}`;
-        // One statement in PostgreSQL, where another process can add rows between two. SQLite has no such statement.
-        const isOne = kind === 'postgres';
+        // PostgreSQL uses one statement, because another process can add rows between two statements. SQLite cannot
+        // delete and insert in one statement, but runs one write transaction at a time.
+        const isSingleStatement = kind === 'postgres';
         await sql`
-          ${isOne ? sql`with gone as (delete from ${rows} returning *)` : sql``}
+          ${isSingleStatement ? sql`with gone as (delete from ${rows} returning *)` : sql``}
           insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
           select ${sql.lit(ANONYMOUS)}, day, '', operation, period, outcome,
             cast(sum(requests) as bigint), cast(sum(cost) as bigint), max(updated_at)
-          from ${isOne ? sql`gone` : rows}
+          from ${isSingleStatement ? sql`gone` : rows}
           group by day, operation, period, outcome
           on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
             requests = usage_daily.requests + excluded.requests, cost = usage_daily.cost + excluded.cost,
             updated_at = excluded.updated_at
         `.execute(trx);
-        if (!isOne) await sql`delete from ${rows}`.execute(trx);
+        if (!isSingleStatement) await sql`delete from ${rows}`.execute(trx);
         return true;
       });
     }
   }
 
-  /** Leaves only IDs, actions and times in the audit entries of the account. */
-  private async emptyEntries(id: string): Promise<void> {
+  /** Removes names, changed values and IP addresses from the account's audit entries. IDs, actions and times remain. */
+  private async redactAuditEntries(id: string): Promise<void> {
     const { db } = this.parts.database;
     const some = sql`select id from audit_entry where account_id = ${id} and
       (before is not null or after is not null or actor_label is not null or ip <> '') limit ${ROWS_AT_ONCE}`;
@@ -279,35 +294,40 @@ export class AccountDeletion {
     await inBatches(db, empty);
   }
 
-  /** Deletes events, endpoints and the account. Keeps them while its last event is being delivered, if it is not over. */
-  private async eraseDeliveries(id: string, isOver: boolean): Promise<void> {
+  /**
+   * Deletes the account's events, webhook deliveries and endpoints, and then the account. During the grace period, the
+   * `account.deleted` event and the endpoints stay while a delivery is pending or held.
+   */
+  private async eraseDeliveries(id: string, isGraceOver: boolean): Promise<void> {
     const { db } = this.parts.database;
     const last = sql`select id from event where account_id = ${id} and type = ${DELETED_EVENT}`;
     const own = sql<SqlBool>`account_id = ${id}`;
     await this.deleteRows('webhook_delivery', sql`${own} and event_id not in (${last})`);
     await this.deleteRows('event', sql`${own} and type <> ${DELETED_EVENT}`);
     const open = db.selectFrom('webhook_delivery').select('id').where('account_id', '=', id);
-    if (!isOver && (await open.where('state', 'in', ['pending', 'held']).executeTakeFirst()) !== undefined) return;
+    if (!isGraceOver && (await open.where('state', 'in', ['pending', 'held']).executeTakeFirst()) !== undefined) return;
     for (const table of DELIVERY_TABLES) await this.deleteRows(table, own);
     await db.deleteFrom('account').where('id', '=', id).execute();
   }
 
   private async deleteRows(table: keyof Tables, where: RawBuilder<unknown>): Promise<void> {
     const { db, kind } = this.parts.database;
-    // The condition stands twice, because a ctid is unique in one partition only.
+    // The condition appears twice, because a `ctid` is unique only within one partition.
     const row = sql.raw(kind === 'sqlite' ? 'rowid' : 'ctid');
     const some = sql`select ${row} from ${sql.table(table)} where ${where} limit ${ROWS_AT_ONCE}`;
     await inBatches(db, sql`delete from ${sql.table(table)} where ${row} in (${some}) and ${where}`);
   }
 }
 
-/** Empties the write-ahead log of SQLite, which still contains deleted rows. Returns false if a reader was in the way. */
+/**
+ * Empties the write-ahead log of SQLite, which still contains deleted rows. Returns false if a reader prevents this.
+ */
 async function emptyWriteAheadLog(db: Kysely<Tables>): Promise<boolean> {
   const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
   return rows[0]?.busy === 0;
 }
 
-/** Repeats a statement that changes at most `ROWS_AT_ONCE` rows or a few more, until it changes fewer. */
+/** Repeats a statement that changes about `ROWS_AT_ONCE` rows, until it changes fewer. */
 async function inBatches(db: Kysely<Tables>, statement: RawBuilder<unknown>): Promise<void> {
   for (let changed = ROWS_AT_ONCE; changed >= ROWS_AT_ONCE;) {
     changed = Number((await statement.execute(db)).numAffectedRows ?? 0n);

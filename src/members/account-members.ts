@@ -1,4 +1,7 @@
-/** Membership of accounts: listing, changing roles, removing and leaving. An account always keeps one active owner. */
+/**
+ * Membership of accounts: listing, changing roles, removing and leaving. An account always keeps at least one active
+ * owner.
+ */
 import type { Transaction } from 'kysely';
 import { refuseDeleted, lockAccount } from '../accounts/accounts.js';
 import type { AuditAction } from '../records/audit-actions.js';
@@ -10,7 +13,7 @@ import type { AccountMemberTable } from '../stores/database/tables/member-tables
 import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
-import type { Giver, Role } from './permissions.js';
+import type { CallerAccess, Role } from './permissions.js';
 import { checkMayGive, checkOwnerStays } from './role-rules.js';
 import type { AccessChange, AccessChanges, AccessLoss } from './credential-ends.js';
 import { readKept, readRemovalImpact, type MemberCredentials } from './created-by-member.js';
@@ -61,7 +64,7 @@ export class AccountMembers {
     accountId: string,
     memberId: string,
     role: Role,
-    giver: Giver,
+    giver: CallerAccess,
     context: ChangeContext,
     expected?: ExpectedVersions,
   ): Promise<AccountMember> {
@@ -73,7 +76,7 @@ export class AccountMembers {
       if (before.role === role) return;
       await checkVersion(trx, versioned(before), expected, account.time_zone);
       context.authorize?.('account_member', { role: before.role }, { role });
-      if (before.role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
+      if (before.role === 'owner') await this.checkOtherOwnerExists(trx, accountId, memberId);
       const now = this.clock.now();
       const after = { role, version: before.version + 1, updated_at: now };
       await whereMembership(trx.updateTable('account_member').set(after), accountId, memberId).execute();
@@ -92,7 +95,7 @@ export class AccountMembers {
   async remove(
     accountId: string,
     memberId: string,
-    giver: Giver,
+    giver: CallerAccess,
     context: ChangeContext,
     expected?: ExpectedVersions,
   ): Promise<MemberCredentials> {
@@ -153,7 +156,7 @@ export class AccountMembers {
     context: ChangeContext,
   ): Promise<MemberCredentials> {
     const { trx } = access;
-    if (role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
+    if (role === 'owner') await this.checkOtherOwnerExists(trx, accountId, memberId);
     await whereMembership(trx.deleteFrom('account_member'), accountId, memberId).execute();
     const change = { action, before: { role }, after: null };
     const now = this.clock.now();
@@ -171,7 +174,7 @@ export class AccountMembers {
     return { account, member };
   }
 
-  private async checkOthersOwn(trx: Transaction<Tables>, accountId: string, memberId: string): Promise<void> {
+  private async checkOtherOwnerExists(trx: Transaction<Tables>, accountId: string, memberId: string): Promise<void> {
     await checkOthersOwn(trx, this.database.kind, accountId, memberId);
   }
 }
@@ -231,11 +234,15 @@ export async function joinAccount(
   await recordChange(trx, context, { ...target, ...change }, nowMs);
 }
 
-interface OfAccount<Query> {
+interface MembershipQuery<Query> {
   where(column: 'account_id' | 'member_id', operator: '=', value: string): Query;
 }
 
-function whereMembership<Query extends OfAccount<Query>>(query: Query, accountId: string, memberId: string): Query {
+function whereMembership<Query extends MembershipQuery<Query>>(
+  query: Query,
+  accountId: string,
+  memberId: string,
+): Query {
   return query.where('account_id', '=', accountId).where('member_id', '=', memberId);
 }
 

@@ -14,20 +14,22 @@ import type { Logger } from '../platform/log.js';
 import { Problem } from '../platform/problems/errors.js';
 import { createTokenSecret, isTokenSecret, tokenHintOf, type CreateAccountToken } from './account-token-fields.js';
 import { checkCreator } from './credentials.js';
-import type { PassingNotes } from './passing-notes.js';
+import type { BestEffortWrites } from './best-effort-writes.js';
 import { hashToken } from './session-token.js';
 
-/** An account token without its secret. */
+/** An account token without its secret. Times are in milliseconds since the epoch. */
 export interface AccountToken {
   readonly id: string;
   readonly accountId: string;
   readonly name: string;
   readonly role: 'admin' | 'viewer';
   readonly status: 'active' | 'expired' | 'revoked';
+  /** Prefix and last four characters of the secret. */
   readonly hint: string;
   readonly allowedIps: readonly string[];
   readonly expiresAt: number;
   readonly lastUsedAt: number | null;
+  /** ID of the member who created the token, or another actor of the audit log. */
   readonly createdBy: string;
   readonly createdAt: number;
   readonly revokedAt: number | null;
@@ -36,6 +38,7 @@ export interface AccountToken {
 type Row = Selectable<AccountTokenTable>;
 
 const LONGEST_LIFE_MS = 366 * 86_400_000;
+/** Minimum time between two writes of the time of last use. */
 const LAST_USED_INTERVAL_MS = 60_000;
 
 /**
@@ -48,7 +51,7 @@ export class AccountTokens {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
-    private readonly notes: PassingNotes,
+    private readonly notes: BestEffortWrites,
     log: Logger,
   ) {
     this.networks = new AllowedNetworks(log);
@@ -111,7 +114,7 @@ export class AccountTokens {
     return pageOf(list, limit, rows, (row) => tokenOf(row, now));
   }
 
-  /** Reads the names of the members who created these tokens, keyed by member ID. Forgotten members have no entry. */
+  /** Reads the names of the members who created these tokens, keyed by member ID. Erased members have no entry. */
   async creatorNames(tokens: readonly AccountToken[]): Promise<ReadonlyMap<string, string>> {
     const ids = [...new Set(tokens.map(({ createdBy }) => createdBy))];
     if (ids.length === 0) return new Map();

@@ -1,14 +1,14 @@
 /**
- * Reads what a member has created in an account. Credentials end when the member loses access. API keys and webhook
- * endpoints belong to the account and stay.
+ * Lists what a member has created, before and after the member loses access. Credentials end with that access. API keys
+ * and webhook endpoints belong to the account and stay.
  */
 import { sql, type Kysely } from 'kysely';
 import type { AuditAction } from '../records/audit-actions.js';
 import type { Tables } from '../stores/database/schema.js';
-import { mayMake, readAccess, type Credential } from './credentials.js';
+import { canCreate, readAccess, type Credential } from './credentials.js';
 import { findPortalSessions, findTokensAndLinks, type CredentialQuery } from './open-credentials.js';
 
-/** An API key or webhook endpoint that stays. */
+/** An API key or webhook endpoint that stays after its creator loses access. */
 export interface Kept {
   readonly type: 'api_key' | 'webhook_endpoint';
   readonly id: string;
@@ -17,7 +17,7 @@ export interface Kept {
   readonly name: string;
 }
 
-/** MemberCredentials lists what ends and what stays. */
+/** MemberCredentials lists the credentials that end and the resources that stay. */
 export interface MemberCredentials {
   readonly ended: readonly Credential[];
   readonly kept: readonly Kept[];
@@ -25,8 +25,8 @@ export interface MemberCredentials {
   readonly hasMore: boolean;
 }
 
-/** Maximum number of keys, and of endpoints, in the list. */
-const MOST_KEPT = 100;
+/** Maximum number of keys in the list, and of endpoints. */
+const MAX_KEPT = 100;
 
 /** Reads what would end and what would stay if the member were removed from the account now. */
 export async function readRemovalImpact(
@@ -34,16 +34,16 @@ export async function readRemovalImpact(
   query: CredentialQuery & { readonly accountId: string },
 ): Promise<MemberCredentials> {
   const found = [...(await findTokensAndLinks(db, query)), ...(await findPortalSessions(db, query))];
-  // Without the account's role, only the operator right is left.
+  // Without a role in the account, only an operator may still create credentials.
   const access = (await readAccess(db, query.memberId))(null);
-  const ended = found.filter((credential) => !mayMake(access, credential));
+  const ended = found.filter((credential) => !canCreate(access, credential));
   return { ended, ...(await readKept(db, query.memberId, query.accountId)) };
 }
 
 /**
- * Reads the API keys and endpoints that the member created, alone or with an account token of theirs. The audit log
- * says who created them. Keys of OAuth clients are not among them: those are grants.
- * @param accountId undefined: those of all accounts.
+ * Reads the API keys and webhook endpoints that the member created directly or with an account token. The audit log
+ * names their creator. Keys of OAuth clients are excluded, because they are credentials.
+ * @param accountId limits the list to one account; undefined: all accounts
  */
 export async function readKept(
   db: Kysely<Tables>,
@@ -54,7 +54,8 @@ export async function readKept(
     db
       .selectFrom('audit_entry')
       .select('target_id')
-      // As a constant: the databases do not use the index of creations for a parameter.
+      // The action is a literal, because the databases use the partial index `audit_entry_creations` only for
+      // constants.
       .where('action', '=', sql.lit(action))
       .where(
         'actor',
@@ -76,24 +77,24 @@ export async function readKept(
     keys = keys.where('account_id', '=', accountId);
     endpoints = endpoints.where('account_id', '=', accountId);
   }
-  const most = MOST_KEPT + 1;
-  const keyRows = await keys.orderBy('id').limit(most).execute();
-  const endpointRows = await endpoints.orderBy('id').limit(most).execute();
+  const limit = MAX_KEPT + 1;
+  const keyRows = await keys.orderBy('id').limit(limit).execute();
+  const endpointRows = await endpoints.orderBy('id').limit(limit).execute();
   return {
     kept: [
       ...keyRows
-        .slice(0, MOST_KEPT)
-        .map(({ id, account_id: of, name }) => ({ type: 'api_key', id, accountId: of, name }) as const),
-      ...endpointRows.slice(0, MOST_KEPT).map(
-        ({ id, account_id: of, url }) =>
+        .slice(0, MAX_KEPT)
+        .map(({ id, account_id: account, name }) => ({ type: 'api_key', id, accountId: account, name }) as const),
+      ...endpointRows.slice(0, MAX_KEPT).map(
+        ({ id, account_id: account, url }) =>
           ({
             type: 'webhook_endpoint',
             id,
-            accountId: of,
+            accountId: account,
             name: url.replace(/\?.*$/s, '?…'),
           }) as const,
       ),
     ],
-    hasMore: keyRows.length > MOST_KEPT || endpointRows.length > MOST_KEPT,
+    hasMore: keyRows.length > MAX_KEPT || endpointRows.length > MAX_KEPT,
   };
 }

@@ -1,6 +1,7 @@
 /**
  * Ends credentials whose creator may no longer create them. Every change that takes access from a member runs as an
- * `AccessChange`. Credentials end in its transaction, and nodes learn of revoked keys after the commit.
+ * `AccessChange`. The credentials end in the transaction of that change. After the commit, nodes are notified of
+ * revoked keys.
  */
 import type { Transaction } from 'kysely';
 import type { AuditAction } from '../records/audit-actions.js';
@@ -8,10 +9,10 @@ import { recordChange, type AuditedChange, type AuditedFields, type ChangeContex
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { ApiKeyTable, Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
-import { mayMake, readAccess, type Credential } from './credentials.js';
+import { canCreate, readAccess, type Credential } from './credentials.js';
 import { findPortalSessions, findTokensAndLinks } from './open-credentials.js';
 
-/** Why a member lost access. The audit log records it as the cause of each credential that ended. */
+/** Reason why a member lost access. The audit log records it as the cause of each credential that ended. */
 export type AccessLoss =
   | 'creator_removed'
   | 'creator_left'
@@ -41,7 +42,7 @@ export class AccessChanges {
     private readonly keys: KeyRevocations,
   ) {}
 
-  /** Runs a change in a transaction, then announces the keys that it revoked. */
+  /** Runs a change in a transaction. After the commit, announces the keys that the change revoked. */
   async run<T>(change: (access: AccessChange) => Promise<T>): Promise<T> {
     const revoked: ApiKeyTable[] = [];
     const { database, clock, keys } = this;
@@ -64,10 +65,10 @@ export class AccessChange {
   ) {}
 
   /**
-   * Ends the credentials that a member made and may no longer make. Call it after the change, with the member's row
-   * locked for update.
-   * @param accountId ends only those of this account.
-   * @returns those that ended.
+   * Ends the credentials that a member created and may no longer create. Call it after the change, with the member's
+   * row locked for update.
+   * @param accountId limits the change to the credentials of this account; undefined: all accounts
+   * @returns the credentials that ended
    */
   async endCredentials(
     memberId: string,
@@ -78,22 +79,22 @@ export class AccessChange {
     const { trx } = this;
     const query = { memberId, accountId, nowMs: this.clock.now() };
     const access = await readAccess(trx, memberId);
-    // The response and the idempotency record belong to the requested change, not to the credentials that ended with
-    // it.
-    const by = { ...context, response: undefined, made: undefined, authorize: undefined };
+    // The response and the idempotency record belong to the requested change, not to the credentials that end with that
+    // change.
+    const credentialContext = { ...context, response: undefined, made: undefined, authorize: undefined };
     const cause = { cause: loss, created_by: memberId };
     const ended: Credential[] = [];
     // Look for sessions last. A portal link that was being used during the first query is a session by now.
     for (const find of [() => findTokensAndLinks(trx, query, this.kind), () => findPortalSessions(trx, query)]) {
       for (const credential of await find()) {
-        if (mayMake(access(credential.accountId), credential)) continue;
-        if (await this.end(credential, by, cause, query.nowMs)) ended.push(credential);
+        if (canCreate(access(credential.accountId), credential)) continue;
+        if (await this.end(credential, credentialContext, cause, query.nowMs)) ended.push(credential);
       }
     }
     return ended;
   }
 
-  /** Ends one credential. Returns false if it had already ended. */
+  /** Ends one credential. Returns false if the credential had already ended. */
   private async end(
     credential: Credential,
     context: ChangeContext,

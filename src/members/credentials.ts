@@ -1,13 +1,13 @@
 /**
- * Credentials that members create for programs, assistants and other people, and who may create each. A credential
- * works only as long as its creator may create it. `credential-ends.ts` ends those that violate this.
+ * Credentials that members create for programs, assistants and other people, with the rule for who may create them. A
+ * credential works only as long as its creator may create it. `credential-ends.ts` ends the other credentials.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { ChangeContext } from '../records/audit-log.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import { Problem } from '../platform/problems/errors.js';
-import { MAKERS, mayGive, type Giver, type Role } from './permissions.js';
+import { CREATOR_ROLES, canGrant, type CallerAccess, type Role } from './permissions.js';
 
 export const CREDENTIAL_TYPES = [
   'account_token',
@@ -32,17 +32,22 @@ export interface Credential {
   readonly forMember: string | null;
 }
 
-/** Reports whether a person with this access may create such a credential. @param giver null: no access. */
-export function mayMake(giver: Giver | null, { type, role }: Pick<Credential, 'type' | 'role'>): boolean {
+/**
+ * Reports whether a person with this access may create such a credential.
+ * @param giver access of the person; null: no access
+ */
+export function canCreate(giver: CallerAccess | null, { type, role }: Pick<Credential, 'type' | 'role'>): boolean {
   if (giver === null) return false;
-  const roles: readonly Role[] = MAKERS[type];
-  return (giver === 'operator' || roles.includes(giver)) && (role === null || mayGive(giver, role));
+  const roles: readonly Role[] = CREATOR_ROLES[type];
+  return (giver === 'operator' || roles.includes(giver)) && (role === null || canGrant(giver, role));
 }
 
-/** The access of a member, by account. */
-export type Access = (accountId: string | null) => Giver | null;
+/**
+ * Returns the access of a member to an account, or null for no access. The account ID null stands for the installation.
+ */
+export type Access = (accountId: string | null) => CallerAccess | null;
 
-/** Reads the access of a member. A disabled member and one that does not exist have none. */
+/** Reads the access of a member. Disabled and unknown members have no access. */
 export async function readAccess(db: Kysely<Tables>, memberId: string): Promise<Access> {
   const member = db.selectFrom('member').select(['status', 'is_operator']).where('id', '=', memberId);
   const row = await member.executeTakeFirst();
@@ -55,7 +60,7 @@ export async function readAccess(db: Kysely<Tables>, memberId: string): Promise<
 
 /**
  * Locks a member's row until the transaction ends. Transactions that create credentials and transactions that remove
- * access both lock the member before any account. So neither can miss the other's change.
+ * access both lock the member before any account. So neither of them misses a change by the other.
  */
 export async function lockMemberRow(
   trx: Transaction<Tables>,
@@ -70,7 +75,7 @@ export async function lockMemberRow(
 }
 
 /**
- * Checks that the member who creates a credential still may. They can lose their access after the request was
+ * Checks that the acting member may still create a credential. Members can lose access after the request was
  * authorized. Call it in the creating transaction, before any other lock.
  * @throws Problem `forbidden`
  */
@@ -84,7 +89,7 @@ export async function checkCreator(
   if (!isMember(actor)) return;
   await lockMemberRow(trx, kind, actor, 'share');
   const access = await readAccess(trx, actor);
-  if (mayMake(access(accountId), credential)) return;
+  if (canCreate(access(accountId), credential)) return;
   throw new Problem('forbidden', { detail: 'You no longer have the role that this requires.' });
 }
 

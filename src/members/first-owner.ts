@@ -19,8 +19,8 @@ export class FirstOwner {
   ) {}
 
   /**
-   * Creates a link whose recipient becomes the first operator. Returns null if an operator exists. The previous link is
-   * revoked: only its hash is stored, so it cannot be shown again.
+   * Creates a link whose recipient becomes the first operator. Returns null if an operator exists. Revokes the previous
+   * link, which cannot be printed again, because only the hash of its token is stored.
    */
   async link(): Promise<string | null> {
     if (await this.members.hasOperator()) return null;
@@ -35,22 +35,22 @@ export class FirstOwner {
 
   /** Reports whether a member is the demo's operator, who signs in with the link printed at each start. */
   async isDemo(memberId: string): Promise<boolean> {
-    const kept = this.database.db.selectFrom('installation').select('value').where('name', '=', DEMO_MEMBER);
-    return (await kept.executeTakeFirst())?.value === memberId;
+    const setting = this.database.db.selectFrom('installation').select('value').where('name', '=', DEMO_MEMBER);
+    return (await setting.executeTakeFirst())?.value === memberId;
   }
 
   /** Creates a link that signs in the demo's operator. Creates that member at the first start. */
   async startLink(): Promise<string> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
-      const kept = await trx
+      const demo = await trx
         .selectFrom('installation')
         .innerJoin('member', 'member.id', 'installation.value')
         .select('installation.value')
         .where('installation.name', '=', DEMO_MEMBER)
         .where('member.removed_at', 'is', null)
         .executeTakeFirst();
-      let memberId = kept?.value;
+      let memberId = demo?.value;
       if (memberId === undefined) {
         await trx.deleteFrom('installation').where('name', '=', DEMO_MEMBER).execute();
         const member = { email: DEMO_EMAIL, name: 'Demo', isOperator: true, password: null, locale: null };

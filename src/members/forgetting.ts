@@ -1,6 +1,6 @@
 /**
- * Erases the personal data of a member who asks for it. The member's ID stays for the audit log. The member can no
- * longer sign in, and their email address becomes available.
+ * Erases the personal data of a member, on request or when the member's last account is deleted. The member's ID stays
+ * for the audit log. The member can no longer sign in, and their email address becomes available.
  */
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
@@ -60,21 +60,22 @@ export class Forgetting {
       .$if(kind === 'postgres', (select) => select.forUpdate())
       .executeTakeFirst();
     if (row === undefined) return memberNotFound();
-    // In the same transaction, because nothing leads to the entries afterwards.
+    // The audit entries are redacted in the same transaction, so that no personal data remains if the member is erased.
+    // This also covers entries that were added after an earlier erasure.
     for (const column of ['actor', 'target_id'] as const) {
-      for (let emptied = ENTRIES_AT_ONCE; emptied === ENTRIES_AT_ONCE;) emptied = await emptyEntries(trx, column, id);
+      for (let count = ENTRIES_AT_ONCE; count === ENTRIES_AT_ONCE;) count = await redactEntries(trx, column, id);
     }
     if (row.removed_at !== null) return [];
-    await this.leaveAccounts(trx, id);
+    await this.checkOwnedAccounts(trx, id);
     for (const table of MEMBER_TABLES) await trx.deleteFrom(table).where('member_id', '=', id).execute();
     await trx
       .deleteFrom('link')
       .where(({ or, eb }) => or([eb('member_id', '=', id), eb('email_key', '=', row.email_key)]))
       .execute();
-    await emptyInvitationsTo(trx, row.email_key);
+    await redactInvitationsTo(trx, row.email_key);
     await deleteNoticesTo(trx, row.email);
     const now = this.clock.now();
-    await trx.updateTable('member').set(forgotten(row, now)).where('id', '=', id).execute();
+    await trx.updateTable('member').set(erasedRow(row, now)).where('id', '=', id).execute();
     const target = { accountId: null, targetType: 'member', targetId: id, targetVersion: row.version + 1 } as const;
     const change = { action: 'member.forgotten', before: { status: row.status }, after: null } as const;
     const by = context.actor === id ? { ...context, actorLabel: undefined } : context;
@@ -82,24 +83,31 @@ export class Forgetting {
     return access.endCredentials(id, 'creator_forgotten', by);
   }
 
-  /** Locks the accounts in ID order, so that two concurrent erasures cannot deadlock. */
-  private async leaveAccounts(trx: Transaction<Tables>, id: string): Promise<void> {
+  /**
+   * Checks that every account of which the member is an owner has another active owner. Locks the accounts in ID order,
+   * so that two concurrent erasures cannot deadlock.
+   * @throws Problem `last_owner`
+   */
+  private async checkOwnedAccounts(trx: Transaction<Tables>, id: string): Promise<void> {
     const owned = trx.selectFrom('account_member').select('account_id').where('member_id', '=', id);
     const accounts = await owned.where('role', '=', 'owner').orderBy('account_id').execute();
     for (const { account_id: accountId } of accounts) await checkOthersOwn(trx, this.database.kind, accountId, id);
   }
 }
 
-/** Erases names from one batch of entries by or about the member. Returns the number of entries changed. */
-async function emptyEntries(db: Kysely<Tables>, column: 'actor' | 'target_id', memberId: string): Promise<number> {
+/**
+ * Removes personal data from one batch of audit entries by the member (`actor`) or about the member (`target_id`).
+ * Returns the number of entries changed. A full batch means that more entries may remain.
+ */
+async function redactEntries(db: Kysely<Tables>, column: 'actor' | 'target_id', memberId: string): Promise<number> {
   if (column === 'actor') {
     const named = db.selectFrom('audit_entry').select('id').where('actor', '=', memberId);
     const some = named.where('actor_label', 'is not', null).limit(ENTRIES_AT_ONCE);
-    const emptied = db.updateTable('audit_entry').set({ actor_label: null }).where('id', 'in', some);
-    return Number((await emptied.executeTakeFirst()).numUpdatedRows);
+    const redacted = db.updateTable('audit_entry').set({ actor_label: null }).where('id', 'in', some);
+    return Number((await redacted.executeTakeFirst()).numUpdatedRows);
   }
-  const telling = db.selectFrom('audit_entry').select(['id', 'before', 'after']).where('target_id', '=', memberId);
-  const rows = await telling
+  const aboutMember = db.selectFrom('audit_entry').select(['id', 'before', 'after']).where('target_id', '=', memberId);
+  const rows = await aboutMember
     .where('target_type', '=', 'member')
     .where(({ or, eb }) =>
       or(
@@ -111,7 +119,7 @@ async function emptyEntries(db: Kysely<Tables>, column: 'actor' | 'target_id', m
     )
     .limit(ENTRIES_AT_ONCE)
     .execute();
-  for (const entry of rows) await emptyEntry(db, entry);
+  for (const entry of rows) await redactEntry(db, entry);
   return rows.length;
 }
 
@@ -119,7 +127,7 @@ async function emptyEntries(db: Kysely<Tables>, column: 'actor' | 'target_id', m
  * Erases the address from audit entries of invitations, including those whose links no longer exist. It runs in the
  * transaction that erases the address, because nothing can find the entries afterwards.
  */
-async function emptyInvitationsTo(trx: Transaction<Tables>, emailKey: string): Promise<void> {
+async function redactInvitationsTo(trx: Transaction<Tables>, emailKey: string): Promise<void> {
   for (let last: string | undefined = '', entries: Entry[]; last !== undefined; last = entries.at(-1)?.id) {
     entries = await trx
       .selectFrom('audit_entry')
@@ -130,27 +138,27 @@ async function emptyInvitationsTo(trx: Transaction<Tables>, emailKey: string): P
       .orderBy('id')
       .limit(ENTRIES_AT_ONCE)
       .execute();
-    // Compared in code, because `lower` of a database may fold ASCII letters only.
-    for (const entry of entries) if (invitedIn(entry) === emailKey) await emptyEntry(trx, entry);
+    // The code compares the addresses, because `lower` of a database may fold ASCII letters only.
+    for (const entry of entries) if (invitedEmailKey(entry) === emailKey) await redactEntry(trx, entry);
   }
 }
 
-/** Returns the normalized email address in an invitation's audit entry. */
-function invitedIn({ after }: Entry): string | undefined {
+/** Returns the normalized email address in an invitation's audit entry, or undefined if there is none. */
+function invitedEmailKey({ after }: Entry): string | undefined {
   const { email } = JSON.parse(after ?? '{}') as { readonly email?: unknown };
   return typeof email === 'string' ? emailKeyOf(email) : undefined;
 }
 
-async function emptyEntry(db: Kysely<Tables>, { id, before, after }: Entry): Promise<void> {
-  const empty = { before: withoutPerson(before), after: withoutPerson(after) };
+async function redactEntry(db: Kysely<Tables>, { id, before, after }: Entry): Promise<void> {
+  const empty = { before: withoutPersonalFields(before), after: withoutPersonalFields(after) };
   await db.updateTable('audit_entry').set(empty).where('id', '=', id).execute();
 }
 
-function forgotten(row: MemberRow, nowMs: number): MemberRow {
+function erasedRow(row: MemberRow, nowMs: number): MemberRow {
   return {
     ...row,
     email: '',
-    // Unique, and not a valid address.
+    // A placeholder that is unique and not a valid address.
     email_key: row.id,
     email_verified_at: null,
     name: '',
@@ -170,7 +178,7 @@ function forgotten(row: MemberRow, nowMs: number): MemberRow {
 }
 
 /** Returns the JSON of a change with its personal fields set to null. */
-function withoutPerson(json: string | null): string | null {
+function withoutPersonalFields(json: string | null): string | null {
   if (json === null) return null;
   const fields = JSON.parse(json) as Record<string, unknown>;
   for (const field of PERSONAL_FIELDS) if (field in fields) fields[field] = null;

@@ -6,8 +6,8 @@ import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 const LINKS_KEPT_MS = 30 * 86_400_000;
 
-/** Tables with rows that expire, and how long to keep them afterwards. */
-const PAST = [
+/** Tables with rows that expire, and how long expired rows are kept, in milliseconds. */
+const EXPIRING_TABLES = [
   { table: 'member_session', key: 'hash', until: 'ends_at', keptMs: 0 },
   { table: 'sign_in_step', key: 'hash', until: 'expires_at', keptMs: 0 },
   // Ended invitations remain visible for 30 days.
@@ -15,14 +15,14 @@ const PAST = [
 ] as const;
 
 /** Deletes expired rows and returns their number. The worker role runs this periodically. */
-export async function forgetEndedSignIns(
+export async function deleteExpiredSignIns(
   { db }: DatabaseHandle,
   clock: Clock,
   isStopped: IsStopped = neverStopped,
 ): Promise<number> {
-  let forgotten = 0;
-  for (const { keptMs, ...rows } of PAST) {
-    forgotten += await deleteExpiredRows(db, rows, clock.now() - keptMs, isStopped);
+  let deleted = 0;
+  for (const { keptMs, ...table } of EXPIRING_TABLES) {
+    deleted += await deleteExpiredRows(db, table, clock.now() - keptMs, isStopped);
   }
-  return forgotten;
+  return deleted;
 }

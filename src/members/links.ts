@@ -1,6 +1,6 @@
 /**
  * Single-use links: first operator, invitation, password reset, portal, email verification and demo. Used, revoked,
- * expired and unknown links get the same error, so that it reveals nothing.
+ * expired and unknown links get the same error, so that the error reveals nothing about a link.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../stores/database/ids.js';
@@ -11,7 +11,7 @@ import { createToken, hashToken, isToken } from './session-token.js';
 
 export type LinkRow = Selectable<LinkTable>;
 
-/** Fields of a new link. `lastsMs` is its lifetime. */
+/** Fields of a new link. `lastsMs` is its lifetime in milliseconds. `createdBy` is the actor of the audit log. */
 export interface NewLink {
   readonly kind: LinkRow['kind'];
   readonly accountId?: string;
@@ -23,7 +23,7 @@ export interface NewLink {
   readonly lastsMs: number;
 }
 
-/** Creates a link. The returned token is the only plain copy; the database has its hash. */
+/** Creates a link. The returned token is the only copy in plain text, because the database stores its hash. */
 export async function createLink(
   db: Kysely<Tables>,
   link: NewLink,
@@ -56,8 +56,8 @@ export async function createLink(
 export async function findLink(db: Kysely<Tables>, token: string, nowMs: number): Promise<LinkRow> {
   if (!isToken(token)) throw linkEnded();
   const row = await db.selectFrom('link').selectAll().where('hash', '=', hashToken(token)).executeTakeFirst();
-  const works = row !== undefined && row.used_at === null && row.revoked_at === null && row.expires_at > nowMs;
-  if (!works) throw linkEnded();
+  const isUsable = row !== undefined && row.used_at === null && row.revoked_at === null && row.expires_at > nowMs;
+  if (!isUsable) throw linkEnded();
   return row;
 }
 

@@ -34,7 +34,7 @@ export interface CreatedMember {
 
 const RESET_LINK_MS = 24 * 3_600_000;
 const FIRST_PASSWORD_LINK_MS = 7 * 86_400_000;
-/** Minimum time between two reset mails to one member. */
+/** Minimum time between a member's last password link and a reset mail that the member requests. */
 const RESET_INTERVAL_MS = 5 * 60_000;
 const LIST = 'members';
 
@@ -63,11 +63,11 @@ export class MemberAdmin {
 
   /**
    * Creates a member without a password, and a link to set one.
-   * @throws Problem `already_a_member`
+   * @throws Problem `already_a_member`; `forbidden` if the caller lost their operator rights in the meantime
    */
   async create(input: CreateMember, context: ChangeContext): Promise<CreatedMember> {
     const now = this.clock.now();
-    const wanted = {
+    const fields = {
       email: input.email,
       name: input.name,
       isOperator: input.is_operator,
@@ -76,16 +76,16 @@ export class MemberAdmin {
     };
     return await this.database.db.transaction().execute(async (trx) => {
       await checkCreator(trx, this.database.kind, context, { type: 'password_link', role: null }, null);
-      const row = await addMember(trx, wanted, () => context, taken, now);
-      const link = await this.linkFor(trx, row, FIRST_PASSWORD_LINK_MS, context);
-      const made = { member: memberOf(row), link };
-      if (link.token === null) await context.made?.(trx, made);
-      return made;
+      const row = await addMember(trx, fields, () => context, addressTaken, now);
+      const link = await this.createPasswordLink(trx, row, FIRST_PASSWORD_LINK_MS, context);
+      const created = { member: memberOf(row), link };
+      if (link.token === null) await context.storeResponse?.(trx, created);
+      return created;
     });
   }
 
   /**
-   * Changes the given fields. A member who is disabled is signed out at once.
+   * Changes the given fields. Disabling a member or changing their operator rights ends their sessions at once.
    * @throws Problem `resource_not_found`; `precondition_failed` for a stale version
    */
   async update(
@@ -102,44 +102,50 @@ export class MemberAdmin {
   }
 
   /**
-   * Creates a password reset link.
-   * @throws Problem `resource_not_found`
+   * Creates a password reset link and revokes the member's earlier ones.
+   * @throws Problem `resource_not_found`; `forbidden` if the caller lost their operator rights in the meantime
    */
   async resetLink(id: string, context: ChangeContext): Promise<PasswordLink> {
     return this.database.db.transaction().execute(async (trx) => {
       await checkCreator(trx, this.database.kind, context, { type: 'password_link', role: null }, null);
       const row = await lockMember(trx, this.database.kind, id);
-      const link = await this.linkFor(trx, row, RESET_LINK_MS, context);
-      if (link.token === null) await context.made?.(trx, link);
+      const link = await this.createPasswordLink(trx, row, RESET_LINK_MS, context);
+      if (link.token === null) await context.storeResponse?.(trx, link);
       return link;
     });
   }
 
-  /** Mails a reset link to the member with this verified address. Does nothing for any other address. */
+  /**
+   * Mails a reset link to the active member with this verified address. Does nothing for any other address, without a
+   * mail server, and within five minutes of the member's last link.
+   */
   async requestReset(email: string, context: ChangeContext): Promise<void> {
     if (!this.hasMail()) return;
-    // An unverified address may belong to somebody else, who could take over the member.
+    // An unverified address may belong to someone else, who could then sign in as the member.
     const row = await verifiedMemberByEmail(this.database.db, email);
     if (row === undefined || row.status !== 'active') return;
     await this.database.db.transaction().execute(async (trx) => {
       // Check under the lock, so that two concurrent requests send one mail.
       const member = await lockMember(trx, this.database.kind, row.id);
-      if (await this.hasFreshReset(trx, row.id)) return;
-      await this.linkFor(trx, member, RESET_LINK_MS, { ...context, actor: 'nobody' });
+      if (await this.hasRecentLink(trx, row.id)) return;
+      await this.createPasswordLink(trx, member, RESET_LINK_MS, { ...context, actor: 'nobody' });
     });
   }
 
-  private async hasFreshReset(trx: Transaction<Tables>, memberId: string): Promise<boolean> {
+  private async hasRecentLink(trx: Transaction<Tables>, memberId: string): Promise<boolean> {
     const links = trx.selectFrom('link').select('id').where('kind', '=', 'password_reset');
-    const fresh = links
+    const recent = links
       .where('member_id', '=', memberId)
       .where('created_at', '>', this.clock.now() - RESET_INTERVAL_MS)
       .limit(1);
-    return (await fresh.executeTakeFirst()) !== undefined;
+    return (await recent.executeTakeFirst()) !== undefined;
   }
 
-  /** Creates a link and revokes the member's previous ones. */
-  private async linkFor(
+  /**
+   * Creates a link to set a password and revokes the member's previous ones. Mails the link if a mail server is
+   * configured.
+   */
+  private async createPasswordLink(
     trx: Transaction<Tables>,
     { id, email, name, locale }: MemberRow,
     lastsMs: number,
@@ -163,6 +169,7 @@ export class MemberAdmin {
 
 /**
  * Updates a locked member. Ends sessions with outdated rights, and credentials that the member may no longer create.
+ * Returns the row unchanged if no field changes.
  */
 export async function updateMemberRow(
   access: AccessChange,
@@ -175,8 +182,8 @@ export async function updateMemberRow(
   const { id } = before;
   const { trx } = access;
   const { name = before.name, status = before.status, is_operator: isOperator } = changes;
-  const operator = isOperator === undefined ? before.is_operator : Number(isOperator);
-  const changed = { name, status, is_operator: operator, version: before.version + 1, updated_at: nowMs };
+  const operatorFlag = isOperator === undefined ? before.is_operator : Number(isOperator);
+  const changed = { name, status, is_operator: operatorFlag, version: before.version + 1, updated_at: nowMs };
   const after: MemberRow = { ...before, ...changed };
   const difference = changedFields(auditedMember(before), auditedMember(after));
   if (difference === null) return before;
@@ -184,11 +191,11 @@ export async function updateMemberRow(
   context.authorize?.('member', accessOf(before), accessOf(after));
   await trx.updateTable('member').set(changed).where('id', '=', id).execute();
   // A session must not outlive a change of rights.
-  if (status === 'disabled' || operator !== before.is_operator) await endSessionsOf(trx, id);
+  if (status === 'disabled' || operatorFlag !== before.is_operator) await endSessionsOf(trx, id);
   const target = { ...targetOf(id), targetVersion: after.version, action: 'member.updated' } as const;
   await recordChange(trx, context, { ...target, ...difference }, nowMs);
   if (status === 'disabled') await access.endCredentials(id, 'creator_disabled', context);
-  else if (operator === 0) await access.endCredentials(id, 'creator_no_longer_operator', context);
+  else if (operatorFlag === 0) await access.endCredentials(id, 'creator_no_longer_operator', context);
   return after;
 }
 
@@ -196,7 +203,7 @@ function accessOf({ status, is_operator: isOperator }: MemberRow): { isActive: b
   return { isActive: status === 'active', isOperator: isOperator === 1 };
 }
 
-function taken(): Problem {
+function addressTaken(): Problem {
   return new Problem('already_a_member', { detail: 'A member already has this address.' });
 }
 

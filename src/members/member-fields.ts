@@ -8,7 +8,8 @@ export const LOCALES = ['en', 'es'] as const;
 export type Locale = (typeof LOCALES)[number];
 
 /**
- * Longer than any accepted password. `password-rules.ts` explains what is wrong with a password; this is a size limit.
+ * Size limit of the request field, above the length of any accepted password. `password-rules.ts` explains what is
+ * wrong with a password.
  */
 const LONGEST_INPUT = 1_000;
 

@@ -10,7 +10,7 @@ import { emailKeyOf, type Locale } from './member-fields.js';
 
 export type MemberRow = Selectable<MemberTable>;
 
-/** A member without credentials. */
+/** A member without credentials. Times are in milliseconds since the epoch. */
 export interface Member {
   readonly id: string;
   readonly email: string;
@@ -32,6 +32,7 @@ export interface NewMember {
   readonly email: string;
   readonly name: string;
   readonly isOperator: boolean;
+  /** Hash of the password; null: no password. */
   readonly password: string | null;
   readonly locale: Locale | null;
 }
@@ -105,7 +106,7 @@ export async function lockMember(
   return row ?? memberNotFound();
 }
 
-/** Returns the member with an email address, or undefined. */
+/** Returns the member with an email address, verified or not, or undefined. */
 export async function memberByEmail(db: Kysely<Tables>, email: string): Promise<MemberRow | undefined> {
   return db.selectFrom('member').selectAll().where('email_key', '=', emailKeyOf(email)).executeTakeFirst();
 }
@@ -114,7 +115,7 @@ export function memberNotFound(): never {
   throw new Problem('resource_not_found', { detail: 'Not found. No member has this id.' });
 }
 
-/** Selects the fields that the audit log records. Credentials are not among them. */
+/** Returns the fields that the audit log records. Credentials are excluded. */
 export function auditedMember(row: MemberRow): AuditedFields {
   const { email, name, status, locale } = row;
   return { email, name, status, locale, is_operator: row.is_operator === 1 };

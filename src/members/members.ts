@@ -42,22 +42,22 @@ export class MemberStore {
    */
   async hasOperator(): Promise<boolean> {
     const active = this.database.db.selectFrom('member').select('id').where('status', '=', 'active');
-    const withWayIn = active.where('is_operator', '=', 1).where(({ or, exists, eb, selectFrom }) => {
+    const withSignInMethod = active.where('is_operator', '=', 1).where(({ or, exists, eb, selectFrom }) => {
       const passkeys = selectFrom('member_passkey').select('member_id').whereRef('member_id', '=', 'member.id');
       const identities = selectFrom('member_identity').select('member_id').whereRef('member_id', '=', 'member.id');
       return or([eb('password', 'is not', null), exists(passkeys), exists(identities)]);
     });
-    return (await withWayIn.limit(1).executeTakeFirst()) !== undefined;
+    return (await withSignInMethod.limit(1).executeTakeFirst()) !== undefined;
   }
 
-  /** Lists the accounts that a caller can see, by name. Returns one more than `most` if there are more. */
-  async accountsOf(who: 'operator' | { readonly memberId: string }, most: number): Promise<readonly OwnAccount[]> {
+  /** Lists the accounts that a caller can see, sorted by name. Returns one more than `limit` if there are more. */
+  async accountsOf(who: 'operator' | { readonly memberId: string }, limit: number): Promise<readonly OwnAccount[]> {
     const accounts = this.database.db
       .selectFrom('account')
       .select(['account.id', 'account.name', 'account.status'])
       .orderBy('account.name')
       .orderBy('account.id')
-      .limit(most + 1);
+      .limit(limit + 1);
     if (who === 'operator') {
       return (await accounts.execute()).map((row) => ({ ...row, role: 'owner' as const }));
     }

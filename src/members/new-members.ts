@@ -7,19 +7,19 @@ import type { Problem } from '../platform/problems/errors.js';
 import { auditedMember, insertMember, type MemberRow, type NewMember } from './member-rows.js';
 
 /**
- * Creates a member and records it.
- * @param contextOf returns the actor for the audit log: often the new member
+ * Creates a member and records the creation in the audit log.
+ * @param contextOf returns the actor of the audit log entry, which is often the new member
  * @param taken creates the error to throw if the address is taken
  */
 export async function addMember(
   trx: Transaction<Tables>,
-  made: NewMember,
+  member: NewMember,
   contextOf: (memberId: string) => ChangeContext,
   taken: () => Problem,
   nowMs: number,
 ): Promise<MemberRow> {
   try {
-    const row = await insertMember(trx, made, nowMs);
+    const row = await insertMember(trx, member, nowMs);
     const target = { accountId: null, targetType: 'member', targetId: row.id, targetVersion: row.version } as const;
     const change = { action: 'member.created', before: null, after: auditedMember(row) } as const;
     await recordChange(trx, contextOf(row.id), { ...target, ...change }, nowMs);

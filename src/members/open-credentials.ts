@@ -1,4 +1,4 @@
-/** Finds the credentials that a member made and that still work. */
+/** Finds the credentials that a member created and that still work. */
 import type { Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
@@ -12,10 +12,11 @@ export interface CredentialQuery {
   readonly nowMs: number;
 }
 
-const NONE = { role: null, forMember: null } as const;
+const DEFAULTS = { role: null, forMember: null } as const;
 
 /**
- * Reads active account tokens, OAuth grants and open links. @param kind if given, also locks the links (PostgreSQL).
+ * Reads active account tokens, OAuth grants and open links.
+ * @param kind if given, also locks the links on PostgreSQL until the transaction ends
  */
 export async function findTokensAndLinks(
   db: Kysely<Tables>,
@@ -37,11 +38,11 @@ export async function findPortalSessions(
     .where('ends_at', '>', nowMs);
   if (accountId !== undefined) sessions = sessions.where('account_id', '=', accountId);
   const rows = await sessions.orderBy('id').execute();
-  return rows.map(({ id, account_id: of, label, role }) => ({
-    ...NONE,
+  return rows.map(({ id, account_id: account, label, role }) => ({
+    ...DEFAULTS,
     type: 'portal_session',
     id,
-    accountId: of,
+    accountId: account,
     name: label ?? '',
     role,
   }));
@@ -56,11 +57,11 @@ async function findTokens(db: Kysely<Tables>, { memberId, accountId, nowMs }: Cr
     .where('expires_at', '>', nowMs);
   if (accountId !== undefined) tokens = tokens.where('account_id', '=', accountId);
   const rows = await tokens.orderBy('id').execute();
-  return rows.map(({ id, account_id: of, name, role }) => ({
-    ...NONE,
+  return rows.map(({ id, account_id: account, name, role }) => ({
+    ...DEFAULTS,
     type: 'account_token',
     id,
-    accountId: of,
+    accountId: account,
     name,
     role,
   }));
@@ -75,15 +76,19 @@ async function findGrants(db: Kysely<Tables>, { memberId, accountId, nowMs }: Cr
     .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
   if (accountId !== undefined) keys = keys.where('account_id', '=', accountId);
   const rows = await keys.orderBy('id').execute();
-  return rows.map(({ id, account_id: of, name }) => ({ ...NONE, type: 'oauth_grant', id, accountId: of, name }));
+  return rows.map(({ id, account_id: account, name }) => ({
+    ...DEFAULTS,
+    type: 'oauth_grant',
+    id,
+    accountId: account,
+    name,
+  }));
 }
 
 const LINK_TYPES = { invitation: 'invitation', portal: 'portal_session', password_reset: 'password_link' } as const;
 const LINK_KINDS = ['invitation', 'portal', 'password_reset'] as const;
 
-/**
- * Reads open links. With a lock, the query waits for a transaction that is using a link, and then skips the used link.
- */
+/** Reads open links. With a lock, the query waits for a transaction that is using a link, and then skips that link. */
 async function findLinks(
   db: Kysely<Tables>,
   { memberId, accountId, nowMs }: CredentialQuery,
@@ -102,8 +107,8 @@ async function findLinks(
     .orderBy('id')
     .$if(kind === 'postgres', (select) => select.forUpdate())
     .execute();
-  return rows.flatMap(({ id, kind: of, account_id: account, member_id: forMember, role, data }) => {
-    const type = LINK_TYPES[of as keyof typeof LINK_TYPES];
+  return rows.flatMap(({ id, kind: linkKind, account_id: account, member_id: forMember, role, data }) => {
+    const type = LINK_TYPES[linkKind as keyof typeof LINK_TYPES];
     const { email, label } = JSON.parse(data ?? '{}') as { readonly email?: unknown; readonly label?: unknown };
     const name = [email, label].find((each) => typeof each === 'string') ?? '';
     return [{ type, id, accountId: account, name: String(name), role, forMember }];

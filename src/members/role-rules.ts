@@ -1,10 +1,10 @@
 /** Rules for changing roles, beyond the table of operations. */
 import { Problem } from '../platform/problems/errors.js';
-import { mayGive, type Giver, type Role } from './permissions.js';
+import { canGrant, type CallerAccess, type Role } from './permissions.js';
 
 /** Throws `forbidden` if the caller may not grant or remove one of these roles. */
-export function checkMayGive(giver: Giver, ...roles: readonly Role[]): void {
-  if (mayGive(giver, ...roles)) return;
+export function checkMayGive(giver: CallerAccess, ...roles: readonly Role[]): void {
+  if (canGrant(giver, ...roles)) return;
   throw new Problem('forbidden', {
     detail: 'Only owners can add or remove owners.',
     requiredRoles: ['owner'],

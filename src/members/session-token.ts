@@ -19,7 +19,10 @@ export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }
 
-/** Derives the CSRF token of a session from its cookie. A page must send it back; it cannot replace the cookie. */
+/**
+ * Derives the CSRF token of a session from its cookie. A page must send the CSRF token back. The token cannot replace
+ * the cookie.
+ */
 export function csrfTokenOf(sessionToken: string): string {
   return hash('sha256', `csrf\0${sessionToken}`, 'base64url');
 }

@@ -11,7 +11,7 @@ import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import { lockMember } from './member-rows.js';
-import type { PassingNotes } from './passing-notes.js';
+import type { BestEffortWrites } from './best-effort-writes.js';
 import type { Role } from './permissions.js';
 import { createToken, hashToken, isToken } from './session-token.js';
 
@@ -51,7 +51,7 @@ export interface PortalOwner {
   readonly createdBy: string;
 }
 
-/** A session without its secret. */
+/** A session without its secret. Times are in milliseconds since the epoch. */
 export interface Session extends SeenFrom {
   readonly id: string;
   readonly method: SignInMethod;
@@ -80,14 +80,14 @@ export type LiveSession =
 /** Owner of a new session. `continuing` is the session to extend, if the member has not signed in again. */
 type SessionOwner = { readonly memberId: string; readonly continuing?: Session | undefined } | PortalOwner;
 
-/** A new session with its plain token, which exists only here. */
+/** A new session with its token in plain text. The database stores only the hash of the token. */
 export interface BegunSession {
   readonly token: string;
   readonly session: Session;
 }
 
 const LONGEST_USER_AGENT = 300;
-/** Limits how often the time of last use is written. Short idle limits need more frequent writes. */
+/** Minimum time between two writes of the time of last use. Short idle limits need more frequent writes. */
 const LAST_SEEN_INTERVAL_MS = 60_000;
 const WRITES_PER_IDLE_LIMIT = 10;
 
@@ -99,7 +99,7 @@ export class Sessions {
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
     private readonly limits: () => SessionLimits,
-    private readonly notes: PassingNotes,
+    private readonly notes: BestEffortWrites,
   ) {}
 
   /**
@@ -147,8 +147,8 @@ export class Sessions {
   }
 
   /**
-   * Returns the valid session of a cookie and records its use. Reads the database each time. If the use cannot be
-   * recorded, the session stays valid until the recorded time of last use is too old.
+   * Returns the valid session of a cookie and records its use, or returns undefined. Reads the database each time. If
+   * the use cannot be recorded, the session stays valid until the recorded time of last use is too old.
    * @param isAttended false for background requests of the page, which do not count as use
    */
   async find(token: string, isAttended = true): Promise<LiveSession | undefined> {
@@ -160,7 +160,7 @@ export class Sessions {
       .select(['member.email', 'member.name', 'member.is_operator', 'member.status'])
       .where('session.hash', '=', hashToken(token))
       .executeTakeFirst();
-    if (row === undefined || this.isOver(row)) return undefined;
+    if (row === undefined || this.hasEnded(row)) return undefined;
     if (row.member_id !== null && row.status !== 'active') return undefined;
     if (isAttended) await this.recordUse(row);
     const session = this.sessionOf(row);
@@ -178,10 +178,13 @@ export class Sessions {
       .where('member_id', '=', memberId)
       .orderBy('last_seen_at', 'desc')
       .execute();
-    return rows.filter((row) => !this.isOver(row)).map((row) => this.sessionOf(row));
+    return rows.filter((row) => !this.hasEnded(row)).map((row) => this.sessionOf(row));
   }
 
-  /** Records that the member confirmed their identity. The time is made to differ from the time of sign-in. */
+  /**
+   * Records that the member confirmed their identity. The recorded time always differs from the time of sign-in.
+   * Returns undefined if the session has ended.
+   */
   async confirm(id: string): Promise<Session | undefined> {
     const now = this.clock.now();
     const update = this.database.db.updateTable('member_session').set(({ eb }) => ({
@@ -245,7 +248,7 @@ export class Sessions {
     if (await this.notes.write(() => seen.where('hash', '=', row.hash).execute())) row.last_seen_at = now;
   }
 
-  private isOver(row: Pick<Row, 'ends_at' | 'last_seen_at'>): boolean {
+  private hasEnded(row: Pick<Row, 'ends_at' | 'last_seen_at'>): boolean {
     const now = this.clock.now();
     return row.ends_at <= now || row.last_seen_at + this.limits().idleMs <= now;
   }
@@ -287,7 +290,7 @@ export async function endSessionsOf(
 
 /**
  * Locks a member and checks that their session still exists. Call it before adding a sign-in method. Otherwise, a
- * request authorized before a reset could add one after it.
+ * request that was authorized before a reset could add a method after the reset.
  * @throws Problem `session_ended`
  */
 export async function holdSession(

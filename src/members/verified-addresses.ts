@@ -1,7 +1,7 @@
 /**
- * Verification state of members' email addresses. An address is verified once a mailed link was opened, or an identity
- * provider sent `email_verified: true`. Addresses entered by an inviter, an operator or the first owner are unverified.
- * They work for sign-in but grant nothing.
+ * Verification state of members' email addresses. An address is verified once the member opens a mailed link, or an
+ * identity provider sends `email_verified: true`. Addresses entered by an inviter, an operator or the first owner are
+ * unverified. Unverified addresses work for sign-in but grant nothing.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
@@ -9,15 +9,15 @@ import { dataOf, type LinkRow } from './links.js';
 import { emailKeyOf } from './member-fields.js';
 import type { MemberRow } from './member-rows.js';
 
-/** Data of a link that is sent by mail only. Its holder can read that mailbox. */
+/** Data of a link that is sent by mail only. A person with the link can read the mailbox of the address. */
 export const MAILED = { mailed: true } as const;
 
-/** Reports whether using the link verifies its address. */
+/** Reports whether using the link verifies its email address. */
 export function isMailed(link: LinkRow): boolean {
   return dataOf(link)['mailed'] === true;
 }
 
-/** Marks a member's address as verified, if it is `email`. Call it in the transaction of the verification. */
+/** Marks a member's address as verified, if the address is `email`. Call it in the transaction of the verification. */
 export async function markVerified(
   trx: Transaction<Tables>,
   memberId: string,

@@ -1,14 +1,15 @@
 /**
- * Statement board in PostgreSQL, for several processes without Redis. Ages use the database's clock. SQLite without
- * Redis allows one process only, which needs no board.
+ * Stores the status reports of nodes in PostgreSQL, for gateways that share a database but no Redis. Times are
+ * milliseconds by the database's clock. SQLite needs no board, because only one machine uses it.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
-import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';
+import { MAX_NODES, STATEMENT_LIFE_MS, type NodeStatusStore, type StoredNodeStatus } from './node-status-store.js';
 
+/** The database's current time, in milliseconds since the epoch. */
 const NOW_MS = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
 
-export class DatabaseBoard implements StatementBoard {
+export class DatabaseBoard implements NodeStatusStore {
   constructor(private readonly db: Kysely<Tables>) {}
 
   async put(id: string, text: string): Promise<void> {
@@ -23,13 +24,13 @@ export class DatabaseBoard implements StatementBoard {
       .execute();
   }
 
-  async all(): Promise<WrittenStatement[]> {
+  async all(): Promise<StoredNodeStatus[]> {
     const rows = await this.db
       .selectFrom('node_statement')
       .select(['id', 'statement', sql<number>`${NOW_MS} - said_at`.as('age')])
       .where('said_at', '>=', sql<number>`${NOW_MS} - ${STATEMENT_LIFE_MS}`)
       .orderBy('said_at', 'desc')
-      .limit(MOST_NODES)
+      .limit(MAX_NODES)
       .execute();
     return rows.map(({ id, statement, age }) => ({ id, text: statement, ageMs: age }));
   }

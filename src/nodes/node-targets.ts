@@ -1,32 +1,32 @@
-/** Combines the target states of several nodes into one row per address. */
+/** Combines the target states that several nodes report into one row per address, for the admin API and the panel. */
 import { addressKey, mergeRows, type MergedTargetStatus } from '../proxy/targets/target-status.js';
-import type { HeardStatement } from './node-statement.js';
+import type { KnownNodeStatus } from './node-status.js';
 
-/** TargetOnNode is the state of a target on one node. */
+/** TargetOnNode is the state of a target as one node reports it. */
 export interface TargetOnNode {
   readonly node: string;
   readonly ageMs: number;
   readonly status: MergedTargetStatus;
 }
 
-/** NodeTarget is the combined state of a target, which is the worst of all nodes. */
+/** NodeTarget is the combined state of a target: the worst state that any node reports, and the state on each node. */
 export interface NodeTarget extends MergedTargetStatus {
   readonly nodes: readonly TargetOnNode[];
 }
 
-/** Returns one row per address, in the order of the first node. */
-export function targetsOnNodes(statements: readonly HeardStatement[]): NodeTarget[] {
-  const views = new Map<string, TargetOnNode[]>();
+/** Returns one row per address. Rows have the order in which the nodes list the addresses, first node first. */
+export function targetsOnNodes(statements: readonly KnownNodeStatus[]): NodeTarget[] {
+  const byAddress = new Map<string, TargetOnNode[]>();
   for (const { node, ageMs, targets } of statements) {
     for (const status of targets) {
-      const seen = views.get(addressKey(status));
-      if (seen === undefined) views.set(addressKey(status), [{ node, ageMs, status }]);
-      else seen.push({ node, ageMs, status });
+      const onNodes = byAddress.get(addressKey(status));
+      if (onNodes === undefined) byAddress.set(addressKey(status), [{ node, ageMs, status }]);
+      else onNodes.push({ node, ageMs, status });
     }
   }
   const byName = (a: TargetOnNode, b: TargetOnNode): number => (a.node < b.node ? -1 : 1);
   return mergeRows(statements.map(({ targets }) => targets)).map((row) => ({
     ...row,
-    nodes: (views.get(addressKey(row)) ?? []).toSorted(byName),
+    nodes: (byAddress.get(addressKey(row)) ?? []).toSorted(byName),
   }));
 }

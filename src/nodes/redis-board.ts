@@ -1,13 +1,15 @@
-/** Statement board in Redis: a hash of texts, and a sorted set with their times by Redis's clock. */
+/** Stores the status reports of nodes in Redis: a hash of texts, and a sorted set of their times by Redis's clock. */
 import { STATEMENT_TIMES_KEY, STATEMENTS_KEY, STATEMENTS_MS } from '../stores/redis/keys.js';
 import { connectRedis, type ConnectionLog, type RedisClient } from '../stores/redis/connect.js';
 import { Script } from '../stores/redis/script.js';
-import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';
+import { MAX_NODES, STATEMENT_LIFE_MS, type NodeStatusStore, type StoredNodeStatus } from './node-status-store.js';
 
 /**
+ * Writes a node's report. Deletes expired reports, and the oldest ones beyond the maximum number.
+ *
  * KEYS: times, texts. ARGV: node, text, lifetime of a text (ms), maximum number of texts, lifetime of both keys (ms).
  */
-const PUT = new Script(`
+const PUT_REPORT = new Script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZADD', KEYS[1], now, ARGV[1])
@@ -26,8 +28,12 @@ redis.call('PEXPIRE', KEYS[2], ARGV[5])
 return 1
 `);
 
-/** KEYS as above. ARGV: lifetime of a text (ms). Returns node, age (ms) and text of each. */
-const ALL = new Script(`
+/**
+ * Reads all reports that have not expired.
+ *
+ * KEYS: times, texts. ARGV: lifetime of a text (ms). Response: for each report the node, its age (ms) and its text.
+ */
+const READ_REPORTS = new Script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local said = redis.call('ZRANGEBYSCORE', KEYS[1], now - ARGV[1], '+inf', 'WITHSCORES')
@@ -45,7 +51,7 @@ return answer
 
 const KEYS = [STATEMENT_TIMES_KEY, STATEMENTS_KEY] as const;
 
-export class RedisBoard implements StatementBoard {
+export class RedisBoard implements NodeStatusStore {
   private readonly client: RedisClient;
 
   constructor(redisUrl: string, log: ConnectionLog) {
@@ -53,12 +59,12 @@ export class RedisBoard implements StatementBoard {
   }
 
   async put(id: string, text: string): Promise<void> {
-    await PUT.run(this.client, KEYS, [id, text, STATEMENT_LIFE_MS, MOST_NODES, STATEMENTS_MS]);
+    await PUT_REPORT.run(this.client, KEYS, [id, text, STATEMENT_LIFE_MS, MAX_NODES, STATEMENTS_MS]);
   }
 
-  async all(): Promise<WrittenStatement[]> {
-    const response = (await ALL.run(this.client, KEYS, [STATEMENT_LIFE_MS])) as (string | number)[];
-    const statements: WrittenStatement[] = [];
+  async all(): Promise<StoredNodeStatus[]> {
+    const response = (await READ_REPORTS.run(this.client, KEYS, [STATEMENT_LIFE_MS])) as (string | number)[];
+    const statements: StoredNodeStatus[] = [];
     for (let at = 0; at + 2 < response.length; at += 3) {
       statements.push({ id: String(response[at]), ageMs: Number(response[at + 1]), text: String(response[at + 2]) });
     }

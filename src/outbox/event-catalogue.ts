@@ -1,19 +1,24 @@
-/** All event types: the gateway's own, and those of the current configuration. */
+/**
+ * Lists the event types that webhook endpoints can subscribe to: those of the gateway, and those of the configuration.
+ */
 import type { EventType } from '../config/model/schema.js';
 import { wantsType } from './fan-out.js';
 import { OWN_EVENTS } from './own-events.js';
 
-/** An event type, as shown to those who choose what to receive. */
+/** PublishedEventType is an event type with its documentation, as customers see it. */
 export interface PublishedEventType {
   readonly type: string;
   readonly description: string | null;
-  /** JSON Schema 2020-12 of `data`. Null if it is not specified. */
+  /** JSON Schema 2020-12 of `data`. Null if the configuration has none for this type. */
   readonly schema: object | null;
   readonly example: unknown;
   readonly source: 'gateway' | 'configuration';
 }
 
-/** EventCatalogue lists event types. It reads the current configuration on each call, so that reloads take effect. */
+/**
+ * EventCatalogue lists event types. It reads the current configuration on each call, so a reload takes effect
+ * immediately.
+ */
 export class EventCatalogue {
   constructor(private readonly configured: () => readonly EventType[]) {}
 
@@ -30,11 +35,12 @@ export class EventCatalogue {
     return [...own, ...configured].toSorted((one, other) => (one.type < other.type ? -1 : 1));
   }
 
+  /** Returns the type with this name; undefined if there is none. */
   type(name: string): PublishedEventType | undefined {
     return this.types().find(({ type }) => type === name);
   }
 
-  /** Whether a name or a family such as `customer.*` matches any type. */
+  /** Reports whether any type matches a name, or a pattern such as `customer.*`. */
   knows(pattern: string): boolean {
     return this.types().some(({ type }) => wantsType([pattern], type));
   }

@@ -1,41 +1,47 @@
-/** Events before they are in the outbox, and in it. */
+/**
+ * The types of webhook events: events to be added to the outbox (`NewEvent`, `ForeignEvent`), and stored events
+ * (`Event`).
+ */
 import type { EventData, EventType } from './own-events.js';
 
-/** An event of the gateway before it has an ID and a time. */
+/** NewEvent is an event of the gateway itself. The outbox assigns its ID and time. */
 export interface NewEvent<Type extends EventType = EventType> {
   readonly type: Type;
   readonly accountId: string;
   readonly data: EventData[Type];
-  /** Identifies what has happened. A second event with the same key is ignored. */
+  /** Identifies what happened. The outbox ignores a second event with the same key. */
   readonly dedupeKey: string;
-  /** Resource that the event is about. Ordered endpoints receive events in order per resource. */
+  /** Resource that the event is about. Endpoints with ordered delivery receive a resource's events in order. */
   readonly resource?: string;
   /** Endpoint that does not receive the event, because the event is about it. */
   readonly exceptEndpointId?: string;
 }
 
-/** An event that a service has submitted, or that was emitted for a response. */
+/** ForeignEvent is an event that a service submitted, or that the gateway emitted for a backend response. */
 export interface ForeignEvent {
   readonly type: string;
   readonly accountId: string;
-  /** JSON as it is delivered. */
+  /** The event's `data` as JSON text, which is delivered unchanged. */
   readonly dataText: string;
   readonly dedupeKey: string;
-  /** Name of the service, or `emits`. */
+  /** Name of the service that submitted the event; `emits` if it was emitted for a response. */
   readonly source: string;
   readonly resource: string | null;
   readonly occurredAtMs: number;
-  /** Hash of the content. Null if the event cannot be submitted twice. */
+  /**
+   * Hash of the content, to detect a second submission with other content. Null if the event cannot be submitted twice.
+   */
   readonly fingerprint: string | null;
 }
 
+/** Event is a stored event. Times are in milliseconds since the epoch. */
 export interface Event {
-  /** `evt_…`, sorted by time. */
+  /** `evt_…`. IDs sort by creation time. */
   readonly id: string;
   readonly type: string;
   readonly accountId: string;
   readonly data: unknown;
-  /** `trailgate`, `emits`, or the name of a service. */
+  /** `trailgate`, `emits`, `test`, or the name of a service. */
   readonly source: string;
   readonly resource: string | null;
   readonly occurredAt: number;

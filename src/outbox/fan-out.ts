@@ -1,6 +1,6 @@
 /**
- * Creates the deliveries of events in the transaction that adds them: one per endpoint of the account that wants their
- * type. Without endpoints, this costs one index look-up.
+ * Creates the webhook deliveries of new events, in the transaction that adds the events. Each endpoint of the account
+ * that subscribes to an event's type gets one delivery. An account without endpoints costs one index lookup.
  */
 import { sql, type CompiledQuery, type Kysely, type QueryResult } from 'kysely';
 import { kindOf } from '../stores/database/database-kind.js';
@@ -11,12 +11,15 @@ import type { WebhookEndpointTable } from '../stores/database/tables/webhook-tab
 import { executeBatch } from '../stores/database/statement-batch.js';
 import { wakeLanesQuery } from './lane-rows.js';
 
-/** How long an open delivery is kept, and how long an ended one can be viewed and replayed. */
+/**
+ * Retention of deliveries, in ms. Pending deliveries then expire. Until then, ended deliveries can be viewed and
+ * replayed.
+ */
 export const DELIVERY_RETENTION_MS = 30 * 24 * 3_600_000;
 
 const ROWS_PER_STATEMENT = 500;
 
-/** An event that was added in this transaction. */
+/** AddedEvent is an event that the current transaction has added. */
 export interface AddedEvent {
   readonly id: string;
   readonly accountId: string;
@@ -25,10 +28,11 @@ export interface AddedEvent {
   readonly exceptEndpointId?: string | undefined;
 }
 
+/** FanOut is the result of `fanOut`. */
 export interface FanOut {
   /** Number of deliveries by event ID. Events without deliveries are missing. */
   readonly deliveries: ReadonlyMap<string, number>;
-  /** Endpoints with work to do. Signal them after the commit. */
+  /** Enabled endpoints that now have work to do. Signal them after the commit. */
   readonly endpointIds: readonly string[];
 }
 
@@ -41,7 +45,8 @@ interface Endpoint {
 const NOTHING: FanOut = { deliveries: new Map(), endpointIds: [] };
 
 /**
- * Creates the deliveries. Paused and disabled endpoints get deliveries as well, which wait. Deleted ones get none.
+ * Creates the deliveries. Paused and disabled endpoints also get deliveries, which wait until the endpoint is enabled.
+ * Deleted endpoints get none.
  * @param trx the transaction in which the events were added.
  * @param found result of `endpointsQuery`, executed after the events in the same transaction.
  */
@@ -78,7 +83,7 @@ export async function fanOut(
 
 type EndpointRow = Pick<WebhookEndpointTable, 'id' | 'account_id' | 'event_types' | 'status'>;
 
-/** Builds the query for the endpoints of accounts. Separate, so that it can be sent together with the events. */
+/** Builds the query for the endpoints of accounts. Callers can send it in one batch with the events. */
 export function endpointsQuery(trx: Kysely<Tables>, accountIds: readonly string[]): CompiledQuery {
   const ids = textList(kindOf(trx), [...new Set(accountIds)]);
   const query = sql<EndpointRow>`
@@ -108,7 +113,7 @@ const COLUMNS: readonly JsonColumn[] = [
   { name: 'resource', type: 'text' },
 ];
 
-/** Adds deliveries. A row is: its ID, event ID, endpoint ID, account ID, resource. */
+/** Inserts deliveries, and skips existing ones. A row has: delivery ID, event ID, endpoint ID, account ID, resource. */
 export async function insertDeliveries(
   trx: Kysely<Tables>,
   rows: readonly DeliveryRow[],
@@ -131,8 +136,8 @@ function deliveriesQuery(trx: Kysely<Tables>, rows: readonly DeliveryRow[], nowM
 }
 
 /**
- * Whether an endpoint's list of names and families, such as `customer.*`, matches an event type. An empty list matches
- * all types.
+ * Reports whether an endpoint's subscription matches an event type. Patterns are names, or families such as
+ * `customer.*`. An empty list matches all types.
  */
 export function wantsType(patterns: readonly string[], type: string): boolean {
   return patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, type));

@@ -1,6 +1,6 @@
 /**
- * Updates the lanes of webhook endpoints when work is added or removed. A lane is the work queue of an endpoint. Its
- * due time is only a hint; the deliveries are authoritative. See `lanes.ts`.
+ * Updates the lanes of webhook endpoints when work is added or removed. A lane is the work queue of one endpoint. Its
+ * due time is only a hint; the deliveries are authoritative. See `src/webhooks/deliveries/rows/lanes.ts`.
  */
 import { sql, type CompiledQuery, type Kysely, type RawBuilder } from 'kysely';
 import { kindOf } from '../stores/database/database-kind.js';
@@ -19,28 +19,31 @@ export async function addLane(trx: Kysely<Tables>, endpointId: string): Promise<
 }
 
 /**
- * Makes lanes due. Call it last in the transaction that adds work, for enabled endpoints only, and signal `WorkSignal`
+ * Makes the lanes of enabled endpoints due now. Call it last in the transaction that adds work, and signal `WorkSignal`
  * after the commit. Lanes that are already due are neither updated nor locked.
  */
 export async function wakeLanes(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<void> {
   if (endpointIds.length > 0) await trx.executeQuery(wakeLanesQuery(trx, endpointIds, nowMs));
 }
 
-/** Returns the query of `wakeLanes`, for sending it in a batch. */
+/** Returns the query of `wakeLanes`, so that callers can send it in a batch. */
 export function wakeLanesQuery(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): CompiledQuery {
   const ids = textList(kindOf(trx), endpointIds);
   const asleep = inOrder(trx, sql`endpoint_id in ${ids} and due_at > ${nowMs}`);
   return sql`update webhook_lane set due_at = ${nowMs} where endpoint_id in ${asleep}`.compile(trx);
 }
 
-/** Makes a lane idle because its endpoint should receive nothing for now. Its owner releases it when signaled. */
-export async function quietLane(trx: Kysely<Tables>, endpointId: string): Promise<void> {
+/**
+ * Sets a lane to `ASLEEP` because its endpoint must not receive anything for now. The process that owns the lane
+ * releases it when signaled.
+ */
+export async function putLaneToSleep(trx: Kysely<Tables>, endpointId: string): Promise<void> {
   await trx.updateTable('webhook_lane').set({ due_at: ASLEEP }).where('endpoint_id', '=', endpointId).execute();
 }
 
 /**
- * Returns `(select endpoint_id …)` for the lanes that fulfill a condition. Locks them in a fixed order, so that
- * concurrent transactions wait for each other instead of deadlocking.
+ * Returns the subquery `(select endpoint_id …)` for the lanes that match a condition. On PostgreSQL it locks them in a
+ * fixed order, so that concurrent transactions wait for each other instead of deadlocking.
  */
 export function inOrder(db: Kysely<Tables>, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const lock = kindOf(db) === 'postgres' ? sql`for update` : sql``;

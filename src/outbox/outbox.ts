@@ -1,6 +1,6 @@
 /**
- * The outbox. Events are stored in the transaction of what they report, together with their deliveries, before anything
- * is sent. Several processes may add the same event; it is stored once.
+ * The outbox stores events and their deliveries, in the same transaction as the change that the events report. Webhook
+ * workers send the deliveries later. Several processes may add the same event; it is stored once.
  */
 import { sql, type CompiledQuery, type Kysely, type Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -20,7 +20,7 @@ import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 const ROWS_PER_STATEMENT = 500;
 
-/** Columns that differ between events of one call. */
+/** Columns whose values differ between the events of one call. */
 type DifferentColumn = Exclude<keyof EventTable, 'created_at' | 'keep_until'>;
 
 const COLUMNS: readonly (JsonColumn & { readonly name: DifferentColumn })[] = [
@@ -35,12 +35,12 @@ const COLUMNS: readonly (JsonColumn & { readonly name: DifferentColumn })[] = [
   { name: 'data', type: 'text' },
 ];
 
-/** Longer than any period in which an event must not be reported twice. */
+/** Retention of events, in ms. Longer than any period in which duplicates of an event must be detected. */
 const EVENT_RETENTION_MS = 90 * 24 * 3_600_000;
 
 const OWN_SOURCE = 'trailgate' as const;
 
-/** An event that did not exist before. */
+/** NewlyAdded is an event that the call has stored. */
 export interface NewlyAdded {
   /** `evt_…` */
   readonly id: string;
@@ -48,8 +48,9 @@ export interface NewlyAdded {
   readonly deliveries: number;
 }
 
+/** AddedEvents is the result of `addEvents`. */
 export interface AddedEvents {
-  /** New events by dedupe key. If several callers add an event, exactly one of them gets it here. */
+  /** New events by dedupe key. If several callers add the same event, exactly one of them gets it in this map. */
   readonly events: ReadonlyMap<string, NewlyAdded>;
   /** Webhook endpoints with work to do. Pass them to `WorkSignal` after the commit. */
   readonly endpointIds: readonly string[];
@@ -58,8 +59,8 @@ export interface AddedEvents {
 export const NOTHING_ADDED: AddedEvents = { events: new Map(), endpointIds: [] };
 
 /**
- * Adds events that do not exist yet, with their deliveries, in one transaction. If `db` is a transaction, uses that
- * one, so that the events belong to its change.
+ * Stores events that do not exist yet, with their deliveries, in one transaction. If `db` is already a transaction,
+ * uses that transaction, so that the events are committed together with the caller's change.
  */
 export async function addEvents(
   db: Kysely<Tables>,
@@ -93,7 +94,7 @@ async function addInTransaction(
   ];
   const results = await executeBatch(trx, queries);
   const inserted = results.slice(0, -1).reduce((sum, { numAffectedRows = 0n }) => sum + Number(numAffectedRows), 0);
-  // Nearly always all events are new, which saves a query.
+  // Usually all events are new. Then every ID was inserted, and no query for the inserted IDs is needed.
   const ids = inserted === rows.length ? undefined : await insertedIds(trx, rows);
   const added = rows.flatMap((row, at) => {
     const event = events[at]!;
@@ -108,9 +109,9 @@ async function addInTransaction(
   return { events: new Map(keys), endpointIds };
 }
 
-/** Existing events with the same dedupe key stay unchanged. */
+/** Returns the queries that insert events. Existing events with the same dedupe key stay unchanged. */
 function insertQueries(trx: Kysely<Tables>, rows: readonly EventRow[], nowMs: number): CompiledQuery[] {
-  // A fixed order for all processes, so that concurrent transactions wait for each other instead of deadlocking.
+  // All processes insert in the same order, so that concurrent transactions wait for each other instead of deadlocking.
   const sorted = rows.toSorted((one, other) => (one.dedupe_key < other.dedupe_key ? -1 : 1));
   const names = sql.join(COLUMNS.map(({ name }) => sql.ref(name)));
   const queries: CompiledQuery[] = [];
@@ -127,7 +128,7 @@ function insertQueries(trx: Kysely<Tables>, rows: readonly EventRow[], nowMs: nu
   return queries;
 }
 
-/** Returns the IDs that were inserted. IDs are unique to this call. */
+/** Returns the IDs of the rows that this call inserted. Each call creates new IDs, so every ID found is its own. */
 async function insertedIds(trx: Kysely<Tables>, rows: readonly EventRow[]): Promise<ReadonlySet<string>> {
   const ids = textList(
     kindOf(trx),
@@ -137,6 +138,7 @@ async function insertedIds(trx: Kysely<Tables>, rows: readonly EventRow[]): Prom
   return new Set(found.map(({ id }) => id));
 }
 
+/** EventQuery selects a page of an account's events. */
 export interface EventQuery extends PageRequest {
   readonly accountId: string;
   readonly type?: string | undefined;
@@ -146,15 +148,20 @@ export interface EventQuery extends PageRequest {
   readonly untilMs?: number | undefined;
 }
 
+/** EventOutbox reads stored events, and deletes old ones. */
 export class EventOutbox {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
   ) {}
 
+  /**
+   * Returns a page of an account's events, latest first. Rejects with a Problem if the cursor belongs to another list.
+   */
   async list({ accountId, cursor, limit, type, resource, sinceMs, untilMs }: EventQuery): Promise<Page<Event>> {
     const filters = JSON.stringify([type, resource, sinceMs, untilMs]);
-    // Without filters, the list keeps its name, so that existing cursors stay valid.
+    // Cursors contain the name of their list. Without filters the name must stay the same, so that existing cursors
+    // stay valid.
     const list = filters === '[null,null,null,null]' ? `events:${accountId}` : `events:${accountId}:${filters}`;
     let query = this.db
       .selectFrom('event')
@@ -164,21 +171,22 @@ export class EventOutbox {
       .limit(limit + 1);
     if (type !== undefined) query = query.where('type', '=', type);
     if (resource !== undefined) query = query.where('resource', '=', resource);
-    // IDs start with the creation time, so the primary key finds a time range.
+    // No index has `created_at`. The database filters the account's events while it reads them in the order of their
+    // IDs.
     if (sinceMs !== undefined) query = query.where('created_at', '>=', sinceMs);
     if (untilMs !== undefined) query = query.where('created_at', '<=', untilMs);
     if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
     return pageOf(list, limit, await query.execute(), eventOf);
   }
 
-  /** Returns an event. Rejects with `resource_not_found`. */
+  /** Returns an event. Rejects with Problem `resource_not_found` if there is none with this ID. */
   async get(id: string): Promise<Event> {
     const row = await this.db.selectFrom('event').selectAll().where('id', '=', id).executeTakeFirst();
     if (row === undefined) throw new Problem('resource_not_found', { detail: 'Not found. No event has this id.' });
     return eventOf(row);
   }
 
-  /** Deletes events past their retention, in batches. Events with deliveries stay until those are deleted. */
+  /** Deletes events past their retention, in batches. Keeps events that still have deliveries. */
   async deleteOld(isStopped: IsStopped = neverStopped): Promise<void> {
     while (!isStopped()) {
       const old = this.db

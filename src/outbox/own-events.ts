@@ -1,6 +1,6 @@
 /**
- * Events of the gateway's own: one row for each in `EventData` and `OWN_EVENTS`. Their names and their `data` are a
- * contract with receivers.
+ * The event types that the gateway itself produces. Each type has an entry in `EventData` and in `OWN_EVENTS`. Names
+ * and `data` are a contract with the receivers of webhooks.
  */
 import { MONTH_NAMES, type MonthName } from '../platform/quotas/windows.js';
 
@@ -32,14 +32,14 @@ export interface ApiKeyChanged {
     /** Prefix and last four characters of the secret. */
     readonly hint: string;
     readonly status: 'active' | 'paused' | 'revoked';
-    /** RFC 3339. */
+    /** RFC 3339. Null if the key does not expire. */
     readonly expires_at: string | null;
     readonly external_id: string | null;
     readonly metadata: Readonly<Record<string, string>>;
   };
-  /** Only in `api_key.revoked`: `exposed` if the secret was sent in clear text. */
+  /** Present only in `api_key.revoked`: `exposed` if the secret was sent in clear text. */
   readonly reason?: 'exposed';
-  /** Actor, as in the audit log: `operator`, `system`, or the ID of a member or token. */
+  /** Actor of the change, as in the audit log: `operator`, `system`, or the ID of a member or token. */
   readonly actor: string;
 }
 
@@ -65,12 +65,12 @@ export interface WebhookEndpointState {
     readonly description: string;
     readonly status: 'enabled' | 'paused' | 'disabled';
     readonly disabled_reason: 'failing' | 'gone' | 'operator' | null;
-    /** RFC 3339. */
+    /** RFC 3339. Null if the endpoint is not failing. */
     readonly failing_since: string | null;
   };
 }
 
-/** `data` by the type of the event. */
+/** EventData maps each event type to its `data`. */
 export interface EventData {
   'quota.threshold_reached': QuotaThresholdReached;
   'api_key.created': ApiKeyChanged;
@@ -89,6 +89,7 @@ export interface EventData {
 
 export type EventType = keyof EventData;
 
+/** OwnEvent is the documentation of one event type of the gateway. */
 export interface OwnEvent {
   readonly description: string;
   /** JSON Schema 2020-12 of `data`. */
@@ -96,18 +97,20 @@ export interface OwnEvent {
   readonly example: object;
 }
 
-/** Type of a test event, if no other is requested. */
+/** Type of a test event if the caller requests no other type. */
 export const TEST_EVENT = 'webhook.test';
 
-/** Source of test events of any type. Nothing has really happened. */
+/** `source` of test events of any type. A test event reports nothing that happened. */
 export const TEST_SOURCE = 'test';
 
-/** Far above actual lengths, so that receivers that reserve this much have enough room. */
+/** Schema of a text. The maximum is far above actual lengths, so that receivers can reserve this much space. */
 const text = { type: 'string', maxLength: 2_048 };
 const instant = { type: 'string', format: 'date-time', maxLength: 40 };
 const instantOrNull = { ...instant, type: ['string', 'null'] };
 const count = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-/** With a type, because code generators for Java and Go need one next to `enum`. */
+/**
+ * Returns the schema of an enum. It includes `type`, because code generators for Java and Go need it next to `enum`.
+ */
 const oneOf = (...values: readonly string[]): object => ({ type: 'string', enum: values });
 const object = (properties: Readonly<Record<string, object>>): object => ({
   type: 'object',
@@ -136,7 +139,7 @@ const keyProperties = {
   actor: text,
 };
 const keySchema = object(keyProperties);
-/** `reason` is present if the key was revoked because its secret was sent in clear text. */
+/** Schema with `reason`, which is present if the key was revoked because its secret was sent in clear text. */
 const revokedKeySchema = { ...keySchema, properties: { ...keyProperties, reason: oneOf('exposed') } };
 const accountSchema = object({
   account: object({
@@ -151,7 +154,10 @@ const accountSchema = object({
 
 const STATUS_AFTER: Readonly<Record<string, string>> = { paused: 'paused', revoked: 'revoked' };
 
-/** @param descriptions by action on the key. */
+/**
+ * Returns the documentation of the `api_key.…` events.
+ * @param descriptions description of each event, by the action on the key.
+ */
 function keyEvents<Action extends string>(
   descriptions: Readonly<Record<Action, string>>,
 ): Record<`api_key.${Action}`, OwnEvent> {
@@ -164,7 +170,7 @@ function keyEvents<Action extends string>(
     ...externalExample,
   };
   const events = Object.entries<string>(descriptions).map(([action, description]): [string, OwnEvent] => {
-    const end = { expires_at: action === 'expiring' ? '2026-11-29T10:00:00.000Z' : null };
+    const expiry = { expires_at: action === 'expiring' ? '2026-11-29T10:00:00.000Z' : null };
     const status = STATUS_AFTER[action] ?? 'active';
     const actor = action === 'expiring' ? 'system' : 'mem_1d2m3kx9v7c4e5f6g7h8j9k0m';
     return [
@@ -172,7 +178,7 @@ function keyEvents<Action extends string>(
       {
         description,
         schema: action === 'revoked' ? revokedKeySchema : keySchema,
-        example: { api_key: { ...key, status, ...end }, actor },
+        example: { api_key: { ...key, status, ...expiry }, actor },
       },
     ];
   });
@@ -206,8 +212,8 @@ function endpointExample(status: 'enabled' | 'disabled'): object {
 }
 
 /**
- * Descriptions by type; the test has one as well. `npm run panel:words` takes the marked sentences into the panel's
- * catalogs.
+ * Documentation of each event type of the gateway, including the test event. `npm run panel:words` copies the marked
+ * sentences into the panel's translation catalogs.
  */
 export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   'quota.threshold_reached': {

@@ -1,10 +1,10 @@
 /** Content, receivers and frequency of signals. */
 import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkSignal, type ToldEndpoints } from './work-signal.js';
+import { WorkSignal, type SignaledEndpoints } from './work-signal.js';
 
 function signalWithAll() {
-  const received: ToldEndpoints[] = [];
+  const received: SignaledEndpoints[] = [];
   const sent: string[] = [];
   // Follows the sender's ID.
   const signal = new WorkSignal((message) => sent.push(message.replace(/^@[0-9a-f-]{36} /, '')));

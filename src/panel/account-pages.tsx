@@ -1,10 +1,10 @@
-/** Routes of an account's pages, below the account's id: `/acc_…/api-keys`. */
+/** Routes of the pages of one account. Their paths start with the account ID, such as `/acc_…/api-keys`. */
 import { Redirect, Route, Switch } from 'wouter';
 import { InAccount, useAccountById } from './session/accounts.js';
 import { Shell } from './shell/shell.js';
 import { SuspendedNotice } from './shell/suspended-notice.js';
 import { ACCOUNT_PAGES } from './routes/page-list.js';
-import { Allowed, NoSuchPage, Waiting } from './routes/pages.js';
+import { RequirePermission, NotFoundPage, Waiting } from './routes/pages.js';
 import { Failure } from './words/failure.js';
 
 export function AccountPages({ id }: { readonly id: string }) {
@@ -26,15 +26,15 @@ export function AccountPages({ id }: { readonly id: string }) {
             <Redirect to={`/${id}/api-keys`} replace />
           </Route>
           {ACCOUNT_PAGES.map(({ path, needs, page: Page }) => (
-            // One key for a page and its dialog, so that form values survive when the dialog's address closes.
+            // A list page and its `/new` dialog share a React key, so that form values survive when the dialog closes.
             <Route key={needs} path={`/:account/${path}`}>
-              <Allowed to={needs}>
+              <RequirePermission to={needs}>
                 <Page />
-              </Allowed>
+              </RequirePermission>
             </Route>
           ))}
           <Route>
-            <NoSuchPage home={`/${id}/api-keys`} />
+            <NotFoundPage home={`/${id}/api-keys`} />
           </Route>
         </Switch>
       </Shell>

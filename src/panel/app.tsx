@@ -1,11 +1,14 @@
-/** Routes of the panel: `/acc_…/api-keys`. An address without an account opens the last one. */
+/**
+ * Root component: selects the page by URL and session. Paths start with an account ID, such as `/acc_…/api-keys`. A
+ * path without account ID redirects to the default account.
+ */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { lazy, Suspense } from 'react';
 import { Redirect, useLocation, useSearch } from 'wouter';
 import { AccountPages } from './account-pages.js';
 import { isOwnPath, OwnPages } from './own-pages.js';
-import { useHomeId } from './session/accounts.js';
+import { useDefaultAccountId } from './session/accounts.js';
 import { Frame } from './session/frame.js';
 import { GateDialog } from './session/gate-dialog.js';
 import { LinkPage } from './session/link-page.js';
@@ -19,7 +22,7 @@ import { Shell } from './shell/shell.js';
 import { ApiProblem } from './api/problem.js';
 import { Failure } from './words/failure.js';
 
-/** The authorization server redirects browsers here for consent. */
+/** Loaded on demand. The authorization server redirects browsers to this page at `/oauth/<request id>`. */
 const ConsentPage = lazy(async () => ({ default: (await import('./oauth/consent-page.js')).ConsentPage }));
 
 export function App() {
@@ -51,16 +54,19 @@ function SignedIn() {
     );
   const id = /^\/(acc_[0-9a-z]+)(?:\/|$)/.exec(location)?.[1];
   if (id !== undefined) return <AccountPages key={id} id={id} />;
-  return isOwnPath(location) ? <OwnPages /> : <ToAnAccount />;
+  return isOwnPath(location) ? <OwnPages /> : <RedirectToAccount />;
 }
 
-/** Redirects to the same page of the default account. */
-function ToAnAccount() {
+/**
+ * Redirects to the same page of the default account. Operators without account are redirected to the list of all
+ * accounts.
+ */
+function RedirectToAccount() {
   const { t } = useLingui();
   const [location] = useLocation();
   const search = useSearch();
   const me = useMe();
-  const id = useHomeId();
+  const id = useDefaultAccountId();
   if (id === undefined && me.member?.is_operator === true) return <Redirect to="/platform/accounts" replace />;
   if (id === undefined)
     return (
@@ -77,6 +83,7 @@ function ToAnAccount() {
   return <Redirect to={`/${id}${path}${search === '' ? '' : `?${search}`}`} replace />;
 }
 
+/** Shown instead of the panel if the session could not be read. */
 function Unavailable({ error, again }: { readonly error: unknown; readonly again: () => unknown }) {
   const { t } = useLingui();
   const isLimited = error instanceof ApiProblem && error.status === 429;

@@ -1,4 +1,4 @@
-/** Colors, fonts and shapes. Text has WCAG AA contrast in light and dark mode. */
+/** Mantine theme of the panel: colors, fonts and shapes. Text has WCAG AA contrast in light and dark mode. */
 import {
   Alert,
   Badge,
@@ -12,7 +12,7 @@ import {
   type MantineColorsTuple,
 } from '@mantine/core';
 
-/** Primary color. */
+/** Primary color, from light to dark. */
 const river: MantineColorsTuple = [
   '#e8f6f5',
   '#d0eae8',
@@ -26,7 +26,7 @@ const river: MantineColorsTuple = [
   '#084a48',
 ];
 
-/** Grays of the dark mode, from text to background. */
+/** Grays of the dark mode, from the text color to the background color. */
 const dark: MantineColorsTuple = [
   '#dbe3e6',
   '#b8c4c9',
@@ -40,7 +40,7 @@ const dark: MantineColorsTuple = [
   '#0e1417',
 ];
 
-/** Mantine's orange, with a last shade that is readable on the second. */
+/** Orange with a last shade that is readable on the second shade: text and background of the light variant. */
 const orange: MantineColorsTuple = [
   '#fff4e6',
   '#ffe8cc',
@@ -54,6 +54,7 @@ const orange: MantineColorsTuple = [
   '#853a0a',
 ];
 
+/** Red with a last shade that is readable on the second shade. */
 const red: MantineColorsTuple = [
   '#fff5f5',
   '#ffe3e3',
@@ -67,7 +68,7 @@ const red: MantineColorsTuple = [
   '#8a1717',
 ];
 
-/** Overrides Mantine variables, so that secondary text is readable too. */
+/** Overrides CSS variables of Mantine, so that secondary text, placeholders and errors have enough contrast. */
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -81,7 +82,7 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-placeholder': '#8fa0a7',
     '--mantine-color-error': '#ffa59e',
     '--mantine-color-anchor': '#74c0ba',
-    // Mantine uses the card background here.
+    // Mantine's default is the background color of cards. Disabled buttons on a card would be invisible.
     '--mantine-color-disabled': '#334046',
     '--mantine-color-disabled-color': '#97a5ab',
   },
@@ -100,7 +101,7 @@ export const theme = createTheme({
     fontWeight: '650',
     sizes: { h1: { fontSize: '1.625rem', lineHeight: '1.25' }, h2: { fontSize: '1.125rem' }, h3: { fontSize: '1rem' } },
   },
-  // Light variants use the darkest shade for text, to be readable.
+  // In the light variant, text has the darkest shade, or a light shade in dark mode, to be readable.
   variantColorResolver: (input) => {
     const colors = defaultVariantColorsResolver(input);
     if (input.variant !== 'light' || input.color === undefined) return colors;

@@ -80,7 +80,7 @@ describe('items', () => {
         if (items.includes(2)) throw new Error('refused');
         return items;
       },
-      { most: 4, isOneAtFault: () => true },
+      { most: 4, isItemError: () => true },
     );
     expect(await Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)))).toMatchObject([
       { value: 1 },
@@ -96,7 +96,7 @@ describe('items', () => {
         calls += 1;
         return Promise.reject(new Error('full'));
       },
-      { most: 4, isOneAtFault: () => false },
+      { most: 4, isItemError: () => false },
     );
     const both = await Promise.allSettled([batcher.add(1), batcher.add(2)]);
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);

@@ -1,9 +1,10 @@
 /**
- * Combines calls. Items added in one turn of the event loop, or while a call is running, share the next call. So a
- * thousand readers of one database connection wait for a few round trips only.
+ * Combines single requests into calls for many items. Items that are added in one turn of the event loop, or while a
+ * call is running, share the next call. A thousand readers of one database connection then wait for only a few round
+ * trips.
  */
 
-/** Pause between attempts while the other side is unavailable. Doubles up to the longest. */
+/** Pause before a call is repeated because the other side is unavailable. Doubles up to the longest. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
@@ -11,13 +12,16 @@ const LONGEST_PAUSE_MS = 2_000;
 export interface BatcherOptions<Item> {
   /** Maximum sum of item sizes per call. A larger item is sent alone. */
   readonly most: number;
-  /** Returns the size of an item. 1 by default. */
+  /** Returns the size of an item. The default is 1. */
   readonly sizeOf?: (item: Item) => number;
-  /** Whether one item may have caused the failure of a call. If so, each item is retried alone. False by default. */
-  readonly isOneAtFault?: (error: unknown) => boolean;
   /**
-   * Whether a call failed because the other side is unavailable. If so, its items wait and are retried. False by
-   * default.
+   * Reports whether a single item may have caused the failure of a call. If so, each item is retried alone. The default
+   * is false.
+   */
+  readonly isItemError?: (error: unknown) => boolean;
+  /**
+   * Reports whether a call failed because the other side is unavailable. If so, its items wait and are retried. The
+   * default is false.
    */
   readonly isAway?: (error: unknown) => boolean;
 }
@@ -34,22 +38,23 @@ export class Batcher<Item, Result> {
   private pauseMs = 0;
   private stopped: Error | undefined;
 
-  /** @param call processes all items at once, and resolves to one result per item, in order. */
+  /** @param call processes all given items. It resolves to one result per item, in order. */
   constructor(
     private readonly call: (items: readonly Item[]) => Promise<readonly Result[]>,
     private readonly options: BatcherOptions<Item>,
   ) {}
 
+  /** Number of items that wait for a call. */
   get length(): number {
     return this.waiting.length;
   }
 
-  /** Whether the other side was unavailable at the last attempt. */
+  /** True if the other side was unavailable at the last attempt. */
   get isStuck(): boolean {
     return this.pauseMs > 0;
   }
 
-  /** Resolves to the item's result. Rejects with the error of the call, or with the reason given to `stop`. */
+  /** Adds an item. Resolves to its result. Rejects with the error of the call, or with the reason given to `stop`. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.stopped !== undefined) return reject(this.stopped);
@@ -66,7 +71,7 @@ export class Batcher<Item, Result> {
 
   private async callForWaiting(): Promise<void> {
     this.isCalling = true;
-    // Wait for other items of this turn of the event loop.
+    // Other items of this turn of the event loop join the call.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.waiting.length > 0) {
       const batch = this.waiting.splice(0, this.nextCount());
@@ -86,7 +91,7 @@ export class Batcher<Item, Result> {
     return end === -1 ? this.waiting.length : end;
   }
 
-  /** Resolves to false if the other side is unavailable. Never rejects. */
+  /** Calls for a batch and settles its items. Resolves to false if the other side is unavailable. Never rejects. */
   private async callFor(batch: readonly Waiting<Item, Result>[]): Promise<boolean> {
     try {
       const results = await this.call(batch.map(({ item }) => item));
@@ -94,7 +99,7 @@ export class Batcher<Item, Result> {
       return true;
     } catch (error) {
       if (this.options.isAway?.(error) === true) return false;
-      if (batch.length > 1 && this.options.isOneAtFault?.(error) === true) {
+      if (batch.length > 1 && this.options.isItemError?.(error) === true) {
         for (const one of batch) if (!(await this.callFor([one]))) this.waiting.unshift(one);
         return true;
       }
@@ -103,6 +108,7 @@ export class Batcher<Item, Result> {
     }
   }
 
+  /** Puts a batch back and waits before the next attempt. */
   private async pause(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     this.waiting.unshift(...batch);
     if (this.stopped !== undefined) return this.stop(this.stopped);

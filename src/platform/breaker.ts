@@ -1,12 +1,15 @@
-/** A circuit breaker. */
+/** Implements a circuit breaker. */
 import type { Clock } from './clock.js';
 
-/** Breaker blocks calls to a store after a failure, and lets single probes through with growing pauses. */
+/**
+ * Breaker blocks calls to a store after a failure. Single probes are allowed after increasing pauses, until one
+ * succeeds.
+ */
 export class Breaker {
   private pauseMs = 0;
   private retryAtMs = 0;
-  private probing = false;
-  /** When the store was lost. Undefined while the breaker is closed. */
+  private isProbing = false;
+  /** When the breaker opened, in milliseconds of the clock. Undefined while the breaker is closed. */
   openSinceMs: number | undefined;
 
   constructor(
@@ -15,38 +18,41 @@ export class Breaker {
     private readonly longestPauseMs = 2_000,
   ) {}
 
-  /** Whether a call may be sent now. While the breaker is open, allows one probe at a time. */
+  /**
+   * Reports whether a call may be sent now. While the breaker is open, allows one probe at a time. The caller must
+   * report the result with `succeeded` or `failed`.
+   */
   allows(): boolean {
     if (this.openSinceMs === undefined) return true;
-    if (this.probing || this.waitMs > 0) return false;
-    this.probing = true;
+    if (this.isProbing || this.waitMs > 0) return false;
+    this.isProbing = true;
     return true;
   }
 
   /** Milliseconds until the next probe. 0 if a call may be sent, or a probe is running. */
   get waitMs(): number {
-    if (this.openSinceMs === undefined || this.probing) return 0;
+    if (this.openSinceMs === undefined || this.isProbing) return 0;
     const waitMs = this.retryAtMs - this.clock.now();
     // A wait longer than the pause means that the clock was set back.
     return waitMs <= this.pauseMs ? Math.max(0, waitMs) : 0;
   }
 
-  /** Records a success. Returns true if it closed the breaker. */
+  /** Records a successful call. Returns true if the success closed the breaker. */
   succeeded(): boolean {
-    this.probing = false;
+    this.isProbing = false;
     if (this.openSinceMs === undefined) return false;
     this.openSinceMs = undefined;
     this.pauseMs = 0;
     return true;
   }
 
-  /** Records a failure. Returns true if it opened the breaker. */
+  /** Records a failed call. Returns true if the failure opened the breaker. */
   failed(): boolean {
     const now = this.clock.now();
     const opened = this.openSinceMs === undefined;
-    // Ignore calls that were sent before the breaker opened, or without asking it. They must not change the pause.
-    if (!opened && !this.probing) return false;
-    this.probing = false;
+    // Failures of calls that were sent before the breaker opened, or without asking it, must not change the pause.
+    if (!opened && !this.isProbing) return false;
+    this.isProbing = false;
     this.openSinceMs ??= now;
     this.pauseMs = Math.min(this.longestPauseMs, this.pauseMs === 0 ? this.firstPauseMs : this.pauseMs * 2);
     this.retryAtMs = now + this.pauseMs;

@@ -1,6 +1,6 @@
 /**
- * Shares equal objects, to save memory and repeated computation. A hundred thousand keys have only a few different
- * scopes and plans.
+ * Shares equal objects, to save memory and repeated computation. A hundred thousand keys have only a few different sets
+ * of scopes and plans.
  */
 
 /** Maximum size of a table, because clients may create as many values as keys. A full table is cleared. */
@@ -9,11 +9,12 @@ const LARGEST_TABLE = 10_000;
 export class InternTable<Value> {
   private table = new Map<string, Value>();
 
-  /** Returns the object with this name. Undefined if there is none, or the table was cleared since. */
+  /** Returns the object with this name. Undefined if there is none, or if the table was cleared since. */
   get(name: string): Value | undefined {
     return this.table.get(name);
   }
 
+  /** Stores an object under a name, and returns it. Clears a full table first. */
   keep(name: string, value: Value): Value {
     if (this.table.size >= LARGEST_TABLE) this.table = new Map();
     this.table.set(name, value);

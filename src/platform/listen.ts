@@ -1,4 +1,4 @@
-/** Opens listeners and announces their addresses. Explains in one line why a port is not available. */
+/** Opens listeners and logs their addresses. If a port is not available, the error explains why in one line. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -13,7 +13,10 @@ export interface Where {
 
 type ListeningRole = 'gateway' | 'admin' | 'health' | 'oauth';
 
-/** Starts to listen, and logs the address. Rejects with `StartError`. */
+/**
+ * Starts to listen, and logs the address. Rejects with `StartError`.
+ * @returns the local URL and the bound port
+ */
 export async function listen(
   application: NestFastifyApplication,
   role: ListeningRole,
@@ -27,9 +30,9 @@ export async function listen(
 }
 
 /**
- * Starts to listen without logging.
+ * Starts to listen without logging. Rejects with `StartError`.
  * @param shared whether other processes listen on the same port. With `SO_REUSEPORT`, each has its own queue of
- * connections, so a process that dies does not lose connections of others.
+ * connections. A process that dies does not lose connections of others.
  */
 export async function listenQuietly(
   application: NestFastifyApplication,
@@ -47,7 +50,7 @@ export async function listenQuietly(
   return boundAt(application.getHttpServer() as Server, host, scheme);
 }
 
-/** Converts errors into `StartError`. */
+/** Runs `begin`, and converts its errors into `StartError`. */
 async function convertErrors(role: ListeningRole, { host, port }: Where, begin: () => Promise<unknown>): Promise<void> {
   try {
     await begin();
@@ -64,7 +67,7 @@ function boundAt(server: Server, host: string, scheme: string): { readonly url: 
 
 /**
  * Starts to listen with a plain server, without logging. Rejects with `StartError`.
- * @param shared as for `listenQuietly`.
+ * @param shared as for `listenQuietly`
  */
 export async function listenBare(
   server: Server,
@@ -82,24 +85,28 @@ export async function listenBare(
   return boundAt(server, host, scheme);
 }
 
-/** Logs the address of a listener. */
+/**
+ * Logs the address of a listener.
+ * @param more further fields of the log line
+ */
 export function announce(
   role: ListeningRole,
   url: string,
   log: Log,
   more: Readonly<Record<string, string>> = {},
 ): void {
-  // Logged at any level, because people and scripts that start the program wait for this line.
+  // The line is logged at any level, because people and scripts that start the program wait for it.
   const time = new Date(systemClock.now()).toISOString();
   log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url, ...more })}\n`);
 }
 
-/** Servers that reserve a port until its listener starts. */
+/** Servers that each reserve the port of a listener until that listener starts. */
 const claims = new Map<ListeningRole, Server>();
 
 /**
- * Reserves the port of a listener until it starts or `releasePort` is called. Resets connections in the meantime. Does
- * nothing for port 0. Rejects with `StartError`, even if other processes share the port with `SO_REUSEPORT`.
+ * Reserves the port of a listener until the listener starts or `releasePort` is called. Resets connections in the
+ * meantime. Does nothing for port 0. Rejects with `StartError`, even if other processes share the port with
+ * `SO_REUSEPORT`.
  */
 export async function claimPort(role: ListeningRole, where: Where): Promise<void> {
   const { host, port } = where;
@@ -113,6 +120,7 @@ export async function claimPort(role: ListeningRole, where: Where): Promise<void
   claims.set(role, server);
 }
 
+/** Ends the reservation of a port. Does nothing without one. */
 export async function releasePort(role: ListeningRole): Promise<void> {
   const server = claims.get(role);
   claims.delete(role);
@@ -132,7 +140,7 @@ function listenError(error: unknown, role: ListeningRole, host: string, port: nu
   return `The ${role} cannot listen on ${where}: ${message}`;
 }
 
-/** Returns the port of a URL that `listen` has returned. */
+/** Returns the port of a URL that `listen` has returned. A URL without a port has the default port of its scheme. */
 export function portOf(url: string): number {
   const { port, protocol } = new URL(url);
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually, temporaryFolder } from '../../test/support/processes.js';
 import { LogWriter, type LogLoss } from './log-writer.js';
 
-const MOST_WAITING = 2_000;
+const MAX_WAITING = 2_000;
 
 describe('a writer to a named pipe', () => {
   let path: string;
@@ -29,7 +29,7 @@ describe('a writer to a named pipe', () => {
     writer = new LogWriter({
       fd,
       maxWriteBytes: 512,
-      maxWaitingBytes: MOST_WAITING,
+      maxWaitingBytes: MAX_WAITING,
       nowMs: () => 5_000,
       onDropped: (lines) => (dropped += lines),
       onLost: note('lost'),

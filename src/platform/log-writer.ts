@@ -1,15 +1,16 @@
 /**
- * Writes text to a file descriptor in the background, one write at a time. Waits for slow readers, and retries if the
- * reader is gone. The amount of waiting text is limited, and lines that cannot be written are counted.
+ * Writes text to a file descriptor in the background, one write at a time. Waits for slow readers, and retries while
+ * there is no reader. The amount of waiting text is limited. Lines beyond the limit, and lines that can never be
+ * written, are dropped and counted.
  */
 import fs, { constants } from 'node:fs';
 
-/** Pause before a full pipe is tried again. Doubles while the reader makes no room. */
+/** Pause before a write to a full pipe is repeated. Doubles while the pipe stays full, up to the longest. */
 const SHORTEST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 64;
 /** Interval of retries after an error. */
 const RETRY_INTERVAL_MS = 500;
-/** How long the end of the process waits for a slow reader. */
+/** Maximum time that the exit of the process waits for a slow reader. */
 const LAST_WRITES_MS = 200;
 
 /** LogLoss describes why and since when nothing can be written. */
@@ -40,7 +41,7 @@ export class LogWriter {
   private readonly fd: number;
   private readonly waiting: Piece[] = [];
   private waitingBytes = 0;
-  /** The text being written, or to be retried. */
+  /** The text that is being written, or that is to be retried. */
   private current: Buffer | undefined;
   private isWriting = false;
   private timer: NodeJS.Timeout | undefined;
@@ -52,7 +53,7 @@ export class LogWriter {
     this.fd = openNonBlocking(options.fd);
   }
 
-  /** Undefined while lines can be written, as far as known. */
+  /** Returns why lines cannot be written. Undefined while they can, as far as known. */
   get lost(): LogLoss | undefined {
     return this.loss;
   }
@@ -81,20 +82,20 @@ export class LogWriter {
   }
 
   /**
-   * Writes what is waiting synchronously, at the end of the process, and gives up soon. A write that is already running
-   * is left to the system.
+   * Writes the waiting text synchronously, at the exit of the process. Gives up at an error, or if the pipe stays full
+   * for 200 ms. The system completes a write that is already running.
    */
   endSync(): void {
     const giveUpMs = performance.now() + LAST_WRITES_MS;
-    let rest = this.isWriting ? this.takeBatch() : (this.current ?? this.takeBatch());
-    while (rest.length > 0) {
+    let remaining = this.isWriting ? this.takeBatch() : (this.current ?? this.takeBatch());
+    while (remaining.length > 0) {
       try {
-        rest = rest.subarray(fs.writeSync(this.fd, rest));
+        remaining = remaining.subarray(fs.writeSync(this.fd, remaining));
       } catch (error) {
         if (!isFull(error) || performance.now() > giveUpMs) return;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SHORTEST_PAUSE_MS);
       }
-      if (rest.length === 0) rest = this.takeBatch();
+      if (remaining.length === 0) remaining = this.takeBatch();
     }
   }
 
@@ -108,7 +109,7 @@ export class LogWriter {
     this.writeCurrent();
   }
 
-  /** Removes as many pieces from the queue as fit into one write. */
+  /** Removes as many pieces from the queue as fit into one write, and returns their text. */
   private takeBatch(): Buffer {
     let text = '';
     let bytes = 0;
@@ -180,7 +181,7 @@ export class LogWriter {
       if (this.current === undefined) this.next();
       else this.writeCurrent();
     }, afterMs);
-    // Must not keep the process alive. `flush` has its own timer.
+    // The timer must not keep the process alive. `flush` has its own timer.
     this.timer.unref();
   }
 
@@ -206,8 +207,8 @@ function linesIn(text: string): number {
 
 /**
  * Opens the same pipe again, so that writes to it do not block. A blocking write to a stalled reader would occupy a
- * thread and keep the process from ending. Other users of the pipe are not affected, because the flag belongs to this
- * opening.
+ * thread and keep the process from ending. The flag belongs to this opening, so it does not affect other users of the
+ * pipe.
  */
 function openNonBlocking(fd: number): number {
   try {
@@ -215,12 +216,14 @@ function openNonBlocking(fd: number): number {
       return fs.openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
     }
   } catch {
-    // It cannot be opened again, or has no reader. Use it as it is.
+    // The pipe cannot be opened again, or has no reader. The given descriptor is used.
   }
   return fd;
 }
 
-/** Whether the descriptor is an unnamed pipe or a connection that has no reader. No new reader can open those. */
+/**
+ * Reports whether the descriptor is an unnamed pipe or a connection that has no reader. No new reader can open those.
+ */
 function isForGood(fd: number, code: string): boolean {
   if (code !== 'EPIPE' && code !== 'ECONNRESET') return false;
   try {

@@ -1,38 +1,38 @@
 /**
- * The log: JSON lines on standard output, written in batches in the background. If the reader is too slow or gone,
- * lines are dropped and counted, so that they neither fill the memory nor block the program.
+ * Writes the log as JSON lines to standard output, in batches in the background. If the reader is too slow or missing,
+ * lines are dropped and counted. They neither fill the memory nor block the program.
  */
 import fs from 'node:fs';
 import { pino, type Logger } from 'pino';
 import { systemClock } from './clock.js';
 import { LogWriter, type LogLoss } from './log-writer.js';
-import type { ReadsGauges } from './metrics-text.js';
+import type { ReadsGauges } from './collect-metrics.js';
 import { METRICS } from './metrics.js';
 import { formatUtc } from './rfc3339.js';
 
 export type { Logger };
 
-/** A batch is written when it reaches this size. */
+/** Size in bytes at which a batch is written. */
 const BATCH_BYTES = 8_192;
 const LARGEST_WRITE_BYTES = 16_384;
 /** Writes up to this size (`PIPE_BUF`) stay intact if several processes share a pipe. */
 const LARGEST_SHARED_WRITE_BYTES = 4_096;
 const FLUSH_INTERVAL_MS = 100;
 const STANDARD_ERROR = 2;
-/** Maximum bytes that wait for a slow reader. */
+/** Maximum number of bytes that wait for a slow reader. */
 const LARGEST_BACKLOG_BYTES = 16 * 1024 * 1024;
 
 export interface Log extends ReadsGauges {
   readonly logger: Logger;
-  /** Writes one complete JSON line. Cheaper than the logger, for the line per request. */
+  /** Writes one complete JSON line. Cheaper than `logger`, for the line of each request. */
   write(line: string): void;
-  /** Resolves when everything is written, when the reader is gone, or after `timeoutMs`. */
+  /** Resolves when everything is written, when the log has no reader, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
-  /** Undefined while lines can be written, as far as known. */
+  /** Why and since when lines cannot be written. Undefined while they can, as far as known. */
   readonly lost: LogLoss | undefined;
 }
 
-/** Collects the lines of one write. The writer itself would copy the collected text for every added line. */
+/** Batch collects the lines of one write. Without it, the writer would copy the collected text for every added line. */
 class Batch {
   private text = '';
   private bytes = 0;
@@ -59,7 +59,7 @@ class Batch {
     this.writer.write(text, bytes);
   }
 
-  /** Called by pino after a fatal line. The process then waits for the write when it exits. */
+  /** pino calls this after a fatal line. The process waits for the write when it exits. */
   flushSync(): void {
     this.flushToWriter();
   }
@@ -67,8 +67,9 @@ class Batch {
 
 /**
  * Opens the log on a file descriptor.
- * @param fd 1 for standard output.
- * @param shared whether other processes write to it as well.
+ * @param level minimum level of the logger's lines
+ * @param fd 1 for standard output
+ * @param shared whether other processes write to the same descriptor
  */
 export function openLog(level: string, fd = 1, shared = false): Log {
   const maxWriteBytes = shared ? LARGEST_SHARED_WRITE_BYTES : LARGEST_WRITE_BYTES;
@@ -91,7 +92,7 @@ export function openLog(level: string, fd = 1, shared = false): Log {
         since: formatUtc(sinceMs),
         lines: dropped.value - droppedBefore.lines,
       };
-      logger.warn(fields, 'The log can be written again; so many lines are missing');
+      logger.warn(fields, 'The log can be written again; `lines` is the number of missing lines');
     },
   });
   const batch = new Batch(writer, Math.min(BATCH_BYTES, maxWriteBytes), maxWriteBytes);
@@ -124,7 +125,7 @@ export function openLog(level: string, fd = 1, shared = false): Log {
   };
 }
 
-/** Reports the loss on standard error, because the log cannot. */
+/** Reports a loss of the log on standard error. */
 function reportLoss({ cause, isForGood }: LogLoss): void {
   const message = isForGood
     ? `the reader of the log is gone (${cause}); lines are dropped and counted in trailgate_log_lines_dropped_total`

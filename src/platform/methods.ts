@@ -1,4 +1,4 @@
-/** Known HTTP methods. */
+/** Checks that the method of a request is a known HTTP method. */
 import { FixedProblem, type Problem } from './problems/errors.js';
 
 /**
@@ -17,8 +17,8 @@ export const UNKNOWN_METHOD_DETAIL = 'This server does not know the method. Meth
 const UNKNOWN_METHOD = new FixedProblem('not_implemented', { detail: UNKNOWN_METHOD_DETAIL });
 
 /**
- * Returns the error for an unknown method, which is 501 (RFC 9110 section 9.1). A known method that a path does not
- * support is 405, which the route decides.
+ * Returns the error for an unknown method, or undefined for a known one. The status is 501 (RFC 9110 section 9.1). If
+ * only the path does not support a method, the route responds with 405.
  */
 export function methodProblem(method: string | undefined): Problem | undefined {
   return isKnownMethod(method) ? undefined : UNKNOWN_METHOD;

@@ -9,8 +9,8 @@ const MAPPED = '::ffff:';
 const MAPPED_BITS = 96;
 const IPV4_BITS = 32;
 const IPV6_BITS = 128;
-/** Matches the start of every spelling of an IPv4-mapped address. */
-const MAPPED_SPELLING = /^[0:]+:ffff:/i;
+/** Matches the start of an IPv4-mapped address in any notation. */
+const MAPPED_START = /^[0:]+:ffff:/i;
 const PREFIX = /^(?:0|[1-9]\d{0,2})$/;
 /** ipaddr.js reads the deprecated `::192.0.2.1` as `::ffff:192.0.2.1`, unless zero groups precede it. */
 const IPV4_COMPATIBLE = /^::(?=\d+\.)/;
@@ -18,30 +18,36 @@ const ZERO = 48;
 const NINE = 57;
 const DOT = 46;
 
-/** A CIDR block. A single address has the maximum prefix length. `withoutHostBits` clears its host bits. */
+/**
+ * Network is a CIDR block. A single address has the maximum prefix length. The address may have host bits, which
+ * `withoutHostBits` clears.
+ */
 type Network = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, prefix: number];
 
+/** NetworkFault says why an entry is not valid. */
 export interface NetworkFault {
   readonly reason: 'syntax' | 'host_bits' | 'mapped_prefix';
-  /** Suggested replacement, if there is one. */
+  /** Suggested replacement. Undefined if there is none. */
   readonly instead: string | undefined;
 }
 
 /** Returns what is wrong with an entry, or undefined if it is valid. */
 export function networkFault(entry: string): NetworkFault | undefined {
-  const read = readNetwork(entry);
-  if (!isNetwork(read)) return read;
-  const network = withoutHostBits(read);
-  return isSame(read, network) ? undefined : { reason: 'host_bits', instead: textOf(network) };
+  const parsed = readNetwork(entry);
+  if (!isNetwork(parsed)) return parsed;
+  const network = withoutHostBits(parsed);
+  return isSame(parsed, network) ? undefined : { reason: 'host_bits', instead: textOf(network) };
 }
 
-/** Returns the stored form of a valid entry: IPv4-mapped ones as IPv4, others as written. */
+/** Returns the stored form of a valid entry. IPv4-mapped entries become IPv4, others stay as written. */
 export function plainNetwork(entry: string): string {
-  const read = readNetwork(entry);
-  return entry.includes(':') && isNetwork(read) && read[0].kind() === 'ipv4' ? textOf(read) : entry;
+  const parsed = readNetwork(entry);
+  return entry.includes(':') && isNetwork(parsed) && parsed[0].kind() === 'ipv4' ? textOf(parsed) : entry;
 }
 
-/** Whether a block contains another block or address of the same family. An unreadable block contains only itself. */
+/**
+ * Reports whether a block contains another block or address of the same family. An invalid block contains only itself.
+ */
 export function containsNetwork(block: string, entry: string): boolean {
   const [outer, inner] = [readNetwork(block), readNetwork(entry)];
   if (!isNetwork(outer) || !isNetwork(inner)) return block === entry;
@@ -62,7 +68,7 @@ export class NetworkList {
 
   /**
    * Creates a list from entries that `networkFault` has accepted.
-   * @throws Error for unreadable entries.
+   * @throws Error for invalid entries.
    */
   static of(entries: readonly string[]): NetworkList {
     return NetworkList.reading(entries, (entry) => {
@@ -71,22 +77,25 @@ export class NetworkList {
   }
 
   /**
-   * Creates a list from stored entries, which older rules may have accepted. Ignores host bits, as those rules did.
-   * @param onUnreadable called with each unreadable entry, which matches no address.
+   * Creates a list from stored entries, which older rules may have accepted. Ignores host bits, as the older rules did.
+   * @param onUnreadable called with each invalid entry, which matches no address
    */
   static reading(entries: readonly string[], onUnreadable: (entry: string) => void): NetworkList {
     const networks: Network[] = [];
     for (const entry of entries) {
-      const read = readNetwork(entry);
-      if (isNetwork(read)) networks.push(withoutHostBits(read));
+      const parsed = readNetwork(entry);
+      if (isNetwork(parsed)) networks.push(withoutHostBits(parsed));
       else onUnreadable(entry);
     }
     return new NetworkList(networks);
   }
 
-  /** Whether the list contains an address. False for any other text. Ignores an IPv6 zone. */
+  /**
+   * Reports whether the list contains an address. Returns false for a text that is not an address. Ignores an IPv6
+   * zone.
+   */
   holds(address: string): boolean {
-    // Allocates nothing for IPv4, which is most of the traffic.
+    // For IPv4, which is most of the traffic, this allocates nothing.
     const ipv4 = ipv4Number(address, address.startsWith(MAPPED) ? MAPPED.length : 0);
     if (ipv4 !== undefined) return this.holdsIpv4(ipv4);
     if (!address.includes(':')) return false;
@@ -110,14 +119,14 @@ export class NetworkList {
  * Returns an IPv4-mapped address as IPv4, and any other text unchanged. Sockets and some proxies use mapped addresses.
  */
 export function plainAddress(address: string): string {
-  if (!MAPPED_SPELLING.test(address)) return address;
+  if (!MAPPED_START.test(address)) return address;
   const parsed = parseAddress(address);
   return parsed === undefined || isIpv6(parsed) ? address : parsed.toString();
 }
 
 /** Returns the eight groups of an IPv6 address in any notation, without its zone. */
 export function ipv6Groups(address: string): readonly number[] {
-  return ipaddr.IPv6.parse(spelledForParser(address)).parts;
+  return ipaddr.IPv6.parse(toParserNotation(address)).parts;
 }
 
 /** Returns the IPv4 address in two groups of an IPv6 address, such as `192.0.2.1`. */
@@ -139,16 +148,17 @@ function readNetwork(entry: string): Network | NetworkFault {
   return { reason: 'mapped_prefix', instead: suggestion };
 }
 
-/** Parses an address strictly. Returns IPv4-mapped ones as IPv4, and undefined for invalid ones. */
+/** Parses an address strictly. Returns IPv4-mapped addresses as IPv4, and undefined for invalid ones. */
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const family = isIP(text);
   if (family === 4) return ipaddr.IPv4.parse(text);
   if (family !== 6) return undefined;
-  const address = ipaddr.IPv6.parse(spelledForParser(text));
+  const address = ipaddr.IPv6.parse(toParserNotation(text));
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-function spelledForParser(ipv6: string): string {
+/** Returns an IPv6 address without its zone, in a notation that ipaddr.js reads correctly. */
+function toParserNotation(ipv6: string): string {
   const zoneAt = ipv6.indexOf('%');
   return (zoneAt < 0 ? ipv6 : ipv6.slice(0, zoneAt)).replace(IPV4_COMPATIBLE, '0:0:0:0:0:0:');
 }
@@ -167,7 +177,10 @@ function textOf([address, prefix]: Network): string {
   return prefix === bits ? address.toString() : `${address.toString()}/${prefix}`;
 }
 
-/** Parses an IPv4 address from `from` to the end. Returns undefined for others, such as `127.1` or `010.0.0.1`. */
+/**
+ * Parses the text after `from` as an IPv4 address. Returns undefined for other notations, such as `127.1` or
+ * `010.0.0.1`.
+ */
 function ipv4Number(text: string, from: number): number | undefined {
   let address = 0;
   let parts = 0;
@@ -195,8 +208,8 @@ function maskOf(prefix: number): number {
   return prefix === 0 ? 0 : -1 << (IPV4_BITS - prefix);
 }
 
-function isNetwork(read: Network | NetworkFault): read is Network {
-  return Array.isArray(read);
+function isNetwork(parsed: Network | NetworkFault): parsed is Network {
+  return Array.isArray(parsed);
 }
 
 function isIpv4([address]: Network): boolean {

@@ -17,7 +17,7 @@ import {
   maxRequestsOf,
   queuedBytes,
   reopenWith,
-  responseUnderWay,
+  currentResponse,
   setHead,
   setKeepAliveTimeout,
 } from './node-internals.js';
@@ -78,16 +78,16 @@ describe('for a connection, Node records', () => {
     const connection = once(server, 'connection');
     const { client } = open();
     const [socket] = (await connection) as [Socket];
-    expect(responseUnderWay(socket)).toBeNull();
+    expect(currentResponse(socket)).toBeNull();
     client.write(GET + GET);
     await eventually('both are there', () => requests.length === 2);
     const [first, second] = requests;
-    expect(responseUnderWay(socket)).toBe(first?.response);
-    expect(responseUnderWay(socket)?.req).toBe(first?.message);
+    expect(currentResponse(socket)).toBe(first?.response);
+    expect(currentResponse(socket)?.req).toBe(first?.message);
     first?.response.end('1');
-    await eventually('the second has its turn', () => responseUnderWay(socket) === second?.response);
+    await eventually('the second has its turn', () => currentResponse(socket) === second?.response);
     second?.response.end('2');
-    await eventually('it is over', () => responseUnderWay(socket) === null);
+    await eventually('it is over', () => currentResponse(socket) === null);
   });
 
   it('that its parser reads it, until an upgrade', async () => {

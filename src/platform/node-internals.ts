@@ -1,6 +1,6 @@
 /**
- * All uses of Node's private properties of connections and responses. `node-internals.spec.ts` verifies each assumption
- * on the Node version that the project uses, so that incompatible changes in Node fail a test.
+ * Contains all uses of Node's private properties of connections and responses. `node-internals.spec.ts` verifies each
+ * assumption on the Node version that the project uses, so that incompatible changes in Node fail a test.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket, type OnReadOpts, type Server as NetServer, type SocketConstructorOpts } from 'node:net';
@@ -31,29 +31,35 @@ interface NodeHead {
 
 type Head = ServerResponse & NodeHead;
 
-/** Returns the response being written on a connection that Node reads, or null if no request is running. */
-export function responseUnderWay(socket: Socket): NodeResponse | null {
+/**
+ * Returns the response of the current request on a connection. Returns null if no request is running, or after an
+ * upgrade.
+ */
+export function currentResponse(socket: Socket): NodeResponse | null {
   return (socket as NodeSocket)._httpMessage ?? null;
 }
 
-/** Whether Node's parser reads a connection. False before its first byte and after an upgrade. */
+/** Reports whether Node's parser reads a connection. It does not before the first byte and after an upgrade. */
 export function isReadByParser(socket: Socket): boolean {
   return ((socket as NodeSocket).parser ?? null) !== null;
 }
 
-/** Returns the bytes in the socket's write queue that the kernel has not taken. `writableLength` does not include them. */
+/**
+ * Returns the number of bytes in the socket's write queue that the kernel has not accepted. `writableLength` does not
+ * include them.
+ */
 export function queuedBytes(socket: Socket): number {
   return (socket as NodeSocket)._handle?.writeQueueSize ?? 0;
 }
 
-/** Returns the file descriptor of a connection, or -1 on Windows and after it was closed. */
+/** Returns the file descriptor of a connection. Returns -1 on Windows and for a closed connection. */
 export function descriptorOf(socket: Socket): number {
   return (socket as NodeSocket)._handle?.fd ?? -1;
 }
 
 /**
- * Replaces an accepted socket by one that reads into a given buffer. The server keeps counting it. The accepted socket
- * is detached and cannot be used any more.
+ * Replaces an accepted socket by one that reads into a given buffer. The server still counts the connection. The
+ * accepted socket is detached and can no longer be used.
  */
 export function reopenWith(accepted: Socket, onread: OnReadOpts): Socket {
   const { _handle: handle, server } = accepted as NodeSocket;
@@ -75,7 +81,7 @@ export function setKeepAliveTimeout(response: ServerResponse, timeoutMs: number)
   (response as Head)._keepAliveTimeout = timeoutMs;
 }
 
-/** Returns that timeout in milliseconds. */
+/** Returns the timeout for the response's `Keep-Alive` field, in milliseconds. */
 export function keepAliveTimeoutOf(response: ServerResponse): number {
   return (response as Head)._keepAliveTimeout;
 }
@@ -85,7 +91,7 @@ export function maxRequestsOf(response: ServerResponse): number {
   return (response as Head)._maxRequestsPerSocket;
 }
 
-/** Sets a complete head, as `writeHead` would. Only a body of this size may follow. */
+/** Sets a complete response head, as `writeHead` would. Only a body of `bodyBytes` may follow. */
 export function setHead(response: ServerResponse, head: string, bodyBytes: number): void {
   (response as Head)._header = head;
   (response as Head)._contentLength = bodyBytes;
@@ -96,12 +102,12 @@ export function closeAfter(response: ServerResponse): void {
   (response as Head)._last = true;
 }
 
-/** Whether Node has marked this as the last request of its connection. */
+/** Reports whether Node has marked this as the last request that its connection may serve. */
 export function isLastAllowed(response: ServerResponse): boolean {
   return (response as Head).maxRequestsOnConnectionReached === true;
 }
 
-/** Removes that mark. Node then continues the connection, and rejects further requests with 503. */
+/** Removes the mark of `isLastAllowed`. Node then keeps the connection open, and rejects further requests with 503. */
 export function forgetLastAllowed(response: ServerResponse): void {
   (response as Head).maxRequestsOnConnectionReached = false;
 }
@@ -110,7 +116,10 @@ export type WriteDone = (error?: Error | null) => void;
 type Write = (chunk: unknown, encoding: BufferEncoding, done: WriteDone) => void;
 type WriteMany = (chunks: { chunk: unknown; encoding: BufferEncoding }[], done: WriteDone) => void;
 
-/** Wraps the callback of each write, so that a function sees the result before the socket does. */
+/**
+ * Wraps the callback of each write.
+ * @param wrap returns a callback, which learns the result of the write before the socket does
+ */
 export function interceptWrites(socket: Socket, wrap: (done: WriteDone) => WriteDone): void {
   const write: Write = socket._write.bind(socket);
   const writeMany: WriteMany | undefined = socket._writev?.bind(socket);

@@ -1,7 +1,7 @@
 /** Runs background work in pieces, so that it does not delay requests. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** For items that take a few microseconds each. */
+/** Items per turn of the event loop, for items that take a few microseconds each. */
 const ITEMS_PER_TURN = 200;
 
 /** Calls a function for each item in order, and yields to the event loop after every 200 items. */
@@ -13,8 +13,8 @@ export async function inTurns<Item>(items: readonly Item[], action: (item: Item)
 }
 
 /**
- * Spreads background work over a time span. Done at once, it would block requests for many milliseconds. In steps with
- * pauses, a request waits for one step at most.
+ * Pace spreads background work over a time span. Without pauses, the work would block requests for many milliseconds.
+ * With pauses, a request waits for one step at most.
  */
 export class Pace {
   private readonly startMs = performance.now();
@@ -22,12 +22,12 @@ export class Pace {
   private timer: NodeJS.Timeout | undefined;
   private wake: (() => void) | undefined;
 
-  /** @param spanMs time span from now; 0 for no pauses. */
+  /** @param spanMs length of the time span, which begins now; 0 for no pauses */
   constructor(private readonly spanMs: number) {}
 
   /**
    * Waits until the given share of the span has passed. Returns at once if the work is late, or after `hurry`.
-   * @param share completed part of the work, from 0 to 1.
+   * @param share completed part of the work, from 0 to 1
    */
   async reach(share: number): Promise<void> {
     const waitMs = this.startMs + share * this.spanMs - performance.now();
@@ -35,7 +35,7 @@ export class Pace {
     await new Promise<void>((resolve) => {
       this.wake = resolve;
       this.timer = setTimeout(resolve, waitMs);
-      // Must not keep the process alive. `hurry` ends the pause at shutdown.
+      // The timer must not keep the process alive. `hurry` ends the pause at shutdown.
       this.timer.unref();
     });
   }

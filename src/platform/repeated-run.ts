@@ -1,24 +1,24 @@
-/** Repeats background work at an interval, one run at a time, until it is stopped. */
+/** Repeats background work with pauses, one run at a time, until it is stopped. */
 
 /** IsStopped returns true when a long run should end early. */
 export type IsStopped = () => boolean;
 
-/** Returns false, for runs that always complete. */
+/** neverStopped returns false, for runs that always complete. */
 export const neverStopped: IsStopped = () => false;
 
-/** RepeatedRun repeats a run, with a pause between the end of one and the beginning of the next. */
+/** RepeatedRun repeats a run, with a pause between the end of one run and the beginning of the next. */
 export class RepeatedRun {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
-  private isWanted = false;
+  private isRunRequested = false;
   private hasFailed = false;
   private hasStopped = false;
 
   /**
-   * @param run one run; while it is under way no other begins.
+   * @param run does the work once. Runs never overlap.
    * @param pauseMs the pause in milliseconds. A function is called before each pause.
-   * @param failed called when a run rejects; also after the end, see `isStopped`. `isFirst` is false while runs go on
-   *   failing, so that a log can have one line for each outage.
+   * @param failed called when a run rejects, also after `stop`, see `isStopped`. `isFirst` is false if the previous run
+   * failed too, so that the log can have one line per outage.
    */
   constructor(
     private readonly run: () => Promise<unknown>,
@@ -26,27 +26,27 @@ export class RepeatedRun {
     private readonly failed: (error: unknown, isFirst: boolean) => void,
   ) {}
 
-  /** Whether `stop` was called. Long runs should then end early, and a failure may be a consequence. */
+  /** True if `stop` was called. Long runs should then end early, and a failure may be a consequence of the stop. */
   get isStopped(): boolean {
     return this.hasStopped;
   }
 
-  /** Begins with a run. */
+  /** Starts with a run. */
   start(): void {
     this.runNow();
   }
 
-  /** Begins with a pause. */
+  /** Starts with a pause. */
   startLater(): void {
     this.timer = setTimeout(() => this.runNow(), typeof this.pauseMs === 'number' ? this.pauseMs : this.pauseMs());
     this.timer.unref();
   }
 
-  /** Runs at once, or once more behind the run that is under way. */
+  /** Starts a run at once. If a run is in progress, starts another run after it. */
   runNow(): void {
     if (this.hasStopped) return;
-    this.isWanted = this.running !== undefined;
-    if (this.isWanted) return;
+    this.isRunRequested = this.running !== undefined;
+    if (this.isRunRequested) return;
     clearTimeout(this.timer);
     this.running = this.runOnce();
   }
@@ -71,8 +71,8 @@ export class RepeatedRun {
     if (!hasSucceeded) this.failed(error, !this.hasFailed);
     this.hasFailed = !hasSucceeded;
     if (this.hasStopped) return;
-    // A run that was wanted meanwhile does not come at once behind a failure: it would fail as well.
-    if (this.isWanted && hasSucceeded) this.runNow();
+    // A requested run does not start at once after a failure, because it would fail as well.
+    if (this.isRunRequested && hasSucceeded) this.runNow();
     else this.startLater();
   }
 }

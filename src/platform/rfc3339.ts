@@ -1,11 +1,14 @@
-/** Formats times as RFC 3339 with the zone's UTC offset at that time. */
+/** Formats times as RFC 3339 with the UTC offset that a time zone has at that time. */
 
 const MINUTE_MS = 60_000;
 /** Length of `2026-12-01T00:00:00`. */
 const SECONDS_END = 19;
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Creating a formatter costs a thousand times as much as using it. There are some 600 zones, so the map is bounded. */
+/**
+ * Returns the formatter of a time zone. Creating one costs a thousand times as much as using it, so each is kept. There
+ * are about 600 time zones, so the map stays small.
+ */
 function offsetFormatter(timeZone: string): Intl.DateTimeFormat {
   let formatter = formatters.get(timeZone);
   if (formatter === undefined) {
@@ -24,8 +27,8 @@ function offsetMinutes(ms: number, timeZone: string): number {
 
 /**
  * Formats a time as `2026-12-01T00:00:00+01:00`, without fractions of a second.
- * @param ms milliseconds since the epoch.
- * @param timeZone IANA name.
+ * @param ms milliseconds since the epoch
+ * @param timeZone IANA name
  * @throws RangeError for an unknown zone or an invalid time.
  */
 export function formatWithOffset(ms: number, timeZone: string): string {
@@ -36,7 +39,7 @@ export function formatWithOffset(ms: number, timeZone: string): string {
   return `${local}${offset < 0 ? '-' : '+'}${pad(hours)}:${pad(minutes)}`;
 }
 
-/** Formats a time with milliseconds: `2026-12-01T00:00:00.125+01:00`. */
+/** Formats a time with milliseconds, such as `2026-12-01T00:00:00.125+01:00`. Throws like `formatWithOffset`. */
 export function formatMillisWithOffset(ms: number, timeZone: string): string {
   const text = formatWithOffset(ms, timeZone);
   const millis = String(((Math.floor(ms) % 1_000) + 1_000) % 1_000).padStart(3, '0');
@@ -47,9 +50,9 @@ let utcSecond = NaN;
 let utcSecondText = '';
 
 /**
- * Formats a time like `Date.toISOString`: `2026-12-01T00:00:00.000Z`. Reuses the text of the current second, which
- * costs a tenth and matters for the log line per request.
- * @param ms milliseconds since the epoch.
+ * Formats a time like `Date.toISOString`, such as `2026-12-01T00:00:00.000Z`. Reuses the text of the current second,
+ * which costs a tenth. That matters for the log line of each request.
+ * @param ms milliseconds since the epoch
  * @throws RangeError for an invalid time.
  */
 export function formatUtc(ms: number): string {

@@ -1,12 +1,13 @@
 /**
- * Allocates the rings of minute windows in shared arrays. A separate array per ring would take three times the memory.
+ * Allocates the rings of minute windows in shared arrays. A ring has one count per second. A separate array per ring
+ * would take three times the memory.
  */
 import { MINUTE_BUCKETS } from './sliding-window.js';
 
 /** A chunk takes 61 KiB. */
 const RINGS_PER_CHUNK = 512;
 
-/** An array for `RINGS_PER_CHUNK` rings. */
+/** Chunk is an array for `RINGS_PER_CHUNK` rings. */
 class Chunk {
   readonly counts = new Uint16Array(RINGS_PER_CHUNK * MINUTE_BUCKETS);
   /** Offsets of the free rings. */
@@ -14,7 +15,7 @@ class Chunk {
 }
 
 export class RingPool {
-  /** Chunks with a free ring. The last one is used first. */
+  /** Chunks with a free ring. `take` uses the last one. */
   private open: Chunk[] = [];
   private readonly chunks = new Map<Uint16Array, Chunk>();
 
@@ -23,7 +24,7 @@ export class RingPool {
     return this.chunks.size;
   }
 
-  /** Returns a ring of zeros: its array and its offset. */
+  /** Returns a ring of zeros, as an array and the offset of the ring in it. */
   take(): { readonly counts: Uint16Array; readonly from: number } {
     let chunk = this.open.at(-1);
     if (chunk === undefined) {
@@ -36,7 +37,7 @@ export class RingPool {
     return { counts: chunk.counts, from };
   }
 
-  /** Frees a ring. The caller must not use it any more. */
+  /** Frees a ring. The caller must no longer use it. */
   release(counts: Uint16Array, from: number): void {
     const chunk = this.chunks.get(counts);
     if (chunk === undefined) return;

@@ -1,23 +1,24 @@
 /**
- * Shuts down a Node server after its last response. Node closes connections that are idle at that moment. By itself, it
- * would also wait for connections that become idle later, for partial request heads and for unfinished handshakes.
+ * Shuts down a Node server after its last response. By itself, Node only closes connections that are idle at that
+ * moment. It would also wait for connections that become idle later, for partial request heads and for unfinished
+ * handshakes.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { responseUnderWay } from './node-internals.js';
+import { currentResponse } from './node-internals.js';
 
 const SWEEP_INTERVAL_MS = 100;
-/** Time for a request that is arriving when the server closes. */
+/** Time for a request that is still arriving when the server closes. */
 const GRACE_MS = 1_000;
 
 /**
  * ServerEnd tracks the connections of a server, including unfinished handshakes. Create it before the server listens.
  */
 export class ServerEnd {
-  /** Keyed by client address and port, so that a TLS connection replaces the TCP connection below it. */
+  /** Open connections by client address and port, so that a TLS connection replaces the TCP connection below it. */
   private readonly open = new Map<string, Socket>();
 
-  /** @param graceMs time for a request that is arriving when the server closes. */
+  /** @param graceMs time for a request that is still arriving when the server closes */
   constructor(
     private readonly server: Server,
     private readonly graceMs = GRACE_MS,
@@ -32,8 +33,8 @@ export class ServerEnd {
   }
 
   /**
-   * Runs `close`, and closes connections without a request until the last response has been sent.
-   * @param close stops the server and resolves when all its connections have ended.
+   * Runs `close`. Meanwhile, closes connections that have no request.
+   * @param close stops the server and resolves when all its connections have ended
    */
   async during(close: () => Promise<unknown>): Promise<void> {
     const startedMs = performance.now();
@@ -50,11 +51,11 @@ export class ServerEnd {
   }
 
   private get isWriting(): boolean {
-    return [...this.open.values()].some((socket) => responseUnderWay(socket)?.writableEnded === true);
+    return [...this.open.values()].some((socket) => currentResponse(socket)?.writableEnded === true);
   }
 
   private endWithoutRequest(): void {
-    for (const socket of this.open.values()) if (responseUnderWay(socket) === null) socket.destroy();
+    for (const socket of this.open.values()) if (currentResponse(socket) === null) socket.destroy();
   }
 }
 

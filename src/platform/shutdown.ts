@@ -1,4 +1,7 @@
-/** Shuts the program down in named phases, in reverse order of the start. A phase that fails does not stop the next. */
+/**
+ * Shuts the program down in named phases, in reverse order of the start. A phase that fails does not stop the next
+ * ones.
+ */
 import type { Log } from './log.js';
 
 interface Phase {
@@ -7,7 +10,7 @@ interface Phase {
   readonly timeoutMs: () => number;
 }
 
-/** Thrown to code that opens something while the program shuts down. */
+/** ShutdownBegun is thrown to code that opens something after the shutdown has begun. */
 export class ShutdownBegun extends Error {}
 
 const PHASE_TIMEOUT_MS = 5_000;
@@ -24,16 +27,16 @@ export class Shutdown {
   }
 
   /**
-   * Adds a phase. The last one added runs first.
-   * @param timeoutMs returns the maximum duration; called when the phase begins
-   * @throws ShutdownBegun if the shutdown has begun. The phase still runs, but nothing more may be opened
+   * Adds a phase. The phase that was added last runs first.
+   * @param timeoutMs returns the maximum duration in milliseconds; called when the phase begins
+   * @throws ShutdownBegun if the shutdown has begun. The phase still runs, but nothing more may be opened.
    */
   add(name: string, run: () => Promise<void>, timeoutMs = () => PHASE_TIMEOUT_MS): void {
     this.phases.push({ name, run, timeoutMs });
     if (this.hasBegun) throw new ShutdownBegun();
   }
 
-  /** Runs every phase once. Later calls wait for the first. Never rejects. */
+  /** Runs every phase once, then writes the log. Later calls wait for the first. Never rejects. */
   run(): Promise<void> {
     this.done ??= this.runPhases();
     return this.done;
@@ -42,7 +45,7 @@ export class Shutdown {
   private async runPhases(): Promise<void> {
     for (let phase = this.phases.pop(); phase !== undefined; phase = this.phases.pop()) {
       const startedMs = performance.now();
-      const failure = await within(phase).then(
+      const failure = await runWithTimeout(phase).then(
         () => undefined,
         (error: unknown) => error,
       );
@@ -58,7 +61,7 @@ export class Shutdown {
   }
 }
 
-async function within({ timeoutMs: timeout, run }: Phase): Promise<void> {
+async function runWithTimeout({ timeoutMs: timeout, run }: Phase): Promise<void> {
   const timeoutMs = timeout();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

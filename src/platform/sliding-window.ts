@@ -1,43 +1,49 @@
-/** The minute window in memory: a ring of one-second buckets with the same rules as the Redis script. */
+/**
+ * Counts requests of the last minute in memory, in a ring of one-second buckets. The Redis script follows the same
+ * rules.
+ */
 
 export const MINUTE_SECONDS = 60;
 
 /**
- * Number of buckets: 60 full seconds and the current one. So a request counts for 60 to 61 seconds, and no span of 60
- * seconds contains more than the limit.
+ * Number of buckets: 60 full seconds and the current one. A request therefore counts for 60 to 61 seconds, and no span
+ * of 60 seconds contains more than the limit.
  */
 export const MINUTE_BUCKETS = MINUTE_SECONDS + 1;
 
-/** Maximum count per bucket in the pooled ring. A window that needs more allocates its own. */
+/** Maximum count per bucket in the pooled ring. A window with a larger count allocates its own ring. */
 const LARGEST_SMALL_COUNT = 0xffff;
 
-/** SlidingWindow counts the last 60 to 61 seconds. Call `slideTo` before reading or adding. */
+/**
+ * SlidingWindow counts the requests of the last 60 to 61 seconds. A bucket is a number of seconds. Call `slideTo`
+ * before reading or adding.
+ */
 export class SlidingWindow {
   sum = 0;
-  /** Oldest bucket with a count. Undefined content while `sum` is 0. */
+  /** Oldest bucket with a count. Meaningless while `sum` is 0. */
   oldest = 0;
   private last = 0;
-  /** Own ring, after a bucket has exceeded the pooled one. */
+  /** The window's own ring, if a count was too large for the pooled ring. */
   private wide: Float64Array | undefined;
 
-  /** @param counts array with a ring of zeros at `from`, used by this window only. */
+  /** @param counts array with a ring of zeros at `from`, which only this window uses */
   constructor(
     protected readonly counts: Uint16Array = new Uint16Array(MINUTE_BUCKETS),
     protected readonly from = 0,
   ) {}
 
-  /** The current bucket. Does not go back with the clock. */
+  /** Returns the current bucket, which stays the same if the clock is set back a little. */
   get current(): number {
     return this.last;
   }
 
-  /** Moves the window, and drops buckets that have left it. */
+  /** Moves the window to a bucket, and drops buckets that have left the window. */
   slideTo(bucket: number): void {
     const last = this.last;
     if (bucket === last) return;
     if (bucket < last) {
-      // The clock was set back. If by less than a window, stay in the current bucket. Otherwise all counts move to the
-      // new one.
+      // The clock was set back. If by less than a window, the current bucket stays. Otherwise all counts move to the
+      // new bucket.
       if (last - bucket >= MINUTE_BUCKETS) this.restart(bucket, this.sum);
       return;
     }
@@ -51,25 +57,26 @@ export class SlidingWindow {
     }
   }
 
+  /** Adds to the current bucket. */
   add(amount: number): void {
     if (this.sum === 0) this.oldest = this.last;
     this.put(this.last, this.countOf(this.last) + amount);
     this.sum += amount;
   }
 
-  /** Subtracts from a bucket, at most what it holds. Does nothing if the bucket has left the window. */
+  /** Subtracts from a bucket, at most its count. Does nothing if the bucket has left the window. */
   refundAt(bucket: number, amount: number): void {
     if (bucket <= this.last - MINUTE_BUCKETS || bucket > this.last) return;
     const count = this.countOf(bucket);
-    const back = Math.min(amount, count);
-    this.put(bucket, count - back);
-    this.sum -= back;
-    if (bucket === this.oldest && back === count) this.drop(bucket + 1, this.last);
+    const refunded = Math.min(amount, count);
+    this.put(bucket, count - refunded);
+    this.sum -= refunded;
+    if (bucket === this.oldest && refunded === count) this.drop(bucket + 1, this.last);
   }
 
   /**
-   * Returns the bucket at which `amount` will have left the window, or the end of a full window if it never holds as
-   * much.
+   * Returns the bucket at which a count of `amount` will have left the window. If the window has less, returns the
+   * bucket at which the window will be empty.
    */
   freedAt(amount: number): number {
     let freed = 0;
@@ -82,6 +89,7 @@ export class SlidingWindow {
     return this.last + MINUTE_BUCKETS;
   }
 
+  /** Removes the buckets before `keep`, and finds the oldest bucket with a count. */
   private drop(keep: number, last: number): void {
     for (let bucket = this.oldest; bucket <= last; bucket++) {
       const count = this.countOf(bucket);
@@ -95,6 +103,7 @@ export class SlidingWindow {
     this.oldest = this.last;
   }
 
+  /** Clears the window, and puts `sum` into a new current bucket. */
   private restart(bucket: number, sum: number): void {
     this.counts.fill(0, this.from, this.from + MINUTE_BUCKETS);
     this.wide = undefined;

@@ -1,6 +1,6 @@
 /**
- * Exports spans with OTLP over HTTP, as JSON (OpenTelemetry Protocol 1.x). Spans wait in a buffer of limited size, so a
- * slow or missing collector costs neither memory nor time of requests.
+ * Exports trace spans with OTLP over HTTP, as JSON (OpenTelemetry Protocol 1.x). Spans wait in a buffer of limited
+ * size, so that a slow or missing collector costs requests neither memory nor time.
  */
 import type { Logger } from './log.js';
 import { METRICS } from './metrics.js';
@@ -9,11 +9,11 @@ import { VERSION } from './version.js';
 
 const EXPORT_INTERVAL_MS = 1_000;
 const EXPORT_TIMEOUT_MS = 5_000;
-/** Time for the last export at shutdown. Usage is written after it. */
+/** Time for the last export at shutdown. Usage is written after that export. */
 const STOP_TIMEOUT_MS = 1_000;
-const MOST_WAITING_SPANS = 8_192;
-const MOST_SPANS_PER_EXPORT = 1_024;
-/** Statuses after which an exporter tries again (OTLP specification, "Retryable Response Codes"). */
+const MAX_WAITING_SPANS = 8_192;
+const MAX_SPANS_PER_EXPORT = 1_024;
+/** Statuses after which an exporter retries (OTLP specification, "Retryable Response Codes"). */
 const RETRYABLE = [429, 502, 503, 504];
 
 /** Kinds of spans in OTLP. */
@@ -24,7 +24,7 @@ export interface Span {
   readonly traceId: string;
   /** 16 hex digits. */
   readonly spanId: string;
-  /** 16 hex digits; empty for a root span. */
+  /** 16 hex digits. Empty for a root span. */
   readonly parentId: string;
   readonly name: string;
   readonly kind: (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
@@ -32,12 +32,12 @@ export interface Span {
   readonly startMs: number;
   readonly endMs: number;
   readonly isError: boolean;
-  /** Attributes without a value are left out. */
+  /** Attributes without a value are omitted. */
   readonly attributes: Readonly<Record<string, string | number | undefined>>;
 }
 
 export interface SpanExporterOptions {
-  /** Base URL of the collector; `/v1/traces` is appended. */
+  /** Base URL of the collector. The exporter appends `/v1/traces`. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
@@ -67,13 +67,13 @@ export class SpanExporter {
     this.timer = setInterval(() => void this.flush(), EXPORT_INTERVAL_MS).unref();
   }
 
-  /** Queues the spans of a request. Drops and counts all of them if the buffer has no room. */
+  /** Queues the spans of a request. Drops and counts all of them if the buffer has no space. */
   add(spans: readonly Span[]): void {
-    if (this.waiting.length + spans.length > MOST_WAITING_SPANS) drop(spans.length);
+    if (this.waiting.length + spans.length > MAX_WAITING_SPANS) drop(spans.length);
     else this.waiting.push(...spans);
   }
 
-  /** Exports what is waiting, until nothing is left or an export fails. Never rejects. */
+  /** Exports the waiting spans, until none are left or an export fails. Never rejects. */
   async flush(): Promise<void> {
     while (this.waiting.length > 0) {
       this.running ??= this.exportBatch().finally(() => (this.running = undefined));
@@ -81,7 +81,7 @@ export class SpanExporter {
     }
   }
 
-  /** Exports the last spans, within a second. Drops and counts those that the collector does not take. */
+  /** Exports the last spans, within a second. Drops and counts those that the collector does not accept. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     let timer: NodeJS.Timeout | undefined;
@@ -91,9 +91,12 @@ export class SpanExporter {
     drop(this.waiting.splice(0).length);
   }
 
-  /** Exports one batch. Keeps it for another attempt if the collector is away or busy. Returns whether to continue. */
+  /**
+   * Exports one batch. Keeps the batch for another attempt if the collector is unavailable or busy. Reports whether to
+   * continue.
+   */
   private async exportBatch(): Promise<boolean> {
-    const batch = this.waiting.slice(0, MOST_SPANS_PER_EXPORT);
+    const batch = this.waiting.slice(0, MAX_SPANS_PER_EXPORT);
     try {
       const response = await fetch(this.url, {
         method: 'POST',
@@ -132,7 +135,7 @@ function drop(spans: number): void {
   METRICS.traceSpans.series('dropped').inc(spans);
 }
 
-/** Converts a span to the JSON encoding of OTLP. 64-bit integers are strings. */
+/** Converts a span to the JSON encoding of OTLP, in which 64-bit integers are strings. */
 function spanOf({ traceId, spanId, parentId, name, kind, startMs, endMs, isError, attributes }: Span): object {
   return {
     traceId,
@@ -154,12 +157,14 @@ function attributesOf(attributes: Span['attributes']): object[] {
   });
 }
 
-/** Microseconds are as exact as the clock, and a number can hold them. */
+/**
+ * Returns nanoseconds, rounded to microseconds. The clock is no more precise, and a JavaScript number can hold them.
+ */
 function nanosOf(ms: number): string {
   return `${Math.round(ms * 1_000)}000`;
 }
 
-/** Returns how many spans a successful response rejects (`partialSuccess`). */
+/** Returns how many spans a successful response says were rejected (`partialSuccess`). */
 function rejectedOf(text: string): number {
   return Number(/"rejectedSpans"\s*:\s*"?(\d+)/.exec(text)?.[1] ?? 0);
 }

@@ -1,4 +1,4 @@
-/** Version of the program, from package.json. */
+/** Reads the version of the program from package.json. */
 import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { nowOrTold, Promised, tell, tellFailed, type Waiting } from './waiting.js';
+import { valueOrLater, Promised, tell, deliverError, type Waiting } from './waiting.js';
 
 class RecordingWaiter implements Waiting<string> {
   readonly received: unknown[] = [];
@@ -22,7 +22,7 @@ class RecordingWaiter implements Waiting<string> {
 describe('a waiter', () => {
   it('gets an available value as result, without a callback', async () => {
     const waiting = new RecordingWaiter();
-    expect(nowOrTold('there', waiting)).toBe('there');
+    expect(valueOrLater('there', waiting)).toBe('there');
     await Promise.resolve();
     expect(waiting.received).toEqual([]);
   });
@@ -30,7 +30,7 @@ describe('a waiter', () => {
   it('gets a later value or error by one callback', async () => {
     const [good, bad] = [new RecordingWaiter(), new RecordingWaiter()];
     const error = new Error('none');
-    expect([nowOrTold(Promise.resolve('late'), good), nowOrTold(Promise.reject<string>(error), bad)]).toEqual([
+    expect([valueOrLater(Promise.resolve('late'), good), valueOrLater(Promise.reject<string>(error), bad)]).toEqual([
       undefined,
       undefined,
     ]);
@@ -52,7 +52,7 @@ describe('one of several waiters that throws', () => {
 
   it.each([
     ['its value', (waiting: RecordingWaiter) => tell(waiting, 'answer'), 'answer'],
-    ['its error', (waiting: RecordingWaiter) => tellFailed(waiting, 'failure'), 'failure'],
+    ['its error', (waiting: RecordingWaiter) => deliverError(waiting, 'failure'), 'failure'],
   ])('when it gets %s throws in a microtask, and gets no other callback', (_what, notify, received) => {
     const waiting = new RecordingWaiter();
     waiting.fault = new Error('a fault of its own');

@@ -1,18 +1,19 @@
 /**
- * Callbacks for values that may arrive later, used on the request path. A promise would allocate three objects and two
- * functions and take a microtask. Here the caller's existing object is the callback.
+ * Delivers values that may arrive later through callbacks, on the request path. A promise would allocate three objects
+ * and two functions, and take a microtask. Here, an existing object of the caller is the callback.
  */
 
 /**
- * Receives a value or an error. Exactly one method is called, once, and never before the requesting call has returned.
+ * Waiting receives a value or an error. Exactly one method is called, once, and never before the requesting call has
+ * returned.
  */
 export interface Waiting<Value> {
   answered(value: Value): void;
   failed(error: unknown): void;
 }
 
-/** Returns the value if it is available. Otherwise returns undefined and calls `waiting` later. */
-export function nowOrTold<Value>(value: Value | Promise<Value>, waiting: Waiting<Value>): Value | undefined {
+/** Returns the value if it is available. Otherwise returns undefined, and calls `waiting` later. */
+export function valueOrLater<Value>(value: Value | Promise<Value>, waiting: Waiting<Value>): Value | undefined {
   if (!(value instanceof Promise)) return value;
   value.then(
     (late) => waiting.answered(late),
@@ -22,8 +23,8 @@ export function nowOrTold<Value>(value: Value | Promise<Value>, waiting: Waiting
 }
 
 /**
- * Passes a value to one of several waiters. An error that the waiter throws is rethrown in a microtask, so that the
- * others are not affected.
+ * Passes a value to one of several waiting callers. An error that the caller's method throws is rethrown in a
+ * microtask, so that the others still get the value.
  */
 export function tell<Value>(waiting: Waiting<Value>, value: Value): void {
   try {
@@ -33,8 +34,8 @@ export function tell<Value>(waiting: Waiting<Value>, value: Value): void {
   }
 }
 
-/** Passes an error to one of several waiters, in the same way. */
-export function tellFailed(waiting: Waiting<never>, reason: unknown): void {
+/** Passes an error to one of several waiting callers. Handles errors of the caller's method like `tell`. */
+export function deliverError(waiting: Waiting<never>, reason: unknown): void {
   try {
     waiting.failed(reason);
   } catch (error) {
@@ -48,11 +49,14 @@ function throwLater(error: unknown): void {
   });
 }
 
-/** Promised adapts `Waiting` to a promise, which is created only if needed. */
+/** Promised adapts `Waiting` to a promise, which is created only if it is read. */
 export class Promised<Value> implements Waiting<Value> {
   private resolvers: PromiseWithResolvers<Value> | undefined = undefined;
 
-  /** The promise. Read it as soon as the call has returned undefined. */
+  /**
+   * Returns the promise. Read it as soon as the requesting call has returned undefined. A result that arrives before
+   * that is lost.
+   */
   get promise(): Promise<Value> {
     this.resolvers ??= Promise.withResolvers<Value>();
     return this.resolvers.promise;

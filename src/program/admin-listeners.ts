@@ -9,13 +9,13 @@ import type { Log } from '../platform/log.js';
 import { ServerEnd } from '../platform/server-end.js';
 import type { Shutdown } from '../platform/shutdown.js';
 
-/** AdminParts are the dependencies of the applications, without the listener settings. */
+/** AdminParts are the dependencies of the admin application, without the listener settings. */
 export type AdminParts = Omit<AdminDependencies, 'url' | 'settings' | 'configPath'>;
 
 /**
- * Opens the listeners. A process without the admin role has no admin listener if health has a separate one. Rejects
- * with `StartError`.
- * @returns the local URL of the admin listener, or undefined if there is none.
+ * Opens the listeners and logs their addresses. Without the admin role, `admin.port` serves only health and metrics. If
+ * `admin.health` has a listener of those, such a process does not open `admin.port`.
+ * @returns the local URL of the admin listener, or undefined if there is none. Rejects with `StartError`.
  */
 export async function openAdminListeners(
   parts: AdminParts,
@@ -34,12 +34,12 @@ export async function openAdminListeners(
   };
   if (health !== undefined) {
     const application = await createHealthApplication(deps);
-    shutdown.add('close health', endOf(application));
+    shutdown.add('close health', closeOf(application));
     await listen(application, 'health', health, log);
     if (parts.api === null) return undefined;
   }
   const application = await createAdminApplication(deps);
-  shutdown.add('close admin', endOf(application));
+  shutdown.add('close admin', closeOf(application));
   const scheme = tls === undefined ? 'http' : 'https';
   const bound = await listenQuietly(application, 'admin', { host, port }, scheme, false);
   boundPort = bound.port;
@@ -48,7 +48,7 @@ export async function openAdminListeners(
   return bound.url;
 }
 
-function endOf(application: NestFastifyApplication): () => Promise<void> {
+function closeOf(application: NestFastifyApplication): () => Promise<void> {
   const serverEnd = new ServerEnd(application.getHttpServer());
   return () => serverEnd.during(() => application.close());
 }

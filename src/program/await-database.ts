@@ -1,4 +1,6 @@
-/** Waits at start for a database that cannot be reached. Probes are answered meanwhile: alive, not ready. */
+/**
+ * Waits at the start for a database that cannot be reached. Meanwhile, health probes get the status "alive, not ready".
+ */
 import { createServer, type Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GatewayFile } from '../config/model/schema.js';
@@ -21,10 +23,11 @@ const NOT_READY = JSON.stringify({
 });
 
 /**
- * Opens the database. Retries while it is away, without a time limit.
+ * Opens the database. Retries while the database is unavailable, without a time limit.
  * @param open see `openDatabase`
- * @param admin settings of the listener for probes; undefined in a worker process, which has none
- * @returns the open database. Rejects if waiting does not help, and with `ShutdownBegun` if the program ends meanwhile.
+ * @param admin settings of the listener that answers probes; undefined in a worker process, which has no such listener
+ * @returns the open database. Rejects with the error of `open` if a retry cannot help, and with `ShutdownBegun` if the
+ * program shuts down meanwhile.
  */
 export async function awaitDatabase(
   open: () => Promise<DatabaseHandle>,
@@ -33,19 +36,19 @@ export async function awaitDatabase(
   shutdown: Shutdown,
 ): Promise<DatabaseHandle> {
   let probes: ProbeListener | undefined;
-  let silentUntilMs = 0;
+  let nextLogMs = 0;
   try {
     for (;;) {
       try {
         return await open();
       } catch (error) {
         if (!(error instanceof DatabaseOpenError) || !error.isTransient) throw error;
-        if (performance.now() >= silentUntilMs) {
-          silentUntilMs = performance.now() + LOG_INTERVAL_MS;
+        if (performance.now() >= nextLogMs) {
+          nextLogMs = performance.now() + LOG_INTERVAL_MS;
           log.logger.error({ event: 'database_awaited', cause: error.message }, 'The start waits for the database');
         }
       }
-      // A listener with TLS answers nothing until the start goes on.
+      // This temporary listener has no TLS. Probes of an admin listener with TLS get no response during the wait.
       if (admin !== undefined && (admin.health !== undefined || admin.tls === undefined)) {
         probes ??= await answerProbes(admin);
       }

@@ -4,7 +4,7 @@ import { claimPort } from '../platform/listen.js';
 import { StartError } from '../platform/start-error.js';
 import type { Role } from './roles.js';
 
-/** Reserves the ports until the roles listen. Rejects with `StartError`. */
+/** Reserves the ports until the listeners open. Rejects with `StartError` if a port is not available. */
 export async function claimPorts(
   { gateway, admin, mcp }: GatewayFile,
   roles: readonly Role[],
@@ -19,7 +19,7 @@ export async function claimPorts(
   if (health === undefined || roles.includes('admin')) await claimPort('admin', admin);
 }
 
-/** Every worker opens the port of the authorization server, so it must be fixed. */
+/** Reserves the port of the authorization server. All workers must open the same port, so port 0 is an error. */
 async function claimOAuthPort(oauth: { readonly host: string; readonly port: number }, workers: number): Promise<void> {
   if (oauth.port === 0 && workers > 1)
     throw new StartError('mcp.oauth.port is 0, so each worker would listen on another port: name one in gateway.yaml.');

@@ -2,10 +2,13 @@
 import { startDeliveries } from '../webhooks/deliveries/start-deliveries.js';
 import type { Rooms } from './rooms.js';
 
-/** Time to write the results of the last attempts, in addition to their timeout. */
+/** Time to write the results of the last attempts, in addition to the timeout of an attempt. */
 const STOP_MARGIN_MS = 5_000;
 
-/** Starts deliveries. @returns a function that prevents new attempts, to call when the shutdown begins. */
+/**
+ * Starts deliveries.
+ * @returns a function that prevents new attempts. Call it when the shutdown begins.
+ */
 export async function deliverWebhooks(rooms: Rooms): Promise<() => void> {
   const { config, database, webhooks: stores, workSignal, clock, log, gauges, shutdown } = rooms;
   const { databaseUrl, redisUrl } = config.current.environment;
@@ -24,11 +27,11 @@ export async function deliverWebhooks(rooms: Rooms): Promise<() => void> {
     isAlone: databaseUrl === undefined && redisUrl === undefined,
   });
   gauges.push(webhooks.gauges);
-  const patienceMs = () => timeoutMs() + STOP_MARGIN_MS;
+  const stopTimeoutMs = () => timeoutMs() + STOP_MARGIN_MS;
   shutdown.add(
     'stop webhooks',
-    () => webhooks.stop(patienceMs()),
-    () => patienceMs() + STOP_MARGIN_MS,
+    () => webhooks.stop(stopTimeoutMs()),
+    () => stopTimeoutMs() + STOP_MARGIN_MS,
   );
   return () => webhooks.stopStarting();
 }

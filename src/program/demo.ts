@@ -1,6 +1,6 @@
 /**
- * `npm start`: the reference deployment on one machine. Starts Trailgate with all roles and the customers backend as a
- * separate process. Creates a demo account with customers, and prints a first request to copy.
+ * Runs `npm start`, a demo on one machine. Starts Trailgate with all roles and the customers backend as a separate
+ * process. Creates a demo account with customers, and prints a first request to copy.
  */
 import { apisOf } from '../config/model/apis.js';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -32,7 +32,8 @@ const CONTEXT = { actor: 'system', ip: '127.0.0.1', requestId: 'npm-start' };
 /** Starts the demo and prints its URLs. Rejects like `start`. */
 export async function startDemo(config: LoadedConfig, log: Log, shutdown: Shutdown): Promise<void> {
   let backend: ChildProcess | undefined;
-  // Added first, so that it stops last: the gateway's last requests need the backend.
+  // The shutdown runs phases in reverse order. This one is added first, because the gateway's last requests need the
+  // backend.
   shutdown.add('stop customers', async () => {
     if (backend !== undefined) await stopCustomers(backend);
   });
@@ -41,9 +42,9 @@ export async function startDemo(config: LoadedConfig, log: Log, shutdown: Shutdo
     accountId = await demoAccount(database, accounts, config);
     if (shutdown.hasBegun) throw new ShutdownBegun();
     backend = spawnCustomers(config, accountId);
-    await listening(backend);
+    await untilListening(backend);
     backend.once('exit', (code) => {
-      // Ctrl-C in a terminal reaches the backend too.
+      // Ctrl-C in a terminal also ends the backend. That is not an error.
       if (shutdown.hasBegun) return;
       log.logger.error(
         { event: 'customers_backend_ended', code },
@@ -69,10 +70,10 @@ async function stopCustomers(backend: ChildProcess): Promise<void> {
   await once(backend, 'exit');
 }
 
-/** Returns the ID of the demo account, and creates it at the first start. */
+/** Returns the ID of the demo account. Creates the account at the first start. */
 async function demoAccount({ db }: DatabaseHandle, accounts: AccountStore, config: Config): Promise<string> {
-  const kept = await db.selectFrom('installation').select('value').where('name', '=', DEMO_ACCOUNT).executeTakeFirst();
-  if (kept !== undefined) return kept.value;
+  const found = await db.selectFrom('installation').select('value').where('name', '=', DEMO_ACCOUNT).executeTakeFirst();
+  if (found !== undefined) return found.value;
   const [plan] = Object.keys(config.file.plans);
   if (plan === undefined) throw new StartError('gateway.yaml has no plan for the demo account: add one under plans.');
   const account = await accounts.create(
@@ -83,14 +84,17 @@ async function demoAccount({ db }: DatabaseHandle, accounts: AccountStore, confi
   return account.id;
 }
 
-/** Creates a key for this start, because earlier secrets are not stored. Keys expire after a week. */
+/**
+ * Creates a key for this start and returns its secret. The secrets of earlier starts are not found. The key expires
+ * after a week.
+ */
 async function demoKey(running: Running, accountId: string, config: Config): Promise<string> {
-  const resources = config.operations.flatMap(({ scopes }) => scopes);
+  const operationScopes = config.operations.flatMap(({ scopes }) => scopes);
   const { secret } = await running.keyStore.create(
     accountId,
     {
       name: 'Example in the terminal',
-      scopes: resources.length > 0 ? [...new Set(resources)].toSorted() : ['*'],
+      scopes: operationScopes.length > 0 ? [...new Set(operationScopes)].toSorted() : ['*'],
       environment: 'live',
       expires_at: new Date(systemClock.now() + DEMO_KEY_LIFETIME_MS).toISOString(),
       allowed_ips: [],
@@ -104,7 +108,7 @@ async function demoKey(running: Running, accountId: string, config: Config): Pro
 function spawnCustomers({ environment, file }: Config, accountId: string): ChildProcess {
   const main = fileURLToPath(new URL('../customers/main.js', import.meta.url));
   return spawn(process.execPath, [main], {
-    // The backend notices by the closed channel when this process has ended.
+    // The IPC channel closes when this process ends, which tells the backend to end too.
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: childEnvironment({
       TRAILGATE_CUSTOMERS_PORT: String(environment.customersPort ?? 4001),
@@ -115,16 +119,19 @@ function spawnCustomers({ environment, file }: Config, accountId: string): Child
   });
 }
 
-/** Returns the local URL of the admin listener. With `port: 0`, the port is not known yet. */
+/**
+ * Returns the local URL of the admin listener, with the configured port. `port: 0` remains 0, because the port is not
+ * known yet.
+ */
 function localUrlOf({ host, port, tls }: AdminConfig): string {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   const name = isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   return `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
 }
 
-/** Rejects with `StartError` when the backend ends, or takes too long, before it listens. */
-async function listening(child: ChildProcess): Promise<void> {
-  const said = new Promise<void>((resolve) => {
+/** Waits until the backend listens. Rejects with `StartError` if the backend ends or exceeds the timeout first. */
+async function untilListening(child: ChildProcess): Promise<void> {
+  const listens = new Promise<void>((resolve) => {
     createInterface({ input: child.stdout ?? process.stdin }).on('line', (line) => {
       if (line.includes('"listening"')) resolve();
     });
@@ -140,7 +147,7 @@ async function listening(child: ChildProcess): Promise<void> {
     );
   });
   try {
-    await Promise.race([said, ended, late]);
+    await Promise.race([listens, ended, late]);
   } finally {
     clearTimeout(timer);
     ended.catch(() => undefined);
@@ -148,7 +155,7 @@ async function listening(child: ChildProcess): Promise<void> {
 }
 
 function printWelcome(config: Config, running: Running, secret: string, panelLink: string): void {
-  // Nobody reads it: no reason to end.
+  // If standard output is closed, the program continues without the message.
   process.stdout.on('error', () => undefined);
   const base = `${running.gatewayUrl}${apisOf(config.file)[0]?.basePath}`;
   process.stdout.write(

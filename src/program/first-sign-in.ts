@@ -8,17 +8,17 @@ import type { Running } from './start.js';
 const RETRY_INTERVAL_MS = 5_000;
 
 /**
- * Logs a sign-in link if there is no operator. Retries while the database is unavailable, because the program is
- * already serving requests.
+ * Logs a sign-in link if no operator exists. Retries in the background while the database is unavailable, because the
+ * program already serves requests.
  */
-export function tellFirstOwner({ members, panelUrl }: Running, log: Log): void {
+export function logFirstOwnerLink({ members, panelUrl }: Running, log: Log): void {
   if (members === undefined) return;
   let hasFailed = false;
-  const telling = new RepeatedRun(
+  const logLink = new RepeatedRun(
     async () => {
       const token = await members.firstOwner.link();
-      void telling.stop();
-      if (token !== null) sayLink(linkUrl(panelUrl, token), log);
+      void logLink.stop();
+      if (token !== null) writeLink(linkUrl(panelUrl, token), log);
     },
     RETRY_INTERVAL_MS,
     (error) => {
@@ -28,24 +28,27 @@ export function tellFirstOwner({ members, panelUrl }: Running, log: Log): void {
       log.logger.warn({ event: 'first_owner_unknown', err: error }, text);
     },
   );
-  telling.start();
+  logLink.start();
 }
 
-function sayLink(url: string, log: Log): void {
+function writeLink(url: string, log: Log): void {
   const time = new Date(systemClock.now()).toISOString();
   const msg =
     'No one can sign in to the panel yet. The first person who opens this link within 24 hours becomes its operator';
-  // Written at any log level, because the operator needs the link.
+  // The line is written at any log level, because the operator needs the link.
   log.write(`${JSON.stringify({ level: 'info', time, event: 'first_owner_link', url, msg })}\n`);
 }
 
-/** Creates a link that signs in as the operator of the demo. */
+/** Creates a link that signs its user in as the operator of the demo. */
 export async function demoLink({ members, panelUrl }: Running): Promise<string> {
   if (members === undefined) throw new Error('the demo has the admin role');
   return linkUrl(panelUrl, await members.firstOwner.startLink());
 }
 
-/** Puts the token into the fragment, so that it does not reach servers, proxies or the Referer. */
+/**
+ * Returns a link with the token in its fragment. Browsers do not send fragments to servers or proxies, nor in
+ * `Referer`.
+ */
 function linkUrl(panelUrl: string | undefined, token: string): string {
   return `${panelUrl ?? ''}/link#${token}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The gateway role: the public listener, in this process or in worker processes, and its shutdown without lost
- * requests.
+ * Runs the gateway role. Opens the public listener in this process or in worker processes, and drains requests at
+ * shutdown.
  */
 import type { Server } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -8,7 +8,7 @@ import type { ApiDescription } from '../config/api-description.js';
 import type { Config, GatewayFile } from '../config/model/schema.js';
 import type { RunningConfig } from '../config/running-config.js';
 import { FileDescriptors } from '../platform/resources/file-descriptors.js';
-import { startOAuthServer, type Beside } from '../authorization/oauth-listener.js';
+import { startOAuthServer, type GatewayParts } from '../authorization/oauth-listener.js';
 import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
 import { Connections } from '../gateway/listener/connections.js';
 import { ExposedKeys } from '../accounts/exposed-keys.js';
@@ -38,23 +38,26 @@ import { SpanExporter } from '../platform/span-exporter.js';
 import { StartError } from '../platform/start-error.js';
 import { WorkerPool } from './workers/worker-pool.js';
 
-/** Time for a worker to shut down after its drain. */
+/** Time for a worker process to exit after its drain. */
 const WORKER_STOP_MARGIN_MS = 10_000;
 const PHASE_MARGIN_MS = 1_000;
 const IDLE_SWEEP_INTERVAL_MS = 100;
-/** Divisor for the share of file descriptors of another listener, out of those for clients. */
-const SHARE_BESIDE = 4;
-/** Time to send the responses to requests that are aborted at the end of the drain. */
-const LAST_WORDS_MS = 250;
+/** The other listener of this process may use one in this many of the file descriptors for clients. */
+const OTHER_LISTENER_DIVISOR = 4;
+/** Time to send error responses to the requests that are aborted at the end of the drain. */
+const ABORT_RESPONSE_MS = 250;
 
-/** PoolHolder refers to the pool, which starts after the admin listener that reports on it. */
+/** PoolHolder refers to the worker pool. The pool starts after the admin listener, which reports the pool's state. */
 export interface PoolHolder {
   current: WorkerPool | undefined;
-  /** Whether all listeners accept requests. */
+  /** Whether all listeners of the program accept requests. */
   hasStarted: boolean;
 }
 
-/** Starts the gateway in this process, or in worker processes. */
+/**
+ * Starts the gateway in this process, or in worker processes.
+ * @returns the URL of the public listener. Rejects with `StartError`.
+ */
 export async function startGatewayRole(
   rooms: Rooms,
   admission: Admission,
@@ -71,7 +74,7 @@ export async function startGatewayRole(
   }
   await releasePort('gateway');
   await releasePort('oauth');
-  // Set before the workers start, because signals may arrive meanwhile.
+  // The pool and the signal handler are set before the workers start, because signals may arrive meanwhile.
   const pool = new WorkerPool(workers, log.logger, (message) => rooms.workSignal.hear(message));
   holder.current = pool;
   onSignal('SIGHUP', () => pool.signal('SIGHUP'));
@@ -86,8 +89,8 @@ export async function startGatewayRole(
   );
   try {
     const { url = '', isOwn } = rooms.counterPlace;
-    const told = isOwn ? ['--counters', url, `--clock-ahead=${rooms.clockAheadMs}`] : [];
-    const gatewayUrl = await pool.start([...workerArgs, ...told]);
+    const counterArgs = isOwn ? ['--counters', url, `--clock-ahead=${rooms.clockAheadMs}`] : [];
+    const gatewayUrl = await pool.start([...workerArgs, ...counterArgs]);
     announce('gateway', gatewayUrl, log);
     return gatewayUrl;
   } catch (error) {
@@ -138,13 +141,13 @@ async function startGateway(
     connections: new Connections(file.gateway, file.services, descriptors, log.logger),
     openDoor: mcp.openDoor,
   };
-  config.onChange(({ config: changed, description: described }) => {
+  config.onChange(({ config: changed, description: changedDescription }) => {
     return () => {
       cors.applyConfig(changed.file.gateway.cors);
       entranceRules.applyConfig(changed.file);
       requestLines.applyConfig(changed.file.gateway.log);
       proxyStatus.setEnabled(changed.file.gateway.proxyStatus);
-      if (described !== undefined) documents.use(changed, described);
+      if (changedDescription !== undefined) documents.use(changed, changedDescription);
       planSeries.beginPlans(changed.file.plans);
       deps.connections.applyConfig(changed.file.gateway, changed.file.services);
     };
@@ -155,9 +158,9 @@ async function startGateway(
   ]);
   const live = new LiveStreams(() => forwarder.listCalls(), keys.authenticator);
   live.follow(keys.bus);
-  shutdown.add('cut what is left', () => cutWhatIsLeft(forwarder, deps.connections));
-  shutdown.add('let go of streams', async () => live.stop());
-  // Read when the shutdown begins.
+  shutdown.add('abort remaining requests', () => abortRemaining(forwarder, deps.connections));
+  shutdown.add('release streams', async () => live.stop());
+  // Functions, because the shutdown uses the values that are configured when it begins.
   const drain = (): number => config.current.file.gateway.shutdown.drain;
   const delay = (): number => config.current.file.gateway.shutdown.delay ?? 0;
   shutdown.add('drain gateway', () => drainGateway(gateway, forwarder, deps.connections), drain);
@@ -168,7 +171,7 @@ async function startGateway(
     () => delay() + PHASE_MARGIN_MS,
   );
   const scheme = file.gateway.tls === undefined ? 'http' : 'https';
-  // On other systems, node:cluster distributes the connections.
+  // On systems other than Linux, node:cluster distributes the connections.
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
   publicUrl.bind(port);
@@ -176,13 +179,16 @@ async function startGateway(
     gateway: gateway.getHttpServer() as Server,
     isShared: shared,
     drainMs: drain,
-    watch: watchBeside(config, descriptors),
+    watch: watchOtherListener(config, descriptors),
   };
   await startOAuthServer(rooms, beside, clock, log, shutdown);
   return url;
 }
 
-/** Starts the export of spans, if configured. The shutdown exports the last ones. */
+/**
+ * Starts the export of trace spans. The shutdown exports the last ones.
+ * @returns undefined if tracing is not configured
+ */
 function openTracer(tracing: GatewayFile['tracing'], log: Log, shutdown: Shutdown): Tracer | undefined {
   if (tracing === undefined) return undefined;
   const exporter = new SpanExporter(tracing, log.logger);
@@ -190,7 +196,10 @@ function openTracer(tracing: GatewayFile['tracing'], log: Log, shutdown: Shutdow
   return new Tracer(tracing.share, tracing.followCallers, exporter);
 }
 
-/** Reads the limit of file descriptors. Logs a warning if it is below the maximum number of connections. */
+/**
+ * Reads the process's limit of file descriptors. Logs a warning if fewer are available than
+ * `gateway.limits.connections`.
+ */
 async function openDescriptors({ file }: Config, log: Log): Promise<FileDescriptors> {
   const descriptors = new FileDescriptors();
   await descriptors.refresh();
@@ -207,29 +216,29 @@ async function openDescriptors({ file }: Config, log: Log): Promise<FileDescript
 }
 
 /**
- * Applies the connection limits of the gateway to another listener of this process. Both share the file descriptors, of
- * which the gateway keeps most. Connections per network are counted separately.
+ * Returns a function that applies the gateway's connection limits to another listener of this process. That listener
+ * may use a quarter of the file descriptors for clients. It has no limit of connections per network.
  */
-function watchBeside(config: RunningConfig, descriptors: FileDescriptors): Beside['watch'] {
+function watchOtherListener(config: RunningConfig, descriptors: FileDescriptors): GatewayParts['watch'] {
   return (server, mostConnections) => {
-    const limited = ({ gateway }: GatewayFile): GatewayFile['gateway'] => {
-      const connections = Math.min(mostConnections, Math.floor(descriptors.forClients / SHARE_BESIDE));
+    const withLimits = ({ gateway }: GatewayFile): GatewayFile['gateway'] => {
+      const connections = Math.min(mostConnections, Math.floor(descriptors.forClients / OTHER_LISTENER_DIVISOR));
       return { ...gateway, limits: { ...gateway.limits, connections, connectionsPerAddress: 0 } };
     };
     const { file } = config.current;
-    const bounds = new Connections(limited(file), file.services, descriptors);
+    const limitedConnections = new Connections(withLimits(file), file.services, descriptors);
     config.onChange(
       ({ config: changed }) =>
         () =>
-          bounds.applyConfig(limited(changed.file), changed.file.services),
+          limitedConnections.applyConfig(withLimits(changed.file), changed.file.services),
     );
-    return bounds.watch(server);
+    return limitedConnections.watch(server);
   };
 }
 
 /**
- * Waits until load balancers have noticed the 503 of `/readyz`. New requests are still served. Responses ask clients to
- * close the connection, so that none is in use when the listener closes.
+ * Makes `/readyz` respond with 503, and waits until load balancers have noticed. The gateway still serves new requests.
+ * Responses ask clients to close their connections, so that few are open when the listener closes.
  */
 async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
   draining.hasBegun = true;
@@ -237,8 +246,8 @@ async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
 }
 
 /**
- * Closes the listener and waits for the last response. Node closes only the connections that are idle now. It keeps
- * later ones alive, and no longer enforces the header timeout once the server closes.
+ * Closes the listener and waits for the last response. Closes idle connections repeatedly, because Node closes only
+ * those that are idle at the call. Node also stops enforcing the header timeout, so `heads` replaces it.
  */
 async function drainGateway(
   gateway: NestFastifyApplication,
@@ -264,10 +273,10 @@ async function drainGateway(
 }
 
 /**
- * Ends the requests that are left after the drain. Runs before the last write of usage, in which they would stay in
- * flight as after a crash. Requests without a response get an error and use no quota. Streams are aborted.
+ * Ends the requests that are left after the drain. Requests without a response get an error and use no quota. Streams
+ * are aborted. Runs before the last write of usage, so that these requests do not stay in flight as after a crash.
  */
-async function cutWhatIsLeft(forwarder: Forwarder, connections: Connections): Promise<void> {
+async function abortRemaining(forwarder: Forwarder, connections: Connections): Promise<void> {
   await forwarder.close(0);
-  await connections.endAll(LAST_WORDS_MS);
+  await connections.endAll(ABORT_RESPONSE_MS);
 }

@@ -1,11 +1,11 @@
 /**
- * Lists what the worker role does by itself, one row for each task. Any number of workers may run a task at once.
- * `trailgate_housekeeping_runs_total` counts the runs.
+ * Runs the housekeeping tasks of the worker role, such as deleting expired rows. Any number of workers may run a task
+ * at once. `trailgate_housekeeping_runs_total` counts the runs.
  */
 import { addExpiringKeys } from '../accounts/change-events.js';
 import { OAuthObjects } from '../authorization/clients/oauth-objects.js';
 import { RecordSweep } from '../idempotency/record-sweep.js';
-import { forgetEndedSignIns } from '../members/housekeeping.js';
+import { deleteExpiredSignIns } from '../members/housekeeping.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS, type HousekeepingTask } from '../platform/metrics.js';
 import { RepeatedRun, type IsStopped } from '../platform/repeated-run.js';
@@ -18,16 +18,19 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Task is one row of the list. */
+/** Task is one housekeeping task. */
 export interface Task {
   readonly name: HousekeepingTask;
-  /** Milliseconds between the starts of two runs. The first run is at the start of the program. */
+  /** Pause in milliseconds between the end of a run and the next run. The first run is at the start of the program. */
   readonly everyMs: number;
-  /** Does it once. A second run must be harmless, and a long one must end when `isStopped` returns true. */
+  /**
+   * Runs the task once. Repeated and concurrent runs must be harmless. A long run must end when `isStopped` returns
+   * true.
+   */
   readonly run: (isStopped: IsStopped) => Promise<unknown>;
 }
 
-/** Returns what a worker looks after. */
+/** Returns the housekeeping tasks of a worker. */
 export function tasksOf(rooms: Rooms): readonly Task[] {
   const { config, database, keyStore, events, workSignal, webhooks, accountDeletion, recordTime, clock } = rooms;
   const { db, kind } = database;
@@ -42,21 +45,24 @@ export function tasksOf(rooms: Rooms): readonly Task[] {
     { name: 'key_secrets', everyMs: DAY_MS, run: () => keyStore.deleteDeadSecrets() },
     { name: 'expiring_keys', everyMs: DAY_MS, run: () => addExpiringKeys(db, workSignal, clock.now()) },
     { name: 'deliveries', everyMs: DAY_MS, run: (isStopped) => deliveries.sweep(isStopped) },
-    // Behind the deliveries: an event goes when it has none.
+    // Runs after the deliveries, because an event is deleted when it has no deliveries.
     { name: 'events', everyMs: DAY_MS, run: (isStopped) => events.deleteOld(isStopped) },
     { name: 'webhook_secrets', everyMs: DAY_MS, run: () => webhooks.secrets.deleteExpired(clock.now()) },
     { name: 'usage', everyMs: DAY_MS, run: (isStopped) => usage.deleteOld(isStopped) },
-    { name: 'sign_ins', everyMs: DAY_MS, run: (isStopped) => forgetEndedSignIns(database, clock, isStopped) },
-    // Makes the partitions of the next days, too.
+    { name: 'sign_ins', everyMs: DAY_MS, run: (isStopped) => deleteExpiredSignIns(database, clock, isStopped) },
+    // Also creates the partitions of the next days.
     { name: 'request_logs', everyMs: HOUR_MS, run: (isStopped) => requestLogs.run(isStopped) },
-    // Strangers can begin requests, so their remains must not grow for a day.
+    // Anyone can start an authorization request, so expired ones must not accumulate for a day.
     { name: 'oauth_objects', everyMs: 10 * MINUTE_MS, run: (isStopped) => objects.forgetExpired(isStopped) },
     { name: 'idempotency', everyMs: MINUTE_MS, run: (isStopped) => records.run(isStopped) },
     { name: 'account_deletions', everyMs: MINUTE_MS, run: (isStopped) => accountDeletion.continueAll(isStopped) },
   ];
 }
 
-/** Starts all tasks. A task that fails is logged, counted and tried again at its next time. @returns ends them. */
+/**
+ * Starts all tasks. A failed run is logged and counted, and repeated after the task's interval.
+ * @returns a function that stops the tasks. Resolves when the current runs have ended.
+ */
 export function startHousekeeping(tasks: readonly Task[], log: Pick<Logger, 'warn'>): () => Promise<void> {
   const runs = tasks.map(({ name, everyMs, run }) => {
     const repeated: RepeatedRun = new RepeatedRun(
@@ -66,7 +72,7 @@ export function startHousekeeping(tasks: readonly Task[], log: Pick<Logger, 'war
       },
       everyMs,
       (error) => {
-        if (repeated.isStopped) return; // the database has been closed meanwhile
+        if (repeated.isStopped) return; // The database may be closed by now.
         METRICS.housekeepingRuns.series(name, 'failed').inc();
         const seconds = everyMs / 1_000;
         log.warn({ event: 'housekeeping_failed', task: name, retry_in_s: seconds, err: error }, 'Housekeeping failed');

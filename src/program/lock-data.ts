@@ -1,18 +1,19 @@
-/** Locks the data folder, and waits for leftover workers of a killed program. */
+/** Locks the data folder, and waits for the counting process of a program that was killed. */
 import type { Config } from '../config/model/schema.js';
 import { lockCounters, lockDataDir } from '../stores/database/data-lock.js';
 import type { Log } from '../platform/log.js';
 import { StartError } from '../platform/start-error.js';
 import { ShutdownBegun, type Shutdown } from '../platform/shutdown.js';
 
-const ASK_INTERVAL_MS = 100;
+const RETRY_INTERVAL_MS = 100;
 /** Time for workers to write their state and exit after the drain. */
 const END_MARGIN_MS = 10_000;
 
 /**
- * Locks the data folder if the database is SQLite and there is no Redis. A second program on it would admit each quota
- * again.
- * @returns the folder, or undefined if no lock is needed. Rejects if another program has the lock.
+ * Locks the data folder if the database is SQLite and there is no Redis. Two programs with the same folder would each
+ * admit the whole quota.
+ * @returns the folder, or undefined if no lock is needed. Rejects with `StartError` if another program has the lock or
+ * the leftover counting process does not end, and with `ShutdownBegun`.
  */
 export async function lockData(
   { environment: { dataDir, databaseUrl, redisUrl }, file }: Config,
@@ -23,32 +24,32 @@ export async function lockData(
   const release = lockDataDir(dataDir);
   shutdown.add('release data folder', async () => release());
   const { delay = 0, drain } = file.gateway.shutdown;
-  await countersFree(dataDir, delay + drain + END_MARGIN_MS, log, shutdown);
+  await untilCountersFree(dataDir, delay + drain + END_MARGIN_MS, log, shutdown);
   return dataDir;
 }
 
 /**
- * Waits for the workers of a killed program. They still serve and count requests, and write the counts when they end.
- * Counters loaded from the database before that would admit these requests again.
+ * Waits for the counting process of a killed program. Its workers still serve and count requests, and write the counts
+ * to the database when they end. Counters loaded before that write would admit the same quota again.
  */
-async function countersFree(dataDir: string, longestMs: number, log: Log, shutdown: Shutdown): Promise<void> {
+async function untilCountersFree(dataDir: string, timeoutMs: number, log: Log, shutdown: Shutdown): Promise<void> {
   const startedMs = performance.now();
-  for (let asked = 0; ; asked++) {
+  for (let attempts = 0; ; attempts++) {
     const release = lockCounters(dataDir);
     if (release !== undefined) return release();
     if (shutdown.hasBegun) throw new ShutdownBegun();
-    if (performance.now() - startedMs > longestMs) {
+    if (performance.now() - startedMs > timeoutMs) {
       throw new StartError(
-        `The process that counts for a program that was killed is still there, for ${dataDir}: ` +
+        `The counting process of a killed program is still running, for ${dataDir}: ` +
           'start again when it and the workers have ended, or end them.',
       );
     }
-    if (asked === 0) {
+    if (attempts === 0) {
       const text =
-        'The process that counts for a program that was killed is still there, and workers may be that write down ' +
-        'what it has: the start waits until it has ended';
-      log.logger.warn({ event: 'counters_in_use', longest_ms: longestMs }, text);
+        'The counting process of a killed program is still running, and its workers may still write its counts: the ' +
+        'start waits until it has ended';
+      log.logger.warn({ event: 'counters_in_use', longest_ms: timeoutMs }, text);
     }
-    await new Promise((resolve) => setTimeout(resolve, ASK_INTERVAL_MS));
+    await new Promise((resolve) => setTimeout(resolve, RETRY_INTERVAL_MS));
   }
 }

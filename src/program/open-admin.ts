@@ -12,7 +12,8 @@ import { eventsTokensOf } from '../config/model/service-schema.js';
 import { ChangeClaims } from '../idempotency/change-claims.js';
 import { openMembers, type Members } from '../members/sign-in/open-members.js';
 import { portOf } from '../platform/listen.js';
-import { metricsText } from '../platform/metrics-text.js';
+import { collectMetrics } from '../platform/collect-metrics.js';
+import type { Family } from '../platform/metrics/family.js';
 import { AuditLog } from '../records/audit-log.js';
 import { RequestLogReader } from '../request-logs/request-log-reader.js';
 import { RequestLogs } from '../request-logs/request-logs.js';
@@ -50,9 +51,9 @@ export async function startAdmin(
     api,
     errorPages: admission.publicUrl.errorPages,
     ...view.shown,
-    metricsText: async () => {
+    metrics: async () => {
       const own = await ownMetrics(rooms, admission);
-      return pool.current === undefined ? own : pool.current.metricsText(own);
+      return pool.current === undefined ? own : pool.current.metrics(own);
     },
     clock,
     log: log.logger,
@@ -100,6 +101,6 @@ export function openAdminApi(
 }
 
 /** Returns the metrics of this process, without its workers. */
-export function ownMetrics({ gauges, log }: Rooms, { failedAttempts }: Admission): Promise<string> {
-  return metricsText([log, ...gauges, failedAttempts]);
+export function ownMetrics({ gauges, log }: Rooms, { failedAttempts }: Admission): Promise<Family[]> {
+  return collectMetrics([log, ...gauges, failedAttempts]);
 }

@@ -13,14 +13,17 @@ import { VERSION } from '../platform/version.js';
 import type { Admission, PublicUrl } from '../admission/open.js';
 import type { Rooms } from './rooms.js';
 
-/** McpServer is the interface for the listener. */
+/** McpServer connects the MCP server to the public listener and the shutdown. */
 export interface McpServer {
   readonly openDoor: OpenDoor;
-  /** Ends all open streams, and those that are opened later. */
+  /** Ends all open streams. Streams that open later end at once. */
   endStreams(): void;
 }
 
-/** Opens the server. Streams are updated on changes of keys and tools. @param methods overrides for the methods. */
+/**
+ * Opens the MCP server. Changes of keys and tools are reported to open streams.
+ * @param methods replaces the methods of the server, for tests
+ */
 export function openMcp(
   { config, keys, quotas, usage, log }: Rooms,
   { steps, routes, quotaReport, publicUrl }: Admission,
@@ -30,13 +33,13 @@ export function openMcp(
   const { authenticator, bus } = keys;
   const tools = new RunningTools(config);
   const settings = mcpSettings(config, tools, publicUrl);
-  // Streams need no scope.
+  // A stream needs a valid key, but no scope.
   const subscriptions = new Subscriptions((hash, address) => authenticator.recheck(hash, address, []));
   bus.subscribe((change) => subscriptions.onChange(change));
   config.onChange(() => {
     const before = tools.current;
-    // After the complete change is applied.
-    return () => queueMicrotask(() => areSame(before, tools.current) || subscriptions.notifyToolsChanged());
+    // Runs after all parts of the change are applied.
+    return () => queueMicrotask(() => haveSameTools(before, tools.current) || subscriptions.notifyToolsChanged());
   });
   const openDoor = mcpDoor(
     {
@@ -59,27 +62,27 @@ export function openMcp(
 }
 
 /**
- * The settings, which follow the configuration and are another object after each change. Without a tool there is no
- * server.
- * @param publicUrl whose host is one that the server is asked under.
+ * Returns a function that reads the current settings. It returns a new object after each change of the configuration or
+ * the public URL, and otherwise the same object. Without tools, the server is off.
+ * @param publicUrl URL of the gateway, whose host clients may use
  */
 function mcpSettings(config: RunningConfig, tools: RunningTools, publicUrl: PublicUrl): () => McpSettings {
-  let madeOf: unknown;
+  let settingsFile: unknown;
   let url = '';
   let settings: McpSettings | undefined;
   return () => {
     const { file } = config.current;
-    const asked = publicUrl.get();
-    if (settings !== undefined && madeOf === file && url === asked) return settings;
+    const currentUrl = publicUrl.get();
+    if (settings !== undefined && settingsFile === file && url === currentUrl) return settings;
     const { mcp, api } = file;
-    madeOf = file;
-    url = asked;
+    settingsFile = file;
+    url = currentUrl;
     settings = {
       isOn: mcp.enabled && tools.current.tools.length > 0,
       name: mcp.name ?? api.title,
       instructions: mcp.instructions,
       allowedOrigins: mcp.allowedOrigins,
-      allowedHosts: [asked, mcp.oauth?.publicUrl].flatMap(hostOf).concat(mcp.allowedHosts),
+      allowedHosts: [currentUrl, mcp.oauth?.publicUrl].flatMap(hostOf).concat(mcp.allowedHosts),
       mostListed: mcp.mostListed,
       mostResponseBytes: mcp.maxResponseBytes,
     };
@@ -91,8 +94,8 @@ function hostOf(url: string | undefined): readonly string[] {
   return url === undefined ? [] : [new URL(url).host];
 }
 
-/** Whether every key sees the same tools. */
-function areSame({ tools: before }: ToolSet, { tools: after }: ToolSet): boolean {
-  const seen = ({ json, operation }: Tool): string => `${operation.scopes.join(' ')} ${json}`;
-  return before.length === after.length && before.every((tool, at) => seen(tool) === seen(after[at]!));
+/** Reports whether every key sees the same tools before and after a change. */
+function haveSameTools({ tools: before }: ToolSet, { tools: after }: ToolSet): boolean {
+  const visibleParts = ({ json, operation }: Tool): string => `${operation.scopes.join(' ')} ${json}`;
+  return before.length === after.length && before.every((tool, at) => visibleParts(tool) === visibleParts(after[at]!));
 }

@@ -1,5 +1,5 @@
 /** Opens and migrates the database, and loads its encryption key. */
-import { checkCounters, type CounterPlace } from '../quota/open.js';
+import { checkCounters, type CounterLocation } from '../quota/open.js';
 import type { Config } from '../config/model/schema.js';
 import type { Log } from '../platform/log.js';
 import type { Shutdown } from '../platform/shutdown.js';
@@ -11,15 +11,22 @@ import type { Role } from './roles.js';
 
 export interface Stores {
   readonly database: DatabaseHandle;
-  /** Null if this process encrypts nothing, or if the machines share no key. */
+  /**
+   * Null in a process with only the gateway role. Also null if the database is PostgreSQL and `TRAILGATE_SECRETS_KEY`
+   * is not set.
+   */
   readonly secretBox: SecretBox | null;
 }
 
-/** Opens the stores. Waits for the database. Rejects before the migration if the counters are needed and away. */
+/**
+ * Opens the stores. Waits while the database is unavailable. Rejects before the migration if the counters are required
+ * but unavailable.
+ * @param isFirst false in a worker process
+ */
 export async function openStores(
   { environment, file }: Config,
   roles: readonly Role[],
-  counterPlace: CounterPlace,
+  counterPlace: CounterLocation,
   isFirst: boolean,
   log: Log,
   shutdown: Shutdown,
@@ -30,7 +37,7 @@ export async function openStores(
   if (redisUrl === undefined && databaseUrl !== undefined && isFirst) {
     log.logger.warn(
       { event: 'counters_in_process' },
-      'PostgreSQL without Redis: run one gateway only, with its workers, or each will hand out the whole limit',
+      'PostgreSQL without Redis: run one gateway only, with its workers, otherwise each gateway admits the full limit',
     );
   }
   const open = (): Promise<DatabaseHandle> =>

@@ -1,15 +1,16 @@
-/** Chooses where counters are kept: in Redis, in a counting process, or in this process. */
+/** Chooses the place of the live counters: Redis, a counting process, or this process. */
 import type { Environment } from '../config/model/schema.js';
 import type { Log } from '../platform/log.js';
 import { StartError } from '../platform/start-error.js';
-import type { CounterPlace } from '../quota/open.js';
+import type { CounterLocation } from '../quota/open.js';
 import { CountingChild } from './workers/counting-child.js';
 import type { Processes, Role } from './roles.js';
 import type { Shutdown } from '../platform/shutdown.js';
 
 /**
- * Returns the place of the counters. Starts the counting process if it is needed.
- * @param lockedFolder the locked data folder.
+ * Returns the place of the counters. Starts the counting process if workers share counters without Redis. Rejects with
+ * `StartError` if that fails.
+ * @param lockedFolder the locked data folder; undefined if the database is not SQLite
  */
 export async function placeCounters(
   { redisUrl }: Environment,
@@ -18,12 +19,12 @@ export async function placeCounters(
   lockedFolder: string | undefined,
   log: Log,
   shutdown: Shutdown,
-): Promise<CounterPlace> {
+): Promise<CounterLocation> {
   if (redisUrl !== undefined) return { url: redisUrl, isOwn: false };
   if (isWorker) return { url: countersPath, isOwn: true };
   if (workers === 1 || !roles.includes('gateway')) return { url: undefined, isOwn: true };
   const child = new CountingChild(workers, lockedFolder, log.logger);
-  // After the last counts are written.
+  // Runs after the workers have written their last counts.
   shutdown.add('stop counting', () => child.stop());
   try {
     return { url: await child.start(), isOwn: true };

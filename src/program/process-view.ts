@@ -1,6 +1,6 @@
 /**
- * Status of this process, its workers, and the other gateways. Used for probes and the admin API, and published to
- * other nodes.
+ * Collects the status of this process, its workers, and the other gateways. Health probes and the admin API read the
+ * status. Other nodes receive it in statements.
  */
 import { hostname } from 'node:os';
 import type { AdminDependencies, Readiness } from '../admin/request/admin-dependencies.js';
@@ -11,8 +11,8 @@ import { portOf } from '../platform/listen.js';
 import { VERSION } from '../platform/version.js';
 import type { Log } from '../platform/log.js';
 import { DatabaseBoard } from '../nodes/database-board.js';
-import type { HeardStatement, NodeStatement } from '../nodes/node-statement.js';
-import { NodeStatements } from '../nodes/node-statements.js';
+import type { KnownNodeStatus, NodeStatus } from '../nodes/node-status.js';
+import { NodeStatuses } from '../nodes/node-statuses.js';
 import { targetsOnNodes, type NodeTarget } from '../nodes/node-targets.js';
 import { RedisBoard } from '../nodes/redis-board.js';
 import type { Rooms } from './rooms.js';
@@ -20,19 +20,20 @@ import { mergeTargets } from '../proxy/targets/target-status.js';
 import { lifeCheck, readiness } from './readiness.js';
 import type { WorkerState } from './workers/messages.js';
 
+/** ProcessView provides the status of this process in the forms that its readers need. */
 export class ProcessView {
   private node = hostname();
   private isFollowing = false;
 
-  /** @param isGateway whether this process or its workers forward requests. */
+  /** @param isGateway whether this process or its workers forward requests */
   constructor(
     private readonly rooms: Rooms,
     private readonly pool: PoolHolder,
-    private readonly nodes: NodeStatements,
+    private readonly nodes: NodeStatuses,
     private readonly isGateway: boolean,
   ) {}
 
-  /** Returns the state of this process without its workers. */
+  /** Returns the state of this process. The states of its workers are not included. */
   own(): WorkerState {
     const { forwarder, quotas, clock, log } = this.rooms;
     return {
@@ -42,7 +43,7 @@ export class ProcessView {
     };
   }
 
-  /** Returns the readiness from known state, without I/O. */
+  /** Returns the readiness. Uses only known state and does no I/O. */
   readiness(): Readiness {
     return readiness({
       life: lifeCheck(this.pool.hasStarted, this.rooms.shutdown.hasBegun),
@@ -55,18 +56,18 @@ export class ProcessView {
     });
   }
 
-  /** Returns the last statements of this gateway and the others. */
-  gateways(): HeardStatement[] {
+  /** Returns the latest statements of this gateway, if it is one, and of the other gateways. */
+  gateways(): KnownNodeStatus[] {
     const own = { ...this.statement(), targetsLeftOut: 0, ageMs: 0 };
     return [...(this.isGateway ? [own] : []), ...this.nodes.others()];
   }
 
-  /** Returns the targets as seen by all gateways. */
+  /** Returns the state of each target as seen by all gateways. */
   targets(): NodeTarget[] {
     return targetsOnNodes(this.gateways());
   }
 
-  /** Returns the status functions for the admin listener. */
+  /** Returns the status functions that the admin listener uses. */
   get shown(): Pick<AdminDependencies, 'readiness' | 'targets' | 'gateways' | 'stores'> {
     const { redisUrl } = this.rooms.config.current.environment;
     return {
@@ -77,7 +78,10 @@ export class ProcessView {
     };
   }
 
-  /** Starts publishing the state of this gateway. @param gatewayUrl URL of the public listener. */
+  /**
+   * Starts publishing the state of this gateway.
+   * @param gatewayUrl URL of the public listener
+   */
   publish(gatewayUrl: string): void {
     this.node = `${hostname()}:${portOf(gatewayUrl)}`;
     this.nodes.publish(() => this.statement());
@@ -89,7 +93,7 @@ export class ProcessView {
     this.nodes.follow();
   }
 
-  private statement(): Omit<NodeStatement, 'targetsLeftOut'> {
+  private statement(): Omit<NodeStatus, 'targetsLeftOut'> {
     const states = this.pool.current?.state().states ?? [this.own()];
     const lost = states.flatMap(({ quotaStoreLostSinceMs }) => quotaStoreLostSinceMs ?? []);
     return {
@@ -103,13 +107,14 @@ export class ProcessView {
 }
 
 /**
- * Opens the exchange of statements between nodes: Redis, or PostgreSQL. Without either, there is only one process.
+ * Opens the exchange of status statements between nodes, through Redis or PostgreSQL. Without either, there are no
+ * other nodes.
  */
 export function openNodes(
   { environment: { redisUrl, databaseUrl } }: Config,
   { db }: DatabaseHandle,
   log: Log,
-): NodeStatements {
-  if (redisUrl !== undefined) return new NodeStatements(new RedisBoard(redisUrl, log.logger));
-  return new NodeStatements(databaseUrl === undefined ? undefined : new DatabaseBoard(db));
+): NodeStatuses {
+  if (redisUrl !== undefined) return new NodeStatuses(new RedisBoard(redisUrl, log.logger));
+  return new NodeStatuses(databaseUrl === undefined ? undefined : new DatabaseBoard(db));
 }

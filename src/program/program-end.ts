@@ -3,21 +3,22 @@ import type { Log } from '../platform/log.js';
 import type { Shutdown } from '../platform/shutdown.js';
 import { onSignal } from '../platform/signals.js';
 
-/** Signals within this time are the same one: npm forwards a signal that the terminal also sends to the program. */
+/** Signals within this time count as one. npm forwards a signal that the terminal also sends to the program. */
 const SAME_SIGNAL_MS = 500;
 
 export class ProgramEnd {
   private shutdown: Shutdown | undefined;
   private ending = false;
   private beganMs = 0;
-  private exiting = false;
+  private isExiting = false;
 
   /**
-   * Handles SIGTERM and SIGINT. The first one starts the shutdown. A later one exits immediately.
-   * @param isWorker whether repeated signals are ignored, because terminal and pool both signal workers.
+   * Handles SIGTERM and SIGINT. The first signal starts the shutdown. A later one exits immediately with code 1.
+   * @param isWorker whether later signals are ignored, because a worker gets each signal from the terminal and from the
+   * pool
    */
   constructor(private readonly isWorker = false) {
-    process.prependListener('exit', () => (this.exiting = true));
+    process.prependListener('exit', () => (this.isExiting = true));
     for (const name of ['SIGTERM', 'SIGINT'] as const) {
       onSignal(name, () => {
         if (!this.ending || performance.now() - this.beganMs >= SAME_SIGNAL_MS) this.begin(0);
@@ -29,12 +30,16 @@ export class ProgramEnd {
     return this.ending;
   }
 
-  /** Sets the shutdown to run at the end. Uncaught errors also run it, with exit code 1. */
+  /**
+   * Sets the shutdown that runs before the process exits. An uncaught error also runs the shutdown, then exits with
+   * code 1.
+   */
   takeDown(shutdown: Shutdown, log: Log): void {
     this.shutdown = shutdown;
     const crash = (error: unknown): void => {
-      // The log's reader is gone, and its last lines block the exit. Without this, the process would stay.
-      if (this.exiting) process.exit(1);
+      // An error while the process exits, for example because the log has no reader. Without this call, the process
+      // would stay.
+      if (this.isExiting) process.exit(1);
       log.logger.fatal({ event: 'crash', err: error }, 'Uncaught error: the process ends');
       if (!this.ending) this.begin(1);
     };
@@ -42,7 +47,10 @@ export class ProgramEnd {
     process.on('unhandledRejection', crash);
   }
 
-  /** Shuts down and exits. */
+  /**
+   * Shuts down and exits with `code`. If the shutdown has already begun, exits at once with code 1. A worker ignores
+   * that second call.
+   */
   begin(code: number): void {
     if (this.ending && this.isWorker) return;
     if (this.ending) process.exit(1);

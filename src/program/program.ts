@@ -23,7 +23,7 @@ import { openLog, type Log } from '../platform/log.js';
 import { ProgramEnd } from './program-end.js';
 import { ROLES, type Role } from './roles.js';
 import { Shutdown } from '../platform/shutdown.js';
-import { tellFirstOwner } from './first-sign-in.js';
+import { logFirstOwnerLink } from './first-sign-in.js';
 import { start } from './start.js';
 import { StartError } from '../platform/start-error.js';
 import { VERSION } from '../platform/version.js';
@@ -47,7 +47,7 @@ interface StartOptions {
   readonly clockAhead?: number;
 }
 
-const MOST_WORKERS = 256;
+const MAX_WORKERS = 256;
 
 /** Parses the command line and runs the command. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
@@ -111,8 +111,8 @@ function parseRoles(text: string): Role[] {
 function parseWorkers(text: string): number {
   if (text === 'auto') return availableParallelism();
   const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (count < 1 || count > MOST_WORKERS) {
-    throw new InvalidArgumentError(`Write auto, or a number from 1 to ${MOST_WORKERS}.`);
+  if (count < 1 || count > MAX_WORKERS) {
+    throw new InvalidArgumentError(`Write auto, or a number from 1 to ${MAX_WORKERS}.`);
   }
   return count;
 }
@@ -131,9 +131,9 @@ async function runStart({ config: path, roles, workers, counters, clockAhead }: 
   const running = await start(config, roles, log, shutdown, processes).catch((error: unknown) =>
     exitWith(error, log, end),
   );
-  tellFirstOwner(running, log);
+  logFirstOwnerLink(running, log);
   if (isWorker) {
-    const sources = { metrics: () => running.metricsText(), state: () => running.state() };
+    const sources = { metrics: () => running.metrics(), state: () => running.state() };
     reportToPool(running.gatewayUrl ?? '', sources, () => end.begin(0));
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DatabaseState } from '../stores/database/database-health.js';
-import type { HeardStatement } from '../nodes/node-statement.js';
+import type { KnownNodeStatus } from '../nodes/node-status.js';
 import type { TargetStatus } from '../proxy/targets/target-status.js';
 import { readiness, type Known } from './readiness.js';
 import type { WorkerState } from './workers/messages.js';
@@ -101,7 +101,8 @@ describe('readiness of the database', () => {
   it('is a warning that says since when, and what that means', () => {
     expect(check({ kind: 'unreachable', sinceMs: 5_000, cause: 'no response' })).toEqual({
       status: 'warn',
-      detail: 'unreachable since 1970-01-01T00:00:05+00:00: known keys go on, unknown keys and the admin API get 503',
+      detail:
+        'unreachable since 1970-01-01T00:00:05+00:00: requests with cached keys continue, unknown keys and the admin API get 503',
     });
     expect(check({ kind: 'unwritable', sinceMs: 5_000, cause: 'disk is full' })?.detail).toMatch(
       /^takes no writes since 1970-01-01T00:00:05\+00:00 \(disk is full\): /,
@@ -110,7 +111,7 @@ describe('readiness of the database', () => {
 });
 
 describe('readiness of a process that is no gateway', () => {
-  const said = (node: string, states: WorkerState, ageMs = 1_000): HeardStatement => ({
+  const said = (node: string, states: WorkerState, ageMs = 1_000): KnownNodeStatus => ({
     ...states,
     node,
     version: null,
@@ -122,7 +123,7 @@ describe('readiness of a process that is no gateway', () => {
     targetsLeftOut: 0,
     ageMs,
   });
-  const checks = (...gateways: HeardStatement[]) => readiness({ ...KNOWN, gateways }).checks;
+  const checks = (...gateways: KnownNodeStatus[]) => readiness({ ...KNOWN, gateways }).checks;
 
   it('passes where every gateway is well', () => {
     const all = checks(said('gw-1', sees('healthy')), said('gw-2', sees('healthy')));
@@ -148,10 +149,13 @@ describe('readiness of a process that is no gateway', () => {
   it('shows one that is not heard of any more, and that none is', () => {
     expect(checks(said('gw-1', sees('healthy'), 12_400), said('gw-2', sees('healthy')))['gateways']).toEqual({
       status: 'warn',
-      detail: 'nothing is heard of gw-1 (12 s)',
+      detail: 'no status received from gw-1 (12 s)',
     });
     const none = checks();
-    expect(none['gateways']).toEqual({ status: 'warn', detail: 'no gateway has said anything in the last minute' });
+    expect(none['gateways']).toEqual({
+      status: 'warn',
+      detail: 'no gateway has reported its status in the last minute',
+    });
     expect(none).not.toHaveProperty('backends');
   });
 });

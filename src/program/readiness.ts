@@ -1,7 +1,7 @@
 /** Computes the response of `/readyz` for this process, its workers and their dependencies. */
 import type { Readiness, ReadinessCheck } from '../admin/request/admin-dependencies.js';
 import type { DatabaseState } from '../stores/database/database-health.js';
-import type { HeardStatement } from '../nodes/node-statement.js';
+import type { KnownNodeStatus } from '../nodes/node-status.js';
 import { findLostServices, type LostServices } from '../proxy/targets/target-status.js';
 import { formatWithOffset } from '../platform/rfc3339.js';
 import type { WorkerState } from './workers/messages.js';
@@ -10,26 +10,26 @@ import type { PoolState } from './workers/worker-pool.js';
 /** Time after which a gateway counts as silent. Gateways publish every two seconds. */
 const QUIET_MS = 10_000;
 
-/** Known is the input for the readiness. */
+/** Known is the state from which the readiness is computed. */
 export interface Known {
-  /** Whether the program has started or is shutting down. */
+  /** Result of `lifeCheck`: whether the program is starting, running or shutting down. */
   readonly life: ReadinessCheck;
   readonly database: DatabaseState;
   /** State of this process. */
   readonly own: WorkerState;
-  /** Undefined if there are no workers. */
+  /** State of the worker processes. Undefined if there are none. */
   readonly workers: PoolState | undefined;
-  /** Name of the shared counters. */
+  /** Name of the store of shared counters, for texts. The default is "Redis". */
   readonly countersName?: string;
   /** Whether this process or its workers forward requests. */
   readonly forwards: boolean;
-  /** Statements of gateways, for a process without the gateway role. */
-  readonly gateways: readonly HeardStatement[] | undefined;
+  /** Statements of the gateways, for a process without the gateway role. Undefined if they are not received. */
+  readonly gateways: readonly KnownNodeStatus[] | undefined;
 }
 
 /**
- * Returns the readiness. It fails before the start, during the shutdown, and if no worker is ready. Other problems are
- * warnings. Uses only known state, because load balancers time out.
+ * Returns the readiness. The process is not ready during the start and the shutdown, or if no worker is ready. Other
+ * problems are warnings. Uses only known state, because load balancers time out.
  */
 export function readiness({ life, database, own, workers, countersName, forwards, gateways }: Known): Readiness {
   const states = [own, ...(workers?.states ?? [])];
@@ -51,7 +51,10 @@ export function readiness({ life, database, own, workers, countersName, forwards
   };
 }
 
-/** Returns the check of the life cycle. @param hasStarted whether all listeners accept requests. */
+/**
+ * Returns the check of whether the program has started and is not shutting down.
+ * @param hasStarted whether all listeners accept requests
+ */
 export function lifeCheck(hasStarted: boolean, isEnding: boolean): ReadinessCheck {
   if (isEnding) return { status: 'fail', detail: 'shutting down' };
   return hasStarted ? { status: 'pass' } : { status: 'fail', detail: 'starting' };
@@ -64,7 +67,7 @@ function databaseCheck(state: DatabaseState): ReadinessCheck {
     status: 'warn',
     detail:
       state.kind === 'unreachable'
-        ? `unreachable since ${since}: known keys go on, unknown keys and the admin API get 503`
+        ? `unreachable since ${since}: requests with cached keys continue, unknown keys and the admin API get 503`
         : `takes no writes since ${since} (${state.cause}): requests go on, usage waits in memory, changes get 503`,
   };
 }
@@ -81,18 +84,18 @@ function quotaStoreCheck(
   return { status: 'warn', detail: `${name} is lost since ${since}${where}: plans decide by onRedisLoss` };
 }
 
-/** Checks whether gateways publish statements. This process does not know of gateways that never did. */
-function gatewaysCheck(gateways: readonly HeardStatement[]): ReadinessCheck {
-  if (gateways.length === 0) return { status: 'warn', detail: 'no gateway has said anything in the last minute' };
+/** Checks whether the known gateways still publish statements. Gateways that never published are not known here. */
+function gatewaysCheck(gateways: readonly KnownNodeStatus[]): ReadinessCheck {
+  if (gateways.length === 0) return { status: 'warn', detail: 'no gateway has reported its status in the last minute' };
   const quiet = gateways.filter(({ ageMs }) => ageMs > QUIET_MS);
   if (quiet.length === 0) {
     const large = gateways.filter(({ targetsLeftOut }) => targetsLeftOut > 0);
     if (large.length === 0) return { status: 'pass' };
     const left = large.map(({ node, targetsLeftOut }) => `${targetsLeftOut} of ${node}`);
-    return { status: 'pass', detail: `targets that are not told of, because there are too many: ${left.join(', ')}` };
+    return { status: 'pass', detail: `some targets are not published, because there are too many: ${left.join(', ')}` };
   }
   const names = quiet.map(({ node, ageMs }) => `${node} (${Math.round(ageMs / 1_000)} s)`);
-  return { status: 'warn', detail: `nothing is heard of ${names.join(', ')}` };
+  return { status: 'warn', detail: `no status received from ${names.join(', ')}` };
 }
 
 function logCheck(states: readonly WorkerState[]): ReadinessCheck {
@@ -100,14 +103,14 @@ function logCheck(states: readonly WorkerState[]): ReadinessCheck {
   const [first] = losses.toSorted((a, b) => a.sinceMs - b.sinceMs);
   if (first === undefined) return { status: 'pass' };
   const since = formatWithOffset(first.sinceMs, 'UTC');
-  const what = first.isForGood ? 'its lines are dropped and counted' : 'its lines wait, up to 16 MiB';
+  const loss = first.isForGood ? 'its lines are dropped and counted' : 'its lines wait, up to 16 MiB';
   return {
     status: 'warn',
-    detail: `the log cannot be written since ${since} (${first.cause})${inSome(losses, states, 'processes')}: ${what}`,
+    detail: `the log cannot be written since ${since} (${first.cause})${inSome(losses, states, 'processes')}: ${loss}`,
   };
 }
 
-/** Returns how many are affected, or '' if all are. */
+/** Returns a text that says how many processes or nodes are affected, or '' if all are. */
 function inSome(some: readonly unknown[], all: readonly unknown[], unit: string): string {
   return some.length === all.length ? '' : ` in ${some.length} of ${all.length} ${unit}`;
 }
@@ -121,19 +124,22 @@ function workersCheck({ ready, count, silent }: PoolState): ReadinessCheck {
   };
 }
 
-/** Checks the targets. A process without targets refuses requests, even if others have some. */
+/**
+ * Checks that each service has targets in service. A process without targets refuses requests, even if other processes
+ * have some.
+ */
 function backendsCheck(views: readonly Pick<WorkerState, 'targets'>[], unit: 'processes' | 'nodes'): ReadinessCheck {
   const lost = views.map(({ targets }) => findLostServices(targets));
   const details = [
-    describeLost('no target is in service', lost, ({ withoutTarget }) => withoutTarget, unit),
-    describeLost('every call fails', lost, ({ failing }) => failing, unit),
+    describeLostServices('no target is in service', lost, ({ withoutTarget }) => withoutTarget, unit),
+    describeLostServices('every call fails', lost, ({ failing }) => failing, unit),
   ].filter((detail) => detail !== '');
   return details.length === 0 ? { status: 'pass' } : { status: 'warn', detail: details.join('; ') };
 }
 
-/** Describes the lost services. Empty if there are none. */
-function describeLost(
-  what: string,
+/** Describes the lost services. Returns '' if there are none. */
+function describeLostServices(
+  problem: string,
   lost: readonly LostServices[],
   namesOf: (view: LostServices) => readonly string[],
   unit: string,
@@ -143,5 +149,5 @@ function describeLost(
   const names = [...lostIn].map(([name, count]) =>
     count === lost.length ? name : `${name} (${count} of ${lost.length} ${unit})`,
   );
-  return names.length === 0 ? '' : `${what}: ${names.join(', ')}`;
+  return names.length === 0 ? '' : `${problem}: ${names.join(', ')}`;
 }

@@ -1,18 +1,25 @@
-/** Roles of a process, and the distribution of the gateway role over processes. */
+/** Lists the roles of a process, and describes how the gateway role is distributed over processes. */
 
+/**
+ * ROLES are the roles of a process. `gateway` serves API requests. `admin` serves the admin API and the panel. `worker`
+ * delivers webhooks and mail, and runs housekeeping tasks.
+ */
 export const ROLES = ['gateway', 'admin', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface Processes {
   /** Number of worker processes that share the listener. With 1, this process serves requests itself. */
   readonly workers: number;
-  /** Command line of a worker. */
+  /** Command line arguments of a worker process. */
   readonly workerArgs: readonly string[];
-  /** Whether this process is a worker. Then the pool serves health and metrics. */
+  /** Whether this process is a worker process. Then the first process serves health and metrics. */
   readonly isWorker: boolean;
-  /** Socket of the counting process, for workers. Undefined if counters are in Redis. */
+  /** Path of the counting process's socket, for worker processes. Undefined if the counters are in Redis. */
   readonly countersPath?: string | undefined;
-  /** `clockAheadMs` of the first process, for workers with a counting process. */
+  /**
+   * Value of `clockAheadMs` in the first process, for workers with a counting process. See
+   * `idempotency/database-records.ts`.
+   */
   readonly clockAheadMs?: number | undefined;
 }
 

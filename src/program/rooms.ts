@@ -1,9 +1,9 @@
-/** Opens the rooms that all roles share, in order. They are closed in the reverse order. */
+/** Opens the modules (`Rooms`) that all roles share, in order. The shutdown closes them in the reverse order. */
 import { openAccounts, type Accounts } from '../accounts/open.js';
 import type { AccountStore } from '../accounts/accounts.js';
 import { keepClient } from '../authorization/clients/authorization-requests.js';
 import { OAuthObjects } from '../authorization/clients/oauth-objects.js';
-import type { Ground } from '../config/ground.js';
+import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { RecordTime } from '../idempotency/database-records.js';
 import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import { openKeyedRequests } from '../idempotency/open.js';
@@ -15,7 +15,7 @@ import { EventOutbox } from '../outbox/outbox.js';
 import { notifyBy, WorkSignal } from '../outbox/work-signal.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
 import { openBackends } from '../proxy/open.js';
-import { openQuota, type CounterPlace, type Quota } from '../quota/open.js';
+import { openQuota, type CounterLocation, type Quota } from '../quota/open.js';
 import { openRequestLogs } from '../request-logs/open.js';
 import type { RequestLogRecorder } from '../request-logs/recorder.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -26,24 +26,28 @@ import { webhookSender, type SenderOptions } from './webhook-sender.js';
 import type { Role } from './roles.js';
 import { tellPoolOfWork } from './workers/worker-process.js';
 
-/** Place describes the tasks of this process and its counters. */
+/** Place describes the roles of this process and the place of its counters. */
 export interface Place {
   readonly roles: readonly Role[];
+  /** Whether this process forwards requests to backends. */
   readonly forwards: boolean;
   /** False in a worker process. */
   readonly isFirst: boolean;
-  readonly counterPlace: CounterPlace;
-  /** See `clockAheadMs` in `idempotency/database-records.ts`. */
+  readonly counterPlace: CounterLocation;
+  /**
+   * Difference between the wall clock and the machine's monotonic clock, in milliseconds. See `clockAheadMs` in
+   * `idempotency/database-records.ts`.
+   */
   readonly clockAheadMs: number;
-  /** The time for records of requests with an `Idempotency-Key`. */
+  /** Returns the current time for records of requests with an `Idempotency-Key`. */
   readonly recordTime: RecordTime;
-  /** Overrides for tests. */
+  /** Overrides of the webhook sender, for tests. */
   readonly sender?: SenderOptions;
 }
 
-/** Rooms are the dependencies of all roles. */
-export interface Rooms extends Ground, Place, Accounts, Quota {
-  /** State of the database. Probes it once started. */
+/** Rooms are the modules that all roles share. */
+export interface Rooms extends SharedDependencies, Place, Accounts, Quota {
+  /** State of the database. Probes the database once started. */
   readonly databaseHealth: DatabaseHealth;
   readonly requestLogs: RequestLogRecorder;
   readonly keys: Keys;
@@ -52,10 +56,10 @@ export interface Rooms extends Ground, Place, Accounts, Quota {
   readonly workSignal: WorkSignal;
   readonly webhooks: Webhooks;
   readonly accountDeletion: AccountDeletion;
-  /** Undefined, like the forwarder, if this process does not forward requests. */
+  /** Undefined, like `forwarder`, if this process does not forward requests. */
   readonly keyedRequests: KeyedRequests | undefined;
   readonly forwarder: Forwarder | undefined;
-  /** Whether this process can query the counters. */
+  /** Whether this process can read the live counters. */
   readonly hasCounters: boolean;
 }
 
@@ -65,9 +69,12 @@ export interface Customers {
   readonly accounts: AccountStore;
 }
 
-/** Opens the rooms. @param beforeBackends called before targets are resolved and checked. */
+/**
+ * Opens the modules.
+ * @param beforeBackends called before the targets of the backends are resolved and checked
+ */
 export async function openRooms(
-  ground: Ground,
+  ground: SharedDependencies,
   place: Place,
   beforeBackends: (customers: Customers) => Promise<void> = async () => {},
 ): Promise<Rooms> {
@@ -80,7 +87,8 @@ export async function openRooms(
   const quota = await openQuota(ground, {
     place: counterPlace,
     forwards,
-    // Programs with other roles cannot reach the counting process of these workers.
+    // Other programs cannot reach the counting process of these workers, so this program must remove unused counters
+    // itself.
     sweeps: roles.includes('worker') || (isFirst && counterPlace.isOwn),
     witness: databaseHealth,
     follower: requestLogs.flush,
@@ -98,7 +106,7 @@ export async function openRooms(
   await beforeBackends({ database, accounts: accounts.accounts });
   const emitted = new EmittedEvents(database.db, clock, workSignal, log.logger, () => config.current.eventTypes);
   ground.gauges.push(emitted);
-  // After the last response, and before the database is closed.
+  // The shutdown writes events after the last response, and before the database is closed.
   shutdown.add('write emitted events', () => emitted.stop());
   const keyedRequests = forwards ? await openKeyedRequests(ground, recordTime) : undefined;
   const forwarder = forwards ? openBackends(ground, emitted) : undefined;

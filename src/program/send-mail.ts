@@ -7,7 +7,7 @@ import { SmtpMailer } from '../mail/mailer.js';
 import { renewLinkToken } from '../members/links/link-renewal.js';
 import type { Rooms } from './rooms.js';
 
-/** Starts sending. Changes of `admin.mail` apply from the next mail on. */
+/** Starts sending queued mail. Changes of `admin.mail` apply to mail that is sent later. */
 export function sendMail({ config, database, clock, log, shutdown }: Rooms): void {
   const settings = () => config.current.file.admin;
   const sender = new MailSender({
@@ -27,7 +27,7 @@ export function sendMail({ config, database, clock, log, shutdown }: Rooms): voi
   shutdown.add('stop mail', () => sender.stop());
 }
 
-/** Returns the panel page for a notice. */
+/** Returns the path of the panel page that a notice links to. */
 function noticePath(content: MailContent): string {
   return content.kind === 'webhook_disabled' ? `${content.accountId}/webhooks/${content.endpointId}` : 'profile';
 }

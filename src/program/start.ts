@@ -10,15 +10,16 @@ import type { DatabaseHandle } from '../stores/database/connect.js';
 import { tightenDataFiles } from '../stores/database/data-folder.js';
 import { deliverWebhooks } from './deliver-webhooks.js';
 import { startGatewayRole, type PoolHolder } from './gateway-role.js';
-import { letEventLoopGoFirst } from './machine/helper-threads.js';
-import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './machine/idle-memory.js';
+import { lowerHelperThreadPriority } from './machine/helper-threads.js';
+import { releaseMemoryWhenIdle, leaveRoomToGrow } from './machine/idle-memory.js';
 import type { AccountStore } from '../accounts/accounts.js';
 import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import type { Members } from '../members/sign-in/open-members.js';
 import { METRICS } from '../platform/metrics.js';
-import { NodeStatements } from '../nodes/node-statements.js';
+import type { Family } from '../platform/metrics/family.js';
+import { NodeStatuses } from '../nodes/node-statuses.js';
 import { openAdmission } from '../admission/open.js';
 import { openRooms, type Customers, type Rooms } from './rooms.js';
 import { openStores } from './open-stores.js';
@@ -55,7 +56,7 @@ export interface Running {
   /** Returns the state of this process. */
   state(): WorkerState;
   /** The metrics of this process, without its workers. */
-  metricsText(): Promise<string>;
+  metrics(): Promise<readonly Family[]>;
 }
 
 /**
@@ -92,7 +93,7 @@ async function open(
   // With workers, only they forward requests.
   const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
   leaveRoomToGrow();
-  if (forwards) letEventLoopGoFirst();
+  if (forwards) lowerHelperThreadPriority();
   const running = new RunningConfig(withoutDocuments(config));
   const description = forwards ? describeApis(config) : undefined;
   const reload = new Reload(running, forwards, systemClock, log.logger);
@@ -118,7 +119,7 @@ async function open(
   }
   const pool: PoolHolder = { current: undefined, hasStarted: false };
   const isGateway = roles.includes('gateway');
-  const nodes = processes.isWorker ? new NodeStatements(undefined) : openNodes(config, rooms.database, log);
+  const nodes = processes.isWorker ? new NodeStatuses(undefined) : openNodes(config, rooms.database, log);
   shutdown.add('leave the others', () => nodes.stop());
   const view = new ProcessView(rooms, pool, nodes, isGateway);
   const admin = processes.isWorker ? undefined : await startAdmin(rooms, admission, token, pool, view);
@@ -129,7 +130,7 @@ async function open(
   if (gatewayUrl !== undefined) view.publish(gatewayUrl);
   if (token !== undefined) view.follow();
   reload.start(gatewayUrl === undefined ? undefined : portOf(gatewayUrl));
-  const leaveMemoryToV8 = giveMemoryBackWhenIdle();
+  const leaveMemoryToV8 = releaseMemoryWhenIdle();
   shutdown.add('stop watching', async () => {
     leaveMemoryToV8();
     reload.stop();
@@ -145,7 +146,7 @@ async function open(
     accounts,
     keyStore,
     state: () => view.own(),
-    metricsText: () => ownMetrics(rooms, admission),
+    metrics: () => ownMetrics(rooms, admission),
   };
 }
 

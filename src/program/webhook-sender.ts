@@ -1,12 +1,12 @@
 /** Creates the webhook sender, which follows the configuration. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Ground } from '../config/ground.js';
+import type { SharedDependencies } from '../config/shared-dependencies.js';
 import { WebhookSender } from '../webhooks/sending/attempt.js';
 import { outboundRules } from '../http/outbound/destination.js';
 import { GuardedConnections } from '../http/outbound/guarded-agent.js';
 import { nameResolver, type ResolveName } from '../http/outbound/name-resolver.js';
 
-/** Connection timeout per address. */
+/** Connection timeout for each IP address. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** SenderOptions are overrides for tests. */
@@ -14,15 +14,17 @@ export interface SenderOptions {
   readonly resolve?: ResolveName;
 }
 
-/** Opens the sender. It follows the `webhooks` settings. */
+/**
+ * Opens the sender. Changes of the `webhooks` settings apply to later attempts. The shutdown closes the connections.
+ */
 export function webhookSender(
-  { config, clock, shutdown }: Ground,
+  { config, clock, shutdown }: SharedDependencies,
   { resolve = nameResolver() }: SenderOptions = {},
 ): WebhookSender {
   let { webhooks } = config.current.file;
   let rules = outboundRules(webhooks);
   config.onChange(({ config: { file } }) => () => {
-    // Keeps the rules if they are unchanged, because new rules close all connections.
+    // Unchanged rules are kept, because new rules close all connections.
     if (isDeepStrictEqual(webhooks, file.webhooks)) return;
     webhooks = file.webhooks;
     rules = outboundRules(webhooks);

@@ -1,17 +1,18 @@
-/** Opens the backends: resolves the targets and checks their health from then on. */
+/** Creates the forwarder for all services, which resolves their targets and checks their health from now on. */
 import { dirname } from 'node:path';
-import type { Ground } from '../config/ground.js';
+import type { SharedDependencies } from '../config/shared-dependencies.js';
 import { SHORTAGES } from '../platform/resources/shortages.js';
 import type { EventSink } from './calls/event-keeper.js';
 import { Forwarder } from './calls/forwarder.js';
 
-/** Short, because the gateway has drained its requests before. */
+/** Maximum time for closing backend connections. Short, because all requests have ended before. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
- * Opens the backends. They follow changes of `services`. @param events receives the events of operations with `emits`.
+ * Creates the forwarder. It is closed on shutdown, and updated when `services` changes in the configuration.
+ * @param events stores the events of operations with `emits`.
  */
-export function openBackends({ config, log, gauges, shutdown }: Ground, events: EventSink): Forwarder {
+export function openBackends({ config, log, gauges, shutdown }: SharedDependencies, events: EventSink): Forwarder {
   SHORTAGES.log = log.logger;
   const { file, path } = config.current;
   const forwarder = new Forwarder(file.services, { log: log.logger, folder: dirname(path), events });

@@ -1,6 +1,6 @@
 /**
- * Decisions while the shared counters are away: the circuit breaker, each plan's policy, and a log of the requests
- * admitted without the counters.
+ * Decides requests while the shared counters are unavailable. Contains the circuit breaker, each plan's policy
+ * (`onRedisLoss`), and a log of the requests that were admitted without the counters.
  */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
@@ -17,15 +17,14 @@ import { perWindow } from '../platform/quotas/windows.js';
 import { NOTHING_USED, type QuotaCounts, type QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** StoreName is the name of the shared counters in log and metrics. */
+/** StoreName is the name of the shared counters in logs and metrics. */
 export interface StoreName {
   readonly inLog: string;
   readonly inMetrics: 'redis' | 'process';
 }
 
 /**
- * Degradation decides by each plan's policy while the store is lost. It does not know the store: `Recovery` restores
- * that.
+ * Degradation decides by each plan's policy while the store is lost. It never calls the store; `Recovery` does that.
  */
 export class Degradation {
   private readonly degraded = {
@@ -34,18 +33,18 @@ export class Degradation {
     closed: METRICS.quotaDegradedDecisions.series('closed'),
   };
 
-  /** Requests admitted here that the store has not counted yet. */
+  /** Requests that this node admitted and the store has not counted yet. */
   readonly outage = new OutageLog();
   private readonly storeErrors = METRICS.quotaStoreErrors.series();
+  /** Time up to which `quotaDegradedSeconds` has been counted, in ms. 0 while the store responds. */
   private degradedCountedMs = 0;
 
   constructor(
     private readonly breaker: Breaker,
-    /** The counters that this node uses while the shared ones are away. */
+    /** Counters of this node, used while the shared counters are unavailable. */
     private readonly local: LocalShare,
     private readonly clock: Clock,
     private readonly log: Logger,
-    /** Name of the store in log and metrics. */
     private readonly store: StoreName = { inLog: 'Redis', inMetrics: 'redis' },
   ) {}
 
@@ -55,7 +54,7 @@ export class Degradation {
   }
 
   /**
-   * Reads the usage that this node knows, as a substitute for the store's counts. Rejects if it knows none; see
+   * Reads the usage that this node knows, instead of the store's counts. Rejects if it knows none; see
    * `LocalShare.read`.
    */
   read(
@@ -67,12 +66,12 @@ export class Degradation {
     return this.local.read(accountId, keyId, calendar, subject);
   }
 
-  /** When the store was lost, ms by this node's clock. Undefined while it responds. */
+  /** When the store was lost, in ms by this node's clock. Undefined while the store responds. */
   get sinceMs(): number | undefined {
     return this.breaker.openSinceMs;
   }
 
-  /** Whether the store responds. */
+  /** Reports whether the store responds, so that there is no outage. */
   get isOver(): boolean {
     return this.breaker.openSinceMs === undefined;
   }
@@ -87,12 +86,12 @@ export class Degradation {
     return this.breaker.allows();
   }
 
-  /** Restarts the breaker's pause, because the store responds but cannot decide yet. */
+  /** Restarts the breaker's pause, because the store responds but cannot make decisions yet. */
   restartPause(): void {
     if (!this.isOver) this.breaker.failed();
   }
 
-  /** Ends the outage: the store decides again. */
+  /** Ends the outage, so that the store makes the decisions again. */
   endOutage(): void {
     if (!this.breaker.succeeded()) return;
     this.countDegradedTime();
@@ -105,9 +104,10 @@ export class Degradation {
   }
 
   /**
-   * Refunds without the store, if the store is lost or has not counted this decision yet.
-   * @param aheadMs the store's clock minus this node's.
-   * @returns the refund of the month, or undefined if the store must refund it.
+   * Refunds a decision without the store. Does this only if the store is lost, or has not counted the decision yet.
+   * @param aheadMs the store's clock minus this node's, in ms.
+   * @returns the cost that the current month got back; 0 if the decision belongs to another month. Undefined if the
+   * store must make the refund.
    */
   refund(subject: QuotaSubject, decision: QuotaDecision, aheadMs: number): number | undefined {
     const { source, cost, nowMs, period } = decision;
@@ -117,9 +117,12 @@ export class Degradation {
     return subject.calendar.at(this.clock.now()).label === period.label ? cost : 0;
   }
 
-  /** Receives the end of a call to the store. `cause` says why a call got no response. */
-  onCallEnd(isAnswered: boolean, cause?: unknown): void {
-    if (isAnswered) return;
+  /**
+   * Records the end of a call to the store.
+   * @param cause the error, if the call got no response.
+   */
+  onCallEnd(hasResponse: boolean, cause?: unknown): void {
+    if (hasResponse) return;
     this.storeErrors.inc();
     if (this.breaker.failed()) {
       this.local.clear();
@@ -132,7 +135,7 @@ export class Degradation {
   }
 
   /**
-   * Decides by the plan's policy while the counters are away.
+   * Decides by the plan's policy while the counters are unavailable.
    * @throws Problem `quota_unavailable` if the policy is `closed`.
    */
   decide(subject: QuotaSubject, cost: number, cause?: unknown): QuotaDecision | Promise<QuotaDecision> {
@@ -143,9 +146,9 @@ export class Degradation {
       case 'closed':
         throw this.unavailable(cause);
       case 'open':
-        return admitted(subject, cost, nowMs, period);
+        return admitUncounted(subject, cost, nowMs, period);
       case 'local':
-        return this.logAdmitted(subject, this.local.decide(subject, cost, period));
+        return this.recordAdmitted(subject, this.local.decide(subject, cost, period));
     }
   }
 
@@ -162,7 +165,7 @@ export class Degradation {
       const live = await this.local.preview(subject, cost, period);
       return { decision: live.decision, live, shadow: undefined };
     }
-    const decision = admitted(subject, cost, nowMs, period);
+    const decision = admitUncounted(subject, cost, nowMs, period);
     const reading = await this.local.read(accountId, keyId, calendar, subject).catch(() => undefined);
     return { decision, live: reading && { limits, reading, decision }, shadow: undefined };
   }
@@ -175,12 +178,12 @@ export class Degradation {
     });
   }
 
-  /** Logs an admitted request, so that the store counts it later. */
-  private logAdmitted(
+  /** Adds an admitted request to the outage log, so that the store counts it later. */
+  private recordAdmitted(
     subject: QuotaSubject,
     decision: QuotaDecision | Promise<QuotaDecision>,
   ): QuotaDecision | Promise<QuotaDecision> {
-    if (decision instanceof Promise) return decision.then((made) => this.logAdmitted(subject, made));
+    if (decision instanceof Promise) return decision.then((resolved) => this.recordAdmitted(subject, resolved));
     if (decision.admitted) this.outage.recordCost(subject, decision.cost, decision.nowMs, decision.period);
     return decision;
   }
@@ -197,8 +200,8 @@ export class Degradation {
   }
 }
 
-/** Returns the decision of a plan with the policy `open`. Nothing is counted. */
-function admitted(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): QuotaDecision {
+/** Returns the decision of a plan with the policy `open`: the request is admitted and not counted. */
+function admitUncounted(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): QuotaDecision {
   return {
     admitted: true,
     source: 'open',
@@ -213,7 +216,7 @@ function admitted(subject: QuotaSubject, cost: number, nowMs: number, period: Mo
   };
 }
 
-/** Returns the counts to continue from. A month that has ended since starts at 0. */
+/** Returns the counts that the subject last saw. Counts of a month or a day that has ended are 0. */
 function lastSeen(subject: QuotaSubject, period: MonthPeriod): Readonly<QuotaCounts> {
   const inPeriod = subject.lastSeenIn(period);
   if (inPeriod !== undefined) return inPeriod;

@@ -1,6 +1,6 @@
 /**
- * Detects that Redis was emptied, and reports what this node knows. This includes keys without requests, and counts
- * that this node was the last to see.
+ * Detects that Redis was emptied (or replaced by an empty Redis), and reports this node's counts to it. The report
+ * includes keys without current requests, and counts that only this node has seen.
  */
 import type { Logger } from '../platform/log.js';
 import type { CounterMemory } from './model/counter-memory.js';
@@ -10,11 +10,12 @@ import type { HeartbeatResult, NodeCount } from './redis/node-count.js';
 import type { RedisCounters } from './redis/redis-counters.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** EmptiedStore detects that Redis was emptied, and restores what this node knows. */
+/** EmptiedStore detects that the store was emptied, and restores the counts that this node knows. */
 export class EmptiedStore {
-  private forgottenMs = -Infinity;
+  /** When `MonthLedger.forgetWritten` was last called, by `performance.now()`. */
+  private lastForgottenMs = -Infinity;
   /** Subjects that have not been reported yet. */
-  private left = new Set<QuotaSubject>();
+  private unreported = new Set<QuotaSubject>();
   private restoring: Promise<void> | undefined;
 
   constructor(
@@ -27,26 +28,30 @@ export class EmptiedStore {
     private readonly storeName = 'Redis',
   ) {}
 
-  /** Sends a heartbeat. Resolves when what this node knows has been reported, as far as possible. Never rejects. */
+  /**
+   * Sends a heartbeat. If the store was emptied, reports the counts that this node knows. What cannot be reported now
+   * is reported at the next call. Never rejects.
+   */
   async checkStore(): Promise<void> {
-    const askedMs = performance.now();
-    const heard = await this.nodes.sendHeartbeat();
-    if (heard === undefined) return;
-    if (heard.isLoss) {
-      this.onLoss(heard);
-      // Running reports may have arrived before the store was emptied. Wait, then report again.
+    const sentMs = performance.now();
+    const result = await this.nodes.sendHeartbeat();
+    if (result === undefined) return;
+    if (result.isLoss) {
+      this.onLoss(result);
+      // Reports in flight may have arrived before the store was emptied. Wait for them, then report again.
       await this.restoring;
     }
-    if (this.left.size > 0) await (this.restoring ??= this.restore().finally(() => (this.restoring = undefined)));
-    const isWhole = this.left.size === 0 && this.restoring === undefined;
-    if (isWhole && this.nodes.isAwaited) {
-      const after = await this.nodes.sendHeartbeat(heard.epoch);
-      if (after?.isLoss === true) this.onLoss(after);
+    if (this.unreported.size > 0) await (this.restoring ??= this.restore().finally(() => (this.restoring = undefined)));
+    const isReported = this.unreported.size === 0 && this.restoring === undefined;
+    if (isReported && this.nodes.isAwaited) {
+      // Tell the counting process that this node's report is complete.
+      const second = await this.nodes.sendHeartbeat(result.epoch);
+      if (second?.isLoss === true) this.onLoss(second);
     }
-    if (heard.isLoss || this.left.size > 0) return;
-    this.memory.forgetNewAccounts(askedMs);
-    if (askedMs - this.forgottenMs < LONGEST_SEED_MS) return;
-    this.forgottenMs = askedMs;
+    if (result.isLoss || this.unreported.size > 0) return;
+    this.memory.forgetNewAccounts(sentMs);
+    if (sentMs - this.lastForgottenMs < LONGEST_SEED_MS) return;
+    this.lastForgottenMs = sentMs;
     this.ledger.forgetWritten();
   }
 
@@ -54,12 +59,13 @@ export class EmptiedStore {
     const what = isEmptied ? 'was emptied' : 'may have been emptied while this process had no contact';
     this.log.warn({ event: 'quota_store_emptied' }, `${this.storeName} ${what}: restoring its counts`);
     this.memory.markAllLost();
-    for (const subject of this.ledger.allRecentSubjects()) this.left.add(subject);
+    for (const subject of this.ledger.allRecentSubjects()) this.unreported.add(subject);
   }
 
+  /** Reports the unreported subjects. Subjects that could not be reported stay unreported. */
   private async restore(): Promise<void> {
-    const subjects = this.left;
-    this.left = new Set();
-    for (const subject of await this.counters.restore(subjects)) this.left.add(subject);
+    const subjects = this.unreported;
+    this.unreported = new Set();
+    for (const subject of await this.counters.restore(subjects)) this.unreported.add(subject);
   }
 }

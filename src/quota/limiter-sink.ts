@@ -1,4 +1,7 @@
-/** Receives what the stores report: records decisions, and finds replacements for failed ones. */
+/**
+ * Receives the decisions and failures of the counters. Records decisions, and decides without the counters after a
+ * failure.
+ */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { MonthLedger } from './usage/month-ledger.js';
@@ -23,7 +26,8 @@ export class LimiterSink implements DecisionSink {
 
   onDecision(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision {
     if (subject.isShadow) return decision;
-    // Remember the counts for an outage. Counters in this process cannot be lost, and can be read at any time.
+    // Remember the counts for an outage. Counters in this process cannot be lost, so their counts need not be
+    // remembered.
     if (this.degradation !== undefined) {
       if (subject.lastSeenMonth !== decision.period.label) this.ledger.keepEndedMonth(subject);
       subject.recordSeen(decision.used, decision.nowMs, decision.period);
@@ -48,7 +52,7 @@ export class LimiterSink implements DecisionSink {
     return this.degradation.decide(subject, cost, cause);
   }
 
-  onCallEnd(isAnswered: boolean, cause?: unknown): void {
-    this.degradation?.onCallEnd(isAnswered, cause);
+  onCallEnd(hasResponse: boolean, cause?: unknown): void {
+    this.degradation?.onCallEnd(hasResponse, cause);
   }
 }

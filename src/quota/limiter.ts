@@ -1,13 +1,13 @@
 /**
- * Makes all quota decisions. It asks the counters, and follows each plan's policy while they are away. It also
- * implements `ThrottlerStorage` of `@nestjs/throttler`, so that the admin application's guard uses the same store.
+ * Makes all quota decisions. Uses the counters, or each plan's `onRedisLoss` policy while the counters are unavailable.
+ * Also implements `ThrottlerStorage` of `@nestjs/throttler`, so that the admin API's guard uses the same store.
  */
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
-import { nowOrTold, Promised, type Waiting } from '../platform/waiting.js';
+import { valueOrLater, Promised, type Waiting } from '../platform/waiting.js';
 import type { CounterReading, CounterStore, Refund, MinuteRoom, MonthSet } from './model/counter-store.js';
 import type { Degradation } from './degradation.js';
 import { knownRefusal } from './model/known-refusal.js';
@@ -23,7 +23,7 @@ import { retryAfterOf, Throttle } from './throttle.js';
 import type { ThrottleRow } from './model/throttle-rows.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
-/** RefundSeries counts refunded requests and their cost. */
+/** RefundSeries counts refunded requests and their cost in the metrics. */
 class RefundSeries {
   private readonly requests: ValueSeries;
   private readonly cost: ValueSeries;
@@ -41,18 +41,21 @@ class RefundSeries {
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
-/** KnownReading is a reading that may be approximate: the counts that this node knows, instead of the counters'. */
+/**
+ * LimiterReading holds the counts of an account and a key. `isApproximate` is true if the counters could not be read,
+ * and the counts are those that this node knows.
+ */
 export interface LimiterReading extends CounterReading {
   readonly isApproximate: boolean;
 }
 
-/** Fallback decides while the counters are lost, and restores them. */
+/** Fallback decides while the counters are unavailable, and restores them afterwards. */
 export interface Fallback {
   readonly degradation: Degradation;
   readonly recovery: Recovery;
 }
 
-/** Limiter decides whether a request has room, refunds costs, and reads usage. */
+/** Limiter decides whether a request fits under its limits, refunds costs, and reads usage. */
 export class Limiter implements ThrottlerStorage {
   private readonly degradation: Degradation | undefined;
   private readonly recovery: Recovery | undefined;
@@ -60,7 +63,6 @@ export class Limiter implements ThrottlerStorage {
   private readonly notRefunded = new RefundSeries('failed');
 
   constructor(
-    /** The counters report their decisions to the sink. */
     private readonly counters: CounterStore,
     private readonly shadows: ShadowLimits,
     private readonly ledger: MonthLedger,
@@ -75,8 +77,8 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * Checks a request against every window of its key and account.
-   * @throws Problem `quota_unavailable` if the counters are away and the plan's policy is `closed`.
+   * Checks a request against every window of its key and account, and counts it if it is admitted.
+   * @throws Problem `quota_unavailable` if the counters are unavailable and the plan's policy is `closed`.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
     const promised = new Promised<QuotaDecision>();
@@ -84,7 +86,7 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * Decides like `decide`, without a promise. Hot path.
+   * Decides like `decide`, without creating a promise. Hot path.
    * @returns the decision if it is known immediately. Otherwise undefined, and `waiting` receives the decision or the
    * error of `decide` later.
    */
@@ -94,9 +96,9 @@ export class Limiter implements ThrottlerStorage {
     const known = knownRefusal(subject, cost, this.clock.now());
     if (known !== undefined) return known;
     if (degradation.isOver) return this.counters.decideFor(waiting, subject, cost);
-    // Check in the background whether the store is back.
+    // Check in the background whether the store responds again.
     void this.recovery?.probe();
-    return nowOrTold(degradation.decide(subject, cost), waiting);
+    return valueOrLater(degradation.decide(subject, cost), waiting);
   }
 
   /**
@@ -119,44 +121,48 @@ export class Limiter implements ThrottlerStorage {
     return degradation.preview(subject, cost);
   }
 
-  /** Refunds the cost of an admitted decision. Resolves to the amount that the month refunded. Never rejects. */
+  /**
+   * Refunds the cost of an admitted decision. Never rejects.
+   * @returns the cost that the key's month got back; 0 if nothing was refunded or the refund failed.
+   */
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<number> {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return 0;
     subject.refusal = undefined;
     if (subject.shadow !== undefined) void this.shadows.refund(this.counters, subject.shadow, decision);
-    const noted = this.recovery?.refund(subject, decision);
-    if (noted !== undefined) {
-      this.refunded.count(noted);
-      return noted;
+    const refundedHere = this.recovery?.refund(subject, decision);
+    if (refundedHere !== undefined) {
+      this.refunded.count(refundedHere);
+      return refundedHere;
     }
     try {
-      const given = await this.counters.refund(subject, decision);
-      this.refunded.count(given.fromMonth);
-      // A refusal that was decided in the meantime does not include the refund.
+      const refund = await this.counters.refund(subject, decision);
+      this.refunded.count(refund.fromMonth);
+      // A refusal that was decided during the refund does not include the refund.
       subject.refusal = undefined;
-      this.seeRefund(subject, decision, given);
-      return given.fromMonth;
+      this.recordRefund(subject, decision, refund);
+      return refund.fromMonth;
     } catch (error) {
       this.notRefunded.count(decision.cost);
-      // Debug level, because during an outage of Redis every failing request writes one.
+      // Debug level, because every failing request during an outage of Redis writes this message.
       this.log.debug({ event: 'give_back_failed', key_id: subject.keyId, err: error }, 'A refund failed');
       return 0;
     }
   }
 
-  private seeRefund(subject: QuotaSubject, decision: QuotaDecision, given: Refund): void {
-    const { nowMs, fromMonth } = given;
+  /** Records the counts after a refund on the subject and in the ledger. */
+  private recordRefund(subject: QuotaSubject, decision: QuotaDecision, refund: Refund): void {
+    const { nowMs, fromMonth } = refund;
     if (fromMonth === 0) return;
     const { lastSeen } = subject;
     if (lastSeen !== undefined && subject.lastSeenMonth === decision.period.label && nowMs >= subject.lastSeenAtMs) {
-      subject.recordSeen(withCalendarCounts(lastSeen, given), nowMs, given.period);
+      subject.recordSeen(withCalendarCounts(lastSeen, refund), nowMs, refund.period);
     }
     this.ledger.markChanged(subject, decision);
   }
 
   /**
    * Sets the usage of the current month for a key, or for the account if `keyId` is undefined.
-   * @throws Problem `quota_unavailable` if that fails.
+   * @throws Problem `quota_unavailable` if the counters cannot be set.
    */
   async setMonthUsed(
     accountId: string,
@@ -177,9 +183,9 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * Reads counts for `/usage` and the admin API. While the counters are away, returns what this node knows. Rejects if
-   * it knows nothing.
-   * @param subject the key's subject, if a request of the key is at hand.
+   * Reads counts for `/usage` and the admin API. While the counters are unavailable, returns the counts that this node
+   * knows. Rejects if it knows none.
+   * @param subject the key's subject, if the caller has it.
    */
   async readOrEstimate(
     accountId: string,
@@ -198,7 +204,7 @@ export class Limiter implements ThrottlerStorage {
     return { ...(await degradation.read(accountId, keyId, calendar, subject)), isApproximate: true };
   }
 
-  /** Reads the current counts. Rejects while the counters are away. */
+  /** Reads the current counts. Rejects while the counters are unavailable. */
   read(
     accountId: string,
     keyId: string | undefined,
@@ -209,8 +215,8 @@ export class Limiter implements ThrottlerStorage {
   }
 
   /**
-   * Reads the current counts of the shadow limits.
-   * @param live counts that stand in for shadow counters that do not exist yet.
+   * Reads the current counts of the shadow limits. Rejects while the counters are unavailable.
+   * @param live counts to use for shadow counters that do not exist yet.
    */
   readShadow(
     accountId: string,
@@ -222,24 +228,25 @@ export class Limiter implements ThrottlerStorage {
     return this.counters.readShadow(accountId, keyId, calendar, live, room);
   }
 
-  /** Whether the counters respond. */
+  /** Reports whether the counters respond. */
   get storeUp(): boolean {
     return this.degradation === undefined || this.degradation.isOver;
   }
 
-  /** When the counters were lost, ms. Undefined while they respond. */
+  /** When the counters were lost, in ms by this node's clock. Undefined while they respond. */
   get lostSinceMs(): number | undefined {
     return this.degradation?.sinceMs;
   }
 
-  /** Returns the throttle of a row, on the same store as the counters. */
+  /** Returns the throttle of a row of `THROTTLES`. */
   throttle(row: ThrottleRow): Throttle {
     return new Throttle(this.throttles, row);
   }
 
   /**
-   * Counts one hit, for `ThrottlerStorage`. Times are in seconds.
+   * Counts one hit, as `ThrottlerStorage` requires. The returned times are in seconds.
    * @param key name of a row of `THROTTLES`, a colon, and the caller.
+   * @param ttl length of the window, in ms.
    */
   async increment(
     key: string,

@@ -1,6 +1,7 @@
 /**
- * This node's share of the limits while the shared counters are away: its part of what was left when it last knew. All
- * nodes together stay within the limit. A single node has all of it.
+ * Decides by this node's share of the limits while the shared counters are unavailable. The share is the node's part of
+ * the quota that remained when it last saw the counts. All shares together stay within the limit. A single node has all
+ * of it.
  */
 import type { Clock } from '../platform/clock.js';
 import { accountCountIn, keyCountIn, NOTHING_COUNTED, withCalendarCounts } from './model/calendar-count.js';
@@ -24,36 +25,39 @@ import {
   seenIn,
   shareOf,
   inPlanNumbers,
-  type Base,
-  type Seen,
+  type ShareBase,
+  type ObservedCounts,
 } from './share-base.js';
 
-/** How long the last seen counts are considered current. After that, the database may have newer ones. */
+/** How long the last seen counts are considered current. Afterwards, the database may have newer counts. */
 const SEEN_LATELY_MS = 5_000;
-/** Maximum number of concurrent reads from the database that no request waits for. */
-const MOST_REFRESHES = 50;
+/** Maximum number of concurrent background reads from the database. */
+const MAX_REFRESHES = 50;
 
-const NEVER_SEEN: Seen = { counts: NOTHING_USED, atMs: 0 };
+const NEVER_SEEN: ObservedCounts = { counts: NOTHING_USED, atMs: 0 };
 
-/** LocalShare decides by this node's share, and reads what this node knows. */
+/** LocalShare decides by this node's share, and reads the usage that this node knows. */
 export class LocalShare {
-  private readonly accounts = new Map<string, Base>();
-  private readonly keys = new Map<string, Base>();
-  private readonly asking = new SingleFlight();
+  private readonly accounts = new Map<string, ShareBase>();
+  private readonly keys = new Map<string, ShareBase>();
+  private readonly databaseReads = new SingleFlight();
   private refreshes = 0;
 
   constructor(
     private readonly counters: ProcessCounters,
     private readonly source: MonthSource,
-    private readonly place: () => NodePlace,
+    private readonly nodePlace: () => NodePlace,
     private readonly clock: Clock,
-    /** Returns the key of an account that saw the account last, among keys whose counts are not in the database yet. */
-    private readonly lastOf: (accountId: string) => QuotaSubject | undefined = () => undefined,
+    /**
+     * Returns the subject of the account that saw the account's counts last, among subjects whose counts are not in the
+     * database yet.
+     */
+    private readonly latestSubject: (accountId: string) => QuotaSubject | undefined = () => undefined,
   ) {}
 
   /**
-   * Checks a request against this node's share. Reads the database if the subject was not seen this month. Never
-   * rejects.
+   * Checks a request against this node's share. Reads the database if this node did not see the subject this month.
+   * Never rejects.
    */
   decide(subject: QuotaSubject, cost: number, period: MonthPeriod): QuotaDecision | Promise<QuotaDecision> {
     const account = inMonth(this.accounts.get(subject.accountId), period);
@@ -63,11 +67,11 @@ export class LocalShare {
       return this.decideByShare(subject, cost, account, key);
     }
     if (subject.lastSeenMonth === period.label && subject.lastSeen !== undefined) {
-      this.begin(subject, { counts: subject.lastSeen, atMs: subject.lastSeenAtMs }, period);
+      this.startCounting(subject, { counts: subject.lastSeen, atMs: subject.lastSeenAtMs }, period);
       return this.decide(subject, cost, period);
     }
-    return this.asking
-      .run(subject.keyId, async () => this.begin(subject, await this.writtenOf(subject, period), period))
+    return this.databaseReads
+      .run(subject.keyId, async () => this.startCounting(subject, await this.readWritten(subject, period), period))
       .then(() => this.decide(subject, cost, period));
   }
 
@@ -80,18 +84,18 @@ export class LocalShare {
     ];
     let [account, key, ofAccount, ofKey] = [accountHere, keyHere, this.counters, this.counters];
     if (account === undefined || key === undefined) {
-      const seen = seenIn(subject, period) ?? (await this.writtenOf(subject, period));
-      const last = this.latest(accountId, seen, period);
-      // Build the counters that `begin` would create.
-      const begun = new ProcessCounters(this.clock, this.source, 'local');
-      begun.seedFrom(subject, last, seen, period);
-      if (account === undefined) [account, ofAccount] = [accountBase(last, period), begun];
+      const seen = seenIn(subject, period) ?? (await this.readWritten(subject, period));
+      const last = this.latestSeen(accountId, seen, period);
+      // Build the counters that `startCounting` would create.
+      const fresh = new ProcessCounters(this.clock, this.source, 'local');
+      fresh.seedFrom(subject, last, seen, period);
+      if (account === undefined) [account, ofAccount] = [accountBase(last, period), fresh];
       else raiseKnown((account = { ...account }), period, accountCountIn(seen.counts));
-      if (key === undefined) [key, ofKey] = [keyBase(seen, period), begun];
+      if (key === undefined) [key, ofKey] = [keyBase(seen, period), fresh];
     }
-    const share = this.limitsHere(limits, account, key, period);
+    const share = this.shareLimits(limits, account, key, period);
     const room = roomUnder(share, cost);
-    const reading = joined(
+    const reading = combineReadings(
       ofAccount.peek(accountId, keyId, calendar, room),
       ofKey.peek(accountId, keyId, calendar, room),
     );
@@ -101,10 +105,10 @@ export class LocalShare {
   }
 
   /**
-   * Reads the database's counts of a subject that was not seen this month. Returns 0 if the database is away. Never
-   * rejects.
+   * Reads the database's counts of a subject that this node did not see this month. Returns counts of 0 if the database
+   * is unavailable. Never rejects.
    */
-  private async writtenOf({ accountId, keyId }: QuotaSubject, period: MonthPeriod): Promise<Seen> {
+  private async readWritten({ accountId, keyId }: QuotaSubject, period: MonthPeriod): Promise<ObservedCounts> {
     const { account, key } = await this.source
       .usedInMonth(accountId, keyId, period)
       .catch(() => ({ account: NOTHING_WRITTEN, key: NOTHING_WRITTEN }));
@@ -116,14 +120,15 @@ export class LocalShare {
     return { counts, atMs: this.clock.now() - SEEN_LATELY_MS };
   }
 
+  /** Refunds a decision of `decide` in this node's counters. */
   refund(subject: QuotaSubject, decision: QuotaDecision): void {
     void this.counters.refund(subject, decision);
   }
 
   /**
-   * Reads the usage that this node knows: what it counted itself, added to what it knew before. Neither counts nor
-   * changes any state. Rejects if it has not seen the account or the key, and the database is away.
-   * @param subject the key's subject, if a request of the key is at hand. Its counts may be newer than the database's.
+   * Reads the usage that this node knows: its own counts, added to the counts that it saw before. Changes no state.
+   * Rejects if this node has not seen the account or the key, and the database is unavailable.
+   * @param subject the key's subject, if the caller has it. Its counts may be newer than the database's.
    */
   async read(
     accountId: string,
@@ -157,17 +162,18 @@ export class LocalShare {
   }
 
   /**
-   * Returns the counts of an account and a key that were last seen this month. Includes the database's counts if these
-   * are old or missing.
+   * Returns the counts of an account and a key that this node last saw this month. Uses the database's counts if they
+   * are higher and the seen counts are old or missing. Rejects if there are no seen counts and the database is
+   * unavailable.
    */
   private async lastKnown(
     accountId: string,
     keyId: string | undefined,
     period: MonthPeriod,
     subject: QuotaSubject | undefined,
-  ): Promise<{ readonly account: Seen; readonly key: Seen }> {
+  ): Promise<{ readonly account: ObservedCounts; readonly key: ObservedCounts }> {
     const key = (subject && seenIn(subject, period)) ?? NEVER_SEEN;
-    const account = this.latest(accountId, key, period);
+    const account = this.latestSeen(accountId, key, period);
     const sinceMs = this.clock.now() - SEEN_LATELY_MS;
     if (account.atMs > sinceMs && (keyId === undefined || key.atMs > sinceMs)) return { account, key };
     const isSeen = account.atMs > 0 && (keyId === undefined || key.atMs > 0);
@@ -186,18 +192,19 @@ export class LocalShare {
     };
   }
 
-  /** Forgets all counts, because the store is back or was lost again. */
+  /** Forgets all counts. Call it when the store responds again, and when it is lost. */
   clear(): void {
     this.accounts.clear();
     this.keys.clear();
     this.counters.clear();
   }
 
-  private begin(subject: QuotaSubject, seen: Seen, period: MonthPeriod): void {
+  /** Creates this node's counters of a subject from the counts that were last seen. */
+  private startCounting(subject: QuotaSubject, seen: ObservedCounts, period: MonthPeriod): void {
     const { accountId, keyId } = subject;
     const known = inMonth(this.accounts.get(accountId), period);
-    // Each key saw the account at its own last request. The latest one is right.
-    const ofAccount = known === undefined ? this.latest(accountId, seen, period) : seen;
+    // Each key saw the account's counts at its own last request. The latest of these observations is right.
+    const ofAccount = known === undefined ? this.latestSeen(accountId, seen, period) : seen;
     this.counters.seedFrom(subject, ofAccount, seen, period);
     if (known === undefined) {
       this.accounts.set(accountId, accountBase(ofAccount, period));
@@ -211,17 +218,18 @@ export class LocalShare {
     }
   }
 
-  private latest(accountId: string, seen: Seen, period: MonthPeriod): Seen {
-    const last = this.lastOf(accountId);
+  /** Returns the latest observation of the account's counts: the given one, or that of another key. */
+  private latestSeen(accountId: string, seen: ObservedCounts, period: MonthPeriod): ObservedCounts {
+    const last = this.latestSubject(accountId);
     const ofLast = last === undefined ? undefined : seenIn(last, period);
     return ofLast === undefined || ofLast.atMs <= seen.atMs ? seen : ofLast;
   }
 
-  /** Reads the usage of other nodes and keys up to their last flush from the database. No request waits for it. */
-  private refresh(subject: QuotaSubject, period: MonthPeriod, key: Base): void {
+  /** Reads the usage of other nodes and keys, up to their last flush, from the database. Runs in the background. */
+  private refresh(subject: QuotaSubject, period: MonthPeriod, key: ShareBase): void {
     const { limits } = subject;
     const hasCalendar = WINDOWS.some(({ kind }, index) => kind === 'calendar' && limits[index] !== Infinity);
-    if (!hasCalendar || this.refreshes >= MOST_REFRESHES) return;
+    if (!hasCalendar || this.refreshes >= MAX_REFRESHES) return;
     key.isStale = false;
     this.refreshes += 1;
     this.source
@@ -236,27 +244,28 @@ export class LocalShare {
       .finally(() => (this.refreshes -= 1));
   }
 
+  /** Decides under this node's share, and reports the counts in the plan's numbers. */
   private decideByShare(
     subject: QuotaSubject,
     cost: number,
-    account: Base,
-    key: Base,
+    account: ShareBase,
+    key: ShareBase,
   ): QuotaDecision | Promise<QuotaDecision> {
     const { limits } = subject;
-    const share = this.limitsHere(limits, account, key, subject.calendar.at(this.clock.now()));
+    const share = this.shareLimits(limits, account, key, subject.calendar.at(this.clock.now()));
     if (share === limits) return this.counters.decide(subject, cost);
     const ofShare = Object.create(subject, { limits: { value: share } }) as QuotaSubject;
     const decision = this.counters.decide(ofShare, cost);
-    if (decision instanceof Promise) return decision.then((made) => inPlanNumbers(made, limits, share, account, key));
+    if (decision instanceof Promise) return decision.then((late) => inPlanNumbers(late, limits, share, account, key));
     return inPlanNumbers(decision, limits, share, account, key);
   }
 
   /**
-   * Returns limits under which the counters here, which started at the bases, stay within this node's share. Returns
-   * the plan's limits if no other node has a share.
+   * Returns the limits for this node's own counters, so that they stay within its share. The counters started at the
+   * counts of the bases. Returns the plan's limits if this is the only node and it learned of no further usage.
    */
-  private limitsHere(limits: QuotaLimits, account: Base, key: Base, period: MonthPeriod): QuotaLimits {
-    const place = this.place();
+  private shareLimits(limits: QuotaLimits, account: ShareBase, key: ShareBase, period: MonthPeriod): QuotaLimits {
+    const place = this.nodePlace();
     if (place.count === 1 && account.known === account.counted && key.known === key.counted) return limits;
     const nowMs = this.clock.now();
     return perWindow(({ of, period: counted, kind }, index) => {
@@ -272,16 +281,16 @@ export class LocalShare {
   }
 }
 
-function accountBase({ counts, atMs }: Seen, period: MonthPeriod): Base {
+function accountBase({ counts, atMs }: ObservedCounts, period: MonthPeriod): ShareBase {
   return baseOf(period, accountCountIn(counts), counts[ACCOUNT_MINUTE], atMs);
 }
 
-function keyBase({ counts, atMs }: Seen, period: MonthPeriod): Base {
+function keyBase({ counts, atMs }: ObservedCounts, period: MonthPeriod): ShareBase {
   return baseOf(period, keyCountIn(counts), counts[KEY_MINUTE], atMs);
 }
 
-/** Combines readings of an account and a key from different counters. */
-function joined(ofAccount: CounterReading, ofKey: CounterReading): CounterReading {
+/** Combines the reading of an account and the reading of a key from different counters. */
+function combineReadings(ofAccount: CounterReading, ofKey: CounterReading): CounterReading {
   return {
     ...ofKey,
     used: perWindow(({ of }, index) => (of === 'key' ? ofKey : ofAccount).used[index]!),

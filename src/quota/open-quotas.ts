@@ -1,4 +1,4 @@
-/** Constructs the quota decision with counters in this process or in Redis. */
+/** Constructs the parts for limits and usage, with counters in this process or in Redis. */
 import type { Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -7,7 +7,7 @@ import type { WriteWitness } from '../stores/database/database-health.js';
 import type { Tables } from '../stores/database/schema.js';
 import type { WorkSignal } from '../outbox/work-signal.js';
 import type { Logger } from '../platform/log.js';
-import type { ReadsGauges } from '../platform/metrics-text.js';
+import type { ReadsGauges } from '../platform/collect-metrics.js';
 import { METRICS } from '../platform/metrics.js';
 import {
   connectRedis,
@@ -40,22 +40,22 @@ import { UsageTable } from './usage/usage-table.js';
 import { ProcessThrottleWindows, RedisThrottleWindows, type ThrottleWindows } from './throttle-windows.js';
 
 const REAP_INTERVAL_MS = 1_000;
-/** A node that has written no usage for this long is not counted. */
+/** A node that has written no usage for this long is considered dead when the nodes are counted without Redis. */
 const WRITER_GONE_MS = 60_000;
 
-/** Quotas holds the parts for limits and usage, with their start and stop. */
+/** Quotas holds the parts for limits and usage of one process, with their start and stop. */
 export interface Quotas extends ReadsGauges {
   readonly limiter: Limiter;
   readonly recorder: UsageRecorder;
   /**
-   * For the worker role, and for programs with their own counting process. Undefined if a dying process loses its
-   * counters anyway.
+   * Cleans up after dead processes. Only processes with the worker role, or with their own counting process, start it.
+   * Undefined with counters in this process, because they are lost with the process.
    */
   readonly sweep: UsageSweep | undefined;
   readonly throttleWindows: ThrottleWindows;
   /** Starts writing usage and month counts to the database. */
   start(flushIntervalMs: number): void;
-  /** Writes what is left and closes the counters. Rejects when the last counts could not be written. */
+  /** Writes the remaining usage and closes the counters. Rejects if the last counts could not be written. */
   stop(): Promise<void>;
 }
 
@@ -69,16 +69,16 @@ export interface QuotaParts {
   readonly witness?: WriteWitness;
   /** Runs after each flush of usage. */
   readonly follower?: UsageFollower;
-  /** Receives the webhook endpoints to which notices of usage go. */
+  /** Receives the webhook endpoints that get usage notices. */
   readonly signal?: WorkSignal;
-  /** Whether a start without Redis is allowed. Plans then decide by `onRedisLoss` from the first request on. */
+  /** Whether this process may start without Redis. Plans then decide by `onRedisLoss` from the first request on. */
   readonly startsWithout?: boolean;
-  /** Pause between two checks of Redis. Tests that wait for them set a shorter one. */
+  /** Time between two checks of Redis, in ms. Tests set a shorter one. */
   readonly watchIntervalMs?: number;
 }
 
 /** Opens quotas with counters in this process. */
-export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts): Quotas {
+export function openProcessQuotas({ db, kind, clock, log, ...rest }: QuotaParts): Quotas {
   const ledger = new MonthLedger(db, clock);
   const rounds = new FlushProgress();
   const shadows = new ShadowLimits(clock, false);
@@ -90,10 +90,10 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
   const limiter = new Limiter(counters, shadows, ledger, windows, clock, log);
   const recorder = new UsageRecorder(clock);
   const isShared = false;
-  const options = { isShared, exact: counters, rounds, ...told };
+  const options = { isShared, exact: counters, rounds, ...rest };
   const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, options);
-  const reaping = setInterval(() => counters.reapIdle(), REAP_INTERVAL_MS);
-  reaping.unref();
+  const reapTimer = setInterval(() => counters.reapIdle(), REAP_INTERVAL_MS);
+  reapTimer.unref();
   return {
     limiter,
     recorder,
@@ -106,20 +106,20 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
     throttleWindows: windows,
     start: (intervalMs) => flush.start(intervalMs),
     stop: () => {
-      clearInterval(reaping);
+      clearInterval(reapTimer);
       return flush.stop();
     },
   };
 }
 
 /**
- * Opens quotas with counters in Redis, or in the counting process of all workers. Rejects if they do not respond and
- * `startsWithout` is not set, or if Redis refuses the user or password.
+ * Opens quotas with counters in Redis, or in the counting process of all workers. Rejects if the counters do not
+ * respond and `startsWithout` is not set. Also rejects if Redis refuses the user or password.
  * @param url as in `connectRedis`.
- * @param servesRequests whether this process serves requests, so that it is one of the nodes that share limits.
+ * @param servesRequests whether this process serves requests. If so, it is one of the nodes that share limits.
  */
 export async function openRedisQuotas(
-  { db, kind, clock, log, startsWithout = false, watchIntervalMs, ...told }: QuotaParts,
+  { db, kind, clock, log, startsWithout = false, watchIntervalMs, ...rest }: QuotaParts,
   url: string,
   servesRequests = true,
 ): Promise<Quotas> {
@@ -129,9 +129,9 @@ export async function openRedisQuotas(
   const ledger = new MonthLedger(db, clock);
   const memory = new CounterMemory(ledger);
   const nodes = new NodeCount(client, servesRequests);
-  const own = new ProcessCounters(clock, ledger, 'local');
+  const localCounters = new ProcessCounters(clock, ledger, 'local');
   const local = new LocalShare(
-    own,
+    localCounters,
     ledger,
     () => nodes.place,
     clock,
@@ -144,18 +144,18 @@ export async function openRedisQuotas(
   const emptied = new EmptiedStore(nodes, counters, ledger, memory, log, store.inLog);
   let isReached = false;
   const connect = async (): Promise<void> => {
-    await counters.synchronise();
+    await counters.synchronizeClock();
     await emptied.checkStore();
     await warnOfRisks(client, log);
     isReached = true;
   };
-  const ask = async (): Promise<void> => {
-    // Also needed while the store is lost: it may be waiting for this node's report.
+  const probe = async (): Promise<void> => {
+    // Also needed while the store is lost: the counting process may be waiting for this node's report.
     void emptied.checkStore();
     await probeWrite(client);
     if (!isReached) await connect();
   };
-  const recovery = new Recovery(counters, degradation, ledger, ask);
+  const recovery = new Recovery(counters, degradation, ledger, probe);
   const isShared = true;
   const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
   METRICS.quotaStoreUp.series(store.inMetrics).set(1);
@@ -167,7 +167,8 @@ export async function openRedisQuotas(
       client.disconnect();
       throw error;
     }
-    // Other nodes share the same limits. Count them by the usage that they write.
+    // Estimate the number of nodes from the usage that they write, because each node decides by its share of the
+    // limits.
     nodes.assumeCount(1 + (await table.countWriters(clock.now() - WRITER_GONE_MS)));
     degradation.onCallEnd(false, error);
   }
@@ -175,10 +176,10 @@ export async function openRedisQuotas(
   const fallback = { degradation, recovery };
   const limiter = new Limiter(counters, shadows, ledger, windows, clock, log, fallback);
   const recorder = new UsageRecorder(clock);
-  const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, memory, ...told });
-  const watch = new StoreWatch(degradation, recovery, ask, watchIntervalMs);
+  const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, memory, ...rest });
+  const watch = new StoreWatch(degradation, recovery, probe, watchIntervalMs);
   watch.start();
-  // A new connection may lead to an empty server.
+  // A new connection may reach an empty server.
   (client as Redis).on('ready', () => void emptied.checkStore());
   return {
     limiter,

@@ -1,5 +1,5 @@
 /** Opens quotas: the limiter, the recording of usage, and the reader of usage. */
-import type { Ground } from '../config/ground.js';
+import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { GatewayFile } from '../config/model/schema.js';
 import { redactUrl } from '../config/summary.js';
 import { StartError } from '../platform/start-error.js';
@@ -12,20 +12,23 @@ import { showRefusals } from './usage/top-refusals.js';
 import { UsageRows } from './usage/usage-rows.js';
 import { UsageReader } from './usage-reader.js';
 
-/** CounterPlace is the location of live counters, and of messages between processes. */
-export interface CounterPlace {
-  /** REDIS_URL, or the path of the counting process's socket. Undefined if this process has the counters. */
+/** CounterPlace is the location of the live counters. */
+export interface CounterLocation {
+  /** `REDIS_URL`, or the path of the counting process's socket. Undefined if the counters are in this process. */
   readonly url: string | undefined;
-  /** Whether no other machine can count there. Then only counts are kept there, and other data is in the database. */
+  /**
+   * Whether only this machine uses the counters, because they are in a counting process. Other shared data is then in
+   * the database.
+   */
   readonly isOwn: boolean;
 }
 
-/** QuotaRooms holds what quotas depend on, in addition to the ground. */
-export interface QuotaRooms {
-  readonly place: CounterPlace;
+/** QuotaRooms holds what quotas depend on, in addition to `Ground`. */
+export interface QuotaDependencies {
+  readonly place: CounterLocation;
   /** Whether this process serves requests. */
   readonly forwards: boolean;
-  /** Whether this process writes the usage of dead processes from Redis. */
+  /** Whether this process cleans up after dead processes, by means of the counts in Redis. */
   readonly sweeps: boolean;
   /** Receives the result of each write of usage. */
   readonly witness: WriteWitness;
@@ -40,13 +43,16 @@ export interface Quota {
   readonly usage: UsageReader;
 }
 
-/** Opens quotas. Rejects with `StartError` when Redis does not respond and no plan decides without it. */
-export async function openQuota(ground: Ground, rooms: QuotaRooms): Promise<Quota> {
+/**
+ * Opens quotas. Rejects with `StartError` if Redis does not respond and no plan decides without it, or if Redis refuses
+ * the user or password.
+ */
+export async function openQuota(ground: SharedDependencies, rooms: QuotaDependencies): Promise<Quota> {
   const { config, database, clock, log, gauges, shutdown } = ground;
   const { flushInterval } = config.current.file.usage;
-  const { place, forwards, sweeps, ...told } = rooms;
+  const { place, forwards, sweeps, ...rest } = rooms;
   const startsWithout = startsWithoutCounters(place, config.current.file.plans);
-  const parts = { db: database.db, kind: database.kind, clock, log: log.logger, startsWithout, ...told };
+  const parts = { db: database.db, kind: database.kind, clock, log: log.logger, startsWithout, ...rest };
   const quotas = await openCounters(parts, place, forwards);
   quotas.start(flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
@@ -68,27 +74,27 @@ export async function openQuota(ground: Ground, rooms: QuotaRooms): Promise<Quot
 
 async function openCounters(
   parts: Parameters<typeof openProcessQuotas>[0],
-  { url, isOwn }: CounterPlace,
+  { url, isOwn }: CounterLocation,
   forwards: boolean,
 ): Promise<Quotas> {
   if (url === undefined) return openProcessQuotas(parts);
   try {
     return await openRedisQuotas(parts, url, forwards);
   } catch (error) {
-    throw lostCounters(url, isOwn, error);
+    throw noCountersError(url, isOwn, error);
   }
 }
 
-/** Reports whether the program may start while Redis is away, because a plan decides without it. */
-function startsWithoutCounters({ isOwn }: CounterPlace, plans: GatewayFile['plans']): boolean {
+/** Reports whether the program may start while Redis is unavailable, because a plan can decide without Redis. */
+function startsWithoutCounters({ isOwn }: CounterLocation, plans: GatewayFile['plans']): boolean {
   return !isOwn && Object.values(plans).some(({ onRedisLoss }) => onRedisLoss !== 'closed');
 }
 
-/** Checks that the counters respond, before a start changes anything. Rejects with `StartError`. */
+/** Checks that the counters respond. Called before a start changes anything. Rejects with `StartError`. */
 export async function checkCounters(
-  place: CounterPlace,
+  place: CounterLocation,
   plans: GatewayFile['plans'],
-  log: Ground['log'],
+  log: SharedDependencies['log'],
 ): Promise<void> {
   const { url, isOwn } = place;
   if (url === undefined) return;
@@ -97,13 +103,13 @@ export async function checkCounters(
     await redisReady(client, REDIS_START_TIMEOUT_MS);
   } catch (error) {
     if (startsWithoutCounters(place, plans) && !isRefusedForGood(error)) return;
-    throw lostCounters(url, isOwn, error);
+    throw noCountersError(url, isOwn, error);
   } finally {
     client.disconnect();
   }
 }
 
-function lostCounters(url: string, isOwn: boolean, error: unknown): StartError {
+function noCountersError(url: string, isOwn: boolean, error: unknown): StartError {
   const reason = error instanceof Error ? error.message : String(error);
   if (isOwn) return new StartError(`The process that counts for all workers does not respond (${reason}).`);
   return new StartError(

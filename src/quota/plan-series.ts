@@ -1,8 +1,8 @@
-/** Metric series of every plan, starting at 0 when the plan is configured. */
+/** Creates the metric series of every plan with the value 0, so that they are exported before the first request. */
 import type { GatewayFile } from '../config/model/schema.js';
 import { METRICS } from '../platform/metrics.js';
 
-/** PlanSeries begins the metric series of each plan at 0. */
+/** PlanSeries creates the metric series of each plan once. */
 export class PlanSeries {
   private readonly begun = new Set<string>();
 
@@ -11,16 +11,20 @@ export class PlanSeries {
   }
 
   /**
-   * Begins the series of new plans. Removed plans keep their series, because other parts hold them by the plan's name.
+   * Creates the series of new plans. Removed plans keep their series, because other code has cached the series by plan
+   * name.
    */
   beginPlans(plans: GatewayFile['plans']): void {
     for (const [plan, { shadow }] of Object.entries(plans)) {
-      this.begin(METRICS.quotaDecisions, plan);
-      if (shadow !== undefined) this.begin(METRICS.quotaShadowDecisions, plan);
+      this.beginSeries(METRICS.quotaDecisions, plan);
+      if (shadow !== undefined) this.beginSeries(METRICS.quotaShadowDecisions, plan);
     }
   }
 
-  private begin(metric: { readonly name: string; begin(known: { readonly plan: string }): void }, plan: string): void {
+  private beginSeries(
+    metric: { readonly name: string; begin(known: { readonly plan: string }): void },
+    plan: string,
+  ): void {
     const name = `${metric.name} ${plan}`;
     if (this.begun.has(name)) return;
     this.begun.add(name);

@@ -1,4 +1,4 @@
-/** Previews the decision on one more request without counting it. */
+/** Previews how one more request would be decided, without counting it. */
 import type { CounterReading, CounterStore, MinuteRoom } from './model/counter-store.js';
 import { freeAgainMs } from './model/decision.js';
 import { ACCOUNT_MINUTE, KEY_MINUTE } from '../platform/quotas/windows.js';
@@ -6,17 +6,17 @@ import { violatedBy } from './model/policies.js';
 import type { QuotaDecision, QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** Preview holds limits, the counts before the request, and the decision it would get. */
+/** Preview holds limits, the counts before the request, and the decision that the request would get. */
 export interface Preview {
   readonly limits: QuotaLimits;
   readonly reading: CounterReading;
-  /** The decision, with `used` as it is before the request. */
+  /** The decision. Unlike that of a real request, `used` contains the counts before the request. */
   readonly decision: QuotaDecision;
 }
 
 /**
  * PreviewedLimits is the preview of a request under its live and shadow limits. `live` is undefined if the counts are
- * unknown.
+ * unknown. `shadow` is undefined if there are no shadow limits or their counts are unknown.
  */
 export interface PreviewedLimits {
   readonly decision: QuotaDecision;
@@ -26,7 +26,7 @@ export interface PreviewedLimits {
 
 /**
  * Previews a request under the live limits of a subject, and under its shadow limits if there are any. Rejects while
- * the counters are away.
+ * the counters are unavailable.
  */
 export async function preview(
   counters: Pick<CounterStore, 'read' | 'readShadow'>,
@@ -41,10 +41,10 @@ export async function preview(
   return { live, shadow: previewOf(shadow.limits, ofShadow, cost) };
 }
 
-/** Returns the room that each minute must have for a request. */
+/** Returns the highest usage of each minute window at which a request of this cost still fits. */
 export function roomUnder(limits: QuotaLimits, cost: number): MinuteRoom {
-  const most = (limit: number): number => Math.min(Number.MAX_SAFE_INTEGER, limit - cost);
-  return { account: most(limits[ACCOUNT_MINUTE]), key: most(limits[KEY_MINUTE]) };
+  const highest = (limit: number): number => Math.min(Number.MAX_SAFE_INTEGER, limit - cost);
+  return { account: highest(limits[ACCOUNT_MINUTE]), key: highest(limits[KEY_MINUTE]) };
 }
 
 /** Checks a request against limits and their usage without counting it. */

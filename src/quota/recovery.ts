@@ -1,4 +1,4 @@
-/** Recovery of a lost store: probe it, replay what was counted without it, and let it decide again. */
+/** Recovers a lost store: probes it, replays the requests that were admitted without it, and lets it decide again. */
 import { METRICS } from '../platform/metrics.js';
 import type { MonthLedger } from './usage/month-ledger.js';
 import type { Degradation } from './degradation.js';
@@ -10,61 +10,67 @@ import type { QuotaSubject } from './model/subject.js';
 /** Number of log entries replayed in parallel. */
 const REPLAYS_AT_ONCE = 200;
 
-/** Recovery replays what this node did during an outage to the store. */
+/** Recovery probes a lost store, and replays this node's outage log to it. */
 export class Recovery {
-  private underWay: Promise<void> | undefined;
+  private running: Promise<void> | undefined;
 
   constructor(
     private readonly counters: LosableStore,
     private readonly degradation: Degradation,
     private readonly ledger: MonthLedger,
     /** Probes the store. Rejects if it does not respond. */
-    private readonly ask: () => Promise<unknown>,
+    private readonly probeStore: () => Promise<unknown>,
   ) {}
 
-  /** Probes a lost store as often as its breaker allows, and replays what is left over. Never rejects. */
+  /**
+   * Probes a lost store as often as its breaker allows, and then recovers from the outage. If the store is not lost,
+   * replays remaining log entries. Never rejects.
+   */
   async probe(): Promise<void> {
     const { degradation } = this;
     if (degradation.isOver && !degradation.outage.isEmpty) this.start();
     if (degradation.isOver || !degradation.mayProbe()) return;
-    await this.ask().then(
+    await this.probeStore().then(
       () => this.start(),
       (error: unknown) => degradation.onCallEnd(false, error),
     );
   }
 
-  /** Refunds a decision without the store; see `Degradation.refund`. */
+  /** Refunds a decision without the store, if possible; see `Degradation.refund`. */
   refund(subject: QuotaSubject, decision: QuotaDecision): number | undefined {
     return this.degradation.refund(subject, decision, this.counters.aheadMs);
   }
 
-  /** Replays what is left over, if the store responds. For the end of the process. Never rejects. */
+  /** Replays the remaining log entries if the store responds. Call it at the end of the process. Never rejects. */
   async finish(): Promise<void> {
     if (!this.degradation.isOver) return;
     if (!this.degradation.outage.isEmpty) this.start();
-    await this.underWay;
+    await this.running;
   }
 
   private start(): void {
-    this.underWay ??= this.recover().finally(() => (this.underWay = undefined));
+    this.running ??= this.recover().finally(() => (this.running = undefined));
   }
 
   /**
-   * Recovers from an outage. First refunds what the store may have counted without a response. Then replays what was
-   * admitted without it, while this node continues to decide. When nothing is left to replay, the store decides again
-   * in the same step. Entries that need an unavailable database are retried later and do not delay the store. Never
-   * rejects.
+   * Recovers from an outage. First refunds the calls that the store may have counted without a response. Then replays
+   * the requests that were admitted without the store, while this node continues to decide. When the log is empty, the
+   * store decides again in the same step. Entries that need an unavailable database are retried later and do not delay
+   * the store. Never rejects.
    */
   private async recover(): Promise<void> {
     const { counters, degradation } = this;
     const errorsBefore = degradation.errors;
-    const isSure = await counters.refundUnanswered().catch(() => false);
-    if (isSure) await this.replayAll(errorsBefore);
-    // Restart the pause even if no call failed.
+    const areRefunded = await counters.refundUnanswered().catch(() => false);
+    if (areRefunded) await this.replayAll(errorsBefore);
+    // Restart the pause also if no call failed, but calls with an unknown result remain.
     if (degradation.errors > errorsBefore || counters.isUnsure) degradation.restartPause();
     else degradation.endOutage();
   }
 
+  /**
+   * Replays the log until it is empty. Stops if a call to the store fails, or if entries need an unavailable database.
+   */
   private async replayAll(errorsBefore: number): Promise<void> {
     const { outage } = this.degradation;
     for (let entries = outage.takeAll(); entries.length > 0; entries = outage.takeAll()) {
@@ -83,6 +89,7 @@ export class Recovery {
     }
   }
 
+  /** Replays one entry. If that fails, puts the entry back and rejects. */
   private async replay(entry: OutageEntry): Promise<void> {
     const { subject } = entry;
     try {

@@ -1,7 +1,7 @@
 /**
- * Shadow limits of a plan: what they would have refused. They check the requests that the live limits admitted, count
- * them in their own counters, and refuse nothing. No request waits for them, because they share the next call to the
- * store.
+ * Measures what a plan's shadow limits would have refused. Shadow limits check the requests that the live limits
+ * admitted, count them in separate counters, and refuse nothing. No request waits for them, because they share the next
+ * call to the store.
  */
 import type { Clock } from '../platform/clock.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
@@ -20,12 +20,13 @@ export class ShadowLimits {
 
   constructor(
     private readonly clock: Clock,
-    /** Whether calls to the counters are expensive enough to remember refusals. */
+    /** Whether to remember refusals, because calls to the counters are expensive. */
     private readonly remembers: boolean,
   ) {}
 
   /**
-   * Checks a request that the live limits admitted. Never throws. While the store is lost, it is not called.
+   * Checks a request that the live limits admitted, and stores the decision in `live.shadow`. Not called while the
+   * store is lost.
    * @param counters the counters that admitted the request.
    */
   decideShadow(counters: Decider, shadow: ShadowSubject, live: QuotaDecision): void {
@@ -43,27 +44,27 @@ export class ShadowLimits {
     live.shadow =
       decision instanceof Promise
         ? decision.then(
-            (recordDecision) => this.made(shadow, recordDecision),
+            (late) => this.recordDecision(shadow, late),
             () => this.recordFailure(shadow),
           )
-        : this.made(shadow, decision);
+        : this.recordDecision(shadow, decision);
   }
 
-  /** Refunds the shadow decision of a refunded live decision. A shadow refusal stays counted. */
+  /** Refunds the shadow decision of a refunded live decision. Shadow refusals stay counted. Never rejects. */
   async refund(counters: Pick<CounterStore, 'refund'>, shadow: ShadowSubject, live: QuotaDecision): Promise<void> {
     const decision = await live.shadow;
     if (decision?.admitted !== true) return;
     shadow.refusal = undefined;
     try {
       await counters.refund(shadow, decision);
-      // A refusal that was decided in the meantime does not include the refund.
+      // A refusal that was decided during the refund does not include the refund.
       shadow.refusal = undefined;
     } catch {
       this.recordFailure(shadow);
     }
   }
 
-  private made(shadow: ShadowSubject, decision: QuotaDecision): QuotaDecision {
+  private recordDecision(shadow: ShadowSubject, decision: QuotaDecision): QuotaDecision {
     if (!decision.admitted && this.remembers) rememberRefusal(shadow, decision, this.clock.now());
     this.count(shadow, decision);
     return decision;

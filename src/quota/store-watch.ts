@@ -1,6 +1,6 @@
 /**
  * Checks once a second that Redis can count. Requests detect a lost store themselves. A process without requests, at
- * night or without the gateway role, would not notice.
+ * night or without the gateway role, would not notice the loss.
  */
 import type { RedisClient } from '../stores/redis/connect.js';
 import { PROBE_KEY, PROBE_MS } from '../stores/redis/keys.js';
@@ -9,12 +9,12 @@ import type { Recovery } from './recovery.js';
 
 const INTERVAL_MS = 1_000;
 /**
- * Number of consecutive failures that count as a loss. A single one can be this process's fault: if it was blocked, its
- * timers fired first.
+ * Number of consecutive failures that count as a loss. A single failure can be caused by this process: if it was
+ * blocked, its timers fired before it read the responses.
  */
 const FAILURES = 3;
 
-/** StoreWatch checks the store once a second, and reports a lost one. */
+/** StoreWatch checks the store once a second, and reports a loss to `Degradation`. */
 export class StoreWatch {
   private failures = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -22,8 +22,8 @@ export class StoreWatch {
   constructor(
     private readonly degradation: Pick<Degradation, 'isOver' | 'onCallEnd'>,
     private readonly recovery: Pick<Recovery, 'probe'>,
-    /** Rejects if the store cannot count. */
-    private readonly ask: () => Promise<void>,
+    /** Probes the store. Rejects if the store cannot count. */
+    private readonly probeStore: () => Promise<void>,
     private readonly intervalMs = INTERVAL_MS,
   ) {}
 
@@ -42,7 +42,7 @@ export class StoreWatch {
     void this.recovery.probe();
     if (!this.degradation.isOver) return;
     try {
-      await this.ask();
+      await this.probeStore();
       this.failures = 0;
     } catch (error) {
       this.failures += 1;
@@ -53,7 +53,9 @@ export class StoreWatch {
   }
 }
 
-/** Checks that Redis accepts writes. A PING also succeeds when its memory is full or it is read-only. */
+/**
+ * Checks that Redis accepts writes. PING is not enough: Redis answers it even if its memory is full or it is read-only.
+ */
 export async function probeWrite(client: RedisClient): Promise<void> {
   // In a Cluster, the key would be on one shard, and its loss would not affect accounts on other shards.
   if (client.isCluster) await client.ping();

@@ -1,4 +1,4 @@
-/** Sliding windows for the throttles in `throttle-rows.ts`, in this process or in Redis. */
+/** Counts the hits of throttles (`throttle-rows.ts`) in sliding windows, in this process or in Redis. */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.js';
 import type { RedisClient } from '../stores/redis/connect.js';
@@ -11,8 +11,9 @@ import { MINUTE_BUCKETS, MINUTE_SECONDS, SlidingWindow } from '../platform/slidi
 /** ThrottleVerdict says whether a hit was admitted, and when the window resets. */
 export interface ThrottleVerdict {
   readonly admitted: boolean;
+  /** Number of hits in the window. */
   readonly hits: number;
-  /** Ms until the window next frees a hit, or until one more fits if this one was refused. */
+  /** If admitted, ms until the oldest hit leaves the window. If refused, ms until one more hit fits. */
   readonly resetMs: number;
   /** Bucket of the hit, for `refund`. */
   readonly bucket: number;
@@ -20,15 +21,15 @@ export interface ThrottleVerdict {
 
 /** ThrottleWindows counts hits of the gateway's own endpoints in windows of any length. */
 export interface ThrottleWindows {
-  /** Counts one hit if it fits under `limit` in any span of the row's window. A refused hit does not count. */
+  /** Counts one hit if it fits under `limit` in the row's sliding window. A refused hit is not counted. */
   increment(row: ThrottleRow, key: string, limit: number): Promise<ThrottleVerdict>;
-  /** Refunds an admitted hit in this bucket, if the window still holds it. Never rejects. */
+  /** Refunds an admitted hit of this bucket, if the hit is still in the window. Never rejects. */
   refund(row: ThrottleRow, key: string, bucket: number): Promise<void>;
   /** Removes all hits of the window. Never rejects. */
   forget(row: ThrottleRow, key: string): Promise<void>;
 }
 
-/** ProcessThrottleWindows counts hits in this process, with one table per row. */
+/** ProcessThrottleWindows counts hits in this process. Each row has its own table. */
 export class ProcessThrottleWindows implements ThrottleWindows {
   private readonly tables = new Map<string, LRUCache<string, SlidingWindow>>();
 
@@ -60,7 +61,7 @@ export class ProcessThrottleWindows implements ThrottleWindows {
     this.tableOf(row).delete(key);
   }
 
-  /** Returns the table of a row. Separate tables, so that keys of one row never displace those of another. */
+  /** Returns the table of a row. Rows have separate tables, so that keys of one row never displace keys of another. */
   private tableOf({ name, mostKeys }: ThrottleRow): LRUCache<string, SlidingWindow> {
     let table = this.tables.get(name);
     if (table === undefined) this.tables.set(name, (table = new LRUCache({ max: mostKeys })));
@@ -72,8 +73,8 @@ const THROTTLE = new Script(THROTTLE_LUA);
 const REFUND = new Script(THROTTLE_REFUND_LUA);
 
 /**
- * RedisThrottleWindows counts hits for all nodes. While Redis is away, it counts in this process, so that throttles
- * stay active.
+ * RedisThrottleWindows counts the hits of all nodes in Redis. While Redis is unavailable, it counts in this process, so
+ * that throttles stay active.
  */
 export class RedisThrottleWindows implements ThrottleWindows {
   private readonly local: ProcessThrottleWindows;
@@ -101,7 +102,7 @@ export class RedisThrottleWindows implements ThrottleWindows {
     try {
       await REFUND.run(this.client, [throttleKey(row.name, key)], [bucketMsOf(row), bucket]);
     } catch {
-      // The hit stays counted until it leaves the window. That is stricter, and no reason to fail.
+      // The hit stays counted until it leaves the window. That only makes the throttle stricter.
     }
   }
 
@@ -110,7 +111,7 @@ export class RedisThrottleWindows implements ThrottleWindows {
     try {
       await this.client.unlink(throttleKey(row.name, key));
     } catch {
-      // As above.
+      // The hits stay counted until they leave the window. That only makes the throttle stricter.
     }
   }
 }

@@ -1,8 +1,8 @@
-/** One throttle of `THROTTLES`, in this process or in Redis. */
+/** Applies one throttle of `THROTTLES`, in this process or in Redis. */
 import type { ThrottleRow } from './model/throttle-rows.js';
 import type { ThrottleVerdict, ThrottleWindows } from './throttle-windows.js';
 
-/** Throttle counts hits of one row. */
+/** Throttle counts the hits of one row of `THROTTLES`. */
 export class Throttle {
   constructor(
     private readonly windows: Pick<ThrottleWindows, 'increment' | 'refund' | 'forget'>,
@@ -10,7 +10,8 @@ export class Throttle {
   ) {}
 
   /**
-   * Counts a hit if it fits. Rejects when the windows do.
+   * Counts a hit if it fits under the limit.
+   * @param key whose hit it is, such as a key ID or an address.
    * @param limit overrides the row's limit.
    */
   count(key: string, limit: number = this.row.limit): Promise<ThrottleVerdict> {

@@ -1,15 +1,18 @@
 /**
- * Forecasts a month's usage from the last days. It uses a week, because weekdays differ on most APIs. Today counts by
- * the part of it that has passed.
+ * Forecasts a month's usage from the average of the last seven days and today. A whole week is used, because most APIs
+ * have different traffic on different weekdays. Today counts as the fraction of the day that has passed.
  */
 import { formatWithOffset } from '../platform/rfc3339.js';
 import { ADJUSTED } from './model/usage-cell.js';
 import type { DayPeriod, MonthPeriod } from './model/month-period.js';
 
 const DAY_MS = 86_400_000;
-/** Number of whole days before today that the pace is computed from. */
+/** Number of whole days before today that the average is computed from. */
 export const PACE_DAYS = 7;
-/** Minimum age of a key in days. The usage of a new key counts as that of one day. */
+/**
+ * Minimum length of the averaged span, in days. Usage of an account that is younger than a day counts as the usage of
+ * one day.
+ */
 const SHORTEST_SPAN_DAYS = 1;
 
 /** MonthWindow is a month limit and its usage. */
@@ -26,23 +29,23 @@ export interface UsageForecast {
   readonly per_day: number;
   /** Expected usage at the end of the month. */
   readonly expected: number;
-  /** When the limit is reached, or null if the month ends before. */
+  /** When the limit will be reached (RFC 3339). Null if the month ends before that. */
   readonly used_up_at: string | null;
 }
 
-/** DayCost is the cost of a day's requests. */
+/** DayCost is the cost of a day's requests with one outcome. */
 export interface DayCost {
   readonly outcome?: string;
   readonly cost: number;
 }
 
-/** ForecastTime is the time at which a forecast is made. */
+/** ForecastTime holds the time of the forecast and its calendar. */
 export interface ForecastTime {
   readonly nowMs: number;
   readonly today: DayPeriod;
   readonly month: MonthPeriod;
   readonly timeZone: string;
-  /** Earliest possible request, ms. New accounts and keys have fewer days. */
+  /** Earliest possible time of a request, in ms: the creation of the account. */
   readonly sinceMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** Usage reports for `/usage` and the admin API. Reading counts nothing. */
+/** Creates usage reports for `/usage` and the admin API. Reading a report counts no request. */
 import type { Clock } from '../platform/clock.js';
 import type { GatewayFile } from '../config/model/schema.js';
 import type { ParameterError } from '../platform/problems/parameter-problem.js';
@@ -14,7 +14,9 @@ import type { UsageRow, UsageRows } from './usage/usage-rows.js';
 
 const DAY_MS = 86_400_000;
 
-/** UsageWindow is one window of a usage report. `resets_at` is RFC 3339 with the account's offset. */
+/**
+ * UsageWindow is one window of a usage report. `resets_at` is RFC 3339 with the UTC offset of the account's time zone.
+ */
 export interface UsageWindow {
   readonly policy: string;
   readonly limit: number;
@@ -28,7 +30,7 @@ export interface UsageReport {
   readonly account_id: string;
   readonly api_key_id: string | null;
   readonly plan: string;
-  /** Present if the counters could not be read, and the windows have the counts that this process knows. */
+  /** Present if the counters could not be read. The windows then have the counts that this process knows. */
   readonly approximate?: true;
   readonly windows: readonly UsageWindow[];
 }
@@ -36,12 +38,12 @@ export interface UsageReport {
 /** UsageSubject identifies the account or key of a report. */
 export interface UsageSubject {
   readonly accountId: string;
-  /** Undefined for the account's own windows only. */
+  /** Undefined for a report on the account's windows only. */
   readonly keyId: string | undefined;
   readonly plan: string;
   readonly timeZone: string;
   readonly billingDay: number;
-  /** Differences between its limits and the plan's. */
+  /** Overrides and grants that change the plan's limits for this account or key. */
   readonly limitChanges: LimitChanges;
 }
 
@@ -55,7 +57,7 @@ export interface UsageRowsReport extends UsageReport {
   readonly next_cursor: string | null;
 }
 
-/** UsageReader makes the reports of `/usage` and of the admin API. */
+/** UsageReader creates the reports of `/usage` and of the admin API. */
 export class UsageReader {
   constructor(
     private plans: GatewayFile['plans'],
@@ -70,22 +72,21 @@ export class UsageReader {
   }
 
   /**
-   * Parses the parameters in the calendar of an account. Returns undefined if they ask for no rows.
-   * @param found errors found before.
+   * Parses the query parameters, with days in the account's calendar. Returns undefined if the query asks for no rows.
+   * @param found errors that were found before. They are reported together with new ones.
    * @throws Problem `invalid_parameter`
    */
   parseQuery(
     parameters: UsageParameters,
-    of: Pick<UsageSubject, 'timeZone' | 'billingDay'>,
+    account: Pick<UsageSubject, 'timeZone' | 'billingDay'>,
     found?: readonly ParameterError[],
   ): UsageQuery | undefined {
-    return usageQuery(parameters, calendarOf(of.timeZone, of.billingDay), this.clock.now(), found);
+    return usageQuery(parameters, calendarOf(account.timeZone, account.billingDay), this.clock.now(), found);
   }
 
   /**
-   * Reads the report, and a page of rows if there is a query. Rejects if either fails.
-   * @param counted the key's subject, if a request of the key is at hand. Its counts are used while the counters are
-   * away.
+   * Reads the report, and a page of rows if there is a query. Rejects if either read fails.
+   * @param counted the key's subject, if the caller has it. Its counts are used while the counters are unavailable.
    */
   async readWithRows(
     subject: UsageSubject,
@@ -106,7 +107,7 @@ export class UsageReader {
 
   /**
    * Forecasts the month limits of a report, for the account and the key.
-   * @param sinceMs earliest possible request.
+   * @param sinceMs when the account was created.
    */
   async forecasts(subject: UsageSubject, { windows }: UsageReport, sinceMs: number): Promise<UsageForecast[]> {
     const { accountId, keyId, timeZone, billingDay } = subject;

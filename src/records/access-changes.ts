@@ -1,6 +1,7 @@
 /**
- * Decides whether a change widens access: one row for each kind of change. A store calls `ChangeContext.authorize` with
- * the row before and after the change, in the transaction that writes it. Narrowing a key must stay quick.
+ * Decides whether a change widens access, with one rule for each kind of change. A store calls
+ * `ChangeContext.authorize` with the row before and after the change, in the transaction that writes the row. Changes
+ * that narrow access, such as pausing a key, need no confirmation of identity.
  */
 import type { PlanConfig } from '../config/model/schema.js';
 import { wantsType } from '../outbox/fan-out.js';
@@ -29,7 +30,7 @@ export interface AccessChanges {
   readonly webhook_endpoint: {
     readonly isEnabled: boolean;
     readonly url: string;
-    /** Types and families. Empty for all. */
+    /** Event types and families of types. Empty for all. */
     readonly eventTypes: readonly string[];
   };
   /** The oldest events that the current URL of an endpoint may receive, in milliseconds since the epoch. */
@@ -38,7 +39,7 @@ export interface AccessChanges {
 
 /**
  * Throws a `Problem` if the actor may not make the change.
- * @param before null if the change creates something.
+ * @param before null if the change creates something
  */
 export type AuthorizeChange = <Kind extends keyof AccessChanges>(
   kind: Kind,
@@ -49,7 +50,7 @@ export type AuthorizeChange = <Kind extends keyof AccessChanges>(
 const ROLE_RANKS = { viewer: 0, admin: 1, owner: 2 } as const;
 
 const WIDENS: {
-  readonly [Kind in keyof AccessChanges]: (one: AccessChanges[Kind], two: AccessChanges[Kind]) => boolean;
+  readonly [Kind in keyof AccessChanges]: (before: AccessChanges[Kind], after: AccessChanges[Kind]) => boolean;
 } = {
   api_key: (before, after) =>
     (after.isActive && !before.isActive) ||
@@ -71,7 +72,7 @@ const WIDENS: {
   webhook_history: (before, after) => after.sinceMs < before.sinceMs,
 };
 
-/** Whether a change gives anyone access that they did not have. Creating something always does. */
+/** Reports whether a change gives anyone access that they did not have. Creating something always does. */
 export function widensAccess<Kind extends keyof AccessChanges>(
   kind: Kind,
   before: AccessChanges[Kind] | null,
@@ -81,8 +82,8 @@ export function widensAccess<Kind extends keyof AccessChanges>(
 }
 
 /**
- * Returns the limits of a plan, overridden by those of a key.
- * @param plan undefined if the plan is not configured.
+ * Returns the limits of a plan, overridden by those of a key, without grants.
+ * @param plan undefined if the plan is not configured; then only the key's limits apply
  */
 export function limitsInForce(plan: PlanConfig | undefined, keyLimits: KeyLimits | null = null): QuotaLimits {
   const changes = { keyLimits, accountGrant: NO_GRANT, keyGrant: NO_GRANT };
@@ -93,14 +94,15 @@ function areHigher(before: QuotaLimits, after: QuotaLimits): boolean {
   return after.some((limit, index) => limit > before[index]!);
 }
 
-/** Whether the new address list admits an address that the old one refused. An empty list admits all. */
+/** Reports whether the new address list admits an address that the old list refused. An empty list admits all. */
 function admitsMore(before: readonly string[], after: readonly string[]): boolean {
   if (before.length === 0) return false;
   return after.length === 0 || !after.every((entry) => before.some((block) => containsNetwork(block, entry)));
 }
 
 /**
- * Whether the new list of event types includes a type or family that the old one did not. An empty list includes all.
+ * Reports whether the new list of event types includes a type or family that the old list did not. An empty list
+ * includes all.
  */
 function wantsMore(before: readonly string[], after: readonly string[]): boolean {
   if (before.length === 0) return false;

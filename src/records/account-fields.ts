@@ -4,14 +4,17 @@ import { externalFields } from './external-fields.js';
 import { isWellFormed, NOT_WELL_FORMED, plainText } from './plain-text.js';
 
 /**
- * Also excludes bidirectional controls, which can make a name look like another. Marks that right-to-left scripts need
- * (U+200E, U+200F, U+061C) are allowed.
+ * Excludes control characters, and bidirectional controls, which can make a name look like another. Marks that
+ * right-to-left scripts need (U+200E, U+200F, U+061C) are allowed.
  */
 const PLAIN_NAME = /^[^\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]*$/;
 
 /** Characters without a visible glyph: spaces, joiners, fillers, marks without a letter, blank Braille. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-/** Rejects invisible names, because their links could not be found. An empty name is reported as too short instead. */
+/**
+ * Rejects invisible names, because nobody could see a link with such a name. Accepts the empty text, which `min`
+ * reports.
+ */
 const isVisible = (text: string): boolean => text === '' || text.replaceAll(INVISIBLE, '') !== '';
 
 /** A display name: trimmed, visible, without control characters or bidirectional controls. */

@@ -1,6 +1,9 @@
 /** Actions of the audit log. The panel's texts for them are in `src/panel/audit-log/actions.ts`. */
 
-/** Target and past participle. Names are stored permanently, so their meaning never changes. */
+/**
+ * The actions. Each is a type of target and a past participle. Actions are stored permanently, so their meaning never
+ * changes.
+ */
 export const AUDIT_ACTIONS = [
   'account.created',
   'account.deleted',

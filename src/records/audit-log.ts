@@ -13,28 +13,35 @@ import { namesOf } from './audit-names.js';
 export interface ChangeContext {
   /**
    * `operator`, `system`, `nobody`, the ID of a member or account token, `portal:` with a session ID, or `provider:`
-   * with its name in the configuration.
+   * with the provider's name in the configuration.
    */
   readonly actor: string;
   /** Name of the actor, shown next to the ID. */
   readonly actorLabel?: string | undefined;
   readonly ip: string;
   readonly requestId: string;
-  /** Set if the request has an `Idempotency-Key`, so that its response is stored for a repetition. */
+  /** Stores the response for a repetition. Set if the request has an `Idempotency-Key`. */
   readonly response?: ResponseRecord | undefined;
-  /** Called in the transaction of a change before it is written. Throws if the actor may not make the change. */
+  /**
+   * Checks the access of the actor. Stores call it in the transaction of a change, before they write. Throws if the
+   * actor may not make the change.
+   */
   readonly authorize?: AuthorizeChange | undefined;
-  /** Called with a created resource in the transaction that created it, if the response is stored for a repetition. */
-  readonly made?: ((trx: Transaction<Tables>, made: unknown) => Promise<void>) | undefined;
+  /**
+   * Stores the body of the response for a repetition. Stores call it with the result of a change, in its transaction.
+   */
+  readonly storeResponse?: ((trx: Transaction<Tables>, made: unknown) => Promise<void>) | undefined;
 }
 
-/** Stores the response to a request in the transaction of its change. */
+/** ResponseRecord stores the response to a request in the transaction of its change. */
 export interface ResponseRecord {
+  /** Records that the change has succeeded. */
   complete(trx: Transaction<Tables>, change: AuditedChange): Promise<void>;
+  /** Stores the body of the response. */
   keep(trx: Transaction<Tables>, body: object): Promise<void>;
 }
 
-/** Fields of an entry. Callers must leave out secrets and hashes. */
+/** Fields of an audit entry, by name. Callers must leave out secrets and hashes. */
 export type AuditedFields = Readonly<Record<string, unknown>>;
 
 export const TARGET_TYPES = [
@@ -58,17 +65,18 @@ export interface AuditedChange {
   readonly targetId: string;
   /** Version of the target after the change, if it has versions. */
   readonly targetVersion?: number | undefined;
-  /** Only the changed fields. Null if the target did not exist. */
+  /** The changed fields before the change. Null if the target did not exist, or no fields are recorded. */
   readonly before: AuditedFields | null;
+  /** The changed fields after the change. Null if the target no longer exists, or no fields are recorded. */
   readonly after: AuditedFields | null;
 }
 
 export interface AuditEntry extends AuditedChange {
   readonly id: string;
   readonly actor: string;
-  /** Name at the time of the change, or the current name if none was recorded. */
+  /** Name of the actor at the time of the change, or the current name if none was recorded. Null if there is none. */
   readonly actorLabel: string | null;
-  /** Current name of the target. Null if it has none. */
+  /** Current name of the target. Null if the target has none. */
   readonly targetName: string | null;
   readonly ip: string;
   readonly requestId: string;
@@ -77,7 +85,7 @@ export interface AuditEntry extends AuditedChange {
   readonly timeZone: string;
 }
 
-/** Adds an entry in the transaction of the change, and completes the stored response there, if there is one. */
+/** Adds an entry in the transaction of the change. Also completes the stored response, if the request has one. */
 export async function recordChange(
   trx: Transaction<Tables>,
   context: ChangeContext,
@@ -121,7 +129,7 @@ function entryRow(context: ChangeContext, change: AuditedChange, nowMs: number):
   };
 }
 
-/** Returns the fields with different values, before and after. Null if all are equal. */
+/** Returns the fields with different values, before and after. Null if all values are equal. */
 export function changedFields(
   before: AuditedFields,
   after: AuditedFields,

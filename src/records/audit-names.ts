@@ -13,8 +13,8 @@ const NAMED = {
 } as const;
 
 /**
- * Returns the current names of targets, members and tokens, by ID. Erased members have none. Runs one statement per
- * kind on the page.
+ * Returns the current names of targets, members and tokens, by ID. Erased members have no name. Runs at most one query
+ * per type of target.
  */
 export async function namesOf(db: Kysely<Tables>, entries: readonly Named[]): Promise<ReadonlyMap<string, string>> {
   const actors = entries.map(({ actor }) => actor);

@@ -6,7 +6,7 @@ import type { DatabaseKind } from '../stores/database/database-kind.js';
 import { isUniqueViolation } from '../stores/database/database-errors.js';
 import { isWellFormed, plainText } from './plain-text.js';
 
-const MOST_ENTRIES = 50;
+const MAX_ENTRIES = 50;
 const LONGEST_NAME = 40;
 const LONGEST_VALUE = 500;
 
@@ -28,19 +28,19 @@ const metadataValue = z
 
 const metadata = z
   .record(metadataName, metadataValue)
-  .refine((entries) => Object.keys(entries).length <= MOST_ENTRIES, `must have at most ${MOST_ENTRIES} entries`)
+  .refine((entries) => Object.keys(entries).length <= MAX_ENTRIES, `must have at most ${MAX_ENTRIES} entries`)
   .refine((entries) => Object.keys(entries).every(isWellFormed), 'must have names of valid Unicode')
   .meta({
     description:
-      `At most ${MOST_ENTRIES} entries of text, for your own use: names of up to ${LONGEST_NAME} characters, values ` +
+      `At most ${MAX_ENTRIES} entries of text, for your own use: names of up to ${LONGEST_NAME} characters, values ` +
       `of up to ${LONGEST_VALUE}. A change replaces all entries.`,
     example: { crm: 'D-20481' },
-    maxProperties: MOST_ENTRIES,
+    maxProperties: MAX_ENTRIES,
   });
 
 /**
- * Returns the schemas for bodies.
- * @param within says where the ID is unique, for the description.
+ * Returns the schemas of both fields for request bodies.
+ * @param within says where the ID is unique, for the description
  */
 export function externalFields(within: string) {
   return {
@@ -52,13 +52,13 @@ export function externalFields(within: string) {
   };
 }
 
-/** The fields as responses show them. */
+/** Schemas of both fields in responses. */
 export const shownExternalFields = {
   external_id: z.string().max(200).nullable().meta({ description: 'ID in the system of the operator; null: none.' }),
   metadata: z.record(z.string().max(LONGEST_NAME), z.string().max(LONGEST_VALUE)),
 };
 
-/** Query parameters of lists. */
+/** Schemas of the query parameters that filter lists by these fields. */
 export const externalQuery = {
   external_id: plainText(200).optional().meta({ description: 'Only the one with this `external_id`.' }),
   metadata: plainText(LONGEST_NAME + LONGEST_VALUE + 1)
@@ -67,14 +67,14 @@ export const externalQuery = {
     .meta({ description: 'Only those with this entry in their `metadata`, as `name=value`.', example: 'crm=D-20481' }),
 };
 
-/** Conditions of a list. */
+/** Filters of a list by these fields. */
 export interface ExternalQuery {
   readonly external_id?: string | undefined;
-  /** `name=value`. */
+  /** One entry, as `name=value`. */
   readonly metadata?: string | undefined;
 }
 
-/** Returns conditions for a table with both columns. */
+/** Returns the SQL conditions for the filters, for a table with both columns. */
 export function externalConditions(kind: DatabaseKind, query: ExternalQuery): RawBuilder<SqlBool>[] {
   const { external_id: id, metadata: entry } = query;
   const conditions: RawBuilder<SqlBool>[] = [];
@@ -91,20 +91,24 @@ export function externalConditions(kind: DatabaseKind, query: ExternalQuery): Ra
   return conditions;
 }
 
-/** Returns the column value. Entries are sorted, so that equal metadata has equal text; null for no entries. */
+/**
+ * Returns the value of the `metadata` column; null for no entries. Entries are sorted, so that equal metadata has equal
+ * text.
+ */
 export function metadataJson(entries: Metadata): string | null {
   const names = Object.keys(entries).sort();
   return names.length === 0 ? null : JSON.stringify(Object.fromEntries(names.map((name) => [name, entries[name]])));
 }
 
-/** Parses the column. Does not validate it. */
+/** Parses the `metadata` column. Does not validate it. */
 export function parseMetadata(json: string | null): Metadata {
   return json === null ? {} : (JSON.parse(json) as Metadata);
 }
 
 /**
  * Runs a statement that writes an `external_id`.
- * @throws Problem `conflict` if another record has the ID.
+ * @param what type of the record, for the error
+ * @throws Problem `conflict` if another record has the ID
  */
 export async function writeUnique<T>(statement: Promise<T>, what: string): Promise<T> {
   try {

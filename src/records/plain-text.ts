@@ -1,14 +1,14 @@
-/** One line of text, for names and IDs. */
+/** Schema of one line of text, for names and IDs. */
 import { z } from 'zod';
 
 /** Not written as \P{Cc}, because not every validator of the admin API's description supports Unicode properties. */
 const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 
-/** Databases do not store lone surrogates, so the text would change. */
+/** Reports whether a text has no lone surrogates. Databases do not store them, so the text would change. */
 export const isWellFormed = (text: string): boolean => text.isWellFormed();
 export const NOT_WELL_FORMED = 'must not contain half a character (a lone surrogate)';
 
-/** One line of text without control characters, for names and IDs. */
+/** Returns the schema of one line of text without control characters. */
 export function plainText(maxLength: number): z.ZodString {
   return z
     .string()

@@ -1,6 +1,6 @@
 /**
- * Versions of resources, for optimistic concurrency control. A change names the version that it is based on. If that is
- * not current, the error lists what was changed in the meantime, by whom and when.
+ * Versions of resources, for optimistic concurrency control. A change names the version that it is based on. If that
+ * version is not current, the error lists who has changed which field since, and when.
  */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
@@ -11,20 +11,20 @@ import { Problem, type FieldError } from '../platform/problems/errors.js';
 export type ExpectedVersions = readonly number[] | undefined;
 
 /** Maximum number of audit log entries to read. Older changes are not reported. */
-const MOST_ENTRIES = 100;
+const MAX_ENTRIES = 100;
 
 /** The row to change, locked until the transaction ends. */
 export interface VersionedRow {
   readonly id: string;
-  /** Account of the relevant entries; null for entries without an account, undefined for any. */
+  /** Account of the audit entries to report; null for entries without an account, undefined for any. */
   readonly accountId?: string | null;
   readonly version: number;
 }
 
 /**
  * Checks that the row has an expected version.
- * @param timeZone the account's zone, for times in the error.
- * @throws Problem `precondition_failed` if it has not.
+ * @param timeZone time zone of the account, for times in the error
+ * @throws Problem `precondition_failed` if the row has another version
  */
 export async function checkVersion(
   trx: Transaction<Tables>,
@@ -56,7 +56,7 @@ export async function changesSince(
     .where('target_version', '>', version);
   // A member has its own version, and another one per account.
   if (accountId !== undefined) since = since.where('account_id', accountId === null ? 'is' : '=', accountId);
-  const entries = await since.orderBy('target_version', 'desc').limit(MOST_ENTRIES).execute();
+  const entries = await since.orderBy('target_version', 'desc').limit(MAX_ENTRIES).execute();
   const changes = new Map<string, FieldError>();
   for (const { actor, actor_label: label, after, created_at: atMs } of entries) {
     const [by, at] = [label ?? actor, formatWithOffset(atMs, timeZone)];

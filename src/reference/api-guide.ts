@@ -1,15 +1,18 @@
-/** Guide for integrators: authentication, errors, limits, versioning. Markdown. */
+/** Texts of the API reference for integrators, as Markdown: the guide, the introduction and the versioning policy. */
 import { apisOf, publicPaths } from '../config/model/apis.js';
 import type { Config, LifeCycleDates, Operation } from '../config/model/schema.js';
 import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 
-/** Returns the guide for integrators, Markdown. `publicUrl` has no trailing slash. */
+/**
+ * Returns the guide as Markdown: authentication, errors, limits and pagination.
+ * @param publicUrl origin of the public listener, without a trailing slash
+ */
 export function apiGuide(config: Config, publicUrl: string): string {
   const { basePath } = apisOf(config.file)[0]!;
-  const [first] = config.operations.filter(
+  const [example] = config.operations.filter(
     (operation) => operation.api === undefined && operation.method === 'GET' && !operation.template.includes('{'),
   );
-  const url = `${publicUrl}${basePath}${first?.template ?? '/usage'}`;
+  const url = `${publicUrl}${basePath}${example?.template ?? '/usage'}`;
   return `## Authentication
 An administrator of your account creates API keys in the admin panel, under Settings → Developers → API keys, and \
 webhook endpoints under Webhooks.
@@ -61,7 +64,9 @@ them longer than the loop that uses them.
 `;
 }
 
-/** Returns the introduction of the OpenAPI document. It is short, because generators copy it into every file. */
+/**
+ * Returns the introduction of the OpenAPI document. Keep it short, because client generators copy it into every file.
+ */
 export function apiIntroduction(publicUrl: string): string {
   const pages = publicUrl + REFERENCE_ROOT;
   return `Send your API key with every request, from your servers only: \`Authorization: Bearer tg_live_…\`. Each \
@@ -104,7 +109,7 @@ users notice. After its end it answers 410 \
 ${endingOperations(config)}`;
 }
 
-/** Returns the table of deprecated operations and versions with their dates, successors and brownouts. */
+/** Returns the table of deprecated operations and versions. Empty if there are none. */
 function endingOperations({ operations, file }: Config): string {
   const pathOf = publicPaths(file);
   const nameOf = (operation: Operation): string => (file.apis === undefined ? operation.template : pathOf(operation));
@@ -114,7 +119,7 @@ function endingOperations({ operations, file }: Config): string {
       what: `${operation.method} ${nameOf(operation)}`,
       dates: operation.lifeCycle,
     })),
-  ].flatMap(({ what, dates }) => (dates === undefined || !isEnding(dates) ? [] : [row(what, dates)]));
+  ].flatMap(({ what, dates }) => (dates === undefined || !isEnding(dates) ? [] : [tableRow(what, dates)]));
   if (rows.length === 0) return '';
   return `
 | what | deprecated | ends | instead | brownouts |
@@ -123,11 +128,12 @@ ${rows.join('\n')}
 `;
 }
 
+/** Reports whether any date is set. */
 function isEnding({ deprecation, sunset, brownouts }: LifeCycleDates): boolean {
   return deprecation !== null || sunset !== null || brownouts.length > 0;
 }
 
-function row(what: string, { deprecation, sunset, successor, brownouts }: LifeCycleDates): string {
+function tableRow(what: string, { deprecation, sunset, successor, brownouts }: LifeCycleDates): string {
   const spans = brownouts.map(({ from, to }) => `${from} to ${to}`).join(', ');
   return `| \`${what}\` | ${deprecation ?? ''} | ${sunset ?? ''} | ${successor ?? ''} | ${spans} |`;
 }

@@ -1,16 +1,18 @@
-/** The `webhooks` section of the OpenAPI document, by event type. */
+/** The `webhooks` section of the public OpenAPI document, with an operation for each event type. */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import type { EventType } from '../config/model/schema.js';
 import { EventCatalogue, type PublishedEventType } from '../outbox/event-catalogue.js';
 import { adoptComponents, type Components } from './service-components.js';
 
-const BUNDLED = '#/$defs/';
+/** Prefix of references to definitions inside the same schema. */
+const DEFINITIONS = '#/$defs/';
 
-/** Tag of the webhooks. */
+/** Tag of all webhook operations. */
 export const WEBHOOKS_TAG = { name: 'Webhooks', description: 'What is sent to the endpoints of your account.' };
 
-const FIELDS: Readonly<Record<string, string>> = {
+/** Request headers of a webhook, with their descriptions. */
+const HEADERS: Readonly<Record<string, string>> = {
   'webhook-id': 'The event: the same in every attempt.',
   'webhook-timestamp': 'Seconds since 1970, of this attempt.',
   'webhook-signature': 'Signatures, parted by spaces: `v1,…` of a secret, `v1a,…` of a key pair.',
@@ -21,19 +23,19 @@ export function describedWebhooks(eventTypes: readonly EventType[], components: 
   const types = new EventCatalogue(() => eventTypes).types();
   components['parameters'] = {
     ...components['parameters'],
-    ...Object.fromEntries(Object.entries(FIELDS).map(([name, about]) => [pascal(name), field(name, about)])),
+    ...Object.fromEntries(Object.entries(HEADERS).map(([name, about]) => [pascal(name), parameter(name, about)])),
   };
   return Object.fromEntries(types.map((type) => [type.type, { post: operation(type, components) }]));
 }
 
-function field(name: string, description: string): JsonObject {
+function parameter(name: string, description: string): JsonObject {
   return { name, in: 'header', required: true, description, schema: { type: 'string', maxLength: 1_000 } };
 }
 
 function operation(type: PublishedEventType, components: Components): JsonObject {
   const name = addSchema(type, components);
   const { description, example } = type;
-  const sent = { id: 'evt_1d2m3kx9v7c4e5f6g7h8j9k0m', type: type.type, timestamp: '2026-11-22T17:04:05.123Z' };
+  const envelope = { id: 'evt_1d2m3kx9v7c4e5f6g7h8j9k0m', type: type.type, timestamp: '2026-11-22T17:04:05.123Z' };
   return {
     operationId: `on${name.replace(/Event_*$/, '')}`,
     tags: [WEBHOOKS_TAG.name],
@@ -41,14 +43,14 @@ function operation(type: PublishedEventType, components: Components): JsonObject
     description: description ?? `An event \`${type.type}\`.`,
     // Webhooks carry a signature instead of an API key.
     security: [],
-    parameters: Object.keys(FIELDS).map((one) => ({ $ref: `#/components/parameters/${pascal(one)}` })),
+    parameters: Object.keys(HEADERS).map((header) => ({ $ref: `#/components/parameters/${pascal(header)}` })),
     requestBody: {
       required: true,
       content: {
         'application/json': {
           schema: { $ref: `#/components/schemas/${name}` },
           ...(isObject(example)
-            ? { example: { ...sent, account_id: 'acc_1d2m3kx9v7c4e5f6g7h8j9k0m', data: example } }
+            ? { example: { ...envelope, account_id: 'acc_1d2m3kx9v7c4e5f6g7h8j9k0m', data: example } }
             : {}),
         },
       },
@@ -63,11 +65,14 @@ function operation(type: PublishedEventType, components: Components): JsonObject
   };
 }
 
-/** Adds the schema of an event type. @returns the schema's name */
+/**
+ * Adds the schema of an event type to `components`.
+ * @returns the name of the schema
+ */
 function addSchema({ type, description, schema }: PublishedEventType, components: Components): string {
   let name = `${pascal(type)}Event`;
   while (components['schemas']?.[name] !== undefined) name += '_';
-  const data = schema === null ? { type: 'object' } : ownData(schema as JsonObject, type, name, components);
+  const data = schema === null ? { type: 'object' } : embeddedDataSchema(schema as JsonObject, type, name, components);
   components['schemas'] = {
     ...components['schemas'],
     [name]: {
@@ -86,8 +91,8 @@ function addSchema({ type, description, schema }: PublishedEventType, components
   return name;
 }
 
-/** Converts a standalone schema to a part of the document. Its local references must point to the new location. */
-function ownData(schema: JsonObject, type: string, name: string, components: Components): JsonObject {
+/** Converts a standalone schema of `data` to a part of the document. Changes local references to the new location. */
+function embeddedDataSchema(schema: JsonObject, type: string, name: string, components: Components): JsonObject {
   const { $schema: _schema, $id: id, ...bundled } = schema;
   const own = withSharedSchemas(bundled, components);
   const root = `#/components/schemas/${name}/properties/data`;
@@ -102,16 +107,16 @@ function ownData(schema: JsonObject, type: string, name: string, components: Com
 }
 
 /**
- * Replaces bundled schemas by equal ones of the API, so that generated clients have one type for a customer, not one
- * per event.
+ * Replaces the definitions in a schema with references to equal schemas of the API. Generated clients then have one
+ * type for a customer, not one per event. Returns the schema unchanged unless all definitions have an equal schema.
  */
 function withSharedSchemas(schema: JsonObject, components: Components): JsonObject {
   const { $defs: bundled, ...data } = schema;
   if (!isObject(bundled)) return schema;
   const shared = mapObjects({ bundled, data }, (object) => {
     const { $ref: reference } = object;
-    if (typeof reference !== 'string' || !reference.startsWith(BUNDLED)) return object;
-    return { ...object, $ref: `#/components/schemas/${reference.slice(BUNDLED.length)}` };
+    if (typeof reference !== 'string' || !reference.startsWith(DEFINITIONS)) return object;
+    return { ...object, $ref: `#/components/schemas/${reference.slice(DEFINITIONS.length)}` };
   }) as { readonly bundled: JsonObject; readonly data: JsonObject };
   const isShared = ([name, own]: [string, unknown]) => isDeepStrictEqual(components['schemas']?.[name], own);
   return Object.entries(shared.bundled).every(isShared) ? shared.data : schema;

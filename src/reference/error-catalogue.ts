@@ -1,11 +1,12 @@
-/** The error codes as JSON, for programs: status, fault, meaning and advice. */
+/** The catalog of error codes as JSON, for programs: status, title, meaning, action and whose fault it is. */
 import type { ErrorEntry } from '../platform/problems/error-entry.js';
 import { ERRORS } from '../platform/problems/errors.js';
 import { isErrorCode } from './error-pages.js';
 
+/** The cached JSON. Undefined before the first use. */
 let text: string | undefined;
 
-/** Returns all codes as JSON. Built at first use. */
+/** Returns all error codes as JSON. */
 export function errorCatalogueText(): string {
   text ??= JSON.stringify({
     errors: Object.keys(ERRORS)

@@ -1,25 +1,31 @@
-/** HTML pages of the error codes, which `type` of a problem links to. */
+/** HTML pages of the error codes. The `type` of a problem links to the page of its code. */
 import type { ErrorEntry, Fault } from '../platform/problems/error-entry.js';
 import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
 import { escapeHtml, inline, page } from './html.js';
 
+/** Texts that say whose fault an error is. */
 const FAULTS: Readonly<Record<Fault, string>> = {
   client: 'The request has to change. Sending the same again gives the same answer.',
   backend: 'The fault is in our system, in the service behind this operation. The request may be right.',
   gateway: 'The fault is in our system. The request may be right.',
 };
 
-/** Codes other than 429 for valid requests that were sent too early. */
-const TOO_EARLY: ReadonlySet<ErrorCode> = new Set(['idempotency_in_progress', 'request_timeout']);
+/** Codes of valid requests that came too early or too slowly. Codes with status 429 count as well. */
+const MISTIMED: ReadonlySet<ErrorCode> = new Set(['idempotency_in_progress', 'request_timeout']);
 
-/** Maximum length of an unknown code that the page shows. */
+/** Number of characters of an unknown code that the page shows. */
 const LONGEST_NAME = 100;
 
+/** Reports whether a text is an error code of the gateway. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }
 
-/** Renders the list of all codes, by status. */
+/**
+ * Renders the list of all codes, by status.
+ * @param root path of the reference, such as `/docs`
+ * @param site name of the API
+ */
 export function errorListPage(root: string, site: string): string {
   return page(
     root,
@@ -38,8 +44,7 @@ export function unknownCodePage(root: string, name: string, site: string): strin
     root,
     'No such error code',
     `<p>There is no error code <code>${escapeHtml(name.slice(0, LONGEST_NAME))}</code>. \
-A code never changes its meaning, so one of an older page of yours
-is still here; these are all:</p>
+A code never changes its meaning, so every code of older documentation is in this list:</p>
 ${codeTable(root)}`,
     site,
   );
@@ -62,7 +67,7 @@ ${rows.join('\n')}
 </table>`;
 }
 
-/** Renders the page of a code. */
+/** Renders the page of a code: meaning, action, status and whose fault the error is. */
 export function errorPage(root: string, code: ErrorCode, site: string): string {
   const entry: ErrorEntry = ERRORS[code];
   return page(
@@ -82,8 +87,8 @@ export function errorPage(root: string, code: ErrorCode, site: string): string {
 }
 
 function faultOf(code: ErrorCode, { status, fault }: ErrorEntry): string {
-  const isEarly = fault === 'client' && (status === 429 || TOO_EARLY.has(code));
-  return isEarly
+  const isMistimed = fault === 'client' && (status === 429 || MISTIMED.has(code));
+  return isMistimed
     ? 'Nothing is wrong with the request: it came too early, or too slowly. Send the same again later.'
     : FAULTS[fault];
 }

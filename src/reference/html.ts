@@ -1,4 +1,4 @@
-/** HTML of the reference: escaping, page layout, and Markdown of our own. */
+/** HTML of the API reference: escaping, page layout, styles, and rendering of Trailgate's own Markdown. */
 import { parse } from 'marked';
 
 /** Escapes text for an element or a quoted attribute. */
@@ -9,8 +9,9 @@ export function escapeHtml(text: string): string {
 /**
  * Renders a page.
  * @param root path of the reference, such as `/docs`
- * @param body HTML
- * @param site name of the API, at the end of the window title
+ * @param title heading as text
+ * @param body HTML below the heading
+ * @param site name of the API, for the end of the window title
  */
 export function page(root: string, title: string, body: string, site: string, windowTitle = title): string {
   return `<!doctype html>
@@ -34,20 +35,21 @@ ${body}
 `;
 }
 
-/** Renders our own Markdown. Never pass untrusted text, because HTML is not escaped. */
+/** Renders Trailgate's own Markdown. Never pass untrusted text, because HTML is not escaped. */
 export function markdownToHtml(markdown: string): string {
   return parse(markdown, { async: false })
     .replaceAll('<table>', '<div class="wide"><table>')
     .replaceAll('</table>', '</table></div>');
 }
 
-/** Renders `code` and **bold** in a line. */
+/** Renders a line of text with `code` and **bold**. Escapes HTML. */
 export function inline(text: string): string {
   return escapeHtml(text)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
     .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>');
 }
 
+/** Styles of all pages except the interactive reference. */
 export const PAGES_CSS = `:root { color-scheme: light dark; --edge: #8884; --soft: #8881; }
 body { margin: 0; font: 16px/1.6 system-ui, sans-serif; }
 nav { padding: 0.75rem 1.25rem; border-bottom: 1px solid var(--edge); }

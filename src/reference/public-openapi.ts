@@ -1,4 +1,4 @@
-/** The public OpenAPI 3.1 document with the published operations of all services. */
+/** Builds the public OpenAPI 3.1 document of an API from its published operations and the documents of the services. */
 import { isIdempotencyKey } from '../config/openapi/key-retention.js';
 import { resolveReference } from '../config/openapi/openapi-references.js';
 import type { JsonObject } from '../config/openapi/openapi-traversal.js';
@@ -26,15 +26,15 @@ import { describedWebhooks, WEBHOOKS_TAG } from './described-webhooks.js';
 
 /** Options that override the configuration. */
 export interface PublicOpenApiOptions {
-  /** Origin without trailing slash. Defaults to the configuration's; differs if the port was chosen at startup. */
+  /** Origin without a trailing slash. The default is that of the configuration, which is wrong if its port is 0. */
   readonly publicUrl?: string;
-  /** The API to describe. The first by default. */
+  /** The API to describe. The default is the first API. */
   readonly api?: ApiConfig;
-  /** Whether the deprecation date of the version has passed. */
+  /** Whether to mark all operations as deprecated, because the API's deprecation date has passed. */
   readonly isDeprecated?: boolean;
 }
 
-/** Builds the document. It omits the backends' servers, security schemes and unpublished parts. */
+/** Builds the document. Servers, security schemes and unpublished parts of the services' documents are omitted. */
 export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiOptions = {}): JsonObject {
   const publicUrl = options.publicUrl ?? config.publicUrl;
   const api = options.api ?? apisOf(config.file)[0]!;
@@ -69,7 +69,7 @@ export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiO
   });
 }
 
-/** Returns the document of a service, upgraded to 3.1. It is empty if the service has none. */
+/** Returns the document of a service, upgraded to OpenAPI 3.1. Empty if the service has no document. */
 function documentOf(config: LoadedConfig, service: string): JsonObject {
   const document = config.documents.get(service) ?? {};
   return String(document['openapi']).startsWith('3.0') ? upgradeToOpenApi31(document) : document;
@@ -84,7 +84,7 @@ function info(config: LoadedConfig, api: ApiConfig): JsonObject {
   const infos = documents.map(([, document]) => document['info']).filter(isObject);
   const [first] = infos;
   const only = infos.length === 1 ? first : undefined;
-  const one = (key: string): JsonObject => {
+  const firstField = (key: string): JsonObject => {
     const found = infos.find((candidate) => candidate[key] !== undefined);
     return found === undefined ? {} : { [key]: found[key] };
   };
@@ -93,13 +93,13 @@ function info(config: LoadedConfig, api: ApiConfig): JsonObject {
     version: only === undefined ? (api.basePath.split('/').at(-1) ?? '1') : only['version'],
     ...(typeof only?.['summary'] === 'string' ? { summary: only['summary'] } : {}),
     description: [...ownDescriptions(api, infos), apiIntroduction(config.publicUrl)].join('\n\n'),
-    ...one('termsOfService'),
-    ...(api.support === undefined ? one('contact') : { contact: api.support }),
-    ...one('license'),
+    ...firstField('termsOfService'),
+    ...(api.support === undefined ? firstField('contact') : { contact: api.support }),
+    ...firstField('license'),
   };
 }
 
-/** Returns the description of the API, or those of its services, with titles if there are several. */
+/** Returns the configured description of the API, or else the descriptions of its services, with titles if several. */
 function ownDescriptions(api: ApiConfig, infos: readonly JsonObject[]): string[] {
   if (api.description !== undefined) return [api.description.trim()];
   return infos.flatMap(({ title, description }) => {
@@ -108,13 +108,13 @@ function ownDescriptions(api: ApiConfig, infos: readonly JsonObject[]): string[]
   });
 }
 
-/** Returns the public form of an operation. References still point into its service's document. */
+/** Returns the public form of an operation. Its references still point into the document of its service. */
 function publicOperation(operation: DescribedOperation, document: JsonObject, isDeprecated: boolean): JsonObject {
   const described = upgradedIfNeeded(operation.openapi ?? {}, document);
   const { servers: _, security: __, ...rest } = described;
-  // `x-mcp` may contain internal settings.
-  const isOurs = (key: string): boolean => key.startsWith('x-trailgate-') || key === 'x-mcp';
-  const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !isOurs(key)));
+  // Remove internal settings, which `x-mcp` may contain too.
+  const isInternal = (key: string): boolean => key.startsWith('x-trailgate-') || key === 'x-mcp';
+  const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !isInternal(key)));
   return {
     ...own,
     operationId: ownId(operation),
@@ -130,7 +130,7 @@ function publicOperation(operation: DescribedOperation, document: JsonObject, is
 }
 
 function upgradedIfNeeded(part: JsonObject, document: JsonObject): JsonObject {
-  // The operation was read before the document was upgraded.
+  // The operation comes from the original document, not from the upgraded one.
   return String(document['openapi']).startsWith('3.0') ? upgradeToOpenApi31(part) : part;
 }
 
@@ -144,7 +144,7 @@ function description(own: unknown, operation: DescribedOperation): string {
   return `${typeof own === 'string' ? `${own.trim()}\n\n` : ''}${needs}${cost}`;
 }
 
-/** Returns the parameters, adding undocumented path parameters and the idempotency key. */
+/** Returns the documented parameters, the undocumented path parameters, and `Idempotency-Key` if it is accepted. */
 function parameters(own: unknown, { template, idempotency }: DescribedOperation): { parameters?: unknown[] } {
   const list: unknown[] = Array.isArray(own) ? own : [];
   const described = new Set(list.map((one) => (isObject(one) && one['in'] === 'path' ? one['name'] : undefined)));
@@ -157,7 +157,9 @@ function parameters(own: unknown, { template, idempotency }: DescribedOperation)
   return all.length === 0 ? {} : { parameters: all };
 }
 
-/** Returns the responses with our headers, errors in our format, and the usual refusals. */
+/**
+ * Returns the documented responses with the gateway's headers and error format, and the gateway's own error responses.
+ */
 function publicResponses(own: JsonObject, document: JsonObject, { idempotency }: DescribedOperation): JsonObject {
   const keyed = idempotency === undefined ? {} : keyedHeaderReferences();
   const refusals = idempotency === undefined ? REFUSALS : { ...REFUSALS, ...KEYED_REFUSALS };
@@ -166,7 +168,7 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
   for (const [status, reference] of Object.entries(own)) {
     const response = resolveReference(document, reference);
     if (!isObject(response)) continue;
-    // With a success response, `default` describes errors. Alone, it can be either.
+    // Beside a success response, `default` describes errors. On its own, `default` can describe both.
     const isError = /^[45]/.test(status) || (status === 'default' && succeeds);
     responses[status] = {
       ...response,
@@ -191,14 +193,14 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
   return responses;
 }
 
-/** Appends a text to a description. */
+/** Returns the description followed by a text. Returns no field without that text. */
 function withAddition(own: unknown, more: string | undefined): { description?: string } {
   return more === undefined ? {} : { description: typeof own === 'string' ? `${own.trim()}\n\n${more}` : more };
 }
 
 /**
- * Returns the statuses of idempotency refusals that some operation does not describe itself. Undefined if no operation
- * uses keys.
+ * Returns the statuses of the idempotency errors that at least one operation does not document itself. Undefined if no
+ * operation accepts `Idempotency-Key`.
  */
 function keyedStatuses(operations: readonly DescribedOperation[]): ReadonlySet<string> | undefined {
   const keyed = operations.filter(({ idempotency }) => idempotency !== undefined);
@@ -207,13 +209,14 @@ function keyedStatuses(operations: readonly DescribedOperation[]): ReadonlySet<s
   return new Set(Object.keys(KEYED_REFUSALS).filter((status) => described.some((responses) => !(status in responses))));
 }
 
-/** Returns the backend's problem description, for its examples. Other error formats never reach the client. */
+/** Returns the documented problem response, for its examples. Clients never get errors in other formats. */
 function problemMedia(response: JsonObject): JsonObject {
   const content = response['content'];
   const media = isObject(content) ? content['application/problem+json'] : undefined;
   return isObject(media) ? media : {};
 }
 
+/** Returns the document's tags that the operations use. */
 function usedTags(document: JsonObject, operations: readonly JsonObject[]): JsonObject[] {
   const used = new Set(operations.flatMap((operation) => (Array.isArray(operation['tags']) ? operation['tags'] : [])));
   const tags = Array.isArray(document['tags']) ? document['tags'].filter(isObject) : [];

@@ -1,19 +1,22 @@
-/** Documents of the reference. The large ones were built with the configuration, so no request waits for them. */
+/**
+ * Documents of the API reference. OpenAPI documents are built when the configuration is loaded, not during requests.
+ */
 import type { Clock } from '../platform/clock.js';
-import type { ApiDescription, ApiDocument, SerialisedDocument } from '../config/api-description.js';
+import type { ApiDescription, ApiDocument, SerializedDocument } from '../config/api-description.js';
 import { apisOf, originOf, type ApiConfig } from '../config/model/apis.js';
 import type { Config } from '../config/model/schema.js';
 import { apiGuide, versioningPolicy } from './api-guide.js';
 import { webhookGuide } from './webhooks/webhook-guide.js';
 import { withPublicUrl } from './describe-api.js';
 
+/** ReferenceDocuments returns the documents of the current configuration. */
 export class ReferenceDocuments {
-  /** Documents with the actual URL, by original document. */
-  private readonly moved = new WeakMap<SerialisedDocument, SerialisedDocument>();
+  /** Copies with the actual origin, by original document. */
+  private readonly copies = new WeakMap<SerializedDocument, SerializedDocument>();
 
   /**
-   * @param description documents of each API
-   * @param publicUrl called per request, because with port 0 the URL is known only once the server listens
+   * @param description OpenAPI documents of each API, in the order of the configuration
+   * @param publicUrl returns the actual origin. With port 0, the origin is known only once the server listens.
    */
   constructor(
     private config: Config,
@@ -22,7 +25,7 @@ export class ReferenceDocuments {
     private readonly clock: Clock,
   ) {}
 
-  /** Applies a new configuration. */
+  /** Replaces the configuration and its documents. */
   use(config: Config, description: readonly ApiDescription[]): void {
     this.config = config;
     this.description = description;
@@ -36,18 +39,21 @@ export class ReferenceDocuments {
     return apisOf(this.config.file);
   }
 
-  /** Names of all APIs, also of the first. Undefined if there is one without a name. */
+  /** Names of all APIs. If the configuration has no `apis`, the only API has no name, and the list is `[undefined]`. */
   get names(): readonly (string | undefined)[] {
     return this.config.file.apis?.map(({ name }) => name) ?? [undefined];
   }
 
-  /** Returns the origins of all APIs, which the reference page calls. */
+  /** The origins of all APIs, each once. The interactive reference sends requests to them. */
   get origins(): readonly string[] {
     const { file } = this.config;
     return [...new Set(this.apis.map(({ name }) => originOf(file, name, this.publicUrl())))];
   }
 
-  /** Returns the document of an API. @param position of the API in the configuration */
+  /**
+   * Returns the OpenAPI document of an API, with the actual origin.
+   * @param position index of the API in the configuration. Throws if there is no such API.
+   */
   openApi(position = 0): ApiDocument {
     const api = this.apis[position];
     const description = this.description[position];
@@ -55,8 +61,8 @@ export class ReferenceDocuments {
     const { document, deprecated = document } = description;
     const isDeprecated = api.deprecation !== null && Date.parse(api.deprecation) <= this.clock.now();
     const publicUrl = originOf(this.config.file, api.name, this.publicUrl());
-    const made = this.withUrl(isDeprecated ? deprecated : document, publicUrl);
-    return { ...made, title: api.title, url: `${publicUrl}${api.basePath}/openapi.json` };
+    const current = this.withUrl(isDeprecated ? deprecated : document, publicUrl);
+    return { ...current, title: api.title, url: `${publicUrl}${api.basePath}/openapi.json` };
   }
 
   guide(): string {
@@ -71,12 +77,13 @@ export class ReferenceDocuments {
     return versioningPolicy(this.config);
   }
 
-  private withUrl(made: SerialisedDocument, publicUrl: string): SerialisedDocument {
-    if (made.publicUrl === publicUrl) return made;
-    const moved = this.moved.get(made);
-    if (moved?.publicUrl === publicUrl) return moved;
-    const renamed = withPublicUrl(made, publicUrl);
-    this.moved.set(made, renamed);
-    return renamed;
+  /** Returns the document with an origin. The copy is cached. */
+  private withUrl(original: SerializedDocument, publicUrl: string): SerializedDocument {
+    if (original.publicUrl === publicUrl) return original;
+    const cached = this.copies.get(original);
+    if (cached?.publicUrl === publicUrl) return cached;
+    const copy = withPublicUrl(original, publicUrl);
+    this.copies.set(original, copy);
+    return copy;
   }
 }

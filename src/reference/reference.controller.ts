@@ -1,4 +1,4 @@
-/** Routes of the reference on the public listener, without authentication: the OpenAPI document and HTML pages. */
+/** Routes of the API reference: OpenAPI documents and HTML pages. The public listener serves them without API key. */
 import { Controller, Get, Header, Inject, Param, Req, Res } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -11,11 +11,11 @@ import { pageHeaders, scalarPage, scalarScript, type ShownApi } from './scalar-p
 import { REFERENCE_PLACES, type ReferencePlaces } from './reference-places.js';
 import { listMembers } from '../http/grammar/fields.js';
 
-const CACHE_SHORTLY = 'public, max-age=300';
-const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
+const CACHE_5_MINUTES = 'public, max-age=300';
+const CACHE_ONE_YEAR = 'public, max-age=31536000, immutable';
 const HTML = 'text/html; charset=utf-8';
 
-/** `GET {basePath}/openapi.json`. A factory, because the paths depend on the configuration. */
+/** Creates the controller of `GET {basePath}/openapi.json`. The base paths depend on the configuration. */
 export function createOpenApiController(basePaths: readonly string[]): Type<unknown> {
   @Controller([...basePaths])
   class OpenApiController {
@@ -28,7 +28,7 @@ export function createOpenApiController(basePaths: readonly string[]): Type<unkn
     document(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
       const [path = ''] = request.url.split('?');
       const { body, etag } = this.documents.openApi(this.places.positionOf({ path, message: request }));
-      reply.header('cache-control', CACHE_SHORTLY).header('etag', etag).header('x-content-type-options', 'nosniff');
+      reply.header('cache-control', CACHE_5_MINUTES).header('etag', etag).header('x-content-type-options', 'nosniff');
       if (matchesEtag(request.headers['if-none-match'], etag)) void reply.code(304).send();
       else void reply.type('application/json; charset=utf-8').send(body);
     }
@@ -36,6 +36,7 @@ export function createOpenApiController(basePaths: readonly string[]): Type<unkn
   return OpenApiController;
 }
 
+/** ReferenceController serves the HTML pages and their assets below `/docs`. */
 @Controller(REFERENCE_ROOT)
 export class ReferenceController {
   constructor(
@@ -45,17 +46,17 @@ export class ReferenceController {
 
   @Get()
   async reference(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.sendReference(this.shownAt(request), reply);
+    await this.sendReference(this.apisAtHostOf(request), reply);
   }
 
-  /** The reference with another API first. */
+  /** Sends the reference with the named API first. Throws `route_not_found` if the host does not serve this API. */
   @Get('apis/:name')
   async referenceOf(
     @Param('name') name: string,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const shown = this.shownAt(request);
+    const shown = this.apisAtHostOf(request);
     const first = shown.find((api) => api.name === name);
     if (first === undefined) throw new Problem('route_not_found');
     await this.sendReference([first, ...shown.filter((api) => api !== first)], reply);
@@ -72,7 +73,7 @@ export class ReferenceController {
       this.sendPage(reply, errorPage(REFERENCE_ROOT, code, this.documents.title));
       return;
     }
-    // Browsers get HTML, programs the usual error format.
+    // Browsers get an HTML page. Programs get a problem document.
     if (!asksForHtml(request.headers.accept)) {
       const detail = `There is no error code of this name; ${REFERENCE_ROOT}/errors lists all of them.`;
       throw new Problem('route_not_found', { detail, headers: ['Vary', 'Accept'] });
@@ -83,22 +84,22 @@ export class ReferenceController {
 
   @Get('guide')
   guide(@Res() reply: FastifyReply): void {
-    this.sendText(reply, 'Guide', this.documents.guide());
+    this.sendMarkdown(reply, 'Guide', this.documents.guide());
   }
 
   @Get('webhooks')
   webhooks(@Res() reply: FastifyReply): void {
-    this.sendText(reply, 'Webhooks', withoutTitle(this.documents.webhooks()));
+    this.sendMarkdown(reply, 'Webhooks', withoutTitle(this.documents.webhooks()));
   }
 
   @Get('versioning')
   versioning(@Res() reply: FastifyReply): void {
-    this.sendText(reply, 'Versioning', withoutTitle(this.documents.versioning()));
+    this.sendMarkdown(reply, 'Versioning', withoutTitle(this.documents.versioning()));
   }
 
   @Get('assets/pages.css')
   @Header('content-type', 'text/css; charset=utf-8')
-  @Header('cache-control', CACHE_SHORTLY)
+  @Header('cache-control', CACHE_5_MINUTES)
   styles(): string {
     return PAGES_CSS;
   }
@@ -111,12 +112,12 @@ export class ReferenceController {
     if (acceptsGzip) void reply.header('content-encoding', 'gzip');
     void reply
       .type('text/javascript; charset=utf-8')
-      .headers({ 'cache-control': CACHE_FOR_EVER, vary: 'accept-encoding', 'x-content-type-options': 'nosniff' })
+      .headers({ 'cache-control': CACHE_ONE_YEAR, vary: 'accept-encoding', 'x-content-type-options': 'nosniff' })
       .send(acceptsGzip ? script.gzipped : script.plain);
   }
 
   /** Returns the APIs that are served under the host name of a request. */
-  private shownAt(request: FastifyRequest): ShownApi[] {
+  private apisAtHostOf(request: FastifyRequest): ShownApi[] {
     const { apis } = this.documents;
     const names = this.documents.names;
     return this.places.positionsAt(request.headers.host).flatMap((at) => {
@@ -131,28 +132,31 @@ export class ReferenceController {
     this.sendPage(reply, scalarPage(REFERENCE_ROOT, apis, fileName));
   }
 
-  /** @param markdown one of our own texts */
-  private sendText(reply: FastifyReply, title: string, markdown: string): void {
+  /**
+   * Sends a page.
+   * @param markdown Trailgate's own text, because HTML in it is not escaped
+   */
+  private sendMarkdown(reply: FastifyReply, title: string, markdown: string): void {
     this.sendPage(reply, page(REFERENCE_ROOT, title, markdownToHtml(markdown), this.documents.title));
   }
 
-  private sendPage(reply: FastifyReply, html: string, cacheControl = CACHE_SHORTLY): void {
+  private sendPage(reply: FastifyReply, html: string, cacheControl = CACHE_5_MINUTES): void {
     const headers = { ...pageHeaders(this.documents.origins), 'cache-control': cacheControl };
     void reply.type(HTML).headers(headers).send(html);
   }
 }
 
-/** Removes the heading, which the page has already. */
+/** Removes the first heading, because the page shows the same title. */
 function withoutTitle(markdown: string): string {
   return markdown.replace(/^## .*\n/, '');
 }
 
-/** Reports whether `Accept` names HTML but not JSON. */
+/** Reports whether `Accept` contains HTML but not JSON. */
 function asksForHtml(accept = ''): boolean {
   return /\btext\/html\b/i.test(accept) && !/[/+]json\b/i.test(accept);
 }
 
-/** Compares entity tags weakly with each tag of the list, or `*` (RFC 9110 section 13.1.2). */
+/** Reports whether `If-None-Match` contains a tag or `*`. Compares weakly (RFC 9110 section 13.1.2). */
 function matchesEtag(condition: string | undefined, etag: string): boolean {
   if (condition === undefined) return false;
   return listMembers(condition).some((tag) => ['*', etag].includes(tag.replace(/^W\//, '')));

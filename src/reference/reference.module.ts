@@ -1,4 +1,4 @@
-/** Nest module of the reference, imported by the public application. */
+/** Nest module of the API reference. The public application imports the module. */
 import type { DynamicModule } from '@nestjs/common';
 import { type Clock, systemClock } from '../platform/clock.js';
 import type { ApiDescription } from '../config/api-description.js';
@@ -12,19 +12,20 @@ import { REFERENCE_PLACES, type ReferencePlaces } from './reference-places.js';
 
 /** Options that override the configuration. */
 export interface ReferenceOptions {
-  /** Returns the public origin. Called when needed, because it may depend on the bound port. */
+  /** Returns the public origin. With port 0, the origin is known only once the server listens. */
   readonly publicUrl?: () => string;
   readonly clock?: Clock;
 }
 
 export class ReferenceModule {
+  /** Returns the module for a fixed configuration, without host routing: every host gets all APIs. */
   static forRoot(config: LoadedConfig, options: ReferenceOptions = {}): DynamicModule {
     const documents = referenceDocuments(config, describeApis(config), options);
     const basePaths = apisOf(config.file).map(({ basePath }) => basePath);
     return ReferenceModule.of(documents, { basePaths, positionOf: () => 0, positionsAt: () => [...basePaths.keys()] });
   }
 
-  /** @param documents documents to serve; their configuration can be replaced later */
+  /** @param documents the documents to serve. `ReferenceDocuments.use` can replace their configuration later. */
   static of(documents: ReferenceDocuments, places: ReferencePlaces): DynamicModule {
     return {
       module: ReferenceModule,
@@ -37,7 +38,10 @@ export class ReferenceModule {
   }
 }
 
-/** Creates the documents of a configuration. */
+/**
+ * Creates the documents of a configuration.
+ * @param description result of `describeApis`
+ */
 export function referenceDocuments(
   config: Config,
   description: readonly ApiDescription[],

@@ -1,19 +1,19 @@
-/** The interactive reference (Scalar), served from here without third-party requests. */
+/** The interactive API reference (Scalar). Its script comes from the gateway, without requests to third parties. */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fastify from 'fastify';
 import { escapeHtml } from './html.js';
 
-/** Scalar's script. */
+/** The script of Scalar. */
 export interface ScriptAsset {
-  /** Contains a content hash, so that it can be cached forever. */
+  /** File name with a hash of the content, so that browsers can cache the file forever. */
   readonly fileName: string;
   readonly plain: Buffer;
   readonly gzipped: Buffer;
 }
 
-/** Turns off all features that need another server. */
+/** Settings of Scalar. They turn off all features that need another server. */
 const CONFIGURATION = {
   withDefaultFonts: false,
   telemetry: false,
@@ -29,13 +29,13 @@ const CONFIGURATION = {
 
 let script: Promise<ScriptAsset> | undefined;
 
-/** Returns the script. It is loaded at first use, because most processes never need its 4 MB. */
+/** Returns the script. The first call loads its 4 MB, because most processes never need them. */
 export async function scalarScript(): Promise<ScriptAsset> {
   script ??= readScript();
   return script;
 }
 
-/** Reads the bundle from Scalar's Fastify plugin, which offers it only as a route. */
+/** Reads the script from Scalar's Fastify plugin, which only offers a route for it. */
 async function readScript(): Promise<ScriptAsset> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const server = fastify();
@@ -47,15 +47,19 @@ async function readScript(): Promise<ScriptAsset> {
   return { fileName: `scalar.${hash}.js`, plain, gzipped: await promisify(gzip)(plain) };
 }
 
-/** An API on the page. */
+/** An API on the reference page. */
 export interface ShownApi {
   readonly name: string | undefined;
   readonly title: string;
-  /** Path of its OpenAPI document, which is served under the same name as the page. */
+  /** Path of its OpenAPI document on the host of the page. */
   readonly url: string;
 }
 
-/** Renders the page, with a selection if there are several APIs. It has no inline script, so that the content security policy can forbid them. */
+/**
+ * Renders the page, with a menu of APIs if there are several. The page has no inline script, so that the content
+ * security policy can forbid inline scripts.
+ * @param root path of the reference, such as `/docs`
+ */
 export function scalarPage(root: string, apis: readonly ShownApi[], scriptFile: string): string {
   const title = apis[0]?.title ?? 'API';
   const links = apis.map(
@@ -83,7 +87,10 @@ data-configuration="${escapeHtml(JSON.stringify(configuration))}"></script>
 `;
 }
 
-/** Returns headers for every page. Nothing is loaded from, sent to or framed by other origins. */
+/**
+ * Returns the headers of every page. Pages can load from their own origin only, and cannot be framed.
+ * @param origins origins of the APIs, to which pages can also send requests
+ */
 export function pageHeaders(origins: readonly string[]): Record<string, string> {
   return {
     'content-security-policy': [

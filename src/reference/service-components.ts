@@ -1,4 +1,4 @@
-/** Copies components of a service's OpenAPI document into the public one, under unique names. */
+/** Copies components of a service's OpenAPI document into the public document, under unique names. */
 import type { JsonObject } from '../config/openapi/openapi-traversal.js';
 import { lookUpReference, pointerPath } from '../config/openapi/openapi-references.js';
 import { isObject, mapObjects, visitObjects } from '../config/openapi/openapi-traversal.js';
@@ -6,13 +6,14 @@ import { isObject, mapObjects, visitObjects } from '../config/openapi/openapi-tr
 /** Components by type (`schemas`, `parameters`, …) and name. */
 export type Components = Record<string, Record<string, unknown>>;
 
+/** Matches a reference to a component, or into a component. */
 const REFERENCE = /^#\/components\/([^/]+)\/([^/]+)(\/.*)?$/;
-/** Type of an object outside of `components`: the key above it or its last pointer part. Otherwise it is a schema. */
+/** Keys whose children have the component type of the same name, also outside of `components`. */
 const TYPES_OF_MAPS = new Set(['responses', 'parameters', 'examples', 'headers', 'links', 'callbacks']);
 
 /**
- * Adds the components that `parts` refer to, directly or indirectly, to `components`. Others stay private. A name that
- * is taken gets the service's name as a prefix.
+ * Adds to `components` all components of a document that `parts` refer to, directly or indirectly. Other components of
+ * the document stay private. A component whose name is taken gets the service's name as a prefix.
  * @returns `parts` with references to the new names
  */
 export function adoptComponents<Parts>(
@@ -26,7 +27,7 @@ export function adoptComponents<Parts>(
   const adopted: { type: string; name: string; value: unknown }[] = [];
   const collect = (value: unknown): void => {
     for (const reference of referencesIn(value)) {
-      const place = placeOf(reference);
+      const place = parseReference(reference);
       if (place === undefined || names.has(place.key)) continue;
       const target = place.key.startsWith('#/') ? lookUpReference(document, place.key) : anchored(document, place.key);
       if (target === undefined) continue;
@@ -40,7 +41,7 @@ export function adoptComponents<Parts>(
   };
   collect(parts);
   const rename = (reference: string): string => {
-    const place = placeOf(reference);
+    const place = parseReference(reference);
     const renamed = place === undefined ? undefined : names.get(place.key);
     return renamed === undefined ? reference : renamed + (place?.rest ?? '');
   };
@@ -50,8 +51,11 @@ export function adoptComponents<Parts>(
   return renameReferences(parts, rename) as Parts;
 }
 
-/** Resolves a reference to a component, or to an object elsewhere with the name to give it. */
-function placeOf(reference: string): { key: string; type: string; name: string; rest: string } | undefined {
+/**
+ * Parses a reference to a component, or to another object of the document. Other objects become components too, with a
+ * name derived from their path, and are schemas unless their place says otherwise. Undefined for external references.
+ */
+function parseReference(reference: string): { key: string; type: string; name: string; rest: string } | undefined {
   const [, type, name, rest = ''] = REFERENCE.exec(reference) ?? [];
   if (type !== undefined && name !== undefined) return { key: `#/components/${type}/${name}`, type, name, rest };
   if (/^#[A-Za-z_]/.test(reference)) return { key: reference, type: 'schemas', name: reference.slice(1), rest: '' };
@@ -59,12 +63,12 @@ function placeOf(reference: string): { key: string; type: string; name: string; 
   const path = pointerPath(reference.slice(1));
   const [above = '', last = ''] = path.slice(-2);
   const words = path.flatMap((part) => part.split(/[^A-Za-z0-9]+/)).filter((word) => word !== '');
-  const foreign = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
+  const pathName = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
   const kind = last === 'requestBody' ? 'requestBodies' : TYPES_OF_MAPS.has(above) ? above : 'schemas';
-  return { key: reference, type: kind, name: foreign, rest: '' };
+  return { key: reference, type: kind, name: pathName, rest: '' };
 }
 
-/** Returns the schema with an `$anchor`, or undefined. */
+/** Returns the schema with the `$anchor` of a reference. Undefined if there is none. */
 function anchored(document: JsonObject, reference: string): unknown {
   let found: JsonObject | undefined;
   visitObjects(document, (object) => {
@@ -85,7 +89,7 @@ function referencesIn(value: unknown): string[] {
 }
 
 function renameReferences(value: unknown, rename: (reference: string) => string): unknown {
-  // Remove anchors. Their references were renamed, and anchors of two services could collide.
+  // Remove anchors. References to anchors were renamed, and the anchors of two services could collide.
   return mapObjects(value, ({ $anchor: _anchor, ...object }) => {
     const mapping = discriminatorMapping(object);
     const discriminator =
@@ -98,7 +102,7 @@ function renameReferences(value: unknown, rename: (reference: string) => string)
   });
 }
 
-/** Returns the `mapping` of a Discriminator Object. Its values are references, or schema names that stay. */
+/** Returns the `mapping` of a Discriminator Object. Undefined for other objects. Its values are references or names. */
 function discriminatorMapping(object: JsonObject): JsonObject | undefined {
   const { propertyName, mapping } = object;
   return typeof propertyName === 'string' && isObject(mapping) ? mapping : undefined;
@@ -108,6 +112,7 @@ function mapValues(object: JsonObject, map: (value: unknown) => unknown): JsonOb
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
 }
 
+/** Returns the name, or a variant that is not taken. */
 function freeName(name: string, service: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   const prefix = service.replace(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());

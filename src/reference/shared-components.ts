@@ -1,4 +1,6 @@
-/** Components shared by all public operations: the problem schema, limit headers, usual refusals and `/usage`. */
+/**
+ * Components that all public operations share: the problem schema, headers, error responses and schemas of `/usage`.
+ */
 import { mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import type { ErrorPages } from '../platform/problems/error-pages.js';
 import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
@@ -7,13 +9,13 @@ import type { Components } from './service-components.js';
 import { HEADERS, IDEMPOTENCY_KEY, KEYED_HEADERS, KEYED_REFUSALS, LIMIT_HEADERS, REFUSALS } from './shared-refusals.js';
 import { USAGE_SCHEMAS } from './usage-schema.js';
 
-/** Prefix that no service's document uses. */
+/** Prefix of references to shared components. No service's document uses it. */
 const SHARED = '#/x-trailgate-shared/';
 const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /**
- * Returns a reference to a shared component. Its prefix keeps it apart from a service's component of the same name,
- * until `withSharedReferences` runs.
+ * Returns a reference to a shared component. Until `withSharedReferences` runs, the reference has its own prefix, which
+ * distinguishes it from references to a service's component of the same name.
  */
 export function sharedReference(
   type: 'headers' | 'parameters' | 'responses' | 'schemas',
@@ -22,7 +24,7 @@ export function sharedReference(
   return { $ref: `${SHARED}${type}/${name}` };
 }
 
-/** Converts references to shared components to their final form. */
+/** Replaces the prefix of all references to shared components with `#/components/`. */
 export function withSharedReferences<Document extends JsonObject>(document: Document): Document {
   return mapObjects(document, (object) => {
     const reference = object['$ref'];
@@ -31,7 +33,7 @@ export function withSharedReferences<Document extends JsonObject>(document: Docu
   }) as Document;
 }
 
-/** Returns references to the headers of a response with this status. */
+/** Returns references to the response headers of a status: those of its error response, or the limit headers. */
 export function headerReferences(status: string, refusals = REFUSALS): Record<string, unknown> {
   const names = ['X-Request-Id', ...(refusals[status]?.headers ?? LIMIT_HEADERS)];
   return referencesTo(names);
@@ -46,7 +48,10 @@ function referencesTo(names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, sharedReference('headers', name)]));
 }
 
-/** Returns the content of every error, with the examples of the service's document. */
+/**
+ * Returns the content of an error response.
+ * @param media documented content of the service, for its examples
+ */
 export function problemContent(media: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const { examples, example } = media;
   return {
@@ -59,8 +64,9 @@ export function problemContent(media: Readonly<Record<string, unknown>> = {}): R
 }
 
 /**
- * Returns a new copy of the shared components; those of services are added to it. Examples link to `pages`.
- * @param keyed statuses of idempotency refusals that operations refer to; undefined if no operation uses keys
+ * Returns a new copy of the shared components, to which the caller adds components of services.
+ * @param pages URLs of the error pages, for the examples
+ * @param keyed statuses of the idempotency errors that operations refer to. Undefined if no operation accepts keys.
  */
 export function sharedComponents(pages: ErrorPages, keyed: ReadonlySet<string> | undefined): Components {
   const refusals = [

@@ -1,4 +1,4 @@
-/** Usual refusals of public operations, and response headers. */
+/** Response headers and error responses of public operations, for the public OpenAPI document. */
 import type { ErrorCode } from '../platform/problems/errors.js';
 import { DELTA_SECONDS } from '../platform/problems/problem-schema.js';
 import { LONGEST_WAIT_MS } from '../platform/problems/retry-after.js';
@@ -13,7 +13,7 @@ export const HEADERS: Readonly<Record<string, { description: string; schema: unk
   },
   RateLimit: {
     description:
-      'What is left, for each policy: `r` requests remain, and something of it comes back in `t` seconds ' +
+      'What is left, for each policy: `r` requests remain, and more become available in `t` seconds ' +
       '(draft-ietf-httpapi-ratelimit-headers).',
     schema: { type: 'string', maxLength: 1024 },
     example: '"key-minute";r=58;t=42, "account-month";r=9873;t=911541',
@@ -34,7 +34,7 @@ export const HEADERS: Readonly<Record<string, { description: string; schema: unk
     example: 58,
   },
   'X-RateLimit-Reset': {
-    description: 'Seconds until something of that limit comes back. On an error only up to an hour.',
+    description: 'Seconds until more requests of that limit become available. On an error only up to an hour.',
     schema: DELTA_SECONDS,
     example: 42,
   },
@@ -65,7 +65,7 @@ export const HEADERS: Readonly<Record<string, { description: string; schema: unk
 /** Response headers of requests with an `Idempotency-Key`. */
 export const KEYED_HEADERS: typeof HEADERS = {
   'Idempotent-Replayed': {
-    description: 'The response was given before to a request with this `Idempotency-Key`, and is told again.',
+    description: 'The response of an earlier request with this `Idempotency-Key` is replayed.',
     schema: { type: 'boolean' },
     example: true,
   },
@@ -84,8 +84,8 @@ export const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'A UUID of your own for this request. Sent again with the same one, the request is not carried out twice: you ' +
-    'are told what came of it, at no cost.',
+    'A UUID of your own for this request. A repeat with the same key is not carried out again: it gets the first ' +
+    'response, at no cost.',
   schema: {
     type: 'string',
     maxLength: 257,
@@ -93,10 +93,10 @@ export const IDEMPOTENCY_KEY = {
   },
 };
 
-/** Headers that say when and whether to retry. */
+/** Headers that say whether and when to retry. */
 const RETRY_HEADERS = ['Retry-After', 'X-Should-Retry'];
 
-/** Headers with the remaining limits. */
+/** Headers with the limits and what remains of them. */
 export const LIMIT_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
@@ -105,16 +105,18 @@ export const LIMIT_HEADERS = [
   'X-RateLimit-Reset',
 ];
 
+/** An error response. */
 interface Refusal {
+  /** Name of the component. */
   readonly name: string;
   readonly description: string;
-  /** Error code of the example. */
+  /** Error code in the example. */
   readonly code: ErrorCode;
   /** Headers in addition to `X-Request-Id`. */
   readonly headers: readonly string[];
 }
 
-/** Refusals of operations that accept an `Idempotency-Key`, by status. */
+/** Error responses of operations that accept an `Idempotency-Key`, by status. */
 export const KEYED_REFUSALS: Readonly<Record<string, Refusal>> = {
   '409': {
     name: 'IdempotencyConflict',
@@ -132,7 +134,7 @@ export const KEYED_REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
-/** Refusals of any operation, by status, unless its own document describes them. */
+/** Error responses of every operation, by status. A documented response of the operation takes precedence. */
 export const REFUSALS: Readonly<Record<string, Refusal>> = {
   '400': {
     name: 'BadRequest',

@@ -1,8 +1,8 @@
-/** Schemas and example of `GET /usage`. */
+/** Schemas and an example response of `GET /usage`, for the public OpenAPI document. */
 
 /** A number of requests. */
 export const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-/** A sum of a report. It can be negative, because corrections can lower it. */
+/** A sum of requests in a usage row. It can be negative, because corrections can lower it below zero. */
 const SUM = { ...COUNT, minimum: Number.MIN_SAFE_INTEGER };
 /** Example response of `GET /usage`. */
 export const USAGE_EXAMPLE = {
@@ -28,14 +28,14 @@ const USAGE_WINDOW = {
       type: 'string',
       format: 'date-time',
       maxLength: 40,
-      description: "When the month ends, or something of the minute comes back; with the account's offset.",
+      description: "When the month ends, or more requests of the minute become available; with the account's offset.",
     },
   },
 } as const;
 
 const USAGE_ROW = {
   type: 'object',
-  description: 'What some requests of this API key came to.',
+  description: 'Usage of this API key in one group.',
   required: ['requests', 'cost'],
   properties: {
     month: { type: 'string', format: 'date', maxLength: 10, description: 'First day of the billing period.' },
@@ -50,9 +50,9 @@ const USAGE_ROW = {
       type: 'string',
       maxLength: 100,
       description:
-        'What became of them: `success`, `client_error`, `server_error`, `aborted`, `given_back`, ' +
-        '`rate_limited`, `quota_exceeded`, `denied`, `in_flight`, `unrecorded`, `adjusted`. There may be others ' +
-        'one day.',
+        'Outcome of the requests: `success`, `client_error`, `server_error`, `aborted`, `given_back`, ' +
+        '`rate_limited`, `quota_exceeded`, `denied`, `in_flight`, `unrecorded`, `adjusted`. More values may be ' +
+        'added.',
     },
     requests: { ...SUM, description: 'How many requests.' },
     cost: { ...SUM, description: 'What they count as in the limits of the month.' },
@@ -70,8 +70,8 @@ const USAGE = {
     approximate: {
       type: 'boolean',
       description:
-        'There, and `true`, only while our counters cannot be asked: `used` may then be less than what was ' +
-        'counted. Without it the numbers are exact.',
+        'Present, and `true`, only while the counters are unavailable: `used` may then be less than what was ' +
+        'counted. Otherwise the numbers are exact.',
     },
     windows: {
       type: 'array',

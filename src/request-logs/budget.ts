@@ -1,17 +1,18 @@
-/** Limits the number of log rows per day, with bursts after a pause. Uses a monotonic clock. */
+/** Limits the number of log rows per day, and allows a burst after a pause. */
 
 const DAY_SECONDS = 86_400;
 /** Share of the daily rows that may be written in a burst. The rest refills evenly, so that every hour has rows. */
 const BURST_SHARE = 0.1;
 
-/** RowBudget is a token bucket of rows. A day never takes more than `rowsPerDay`. */
+/** RowBudget is a token bucket of rows. It allows at most `rowsPerDay` rows in any 24 hours. */
 export class RowBudget {
+  /** Rows that may be written now. */
   private rows: number;
   private filledAtMs: number;
   private readonly capacity: number;
   private readonly perSecond: number;
 
-  /** @param nowMs monotonic time, as in all methods. */
+  /** @param nowMs current time of a monotonic clock in milliseconds, as in all methods. */
   constructor(rowsPerDay: number, nowMs: number) {
     this.capacity = rowsPerDay * BURST_SHARE;
     this.perSecond = RowBudget.perSecond(rowsPerDay);
@@ -19,12 +20,12 @@ export class RowBudget {
     this.filledAtMs = nowMs;
   }
 
-  /** Returns how many rows per second a daily budget refills. */
+  /** Returns the number of rows by which a daily budget refills per second. */
   static perSecond(rowsPerDay: number): number {
     return (rowsPerDay * (1 - BURST_SHARE)) / DAY_SECONDS;
   }
 
-  /** Returns how many rows may be written now. */
+  /** Returns the number of rows that may be written now. */
   available(nowMs: number): number {
     const seconds = Math.max(0, nowMs - this.filledAtMs) / 1_000;
     this.rows = Math.min(this.capacity, this.rows + seconds * this.perSecond);
@@ -32,11 +33,12 @@ export class RowBudget {
     return Math.floor(this.rows);
   }
 
+  /** Subtracts written rows. */
   consume(rows: number): void {
     this.rows -= rows;
   }
 
-  /** Whether the budget is full, so that it can be dropped and created again. */
+  /** Reports whether the budget is full. It can then be dropped, and a new one created when needed. */
   isFull(nowMs: number): boolean {
     return this.available(nowMs) >= Math.floor(this.capacity);
   }

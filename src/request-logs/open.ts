@@ -1,18 +1,18 @@
-/** Opens the recording of request logs: written behind each flush of usage. */
+/** Creates the recording of request logs. They are written to the database after each flush of usage. */
 import { publicPaths } from '../config/model/apis.js';
-import type { Ground } from '../config/ground.js';
+import type { SharedDependencies } from '../config/shared-dependencies.js';
 import { RequestLogRecorder } from './recorder.js';
 import { RequestLogFlush } from './request-log-flush.js';
 import { RequestLogWriter } from './request-log-writer.js';
 
-/** RequestLogging takes what the request path records, and writes it to the database. */
+/** RequestLogging records ended requests in memory (`recorder`), and writes them to the database (`flush`). */
 export interface RequestLogging {
   readonly recorder: RequestLogRecorder;
   readonly flush: RequestLogFlush;
 }
 
-/** Opens it. It follows `usage.requestLogRetention`: 0 turns it off. */
-export function openRequestLogs({ config, database, log, gauges }: Ground): RequestLogging {
+/** Creates the recording. It follows the setting `usage.requestLogRetention`. The value 0 turns recording off. */
+export function openRequestLogs({ config, database, log, gauges }: SharedDependencies): RequestLogging {
   const { file } = config.current;
   const recorder = new RequestLogRecorder(publicPaths(file), file.usage.requestLogRetention > 0);
   const flush = new RequestLogFlush(recorder, new RequestLogWriter(database.db, database.kind), log.logger);

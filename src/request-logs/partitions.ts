@@ -1,18 +1,18 @@
-/** On PostgreSQL, the log has a partition per day, so that old days can be dropped quickly. */
+/** Creates and drops the partitions of the request log on PostgreSQL. Each day has one, so old days drop quickly. */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 
 const TABLE = 'request_log';
 const NAME = /^request_log_(\d{8})$/;
-/** Creating or dropping a partition must not wait longer than this for readers and writers. */
+/** Maximum time that a change of partitions waits for a lock. While it waits, it blocks readers and writers. */
 const LOCK_TIMEOUT_MS = 1_000;
-/** Advisory lock, so that one process at a time changes partitions. */
+/** Number of the advisory lock with which one process at a time changes partitions. */
 const LOCK_NUMBER = 7_236_441_102;
 
-/** SQLSTATE for a row without a partition (check_violation). */
+/** SQLSTATE (check_violation) for a row whose day has no partition. */
 const NO_PARTITION = '23514';
 
-/** Whether a row was rejected because its day has no partition. */
+/** Reports whether a row was rejected because its day has no partition. */
 export function lacksPartition(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === NO_PARTITION;
 }
@@ -32,7 +32,7 @@ export async function makePartitions(db: Kysely<Tables>, days: readonly number[]
 }
 
 /**
- * Drops the partitions of days before this one.
+ * Drops the partitions of all days before `day`. Rejects with the database's error.
  * @returns the number of dropped partitions.
  */
 export async function dropPartitionsBefore(db: Kysely<Tables>, day: number): Promise<number> {
@@ -43,7 +43,7 @@ export async function dropPartitionsBefore(db: Kysely<Tables>, day: number): Pro
   return old.length;
 }
 
-/** Returns the days that have a partition, in order. */
+/** Returns the days that have a partition, in ascending order. */
 export async function partitionDays(db: Kysely<Tables>): Promise<number[]> {
   const { rows } = await sql<{ name: string }>`
     select child.relname as name from pg_inherits
@@ -61,7 +61,7 @@ function nameOf(day: number): string {
   return `${TABLE}_${day}`;
 }
 
-/** Runs a change under both locks. Rejects if the table lock is not available soon; the caller tries again later. */
+/** Runs a change while no other process changes partitions. Rejects if a lock is not free within the timeout. */
 async function withLock(db: Kysely<Tables>, change: (trx: Kysely<Tables>) => Promise<unknown>): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql`set local lock_timeout = ${sql.lit(`${LOCK_TIMEOUT_MS}ms`)}`.execute(trx);

@@ -6,7 +6,7 @@ import { RequestLogRecorder } from './recorder.js';
 import type { EndedRequest, RequestLogRow } from './request-log-row.js';
 
 const NOW_MS = Date.parse('2026-11-22T10:00:00Z');
-const MOST_ROWS = 5_000;
+const MAX_ROWS = 5_000;
 const ALL = (): number => Infinity;
 
 const REQUEST: EndedRequest = {
@@ -148,9 +148,9 @@ describe('the recorder of request logs', () => {
 
   it('has a total limit, divides it among accounts, and drops errors last', () => {
     for (let account = 0; account < 400; account++) note(`acc_${account}`, 100);
-    expect(recorder.length).toBeLessThanOrEqual(MOST_ROWS);
+    expect(recorder.length).toBeLessThanOrEqual(MAX_ROWS);
     for (let account = 0; account < 400; account++) note(`acc_${account}`, 2, 403);
-    expect(recorder.length).toBeLessThanOrEqual(MOST_ROWS);
+    expect(recorder.length).toBeLessThanOrEqual(MAX_ROWS);
     const rows = drained();
     for (let account = 0; account < 400; account++) {
       expect(countOf(rows, `acc_${account}`, 403)).toBe(2);
@@ -160,17 +160,17 @@ describe('the recorder of request logs', () => {
   });
 
   it('drops successful requests for errors of many accounts', () => {
-    for (let account = 0; account < MOST_ROWS; account++) note(`acc_${account}`, 1);
+    for (let account = 0; account < MAX_ROWS; account++) note(`acc_${account}`, 1);
     note('acc_late', 1, 500);
     const rows = drained();
     expect(countOf(rows, 'acc_late', 500)).toBe(1);
-    expect(rows.length).toBeGreaterThan(MOST_ROWS / 3);
+    expect(rows.length).toBeGreaterThan(MAX_ROWS / 3);
   });
 
   it('keeps no more requests when every slot has an error of another account', () => {
-    for (let account = 0; account < 1.2 * MOST_ROWS; account++) note(`acc_${account}`, 1, 500);
-    expect(recorder.length).toBe(MOST_ROWS);
-    expect(drained().length).toBe(MOST_ROWS);
+    for (let account = 0; account < 1.2 * MAX_ROWS; account++) note(`acc_${account}`, 1, 500);
+    expect(recorder.length).toBe(MAX_ROWS);
+    expect(drained().length).toBe(MAX_ROWS);
     note('acc_1', 1);
     expect(drained().length).toBe(1);
   });

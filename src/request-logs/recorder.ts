@@ -1,53 +1,58 @@
 /**
- * Collects ended requests until they are written to the log. On the request path, this finds the account and copies
- * some numbers. Memory is limited per account, per kind of request, and in total. A busy account displaces its own
- * requests first. When memory runs out, the limits of all accounts shrink, and errors are kept longest.
+ * Collects ended requests in memory until they are written to the request log. Recording is cheap, because it happens
+ * on the request path. Memory is limited per account, per kind of request, and in total. A busy account replaces its
+ * own requests first. If all slots are in use, the limits of all accounts shrink, and errors are kept longest.
  */
 import type { Operation } from '../config/model/schema.js';
 import { randomBytes } from 'node:crypto';
 import { METRICS } from '../platform/metrics.js';
 import { RequestSlots } from './request-slots.js';
 import type { EndedRequest, RequestLogRow } from './request-log-row.js';
-import { kindOf, NO_ERROR, Sample, shareOut } from './sample.js';
+import { kindOf, NO_ERROR, Sample, divideRows } from './sample.js';
 
 /** Maximum rows of all accounts between two writes. */
-const MOST_ROWS = 5_000;
-/** Maximum rows of an account between two writes: per kind of error, and for successful requests. */
-const MOST_ERRORS = 250;
-const MOST_OTHERS = 500;
+const MAX_ROWS = 5_000;
+/** Maximum rows of an account between two writes, per kind of error. */
+const MAX_ERRORS = 250;
+/** Maximum rows of an account between two writes, for successful requests. */
+const MAX_OTHERS = 500;
 const NODE_BYTES = 6;
 
-/** Number of writes after which an idle account is removed. */
+/** Number of writes without requests after which an account is removed from memory. */
 const MAX_IDLE_WRITES = 2;
-/** Maximum number of accounts, far more than can have rows. */
-const MOST_ACCOUNTS = 4 * MOST_ROWS;
+/** Maximum number of accounts in memory, far more than can have rows. Requests of other accounts are dropped. */
+const MAX_ACCOUNTS = 4 * MAX_ROWS;
 
-/** LoggedAccount is an account with its samples, which are created on demand. */
+/** LoggedAccount is an account with its recorded requests. */
 class LoggedAccount {
+  /** One sample per kind of request, created on demand. */
   readonly samples: (Sample | undefined)[] = [undefined, undefined, undefined, undefined];
+  /** Whether the account is in `listed`. */
   isListed = false;
   idleWrites = 0;
 
   constructor(readonly id: string) {}
 }
 
+/** RequestLogRecorder collects the requests of one process. */
 export class RequestLogRecorder {
-  /** Identifies this process in its rows. */
+  /** Random ID of this process in its rows. */
   readonly node = randomBytes(NODE_BYTES).toString('base64url');
+  /** Whether requests are recorded. */
   isOn: boolean;
   /** Created with the first request, so that a process without requests needs no memory. */
   private slots: RequestSlots | undefined;
   private readonly accounts = new Map<string, LoggedAccount>();
   /** Accounts with rows to write, oldest first. */
   private listed: LoggedAccount[] = [];
-  /** Current limits per account for successful requests and per kind of error. Reduced when slots run out. */
-  private maxSuccesses = MOST_OTHERS;
-  private maxErrors = MOST_ERRORS;
+  /** Current limits per account: for successful requests, and per kind of error. Halved when all slots are in use. */
+  private maxSuccesses = MAX_OTHERS;
+  private maxErrors = MAX_ERRORS;
   private seq = 0;
-  private readonly leftOut = METRICS.requestLogLeftOut.series();
+  private readonly dropped = METRICS.requestLogLeftOut.series();
 
   /**
-   * @param pathOf returns the public path of an operation.
+   * @param pathOf returns the public path of an operation, with its parameters as in the template.
    * @param random returns a number from 0 to below 1.
    */
   constructor(
@@ -58,6 +63,7 @@ export class RequestLogRecorder {
     this.isOn = isOn;
   }
 
+  /** Number of recorded requests that wait to be written. */
   get length(): number {
     return this.slots === undefined ? 0 : this.slots.size - this.slots.freeCount;
   }
@@ -72,10 +78,10 @@ export class RequestLogRecorder {
     nowMs: number,
   ): void {
     if (!this.isOn) return;
-    const slots = (this.slots ??= new RequestSlots(MOST_ROWS));
+    const slots = (this.slots ??= new RequestSlots(MAX_ROWS));
     const account = this.accounts.get(accountId) ?? this.addAccount(accountId);
     if (account === undefined) {
-      this.leftOut.inc();
+      this.dropped.inc();
       return;
     }
     if (!account.isListed) this.listAccount(account);
@@ -86,25 +92,28 @@ export class RequestLogRecorder {
     if (slot >= 0) slots.store(slot, request, keyId, status, durationMs, nowMs, this.seq);
   }
 
+  /** Number of accounts in memory. */
   get accountsHeld(): number {
     return this.accounts.size;
   }
 
+  /** Number of accounts with rows to write. */
   get accountsWaiting(): number {
     return this.listed.length;
   }
 
   /**
-   * Drops rows until `limit` are left, evenly across accounts and errors last. Keeps at least one row per account and
-   * kind.
+   * Drops rows until at most `limit` are left. Halves the limits of all accounts to do so, and drops errors last. Keeps
+   * at least one row per account and kind of request, so more rows than `limit` can be left.
    */
   shrink(limit: number): void {
     while (this.length > limit && this.reduceLimits()) continue;
   }
 
   /**
-   * Moves the rows of the oldest listed account to `into`.
-   * @param limitFor returns the maximum rows of an account. Dropped rows are counted in the weight of the others.
+   * Moves the rows of the account that has waited longest to `into`.
+   * @param limitFor returns the maximum number of rows for an account. The weight of the remaining rows of the same
+   *   kind includes the rows that are dropped.
    */
   takeFirst(limitFor: (accountId: string) => number, into: RequestLogRow[]): void {
     const account = this.listed.shift();
@@ -114,11 +123,11 @@ export class RequestLogRecorder {
     account.idleWrites = 0;
     const { id, samples } = account;
     const kept = samples.map((sample) => sample?.kept ?? 0);
-    const shares = shareOut(limitFor(id), kept);
+    const shares = divideRows(limitFor(id), kept);
     for (const [kind, sample] of samples.entries()) {
       if (sample === undefined) continue;
-      while (sample.kept > shares[kind]!) slots.release(sample.leaveOut(this.random(), slots.next));
-      if (sample.kept === 0) this.leftOut.inc(sample.seen);
+      while (sample.kept > shares[kind]!) slots.release(sample.removeRandom(this.random(), slots.next));
+      if (sample.kept === 0) this.dropped.inc(sample.seen);
       sample.drain(slots.next, (slot, weight) => {
         into.push(this.rowOf(id, slots, slot, weight));
         slots.release(slot);
@@ -126,17 +135,18 @@ export class RequestLogRecorder {
     }
   }
 
-  /** Ends a write: restores the limits per account, and removes accounts that have been idle for two writes. */
+  /** Ends a write. Restores the limits per account, and removes accounts that have been idle for several writes. */
   endWrite(): void {
-    this.maxSuccesses = MOST_OTHERS;
-    this.maxErrors = MOST_ERRORS;
+    this.maxSuccesses = MAX_OTHERS;
+    this.maxErrors = MAX_ERRORS;
     for (const account of this.accounts.values()) {
       if (!account.isListed && ++account.idleWrites > MAX_IDLE_WRITES) this.accounts.delete(account.id);
     }
   }
 
+  /** Adds an account; returns undefined if there are too many. */
   private addAccount(accountId: string): LoggedAccount | undefined {
-    if (this.accounts.size >= MOST_ACCOUNTS) return undefined;
+    if (this.accounts.size >= MAX_ACCOUNTS) return undefined;
     const account = new LoggedAccount(accountId);
     this.accounts.set(accountId, account);
     return account;
@@ -147,12 +157,12 @@ export class RequestLogRecorder {
     this.listed.push(account);
   }
 
-  /** Returns the slot for the next request of a sample, or -1 if it is not kept. */
+  /** Returns the slot in which to store the next request of a sample, or -1 if the request is not kept. */
   private slotFor(sample: Sample, kind: number, slots: RequestSlots): number {
     const isError = kind !== NO_ERROR;
     if (sample.isWhole(this.limitFor(isError))) {
       while (slots.freeCount === 0 && (this.reduceLimits() || (isError && this.dropSuccesses(slots)))) continue;
-      // The reduction may have affected this sample, too.
+      // Reducing the limits may have dropped requests of this sample, too.
       if (slots.freeCount > 0 && sample.isWhole(this.limitFor(isError))) {
         const slot = slots.allocate();
         sample.add(slot, slots.next);
@@ -167,8 +177,8 @@ export class RequestLogRecorder {
   }
 
   /**
-   * Halves the limits per account, first for successful requests. Returns false if they are already at one row per
-   * kind.
+   * Halves one of the limits per account, first the limit for successful requests. Returns false if both limits are
+   * already one row.
    */
   private reduceLimits(): boolean {
     if (this.maxSuccesses > 1 && this.maxSuccesses >= this.maxErrors)
@@ -179,23 +189,24 @@ export class RequestLogRecorder {
     return true;
   }
 
-  /** Drops the successful requests of every second account. Returns false if there are none. */
+  /** Drops the successful requests of every second account. Returns false if no account has successful requests. */
   private dropSuccesses(slots: RequestSlots): boolean {
     let count = 0;
     for (const { samples } of this.listed) {
       const sample = samples[NO_ERROR];
       if (sample === undefined || sample.kept === 0 || count++ % 2 === 1) continue;
-      while (sample.kept > 0) slots.release(sample.leaveOut(this.random(), slots.next));
+      while (sample.kept > 0) slots.release(sample.removeRandom(this.random(), slots.next));
     }
     return count > 0;
   }
 
+  /** Drops the requests of an account that exceed the current limits. */
   private trim(samples: readonly (Sample | undefined)[]): void {
     const { slots } = this;
     if (slots === undefined) return;
     for (const [kind, sample] of samples.entries()) {
       const limit = this.limitFor(kind !== NO_ERROR);
-      while (sample !== undefined && sample.kept > limit) slots.release(sample.leaveOut(this.random(), slots.next));
+      while (sample !== undefined && sample.kept > limit) slots.release(sample.removeRandom(this.random(), slots.next));
     }
   }
 

@@ -1,7 +1,7 @@
 /**
- * Writes the log to the database after each flush of usage, so that a failing log does not affect counts. A failed
- * batch is kept and sent again unchanged. Meanwhile, requests collect in the recorder, which is limited. The number of
- * written rows is limited per account and in total.
+ * Writes the request log to the database after each flush of usage, so that a failing log does not affect usage counts.
+ * A batch that could not be written is kept, and written again unchanged. Meanwhile, the recorder collects a limited
+ * number of requests. The number of written rows is limited per account and in total.
  */
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
@@ -11,21 +11,24 @@ import type { RequestLogRecorder } from './recorder.js';
 import type { RequestLogRow } from './request-log-row.js';
 import type { RequestLogWriter } from './request-log-writer.js';
 
-/** Rows per statement, rounded up to whole accounts. Limits how long the event loop is busy building a statement. */
+/** Rows per statement, rounded up to whole accounts. Limits how long building a statement blocks the event loop. */
 const ROWS_PER_STATEMENT = 200;
-/** Limit of this process. A row takes about 25 µs of CPU, mostly in SQLite. */
+/** Maximum rows of this process per second. A row takes about 25 µs of CPU time, mostly in SQLite. */
 const ROWS_PER_SECOND = 250;
 const ROWS_PER_DAY = 2_000_000;
 const ROWS_PER_ACCOUNT_AND_DAY = 200_000;
-/** Maximum pause that counts for the limit per second. */
+/** Maximum time between two flushes for which the limit per second allows rows. */
 const LONGEST_SPAN_SECONDS = 5;
 
+/** RequestLogFlush moves rows from the recorder to the writer. */
 export class RequestLogFlush {
+  /** Rows that were taken from the recorder and not written yet. */
   private batch: RequestLogRow[] = [];
-  private readonly budget: RowBudget;
+  private readonly totalBudget: RowBudget;
   /** Budgets of accounts that have recently written many rows. */
-  private readonly budgets = new Map<string, RowBudget>();
+  private readonly accountBudgets = new Map<string, RowBudget>();
   private flushedAtMs: number;
+  /** Rows by which the budget of an account was refilled since the previous flush. */
   private refilledRows = 0;
   private pace = new Pace(0);
   private readonly rowsWritten = METRICS.requestLogRows.series();
@@ -37,7 +40,7 @@ export class RequestLogFlush {
     private readonly monotonicMs: () => number = () => performance.now(),
   ) {
     this.flushedAtMs = monotonicMs();
-    this.budget = new RowBudget(ROWS_PER_DAY, this.flushedAtMs);
+    this.totalBudget = new RowBudget(ROWS_PER_DAY, this.flushedAtMs);
   }
 
   readGauges(): void {
@@ -45,7 +48,8 @@ export class RequestLogFlush {
   }
 
   /**
-   * Writes collected rows, spread over the span. Never rejects: rows that could not be written wait for the next flush.
+   * Writes the collected rows, spread over `spanMs`. Never rejects. Rows that could not be written wait for the next
+   * flush.
    */
   async flush(spanMs: number): Promise<void> {
     this.pace = new Pace(spanMs);
@@ -62,7 +66,7 @@ export class RequestLogFlush {
     }
   }
 
-  /** Skips the remaining pauses. */
+  /** Skips the remaining pauses of the current flush. */
   hurry(): void {
     this.pace.hurry();
   }
@@ -71,7 +75,7 @@ export class RequestLogFlush {
     const nowMs = this.monotonicMs();
     let left = this.allowance(nowMs);
     this.recorder.shrink(left);
-    // Requests that end from now on wait for the next flush.
+    // Accounts that get their first request from now on wait for the next flush.
     const accounts = this.recorder.accountsWaiting;
     for (let taken = 0; taken < accounts && left > 0;) {
       while (taken < accounts && this.batch.length < Math.min(ROWS_PER_STATEMENT, left)) {
@@ -86,11 +90,12 @@ export class RequestLogFlush {
     METRICS.requestLogFlushes.series('written').inc();
   }
 
+  /** Returns the maximum number of rows for this flush; at least 1. */
   private allowance(nowMs: number): number {
     const seconds = Math.min(LONGEST_SPAN_SECONDS, Math.max(0, nowMs - this.flushedAtMs) / 1_000);
     this.flushedAtMs = nowMs;
     this.refilledRows = Math.floor(seconds * RowBudget.perSecond(ROWS_PER_ACCOUNT_AND_DAY));
-    return Math.max(1, Math.min(this.budget.available(nowMs), Math.floor(seconds * ROWS_PER_SECOND)));
+    return Math.max(1, Math.min(this.totalBudget.available(nowMs), Math.floor(seconds * ROWS_PER_SECOND)));
   }
 
   private takeAccount(nowMs: number): void {
@@ -98,21 +103,22 @@ export class RequestLogFlush {
     let takenId = '';
     this.recorder.takeFirst((accountId) => {
       takenId = accountId;
-      return this.budgets.get(accountId)?.available(nowMs) ?? ROWS_PER_ACCOUNT_AND_DAY;
+      return this.accountBudgets.get(accountId)?.available(nowMs) ?? ROWS_PER_ACCOUNT_AND_DAY;
     }, this.batch);
     this.charge(takenId, this.batch.length - before, nowMs);
   }
 
+  /** Subtracts the rows of an account from its budget and from the total. */
   private charge(accountId: string, rows: number, nowMs: number): void {
-    this.budget.consume(rows);
-    let budget = this.budgets.get(accountId);
+    this.totalBudget.consume(rows);
+    let budget = this.accountBudgets.get(accountId);
     if (budget === undefined) {
-      // The budget of most accounts refills faster than they write, so it need not be kept.
+      // Most accounts write fewer rows than their budget refills, and need no entry.
       if (rows <= this.refilledRows) return;
-      this.budgets.set(accountId, (budget = new RowBudget(ROWS_PER_ACCOUNT_AND_DAY, nowMs)));
+      this.accountBudgets.set(accountId, (budget = new RowBudget(ROWS_PER_ACCOUNT_AND_DAY, nowMs)));
     }
     budget.consume(rows);
-    if (budget.isFull(nowMs)) this.budgets.delete(accountId);
+    if (budget.isFull(nowMs)) this.accountBudgets.delete(accountId);
   }
 
   private async send(): Promise<void> {

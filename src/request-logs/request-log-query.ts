@@ -1,31 +1,33 @@
-/** Queries of the request log. */
+/** The filters of a query for the request log. */
 
 import type { RequestLogSource } from './request-log-row.js';
 
 export interface RequestLogQuery {
-  /** Time range in milliseconds, both ends included. */
+  /** Time range of the ends of requests, in milliseconds since the epoch. Both limits are included. */
   readonly from: number;
   readonly to: number;
   readonly keyId?: string | undefined;
-  /** Only requests of keys whose scopes are all in this list. Undefined for all keys. */
+  /** Limits the result to API keys whose scopes are all in this list; undefined for all keys. */
   readonly granted?: readonly string[] | undefined;
   readonly operation?: string | undefined;
-  /** Range of status codes, both ends included. */
+  /** Range of status codes. Both limits are included. */
   readonly status?: readonly [number, number] | undefined;
+  /** Error code. */
   readonly code?: string | undefined;
   readonly requestId?: string | undefined;
   readonly source?: RequestLogSource | undefined;
-  /** From 1 to 100. */
+  /** Maximum number of rows per page, from 1 to 100. */
   readonly limit: number;
   readonly cursor?: string | undefined;
-  /** With `asc`, oldest first, the cursor also continues with rows that are written later. */
+  /** `asc` returns the oldest rows first. Its cursor also continues with rows that are written later. */
   readonly order: 'asc' | 'desc';
 }
 
 const STATUS = /^([1-5])xx$|^([1-5]\d\d)$/;
 
 /**
- * Parses a status filter: `4xx` is 400 to 499, `403` is that code, `error` is 400 and above. Undefined for other texts.
+ * Parses a status filter such as `4xx` (400 to 499), `403` (only 403) or `error` (400 and above). Returns undefined for
+ * any other text.
  */
 export function statusRange(text: string): readonly [number, number] | undefined {
   if (text === 'error') return [400, 599];

@@ -1,6 +1,6 @@
 /**
- * Reads the log of an account in pages. A page takes one or two limited statements. It scans a maximum number of rows,
- * and may be short and have a successor if few of them match.
+ * Reads the request log of an account in pages. A page takes one to three statements, each limited to a maximum number
+ * of scanned rows. If few of the scanned rows match, a page can be short or empty although more pages follow.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { decodeJsonCursor, encodeCursor, invalidCursor } from '../stores/database/cursor.js';
@@ -11,39 +11,42 @@ import { dayOf } from './days.js';
 import type { RequestLogQuery } from './request-log-query.js';
 import { isRowPosition, LAST_DAY, TailPosition, type PassedRows, type RowPosition } from './tail-position.js';
 
-const MOST_LOOKED_AT = 10_000;
+/** Maximum number of rows that a filtered page scans. */
+const MAX_LOOKED_AT = 10_000;
 
 const ASC = sql`asc`;
 const DESC = sql`desc`;
 
-/** A row with the current name of its key. */
+/** A row with the current name of its API key. */
 export interface LoggedRequest extends RequestLogTable {
-  /** Null if the key does not exist any more. */
+  /** Null if the API key no longer exists. */
   readonly api_key_name: string | null;
 }
 
+/** A page of requests. */
 export interface RequestLogPage {
   readonly data: readonly LoggedRequest[];
-  /** Whether more rows exist now. The page may be empty nevertheless. */
+  /** Whether more rows may exist now. Can be true for an empty page. */
   readonly hasMore: boolean;
-  /** Null on the last page. Never null with `asc`, because rows may follow. */
+  /** Null on the last page. Never null with `asc`, because more rows may be written. */
   readonly nextCursor: string | null;
 }
 
+/** RequestLogReader reads rows without regard to the retention; see `RequestLogs`. */
 export class RequestLogReader {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly nowMs: () => number,
   ) {}
 
-  /** Returns a page. Rejects with `invalid_cursor` or the database's error. */
+  /** Returns a page of an account's requests. Rejects with `invalid_cursor` or the database's error. */
   page(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
     const { keyId = '', operation = '', status = [], code = '', requestId = '', source = '', order } = query;
     const list = ['requests', order, accountId, keyId, operation, status.join('-'), code, requestId, source].join(':');
     return order === 'asc' ? this.forward(accountId, query, list) : this.backward(accountId, query, list);
   }
 
-  /** Returns the latest request with this ID, or undefined. */
+  /** Returns the latest request with this ID that ended at or after `sinceMs`, or undefined. */
   async find(
     accountId: string,
     requestId: string,
@@ -54,15 +57,16 @@ export class RequestLogReader {
     return (await this.page(accountId, query)).data[0];
   }
 
+  /** Returns a page in descending order. */
   private async backward(accountId: string, query: RequestLogQuery, list: string): Promise<RequestLogPage> {
     const { cursor, limit } = query;
     const before = cursor === undefined ? undefined : parseRowPosition(decodeJsonCursor(list, cursor));
     const beyond = before === undefined ? sql`` : sql`and (day, at, node, seq) < (${sql.join(before)})`;
-    // First find the end of the scan, then read up to it. Rows written in between are newer.
-    const end = hasFilters(query) ? await this.lastScanned(this.seen(accountId, query, beyond, DESC)) : undefined;
+    // First find the last row to scan, then read up to that row. Rows that are written meanwhile are newer.
+    const end = hasFilters(query) ? await this.lastScanned(this.scanned(accountId, query, beyond, DESC)) : undefined;
     const seen =
       end === undefined ? beyond : sql`${beyond} and (day, at, node, seq) >= (${sql.join(rowPositionOf(end))})`;
-    const rows = await this.matching(query, this.seen(accountId, query, seen, DESC, end === undefined), DESC);
+    const rows = await this.matching(query, this.scanned(accountId, query, seen, DESC, end === undefined), DESC);
     const last = rows.length > limit ? rows[limit - 1] : end;
     return {
       data: rows.slice(0, limit),
@@ -71,18 +75,20 @@ export class RequestLogReader {
     };
   }
 
+  /** Returns a page in ascending order. */
   private async forward(accountId: string, query: RequestLogQuery, list: string): Promise<RequestLogPage> {
     const { cursor, limit, from } = query;
     const position = cursor === undefined ? new TailPosition(from) : TailPosition.parse(decodeJsonCursor(list, cursor));
-    const beyond = position.beyond();
+    const beyond = position.unreadConditions();
     const since = { ...query, from: position.floorMs };
-    // First find the end of the scan, then read up to it. Rows written in between are for the next page.
-    let passed = await this.passed(this.seen(accountId, since, beyond, ASC));
+    // First find how far the scan reaches, then read up to there. Rows that are written meanwhile are for the next
+    // page.
+    let passed = await this.readPositions(this.scanned(accountId, since, beyond, ASC));
     const isFull = passed.reduce((sum, { rows: count }) => sum + count, 0) >= scanLimit(query);
-    const seen = this.seen(accountId, since, sql`${beyond} ${upTo(passed)}`, ASC);
+    const seen = this.scanned(accountId, since, sql`${beyond} ${upTo(passed)}`, ASC);
     const rows = passed.length === 0 ? [] : await this.matching(query, seen, ASC);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
-    if (last !== undefined) passed = await this.passed(seen, last);
+    if (last !== undefined) passed = await this.readPositions(seen, last);
     return {
       data: rows.slice(0, limit),
       hasMore: last !== undefined || isFull,
@@ -90,8 +96,11 @@ export class RequestLogReader {
     };
   }
 
-  /** Returns the rows that a page scans, in order. */
-  private seen(
+  /**
+   * Returns a subquery for the rows that a page scans, in order.
+   * @param beyond conditions that exclude rows before the page. Each begins with `and`.
+   */
+  private scanned(
     accountId: string,
     query: RequestLogQuery,
     beyond: RawBuilder<unknown>,
@@ -100,7 +109,7 @@ export class RequestLogReader {
   ): RawBuilder<unknown> {
     const { from, to, keyId, granted, requestId } = query;
     const ofKey = keyId === undefined ? sql`` : sql`and api_key_id = ${keyId}`;
-    // Checks one key per row, because an account may have far more keys than a page has rows.
+    // Check the key of each row, because an account can have far more keys than a page has rows.
     const ofKeys =
       granted === undefined
         ? sql``
@@ -118,6 +127,7 @@ export class RequestLogReader {
     )`;
   }
 
+  /** Reads the scanned rows that match all filters, at most one more than the page needs. */
   private async matching(
     { operation, status, code, source, limit }: RequestLogQuery,
     seen: RawBuilder<unknown>,
@@ -140,16 +150,16 @@ export class RequestLogReader {
     return rows;
   }
 
-  /** Returns the last row of the scan, or undefined if there are no more rows. */
+  /** Returns the row at which a scan reaches its limit; undefined if the scan reaches the end of the log first. */
   private async lastScanned(seen: RawBuilder<unknown>): Promise<RequestLogTable | undefined> {
     const { rows } = await sql<RequestLogTable>`
-      select day, at, node, seq from ${seen} as seen limit 1 offset ${sql.lit(MOST_LOOKED_AT - 1)}
+      select day, at, node, seq from ${seen} as seen limit 1 offset ${sql.lit(MAX_LOOKED_AT - 1)}
     `.execute(this.db);
     return rows[0];
   }
 
-  /** Returns how far the page has read in the rows of each process. */
-  private async passed(seen: RawBuilder<unknown>, last?: RequestLogTable): Promise<PassedRows[]> {
+  /** Returns how far a page reads the rows of each process. @param last ignores the rows after this one. */
+  private async readPositions(seen: RawBuilder<unknown>, last?: RequestLogTable): Promise<PassedRows[]> {
     const until = last === undefined ? sql`` : sql`where (day, at, node, seq) <= (${sql.join(rowPositionOf(last))})`;
     const { rows } = await sql<PassedRows>`
       select node, max(seq) as seq, max(at) as at, cast(count(*) as bigint) as rows
@@ -163,19 +173,19 @@ function rowPositionOf({ day, at, node, seq }: RequestLogTable): RowPosition {
   return [day, at, node, seq];
 }
 
-/** Matches rows up to the read position of each process, and no other processes. */
+/** Returns a condition for the rows up to these positions. Excludes the rows of all other processes. */
 function upTo(passed: readonly PassedRows[]): RawBuilder<unknown> {
   const each = passed.map(({ node, seq }) => sql`(node = ${node} and seq <= ${seq})`);
   return sql`and (${sql.join(each, sql` or `)})`;
 }
 
-/** Whether the scan includes rows that do not match. */
+/** Reports whether a query has filters that apply only after the scan, so that scanned rows may not match. */
 function hasFilters({ operation, status, code, source }: RequestLogQuery): boolean {
   return operation !== undefined || status !== undefined || code !== undefined || source !== undefined;
 }
 
 function scanLimit(query: RequestLogQuery): number {
-  return hasFilters(query) ? MOST_LOOKED_AT : query.limit + 1;
+  return hasFilters(query) ? MAX_LOOKED_AT : query.limit + 1;
 }
 
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);

@@ -1,6 +1,6 @@
 /**
- * Deletes log rows older than `usage.requestLogRetention`, and creates partitions for the next days. Runs in the worker
- * role; several workers can run it at once.
+ * Deletes request log rows that are older than `usage.requestLogRetention`, and creates partitions for the next days.
+ * Runs in the worker role. Several workers can run this at the same time.
  */
 import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -10,13 +10,14 @@ import { dayAfter, dayOf, keptSinceMs } from './days.js';
 import { dropPartitionsBefore, makePartitions } from './partitions.js';
 import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
-/** Today and the next days. Covers some days without a running worker. */
+/** Days for which partitions are created, counted from today. The log works for some days without a worker. */
 const DAYS_AHEAD = [0, 1, 2, 3];
-/** Rows per statement on SQLite, so that other statements do not wait long. */
+/** Rows per statement on SQLite. Small, so that other statements do not wait long. */
 const ROWS_AT_ONCE = 2_000;
 
+/** RequestLogRetention deletes old rows. */
 export class RequestLogRetention {
-  /** @param retentionDays returns the current setting; 0 if no log is kept. */
+  /** @param retentionDays returns the current number of days; 0 keeps no request log. */
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly kind: DatabaseHandle['kind'],
@@ -25,7 +26,7 @@ export class RequestLogRetention {
   ) {}
 
   /**
-   * Runs once. Idempotent. Rejects with the database's error.
+   * Creates partitions and deletes old rows. Rejects with the database's error. Can be repeated at any time.
    * @param isStopped returns true when the run should end early.
    */
   async run(isStopped: IsStopped = neverStopped): Promise<void> {
@@ -37,13 +38,13 @@ export class RequestLogRetention {
         DAYS_AHEAD.map((ahead) => dayAfter(nowMs, ahead)),
       );
     }
-    // If no log is kept, delete everything, including rows with future dates.
+    // If no request log is kept, delete all rows, including rows with future dates.
     const before = days > 0 ? dayOf(keptSinceMs(await this.earliestNow(nowMs), days)) : Number.MAX_SAFE_INTEGER;
     if (this.kind === 'postgres') await dropPartitionsBefore(this.db, before);
     else await this.deleteBefore(before, isStopped);
   }
 
-  /** Returns the earlier of the two clocks, so that a clock that is ahead does not delete everything. */
+  /** Returns the earlier time of process and database, so that a clock that is ahead does not delete everything. */
   private async earliestNow(nowMs: number): Promise<number> {
     if (this.kind === 'sqlite') return nowMs;
     const { rows } = await sql<{ now: number }>`
@@ -52,6 +53,7 @@ export class RequestLogRetention {
     return Math.min(nowMs, rows[0]?.now ?? nowMs);
   }
 
+  /** Deletes rows of days before `day` in batches. Only for SQLite. */
   private async deleteBefore(day: number, isStopped: IsStopped): Promise<void> {
     while (!isStopped()) {
       const { numAffectedRows = 0n } = await sql`

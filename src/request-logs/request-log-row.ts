@@ -1,47 +1,52 @@
-/** Fields of a logged request. Bodies, header fields, queries and actual paths are never logged. */
+/** Fields of the request log. It never contains bodies, header fields, queries or actual paths. */
 
-/** How a request came in: through the API, or through MCP. */
+/** How a request arrived: directly through the API, or as a tool call through MCP. */
 export const REQUEST_LOG_SOURCES = ['rest', 'mcp'] as const;
 export type RequestLogSource = (typeof REQUEST_LOG_SOURCES)[number];
 
+/** A request that has ended, as the recorder receives it. */
 export interface EndedRequest {
   readonly requestId: string;
   readonly method: string | undefined;
+  /** Undefined if the request matched no operation. */
   readonly operation: { readonly id: string; readonly template: string; readonly api?: string } | undefined;
-  /** Error code of the response. Empty if there was none. */
+  /** Error code of the response; empty without an error. */
   readonly problemCode: string;
   readonly clientAddress: string;
-  /** Set for requests that did not come through the API, with the called tool (empty if none). */
+  /** Set for requests through MCP. `tool` is the called tool; empty if no tool was called. */
   readonly source?: { readonly tool: string } | undefined;
-  /** Bytes of the bodies received from and sent to the client. */
+  /** Body bytes received from the client (`bytesIn`) and sent to the client (`bytesOut`). */
   readonly bytesIn: number;
   readonly bytesOut: number;
 }
 
+/** A row to write. */
 export interface RequestLogRow {
   readonly accountId: string;
-  /** End of the request in milliseconds. */
+  /** End of the request in milliseconds since the epoch. */
   readonly at: number;
-  /** Process that wrote the row, and its sequence number there, which increases in the order of ending requests. */
+  /** ID of the process that recorded the request. `seq` is the position in its order of ended requests. */
   readonly node: string;
   readonly seq: number;
   readonly requestId: string;
   readonly keyId: string;
-  /** Empty if there is none, for example in responses of the gateway itself. */
+  /** Operation ID; empty if the request has no operation, for example for the gateway's own endpoints. */
   readonly operation: string;
   readonly method: string;
-  /** Base path and path template of the operation. Empty if there is none. */
+  /** Base path and path template of the operation; empty if the request has no operation. */
   readonly route: string;
-  /** 499 if the client left before the response. */
+  /** Status of the response; 499 if the client disconnected before the response. */
   readonly status: number;
+  /** Error code; empty without an error. */
   readonly code: string;
+  /** Duration in microseconds. */
   readonly durationUs: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly ip: string;
   readonly source: RequestLogSource;
-  /** Called tool, or empty. */
+  /** Called MCP tool; empty if no tool was called. */
   readonly tool: string;
-  /** Number of requests that the row represents: itself, and similar ones that were not kept. */
+  /** Number of requests that the row represents: this request, and requests of the same kind that were not kept. */
   readonly weight: number;
 }

@@ -1,4 +1,4 @@
-/** Writes log rows exactly once. A row that exists already, because a response was lost, stays unchanged. */
+/** Writes request log rows. Writing the same row again has no effect, so that a failed write can be repeated. */
 import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { jsonRows, type JsonColumn } from '../stores/database/json-rows.js';
@@ -30,19 +30,20 @@ const COLUMNS: readonly (JsonColumn & { readonly name: keyof RequestLogTable })[
   { name: 'tool', type: 'text' },
 ];
 
+/** RequestLogWriter writes rows to the database. */
 export class RequestLogWriter {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly kind: DatabaseHandle['kind'],
   ) {}
 
-  /** Writes rows in one statement, all or none. If it rejects, the outcome is unknown, and it can be called again. */
+  /** Writes all rows or none. After a rejection, the rows may have been written, and the call can be repeated. */
   async write(rows: readonly RequestLogRow[]): Promise<void> {
     try {
       await this.insert(rows);
     } catch (error) {
       if (this.kind === 'sqlite' || !lacksPartition(error)) throw error;
-      // No worker has created the partition in advance, or the clock was changed.
+      // No worker has created the partition of the day in advance, or the clock was changed.
       await makePartitions(
         this.db,
         rows.map(({ at }) => dayOf(at)),

@@ -1,16 +1,18 @@
 /**
- * Stores requests that wait to be written, in columns of numbers and bytes. Storing one allocates nothing, and no
- * object of a request stays alive (decision 0026). Request IDs and addresses are copied, because a reference to a
- * substring would keep the whole text alive. References are kept only to texts of the configuration, the key or the
- * program.
+ * Stores requests that wait to be written to the request log, in arrays of numbers and bytes. Storing a request
+ * allocates no objects and keeps no object of the request alive (decision 0026). Request IDs and addresses are copied,
+ * because a reference to a substring would keep the whole text alive. Other texts belong to the configuration, the API
+ * key or the program, and are stored as references.
  */
 import type { EndedRequest, RequestLogSource } from './request-log-row.js';
 
+/** Maximum length of a request ID in bytes. */
 const LONGEST_REQUEST_ID = 128;
-/** Length of an IPv6 address that contains an IPv4 address. */
+/** Maximum length of an address in bytes: an IPv6 address that contains an IPv4 address. */
 const LONGEST_ADDRESS = 45;
 const UNKNOWN_METHOD = '';
 
+/** The content of a slot. `RequestLogRow` describes the fields. */
 export interface StoredRequest {
   readonly at: number;
   readonly seq: number;
@@ -28,8 +30,9 @@ export interface StoredRequest {
   readonly tool: string;
 }
 
+/** RequestSlots has a fixed number of slots, which are numbered from 0. Each slot stores one request. */
 export class RequestSlots {
-  private readonly ats: Float64Array;
+  private readonly endTimes: Float64Array;
   private readonly seqs: Float64Array;
   private readonly durations: Float64Array;
   private readonly bytesIn: Float64Array;
@@ -43,16 +46,17 @@ export class RequestSlots {
   private readonly operations: EndedRequest['operation'][] = [];
   private readonly methods: string[] = [];
   private readonly codes: string[] = [];
-  /** Undefined for requests to the API itself. */
+  /** Called MCP tools; undefined for requests that did not arrive through MCP. */
   private readonly tools: (string | undefined)[] = [];
+  /** Stack of free slots. `freeCount` is its size. */
   private readonly free: Uint32Array;
-  /** Links slots to lists, for samples. */
+  /** Next slot of the same sample, by slot. `Sample` owns the values. */
   readonly next: Int32Array;
   freeCount: number;
 
   constructor(readonly size: number) {
     const numbers = (): Float64Array => new Float64Array(size);
-    this.ats = numbers();
+    this.endTimes = numbers();
     this.seqs = numbers();
     this.durations = numbers();
     this.bytesIn = numbers();
@@ -62,7 +66,7 @@ export class RequestSlots {
     this.ipLengths = new Uint8Array(size);
     this.ids = Buffer.alloc(size * LONGEST_REQUEST_ID);
     this.ips = Buffer.alloc(size * LONGEST_ADDRESS);
-    // The first slots are on top of the stack, so that memory is touched only for as many as are in use.
+    // Low slots are on top of the stack. So the process touches only as much memory as the slots in use need.
     this.free = Uint32Array.from({ length: size }, (_, index) => size - 1 - index);
     this.freeCount = size;
     this.next = new Int32Array(size);
@@ -74,7 +78,7 @@ export class RequestSlots {
   }
 
   release(slot: number): void {
-    // Do not keep an old configuration alive.
+    // The operation would keep an old configuration alive.
     this.operations[slot] = undefined;
     this.free[this.freeCount++] = slot;
   }
@@ -88,7 +92,7 @@ export class RequestSlots {
     at: number,
     seq: number,
   ): void {
-    this.ats[slot] = at;
+    this.endTimes[slot] = at;
     this.seqs[slot] = seq;
     this.durations[slot] = durationMs;
     this.bytesIn[slot] = request.bytesIn;
@@ -108,7 +112,7 @@ export class RequestSlots {
     const id = slot * LONGEST_REQUEST_ID;
     const ip = slot * LONGEST_ADDRESS;
     return {
-      at: this.ats[slot]!,
+      at: this.endTimes[slot]!,
       seq: this.seqs[slot]!,
       keyId: this.keyIds[slot]!,
       operation: this.operations[slot],

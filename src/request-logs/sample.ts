@@ -1,16 +1,16 @@
 /**
- * Sampling of requests of one kind: all of them while there is room, then a uniform sample (reservoir sampling,
- * Vitter's algorithm R).
+ * Selects which requests of one kind are kept: all requests up to a limit, and then a uniform random sample. This is
+ * reservoir sampling with Vitter's algorithm R.
  */
 
-/** Kinds of requests, most important first. Each has its own sample. */
+/** Kinds of requests, most important first. Each kind has its own sample. */
 export const KINDS = ['server_error', 'client_error', 'rate_limited', 'other'] as const;
 /** Index of the only kind that is not an error. */
 export const NO_ERROR = KINDS.length - 1;
 
 /**
- * Returns the kind for a logged status. 499, a client that left, counts as a server error because the backend may be
- * slow.
+ * Returns the index in `KINDS` for a logged status. Status 499 (client disconnected) counts as a server error, because
+ * the backend may be slow.
  */
 export function kindOf(status: number): number {
   if (status < 400) return NO_ERROR;
@@ -18,24 +18,25 @@ export function kindOf(status: number): number {
   return status >= 499 ? 0 : 1;
 }
 
-/** Links each slot to the next one of its sample. */
+/** Next slot of the same sample, by slot. */
 export type NextSlots = Int32Array;
 
 const NONE = -1;
 
-/** Sample is a linked list of slots. The links are in a shared array, because every account may have samples. */
+/** Sample is a linked list of slots. All samples share the array with the links, to save memory. */
 export class Sample {
   /** Number of requests since the last `drain`. */
   seen = 0;
+  /** Number of requests that are kept, each in a slot. */
   kept = 0;
   private first = NONE;
 
-  /** Whether the next request is kept for certain, if there is a free slot. */
+  /** Reports whether the sample is complete and has less than `limit` requests. The next request needs a new slot. */
   isWhole(limit: number): boolean {
     return this.kept === this.seen && this.kept < limit;
   }
 
-  /** Adds a free slot. */
+  /** Counts a request that is kept in a new slot. */
   add(slot: number, next: NextSlots): void {
     this.seen += 1;
     this.kept += 1;
@@ -44,8 +45,9 @@ export class Sample {
   }
 
   /**
-   * Counts a request.
-   * @returns the slot that it replaces, or -1 if it is not kept.
+   * Counts a request that is kept only by chance, in the slot of another request.
+   * @param random number from 0 to below 1.
+   * @returns the slot to overwrite, or -1 if the request is not kept.
    */
   replace(random: number, next: NextSlots): number {
     this.seen += 1;
@@ -54,10 +56,11 @@ export class Sample {
   }
 
   /**
-   * Removes a random slot. The sample must not be empty.
+   * Removes a random slot from the sample, which must not be empty.
+   * @param random number from 0 to below 1.
    * @returns the removed slot.
    */
-  leaveOut(random: number, next: NextSlots): number {
+  removeRandom(random: number, next: NextSlots): number {
     const drawn = Math.floor(random * this.kept);
     this.kept -= 1;
     const before = drawn === 0 ? NONE : this.slotAt(drawn - 1, next);
@@ -68,22 +71,23 @@ export class Sample {
   }
 
   /**
-   * Passes all slots to a callback, each with the number of requests that it represents. These are integers that add up
-   * to `seen`. Resets the sample.
+   * Passes all slots to a callback, each with the number of requests that it represents (`weight`). The weights are
+   * integers and add up to `seen`. Resets the sample.
    */
   drain(next: NextSlots, onSlot: (slot: number, weight: number) => void): void {
     const { seen, kept } = this;
     let slot = this.first;
     for (let index = 0; index < kept; index++) {
-      const following = next[slot]!;
+      const nextSlot = next[slot]!;
       onSlot(slot, Math.floor(((index + 1) * seen) / kept) - Math.floor((index * seen) / kept));
-      slot = following;
+      slot = nextSlot;
     }
     this.seen = 0;
     this.kept = 0;
     this.first = NONE;
   }
 
+  /** Returns the slot at a position in the list. */
   private slotAt(index: number, next: NextSlots): number {
     let slot = this.first;
     for (let at = 0; at < index; at++) slot = next[slot]!;
@@ -92,16 +96,19 @@ export class Sample {
 }
 
 /**
- * Divides rows among samples. Each gets half of what is left, the first one first; unused rows are offered once more.
- * So no kind is left out while there are rows for several.
+ * Divides a number of rows among samples, in their order. In the first round, each sample is offered half of the
+ * remaining rows, and the last sample all of them. In the second round, each is offered all unused rows. So several
+ * kinds of requests get rows.
+ * @param wanted number of rows that each sample has.
+ * @returns the number of rows for each sample.
  */
-export function shareOut(rows: number, wanted: readonly number[]): number[] {
+export function divideRows(rows: number, wanted: readonly number[]): number[] {
   let left = rows;
   const shares = wanted.map(() => 0);
   for (const isLastRound of [false, true]) {
-    for (const [index, wish] of wanted.entries()) {
+    for (const [index, wantedRows] of wanted.entries()) {
       const offered = isLastRound || index === wanted.length - 1 ? left : Math.ceil(left / 2);
-      const more = Math.min(offered, wish - shares[index]!);
+      const more = Math.min(offered, wantedRows - shares[index]!);
       shares[index]! += more;
       left -= more;
     }

@@ -14,7 +14,7 @@ const PROCESSES_PER_GATEWAY = 4;
 const ROUND_TRIP_US = 90;
 /** `usage.flushInterval`, unless set. */
 const FLUSH_SECONDS = 5;
-const MOST_IN_A_CALL = 256;
+const MAX_IN_A_CALL = 256;
 /** Rows of usage and counts that one PostgreSQL on a machine of two cores wrote: 2,100 in 20 ms (`bench:quotas` with DATABASE_URL). */
 const POSTGRES_ROWS_PER_SECOND = 105_000;
 
@@ -63,7 +63,7 @@ export function decisionsPerCall(figures, ratePerProcess) {
   let inCall = 1;
   for (let round = 0; round < 50; round++) {
     const callUs = ROUND_TRIP_US + inCall * scriptMicroseconds(figures, inCall);
-    inCall = Math.min(MOST_IN_A_CALL, Math.max(1, (ratePerProcess * callUs) / 1e6));
+    inCall = Math.min(MAX_IN_A_CALL, Math.max(1, (ratePerProcess * callUs) / 1e6));
   }
   return inCall;
 }

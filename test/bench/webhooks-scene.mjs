@@ -18,7 +18,7 @@ const AT_ONCE = 8;
 /** With the rest of the payload an event has some 500 bytes. */
 const FILLING = 'x'.repeat(300);
 /** Deliveries that are under way or wait while the worker is to have enough to do. */
-const MOST_WAITING = 4_000;
+const MAX_WAITING = 4_000;
 const EVENTS_A_BATCH = 20;
 
 /** PostgreSQL comes from the support of the tests, which is TypeScript with imports of `.js`. */
@@ -129,7 +129,7 @@ class WebhookScene {
     this.receiver.reset();
     let expected = 0;
     while (performance.now() < endMs) {
-      if (expected - this.receiver.count > MOST_WAITING) await sleep(1);
+      if (expected - this.receiver.count > MAX_WAITING) await sleep(1);
       else expected += await this.handIn(EVENTS_A_BATCH);
     }
     await this.receiver.until(expected);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { addExpiringKeys } from '../../src/accounts/change-events.js';
-import { WorkSignal, type ToldEndpoints } from '../../src/outbox/work-signal.js';
+import { WorkSignal, type SignaledEndpoints } from '../../src/outbox/work-signal.js';
 import { compileDataSchema } from '../../src/config/data-schema.js';
 import { OWN_EVENTS } from '../../src/outbox/own-events.js';
 import { METRICS } from '../../src/platform/metrics.js';
@@ -20,7 +20,7 @@ describeOnDatabases('changes', (kind) => {
   let stores: ReturnType<typeof storesOn>;
   let accountId: string;
   let signal: WorkSignal;
-  const told: ToldEndpoints[] = [];
+  const told: SignaledEndpoints[] = [];
   beforeEach(async () => {
     database = await testDatabase(kind);
     signal = new WorkSignal();

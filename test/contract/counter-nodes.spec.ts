@@ -18,7 +18,7 @@ import { TestClock } from '../support/stores.js';
 import { timedNodes } from '../support/timed-redis.js';
 import { perWindow } from '../../src/platform/quotas/windows.js';
 
-const MOST_NODES = 3;
+const MAX_NODES = 3;
 const KEYS = ['key_1', 'key_2'];
 const BEGIN_MS = Date.parse('2100-12-31T23:57:00Z');
 
@@ -35,7 +35,7 @@ type Step =
 
 const limit = fc.oneof({ weight: 4, arbitrary: fc.nat(25) }, fc.constant(Infinity));
 const limits = namedLimits(limit);
-const node = fc.nat(MOST_NODES - 1);
+const node = fc.nat(MAX_NODES - 1);
 const request = fc.record({ node, key: fc.nat(KEYS.length - 1), cost: fc.constantFrom(1, 1, 1, 2, 5) });
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -53,7 +53,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('limits' as const), node, limits }) },
 );
 const history = fc.record({
-  nodes: fc.integer({ min: 2, max: MOST_NODES }),
+  nodes: fc.integer({ min: 2, max: MAX_NODES }),
   limits,
   steps: fc.array(step, { minLength: 1, maxLength: 25 }),
 });
@@ -165,7 +165,7 @@ describeWithRedis('several nodes on one Redis', () => {
     'admit together what one would, whatever comes at once',
     async () => {
       const clock = new TestClock(BEGIN_MS);
-      const { nodes, close } = await timedNodes(MOST_NODES, clock, new FixedMonths());
+      const { nodes, close } = await timedNodes(MAX_NODES, clock, new FixedMonths());
       try {
         await fc.assert(
           fc.asyncProperty(history, (drawn) => play(nodes, clock, drawn)),

@@ -5,7 +5,7 @@ import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { originOf, type ObjectOrigin, type ObjectRoom } from '../../src/authorization/clients/object-room.js';
+import { originOf, type ObjectOrigin, type ObjectLimits } from '../../src/authorization/clients/object-room.js';
 import { OAuthObjects } from '../../src/authorization/clients/oauth-objects.js';
 
 const MOST = 10_000;
@@ -16,7 +16,7 @@ describeOnDatabases('a table that anyone can fill', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let objects: OAuthObjects;
-  let room: ObjectRoom;
+  let room: ObjectLimits;
   beforeAll(async () => {
     database = await testDatabase(kind);
   });

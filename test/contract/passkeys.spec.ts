@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { Passkeys } from '../../src/members/sign-in/passkeys.js';
-import { PassingNotes } from '../../src/members/passing-notes.js';
+import { BestEffortWrites } from '../../src/members/best-effort-writes.js';
 import { Sessions } from '../../src/members/sessions.js';
 import { SignInNotices } from '../../src/members/sign-in/sign-in-notices.js';
 import { SignInSteps } from '../../src/members/sign-in/steps.js';
@@ -10,7 +10,7 @@ import { Authenticator, type Claims } from '../support/authenticator.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { writeMember } from '../support/members.js';
-import { OwnWays, type OfferedWays } from '../../src/members/ways.js';
+import { SignInMethods, type OfferedMethods } from '../../src/members/sign-in-methods.js';
 import { OPERATOR, TestClock } from '../support/stores.js';
 
 const SITE = { origin: 'https://admin.example.com', rpId: 'admin.example.com' };
@@ -23,7 +23,7 @@ describeOnDatabases('passkeys', (kind) => {
   let clock: TestClock;
   let passkeys: Passkeys;
   let warnings: unknown[];
-  let offered: OfferedWays;
+  let offered: OfferedMethods;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
@@ -36,7 +36,7 @@ describeOnDatabases('passkeys', (kind) => {
       steps: new SignInSteps(database.db, clock),
       party: () => ({ id: SITE.rpId, origin: SITE.origin, name: 'Rafting' }),
       log: { warn: (fields: unknown) => void warnings.push(fields) } as never,
-      ways: new OwnWays(database, () => offered),
+      ways: new SignInMethods(database, () => offered),
       notices: new SignInNotices(clock, () => true),
     });
     await writeMember(database);
@@ -53,7 +53,7 @@ describeOnDatabases('passkeys', (kind) => {
 
   async function sessionOf(memberId: string): Promise<string> {
     const limits = { idleMs: 1_000, absoluteMs: 1_000 };
-    const sessions = new Sessions(database, clock, () => limits, new PassingNotes(clock, { warn: () => {} }));
+    const sessions = new Sessions(database, clock, () => limits, new BestEffortWrites(clock, { warn: () => {} }));
     return (await sessions.begin({ memberId }, 'password', { ip: '127.0.0.1', userAgent: 'test' })).session.id;
   }
 

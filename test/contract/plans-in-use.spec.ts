@@ -42,8 +42,8 @@ describeOnDatabases('plans that accounts are on', (kind) => {
     expect(await refusal(['pro', 'starter', 'free'], ['constructor'])).toMatch(
       new RegExp(
         [
-          /^gateway\.yaml: plans\.pro: is gone, and 2 accounts are on it\n {2}→ leave.+/,
-          /gateway\.yaml: plans\.starter: is gone, and 1 account is on it\n {2}→ leave/,
+          /^gateway\.yaml: plans\.pro: was removed, but 2 accounts use it\n {2}→ leave.+/,
+          /gateway\.yaml: plans\.starter: was removed, but 1 account uses it\n {2}→ leave/,
         ]
           .map(({ source }) => source)
           .join('\\n'),
@@ -54,7 +54,7 @@ describeOnDatabases('plans that accounts are on', (kind) => {
   it('are named up to twenty', async () => {
     const names = Array.from({ length: 22 }, (_, index) => `plan-${index}`);
     const words = await refusal(names, []);
-    expect(words?.match(/is gone/g)).toHaveLength(20);
+    expect(words?.match(/was removed/g)).toHaveLength(20);
     expect(words).toMatch(/\nand 2 more plans$/);
   });
 

@@ -6,14 +6,14 @@ import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { DatabaseBoard } from '../../src/nodes/database-board.js';
 import { RedisBoard } from '../../src/nodes/redis-board.js';
-import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard } from '../../src/nodes/statement-board.js';
+import { MAX_NODES, STATEMENT_LIFE_MS, type NodeStatusStore } from '../../src/nodes/node-status-store.js';
 import { STATEMENT_TIMES_KEY, STATEMENTS_KEY } from '../../src/stores/redis/keys.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithPostgres, describeWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
-let board: StatementBoard;
+let board: NodeStatusStore;
 const idsOf = async (): Promise<string[]> => (await board.all()).map(({ id }) => id).toSorted();
 
 /** @param age Makes what a node has said older. */
@@ -42,11 +42,11 @@ function promises(age: (id: string, ms: number) => Promise<void>): void {
   });
 
   it('has no more nodes than it may, and gives the youngest', async () => {
-    for (let node = 0; node < MOST_NODES + 5; node++) await board.put(`n${node}`, 'text');
+    for (let node = 0; node < MAX_NODES + 5; node++) await board.put(`n${node}`, 'text');
     await age('n3', 10_000);
     await board.put('last', 'text');
     const ids = await idsOf();
-    expect(ids).toHaveLength(MOST_NODES);
+    expect(ids).toHaveLength(MAX_NODES);
     expect([ids.includes('last'), ids.includes('n3')]).toEqual([true, false]);
   });
 }

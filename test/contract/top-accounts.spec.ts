@@ -7,7 +7,7 @@ import { METRICS } from '../../src/platform/metrics.js';
 import { TopAccounts } from '../../src/quota/usage/top-accounts.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
-import { labelsOf } from '../support/metrics-text.js';
+import { labelPairs } from '../../src/platform/metrics/family.js';
 import { TestClock } from '../support/stores.js';
 
 /** The middle of November in UTC: fifteen days of thirty. */
@@ -84,14 +84,9 @@ describeOnDatabases('the accounts nearest to their month', (kind) => {
 
   /** Returns the values of the metric by account. */
   function shown(of: keyof typeof METRIC_OF): Record<string, number> {
-    const lines = METRIC_OF[of]
-      .text()
-      .split('\n')
-      .filter((line) => !line.startsWith('#'));
     return Object.fromEntries(
-      lines.map((line) => {
-        const [, labels = '', value = ''] = /\{(.*)\} (.*)$/.exec(line) ?? [];
-        const { account_id: id, plan: name } = Object.fromEntries(labelsOf(labels)) as Record<string, string>;
+      METRIC_OF[of].read().series.map(({ labels, value }) => {
+        const { account_id: id, plan: name } = Object.fromEntries(labelPairs(labels)) as Record<string, string>;
         return [`${id} ${name}`, Number(value)];
       }),
     );

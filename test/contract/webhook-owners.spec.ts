@@ -10,7 +10,7 @@ import { DatabaseUnavailable } from '../../src/stores/database/database-errors.j
 import { LEASE_MS } from '../../src/webhooks/deliveries/rows/lanes.js';
 import { WorkSignal } from '../../src/outbox/work-signal.js';
 import { addEvents } from '../../src/outbox/outbox.js';
-import { ownerName, placeOfProcess } from '../../src/webhooks/deliveries/lane-owner.js';
+import { ownerName, processNamespace } from '../../src/webhooks/deliveries/lane-owner.js';
 import type { RunningDeliveries } from '../../src/webhooks/deliveries/start-deliveries.js';
 import { WORKER_TIMES } from '../../src/webhooks/deliveries/worker-times.js';
 import { testDatabase } from '../support/database.js';
@@ -118,7 +118,7 @@ describeOnDatabases('an endpoint', (kind) => {
   it('of a process that was killed is taken by one that runs already, long before the lease is over', async () => {
     await endpoint();
     await start(looks.database, { ...QUICK_TIMES, scanMs: 100, scanSpreadMs: 20 });
-    const dead = ownerName(placeOfProcess(), spawnSync('true').pid);
+    const dead = ownerName(processNamespace(), spawnSync('true').pid);
     await database.db
       .updateTable('webhook_lane')
       .set({ owner: dead, owned_until: Date.now() + LEASE_MS })
@@ -201,7 +201,7 @@ describeOnDatabases('an endpoint', (kind) => {
       transformQuery: ({ node }) => node,
       transformResult: async ({ result }) => {
         if (isLate && result.rows.some((row) => 'failing_since' in row)) {
-          await new Promise((resolve) => setTimeout(resolve, 5 * QUICK_TIMES.sleepMs));
+          await new Promise((resolve) => setTimeout(resolve, 5 * QUICK_TIMES.releaseMs));
           lateReads += 1;
         }
         return result;
@@ -276,7 +276,7 @@ describeOnDatabases('an endpoint', (kind) => {
     const askedMs = performance.now();
     receiver.respond((response) => response.writeHead(204).end());
     // Longer than an owner keeps what has no work.
-    await looks.came((2 * QUICK_TIMES.lingerMs) / QUICK_TIMES.lookMs);
+    await looks.came((2 * QUICK_TIMES.lingerMs) / QUICK_TIMES.claimMs);
     await happens('ben');
     await arrived(2);
     expect(performance.now() - askedMs).toBeGreaterThan(900);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
-import type { ToldEndpoints } from '../../src/outbox/work-signal.js';
+import type { SignaledEndpoints } from '../../src/outbox/work-signal.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
@@ -30,7 +30,7 @@ describe('POST /internal/v1/events', () => {
   let database: DatabaseHandle;
   let gateway: RunningAdmin;
   let endpointId: string;
-  const told: ToldEndpoints[] = [];
+  const told: SignaledEndpoints[] = [];
   beforeAll(async () => {
     database = await testDatabase('sqlite');
     gateway = await startAdmin(database, {

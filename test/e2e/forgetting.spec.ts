@@ -1,7 +1,7 @@
 /** A person who asks to be forgotten is named nowhere any more, signs in by nothing, and leaves no account without an owner. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { forgetEndedSignIns } from '../../src/members/housekeeping.js';
+import { deleteExpiredSignIns } from '../../src/members/housekeeping.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -107,7 +107,7 @@ describeOnDatabases('a member', (kind) => {
       await running.admin.call('POST', `/accounts/${other}/invitations`, invitation);
     }
     running.clock.advance(60 * DAY_MS);
-    await forgetEndedSignIns(database, running.clock);
+    await deleteExpiredSignIns(database, running.clock);
     expect(await database.db.selectFrom('link').select('id').execute()).toEqual([]);
     expect(await forget(id)).toBe(200);
     const text = await stored();

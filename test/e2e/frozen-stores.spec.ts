@@ -93,7 +93,9 @@ describeWithOwnPostgres('two gateways behind a load balancer, and a PostgreSQL t
     const [gateway] = gateways as [RunningTrailgate];
     // Writes may be missed before reads are.
     await eventually('it is known', async () =>
-      /^unreachable since \d{4}-.*: known keys go on/.test((await checksOf(gateway))['database']?.detail ?? ''),
+      /^unreachable since \d{4}-.*: requests with cached keys continue/.test(
+        (await checksOf(gateway))['database']?.detail ?? '',
+      ),
     );
     const series = seriesOf((await send(`${gateway.adminUrl}/metrics`)).text);
     expect(series.get('trailgate_database_up{access="read"}')).toBe(0);

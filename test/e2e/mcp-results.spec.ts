@@ -161,7 +161,7 @@ describe('a call that is refused says', () => {
     for (let at = 0; at < 3; at++) {
       expect(await refusal('get_customer', { nr: 1 }, few)).toEqual({
         error: 'validation_failed',
-        detail: 'Some arguments cannot be taken. Nothing was sent, and nothing was counted.',
+        detail: 'Some arguments are invalid. Nothing was sent, and nothing was counted.',
         errors: [
           { field: 'id', detail: 'is required' },
           { field: 'nr', detail: 'is no argument of this tool' },

@@ -14,7 +14,7 @@ const DOCUMENTS = ['public.json', 'admin.json', 'customers.openapi.yaml'];
 /** The same requests every time; another number makes others. */
 const SEED = process.env['TRAILGATE_TEST_SEED'] ?? '1';
 /** It goes on making requests of a phase until then. */
-const MOST_SECONDS = '30';
+const MAX_SECONDS = '30';
 
 let deployment: ReferenceDeployment;
 
@@ -59,7 +59,7 @@ describeUnless(installNpmPackages(FOLDER))('linters', () => {
 describeUnless(installPythonPackages(FOLDER))('schemathesis', () => {
   const check = async (document: string, url: string, token: string, more: readonly string[]) => {
     const args = ['run', `documents/${document}`, '--url', url, '--header', `Authorization: Bearer ${token}`];
-    args.push('--seed', SEED, '--max-time', MOST_SECONDS, '--generation-database', 'none', '--no-color', ...more);
+    args.push('--seed', SEED, '--max-time', MAX_SECONDS, '--generation-database', 'none', '--no-color', ...more);
     const env = { SCHEMATHESIS_HOOKS: 'schemathesis_hooks.py', TRAILGATE_API_KEY_ID: deployment.keyId };
     return run('.venv/bin/schemathesis', args, env);
   };

@@ -1,7 +1,7 @@
 /** Actions of operators on members: add, disable, sign out, help to sign in; and portal sessions. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { forgetEndedSignIns } from '../../src/members/housekeeping.js';
+import { deleteExpiredSignIns } from '../../src/members/housekeeping.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -218,14 +218,14 @@ describeOnDatabases('operators', (kind) => {
     await running.admin.call('POST', `/accounts/${account.id}/invitations`, { email: 'i@example.com', role: 'viewer' });
     const count = async (table: 'member_session' | 'link') =>
       (await database.db.selectFrom(table).select('hash').execute()).length;
-    await forgetEndedSignIns(database, running.clock);
+    await deleteExpiredSignIns(database, running.clock);
     expect((await own.ask('GET', '/me')).status).toBe(200);
     running.clock.advance(DAY_MS);
-    await forgetEndedSignIns(database, running.clock);
+    await deleteExpiredSignIns(database, running.clock);
     expect(await count('member_session')).toBe(0);
     expect(await count('link')).toBeGreaterThan(0);
     running.clock.advance(40 * DAY_MS);
-    expect(await forgetEndedSignIns(database, running.clock)).toBeGreaterThan(0);
+    expect(await deleteExpiredSignIns(database, running.clock)).toBeGreaterThan(0);
     expect(await count('link')).toBe(0);
   });
 });

@@ -63,7 +63,7 @@ describe('a plan that goes with a changed configuration', () => {
     accounts = [account.id, (await trailgate.admin.newKey('pro')).account.id];
     expect(await change(trailgate, { pro: undefined, gold: {} })).toMatchObject({
       event: 'config_refused',
-      problems: `${trailgate.configPath}: plans.pro: is gone, and 2 accounts are on it\n  → leave it in until they have another: trailgate accounts update <account> --plan <plan>`,
+      problems: `${trailgate.configPath}: plans.pro: was removed, but 2 accounts use it\n  → leave it in until they have another: trailgate accounts update <account> --plan <plan>`,
     });
     expect(await asks(trailgate, key.secret)).toBe(200);
     await expect(trailgate.admin.updateAccount(account.id, { plan: 'gold' })).rejects.toThrow(/not a plan/);
@@ -100,7 +100,7 @@ describeWithOwnPostgres('while the database hangs', () => {
     expect(await change(trailgate, { pro: undefined })).toMatchObject({
       event: 'config_refused',
       problems: expect.stringMatching(
-        /gateway\.yaml: plans\.pro: is gone, and the database does not say whether accounts are on it: .+\n {2}→ send SIGHUP when it is back/,
+        /gateway\.yaml: plans\.pro: was removed, and the database does not say whether accounts use it: .+\n {2}→ send SIGHUP when the database is available/,
       ),
     });
     postgres.resume();

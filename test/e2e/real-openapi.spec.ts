@@ -9,7 +9,7 @@ import { realDocument } from '../support/real-documents.js';
 
 /** Scopes of a service whose document names none that can be used. */
 const SCOPES = 'scopes: { read: [api:read], write: [api:write] }';
-const MOST_LINES = 5;
+const MAX_LINES = 5;
 
 interface Row {
   readonly document: string;
@@ -65,7 +65,7 @@ describe.each(ROWS)('the document of $document', ({ document, prefix = '', lines
 
   it('is valid with five lines, and with a warning for what is left out', async () => {
     // Two are those of the targets and the document.
-    expect(lines.length + 2).toBeLessThanOrEqual(MOST_LINES);
+    expect(lines.length + 2).toBeLessThanOrEqual(MAX_LINES);
     const { code, stdout } = await runTrailgate(['check', '--json', '--config', trailgate.configPath]);
     const checked = JSON.parse(stdout) as { operations: unknown[]; warnings: { message: string }[] };
     expect({ code, operations: checked.operations.length }).toEqual({ code: 0, operations });

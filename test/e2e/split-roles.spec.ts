@@ -72,7 +72,7 @@ describeWithPostgres('without Redis', () => {
 
   it('the admin process has the targets as the gateway sees them, from the database', async () => {
     const admin = await start(['admin', 'worker']);
-    expect(await table(admin)).toBe('none: no gateway has said anything in the last minute\n');
+    expect(await table(admin)).toBe('none: no gateway has reported its status in the last minute\n');
     expect((await checksOf(admin))['gateways']?.status).toBe('warn');
     const gateway = await start(['gateway']);
     await eventually('it is heard', async () => (await rows(admin)).length === 1);
@@ -147,14 +147,14 @@ describeWithOwnRedisAndPostgres('over Redis', () => {
     await silentFor(12);
     await eventually('it is silent', async () => (await checksOf(admin))['gateways']?.status === 'warn');
     expect((await checksOf(admin))['gateways']?.detail).toMatch(
-      new RegExp(`^nothing is heard of \\S+:${portOf(gateway)} \\(\\d+ s\\)$`),
+      new RegExp(`^no status received from \\S+:${portOf(gateway)} \\(\\d+ s\\)$`),
     );
     expect((await rows(admin))[0]?.nodes[0]?.age_seconds).toBeGreaterThanOrEqual(10);
     expect(await table(admin)).toMatch(/^backend +\S+ +\S+ +healthy +\d\ds +-$/m);
     await silentFor(60);
     await eventually('it is forgotten', async () => (await rows(admin)).length === 0);
     operator.disconnect();
-    expect(await table(admin)).toBe('none: no gateway has said anything in the last minute\n');
+    expect(await table(admin)).toBe('none: no gateway has reported its status in the last minute\n');
   });
 
   it('two gateways, one of them with workers, are told apart, and a target that is out in both is a warning', async () => {

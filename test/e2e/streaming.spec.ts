@@ -13,7 +13,7 @@ import { startProxied, type Proxied } from '../support/proxied.js';
 
 /** More than what the sockets of two hops may hold between a sender and a receiver that does not read. */
 const LARGE_MEBIBYTES = 60;
-const MOST_IN_FLIGHT_MEBIBYTES = 40;
+const MAX_IN_FLIGHT_MEBIBYTES = 40;
 
 let gateway: Proxied;
 
@@ -66,7 +66,7 @@ describe('a large body', () => {
       if (sent() !== last) [last, sinceMs] = [sent(), performance.now()];
       return last > 0 && performance.now() - sinceMs > 300;
     });
-    expect(last).toBeLessThanOrEqual(MOST_IN_FLIGHT_MEBIBYTES);
+    expect(last).toBeLessThanOrEqual(MAX_IN_FLIGHT_MEBIBYTES);
   }
 
   it('comes down chunked at the pace of a client that does not read: when it reads on, it gets everything', async () => {

@@ -16,7 +16,7 @@ const EJECTION_MS = 500;
  * Maximum failures before the target is out: five in a row, what ends with them, and the POSTs that it holds at that
  * moment. Its GETs are retried elsewhere.
  */
-const MOST_LOST = 40;
+const MAX_LOST = 40;
 
 let targets: [TargetProcess, TargetProcess];
 let gateway: Proxied;
@@ -102,7 +102,7 @@ function expectNoHarm(shots: readonly Shot<Sent>[], ejectedMs: number): void {
   const failedGets = shots.filter((shot) => !isPost(shot) && isFailed(shot));
   expect(failedGets.filter(({ startedMs }) => startedMs > ejectedMs)).toEqual([]);
   // Nor did what it held when it went out.
-  expect(shots.filter(isFailed).length).toBeLessThanOrEqual(MOST_LOST);
+  expect(shots.filter(isFailed).length).toBeLessThanOrEqual(MAX_LOST);
   const counts = arrivalsOf(targets);
   const twice = [...counts].filter(([line, count]) => line.startsWith('POST') && count > 1);
   expect(twice).toEqual([]);

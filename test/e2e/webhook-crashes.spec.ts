@@ -23,7 +23,7 @@ const WORKERS = 2;
 const PAUSE_MS = EVENTS > 10_000 ? 0 : 200;
 const DEADLINE_MS = 90_000 + EVENTS * 6;
 const ALL = { missing: [], taken: EVENTS, arrived: EVENTS };
-const MOST_KILLS_AWAITED = 3;
+const MAX_KILLS_AWAITED = 3;
 const TOKEN = 'token-of-a-service-that-tells-0123456789';
 const OPTIONS: TrailgateOptions = {
   config: {
@@ -125,7 +125,7 @@ class World {
 
   /** Waits until there were as many kills as belong to so many events: one for two requests. */
   async killed(events: number): Promise<void> {
-    const due = Math.floor(Math.min(events / EVENTS_A_REQUEST / 2, MOST_KILLS_AWAITED));
+    const due = Math.floor(Math.min(events / EVENTS_A_REQUEST / 2, MAX_KILLS_AWAITED));
     await eventually(`${due} kills`, () => this.kills >= due, DEADLINE_MS);
   }
 

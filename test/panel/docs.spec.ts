@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 
-const MOST_PICTURE_BYTES = 1_500_000;
+const MAX_PICTURE_BYTES = 1_500_000;
 const text = readFileSync('docs/panel.md', 'utf8');
 const sections = new Map(text.split(/^## /m).map((section) => [section.split('\n')[0] ?? '', section]));
 const pictures = (of: string) =>
@@ -26,7 +26,7 @@ it('has every picture that is there, README’s among them, and no other; they a
   const files = readdirSync('docs/panel').toSorted();
   expect(pictures(text).toSorted()).toEqual(files);
   const bytes = files.map((name) => statSync(`docs/panel/${name}`).size);
-  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_PICTURE_BYTES);
+  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_PICTURE_BYTES);
   const [, inReadme = ''] = /\((docs\/panel\/[\w-]+\.webp)\)/.exec(readFileSync('README.md', 'utf8')) ?? [];
   expect(existsSync(inReadme)).toBe(true);
   expect(globSync('docs/*.png')).toEqual([]);

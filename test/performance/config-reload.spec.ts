@@ -12,7 +12,7 @@ import { quantile, SteadyLoad } from '../support/steady-load.js';
 
 /** Operations of GitHub's document. */
 const OPERATIONS = 1_223;
-const MOST_MORE_BYTES = 150_000_000;
+const MAX_MORE_BYTES = 150_000_000;
 /** Seconds of a core, which others may want as well. */
 const RELOAD_TIMEOUT_MS = 300_000;
 const LONGEST_QUIET_MS = 5_000;
@@ -20,7 +20,7 @@ const LONGEST_QUIET_MS = 5_000;
 const RATES = [500, 200, 50];
 const CARRIED_MS = 20;
 /** Maximum number of rounds. Other work of the machine affects some of them. The reload would affect all. */
-const MOST_ROUNDS = 8;
+const MAX_ROUNDS = 8;
 const RELOADS = 3;
 /** Collections of an idle process end after 40 s. */
 const SETTLED_MS = 90_000;
@@ -87,7 +87,7 @@ describe("a reload of GitHub's document", () => {
       const isUnnoticed = (): boolean =>
         reloading.turnMs - quiet.turnMs < 10 && reloading.waitMs < 3 * quiet.waitMs + 20;
       try {
-        for (let round = 0; round < MOST_ROUNDS && !isUnnoticed(); round++) {
+        for (let round = 0; round < MAX_ROUNDS && !isUnnoticed(); round++) {
           const lastedMs = await measured(reloading, reload);
           await measured(quiet, () => sleep(Math.min(lastedMs, LONGEST_QUIET_MS)));
         }
@@ -97,7 +97,7 @@ describe("a reload of GitHub's document", () => {
       expect(new Set(load.samples.map(({ status }) => status))).toEqual(new Set([200]));
       expect({ reloading, quiet, isUnnoticed: isUnnoticed() }).toEqual({ reloading, quiet, isUnnoticed: true });
     },
-    MOST_ROUNDS * RELOAD_TIMEOUT_MS,
+    MAX_ROUNDS * RELOAD_TIMEOUT_MS,
   );
 
   /** Starts a load as high as the machine can serve. */
@@ -122,7 +122,7 @@ describe("a reload of GitHub's document", () => {
       for (let round = 0; round < RELOADS; round++) await reload();
       expect(residentBytes(trailgate.pid) - before).toBeLessThan(30 * 1024 * 1024);
     },
-    MOST_ROUNDS * RELOAD_TIMEOUT_MS,
+    MAX_ROUNDS * RELOAD_TIMEOUT_MS,
   );
 });
 
@@ -138,7 +138,7 @@ it(
           residentBytes(pid),
     );
     // V8 gives the garbage of the start back when the process is idle.
-    const isSmall = (): boolean => large!() - empty!() < MOST_MORE_BYTES;
+    const isSmall = (): boolean => large!() - empty!() < MAX_MORE_BYTES;
     await eventually('garbage is given back', isSmall, SETTLED_MS);
     for (const program of programs) await program.stop();
   },

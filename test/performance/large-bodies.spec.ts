@@ -10,7 +10,7 @@ import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const MEBIBYTES = 200;
 /** How much larger the gateway may become while 200 MiB pass through it. */
-const MOST_GROWTH_BYTES = 80 * 1024 * 1024;
+const MAX_GROWTH_BYTES = 80 * 1024 * 1024;
 /** How long a side does not read. */
 const STALL_MS = 500;
 
@@ -55,6 +55,6 @@ describeWithProc('200 MiB', () => {
     let most = before;
     const timer = setInterval(() => (most = Math.max(most, residentBytes(pid))), 20);
     await pass().finally(() => clearInterval(timer));
-    expect(most - before).toBeLessThan(MOST_GROWTH_BYTES);
+    expect(most - before).toBeLessThan(MAX_GROWTH_BYTES);
   });
 });

@@ -21,7 +21,7 @@ const MEASURED = { together: 4_000, alone: 500, collected: 6_000 };
 /** The lowest of them counts: what runs beside the requests, and a compiler that is not done yet, can only add. */
 const ROUNDS = 4;
 /** A round in which Redis was too slow, and this process decided by itself, is done again: it would show another request. */
-const MOST_ROUNDS = 40;
+const MAX_ROUNDS = 40;
 const PAUSE_MS = 200;
 /** Requests while it is looked at who makes or allocates too much. */
 const EXPLAINED = 500;
@@ -47,7 +47,7 @@ const PROMOTED_BYTES = 60;
  */
 const MADE: Made = { PROMISE: 0.5, TickObject: 1.3, Timeout: 1.3, Immediate: 1.3 };
 /** Anything else. */
-const MOST_OTHERS = 0.3;
+const MAX_OTHERS = 0.3;
 
 type Counts = Readonly<Record<string, number>>;
 type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads', number>>;
@@ -103,7 +103,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
   async function roundsOf<T>(round: () => Promise<T>): Promise<T[]> {
     const rounds: T[] = [];
     for (let done = 0; rounds.length < ROUNDS; done++) {
-      if (done === MOST_ROUNDS) throw new Error('Redis was too slow again and again');
+      if (done === MAX_ROUNDS) throw new Error('Redis was too slow again and again');
       const before = await decisionsWithoutRedis();
       const result = await round();
       if ((await decisionsWithoutRedis()) === before) rounds.push(result);
@@ -162,7 +162,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
   it('makes no more promises, ticks, timers and immediates', async () => {
     const others = Object.entries(made).filter(([type]) => MADE[type] === undefined);
     const sum = others.reduce((total, [, count]) => total + count, 0);
-    const tooMany = above({ ...made, others: sum }, { ...MADE, others: MOST_OTHERS });
+    const tooMany = above({ ...made, others: sum }, { ...MADE, others: MAX_OTHERS });
     expect(tooMany.length === 0 ? [] : [...tooMany, ...(await makers(tooMany))]).toEqual([]);
     const always = Object.keys(MADE).filter((type) => type !== 'PROMISE');
     expect(made).toMatchObject(Object.fromEntries(always.map((type) => [type, expect.any(Number)])));

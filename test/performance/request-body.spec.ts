@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
 /** A body that is kept takes its request along, some 10,000. */
-const MOST_BYTES = 200;
+const MAX_BYTES = 200;
 
 it('a body is gone with its request when the young objects are collected', () => {
   const { stdout, stderr } = spawnSync(
@@ -13,5 +13,5 @@ it('a body is gone with its request when the young objects are collected', () =>
     { encoding: 'utf8' },
   );
   expect(stderr).toBe('');
-  expect(Number(stdout.trim() || NaN)).toBeLessThan(MOST_BYTES);
+  expect(Number(stdout.trim() || NaN)).toBeLessThan(MAX_BYTES);
 });

@@ -21,10 +21,10 @@ const TIMEOUT = FULL > 0 ? '15s' : '3s';
 const REQUESTS_PER_SECOND = 50;
 
 /** On a machine that has time for whoever wants it. */
-const MOST_DELAY_MS = 1_000;
-const MOST_MORE_BYTES = 64 * 1024 * 1024;
+const MAX_DELAY_MS = 1_000;
+const MAX_MORE_BYTES = 64 * 1024 * 1024;
 /** More of a core than without dead endpoints: of attempts at them until they are left alone, and of measuring. */
-const MOST_MORE_OF_CORE = 0.15;
+const MAX_MORE_OF_CORE = 0.15;
 const TICKS_PER_SECOND = 100;
 
 interface Phase {
@@ -46,7 +46,7 @@ beforeAll(async () => {
   const options = { accounts: ACCOUNTS, good: GOOD, dead: DEAD, timeout: TIMEOUT, backend: await backend.start() };
   world = await DeadEndpointWorld.start(options, (sentMs, atMs) => {
     delaysMs.push(atMs - sentMs);
-    if (atMs - sentMs > MOST_DELAY_MS) lateMs.push(Math.min(atMs - sentMs, quietMsSince(sentMs)));
+    if (atMs - sentMs > MAX_DELAY_MS) lateMs.push(Math.min(atMs - sentMs, quietMsSince(sentMs)));
   });
   const { admin, gatewayUrl } = world.trailgate;
   const { key } = await admin.newKey();
@@ -99,15 +99,15 @@ describe('dead endpoints of every kind', () => {
   );
 
   it('delay none of the others: each of their events arrives within a second', () => {
-    expect(beside.lateMs.filter((ms) => ms > MOST_DELAY_MS)).toEqual([]);
+    expect(beside.lateMs.filter((ms) => ms > MAX_DELAY_MS)).toEqual([]);
   });
 
   it('are given no more memory than attempts under way need', () => {
-    expect(beside.mostBytes).toBeLessThan(without.mostBytes + MOST_MORE_BYTES);
+    expect(beside.mostBytes).toBeLessThan(without.mostBytes + MAX_MORE_BYTES);
   });
 
   it('make plain requests neither fail nor cost much more', () => {
     expect(beside.statuses).toEqual(new Set([200]));
-    expect(beside.ofCore).toBeLessThan(without.ofCore + MOST_MORE_OF_CORE);
+    expect(beside.ofCore).toBeLessThan(without.ofCore + MAX_MORE_OF_CORE);
   });
 });

@@ -28,13 +28,13 @@ const AT_ONCE = 8;
 /** One account after the other: 200 deliveries a second. */
 const EVENTS_PER_SECOND = 20;
 const PHASE_MS = 5_000;
-const MOST_ROUNDS = 4;
+const MAX_ROUNDS = 4;
 const TOKEN = 'token-of-a-service-that-tells-0123456789';
 /** The hanging may make the median of the others so much longer, or by what nobody can tell from one time to the next. */
-const MOST_LONGER = 1.1;
+const MAX_LONGER = 1.1;
 const TELLABLE_MS = 5;
 /** Maximum delay of a delivery, in time that the machine had for us. */
-const MOST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 1_000;
 const TICKS_PER_SECOND = 100;
 
 interface Phase {
@@ -129,18 +129,18 @@ describe('a hundred endpoints of a thousand that respond no more', () => {
     'make the others wait no longer than before, and none of them for a second',
     async () => {
       let isShown = false;
-      for (let round = 0; round < MOST_ROUNDS && !isShown; round++) {
+      for (let round = 0; round < MAX_ROUNDS && !isShown; round++) {
         const before = await phase('all respond', PHASE_MS);
         moody.hang(true);
         const beside = await phase('a tenth hangs', PHASE_MS);
         expect(moody.unanswered).toBeGreaterThan(ACCOUNTS / 2);
         moody.hang(false);
-        const most = Math.max(before.medianMs * MOST_LONGER, before.medianMs + TELLABLE_MS);
-        isShown = beside.medianMs <= most && beside.longestMs <= MOST_DELAY_MS;
+        const most = Math.max(before.medianMs * MAX_LONGER, before.medianMs + TELLABLE_MS);
+        isShown = beside.medianMs <= most && beside.longestMs <= MAX_DELAY_MS;
       }
       expect(isShown).toBe(true);
     },
-    MOST_ROUNDS * 2 * (PHASE_MS + 40_000),
+    MAX_ROUNDS * 2 * (PHASE_MS + 40_000),
   );
 
   it('take no event from the others, and make none come twice', () => {

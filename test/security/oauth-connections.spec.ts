@@ -9,11 +9,11 @@ import { seriesOf } from '../support/metrics-text.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 import { eventually } from '../support/processes.js';
 
-const MOST_OF_NETWORK = 256;
+const MAX_OF_NETWORK = 256;
 const MORE = 40;
 /** File descriptors. Clients get seven eighths, and the authorization server a quarter of those. */
 const DESCRIPTORS = 200;
-const MOST_OF_FEW = 43;
+const MAX_OF_FEW = 43;
 
 let world: OAuthWorld | undefined;
 const flood: Socket[] = [];
@@ -44,7 +44,7 @@ async function isServed(localAddress: string): Promise<boolean> {
 
 it('one network has so many of them, and others theirs', async () => {
   world = await OAuthWorld.start({}, { gateway: {} });
-  open(MOST_OF_NETWORK + MORE);
+  open(MAX_OF_NETWORK + MORE);
   await eventually('those beyond are closed', () => closed() === MORE);
   expect(await metric('address_limit')).toBe(MORE);
   expect([await isServed('127.0.0.1'), await isServed('127.0.0.2')]).toEqual([false, true]);
@@ -54,7 +54,7 @@ it('one network has so many of them, and others theirs', async () => {
 
 it('a proxy of ours has as many as it likes', async () => {
   world = await OAuthWorld.start();
-  open(MOST_OF_NETWORK + MORE);
+  open(MAX_OF_NETWORK + MORE);
   await eventually('all of them stand', () => flood.every(({ readyState }) => readyState === 'open'));
   expect([await isServed('127.0.0.1'), closed(), await metric('address_limit')]).toEqual([true, 0, 0]);
 }, 30_000);
@@ -75,8 +75,8 @@ describeUnless(canLimitDescriptors ? null : 'needs prlimit of util-linux')('wher
   it('the gateway has most of them', async () => {
     world = await OAuthWorld.start({}, {}, { descriptors: DESCRIPTORS });
     open(2 * DESCRIPTORS);
-    await eventually('those beyond are closed', () => closed() === 2 * DESCRIPTORS - MOST_OF_FEW);
-    expect(await metric('limit')).toBe(2 * DESCRIPTORS - MOST_OF_FEW);
+    await eventually('those beyond are closed', () => closed() === 2 * DESCRIPTORS - MAX_OF_FEW);
+    expect(await metric('limit')).toBe(2 * DESCRIPTORS - MAX_OF_FEW);
     expect((await send(`${world.trailgate.gatewayUrl}/api/v1/customers`)).status).toBe(401);
     expect(await metric('file_descriptors')).toBe(0);
   }, 30_000);

@@ -26,7 +26,7 @@ const LOOKUPS = [
   'src/members/member-admin.ts',
   'src/members/member-rows.ts',
   'src/members/providers/provider-invitations.ts',
-  'src/members/sign-in/link-taking.ts',
+  'src/members/sign-in/link-use.ts',
   'src/members/sign-in/sign-in.ts',
   'src/members/verified-addresses.ts',
 ];

@@ -16,9 +16,9 @@ import { RunningConfig } from '../../src/config/running-config.js';
 import type { ResolveName } from '../../src/http/outbound/name-resolver.js';
 import { instant } from '../../src/idempotency/database-records.js';
 import type { Members } from '../../src/members/sign-in/open-members.js';
-import type { HeardStatement } from '../../src/nodes/node-statement.js';
+import type { KnownNodeStatus } from '../../src/nodes/node-status.js';
 import type { NodeTarget } from '../../src/nodes/node-targets.js';
-import { metricsText } from '../../src/platform/metrics-text.js';
+import { collectMetrics } from '../../src/platform/collect-metrics.js';
 import { Shutdown } from '../../src/platform/shutdown.js';
 import { openAdminApi } from '../../src/program/open-admin.js';
 import { openRooms, type Rooms } from '../../src/program/rooms.js';
@@ -49,7 +49,7 @@ export interface AdminOptions {
   readonly api?: boolean;
   readonly readiness?: () => Readiness;
   readonly targets?: readonly NodeTarget[];
-  readonly gateways?: readonly HeardStatement[];
+  readonly gateways?: readonly KnownNodeStatus[];
   readonly panel?: PanelFiles;
   /** Settings under `admin` in gateway.yaml. */
   readonly settings?: z.input<typeof adminSchema>;
@@ -107,7 +107,7 @@ export async function startAdmin(database: DatabaseHandle, options: AdminOptions
     targets: () => options.targets ?? [],
     gateways: () => options.gateways ?? [],
     stores: { database: database.kind, counters: 'process' },
-    metricsText: () => metricsText([]),
+    metrics: () => collectMetrics([]),
     clock,
     log: logger,
   };

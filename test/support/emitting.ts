@@ -6,7 +6,7 @@ import { eventually } from './processes.js';
 import type { Receiver } from './webhook-receiver.js';
 
 /** From a request to its event at the receiver, on an idle machine. */
-export const MOST_MS = 250;
+export const MAX_MS = 250;
 export const JSON_FIELDS = { 'content-type': 'application/json' };
 
 /** Writes a backend's response. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
 const PROGRAM = 'test/support/identity-provider-process.mjs';
-const MOST_PAGES = 12;
+const MAX_PAGES = 12;
 
 /** Client settings of the provider. */
 export const PROVIDER_CLIENT = { clientId: 'trailgate', clientSecret: 's'.repeat(40) } as const;
@@ -49,7 +49,7 @@ export class IdentityProvider {
   async signIn(url: string, sub: string): Promise<URL> {
     const jar = new CookieJar();
     let response = await jar.fetch(new URL(url));
-    for (let page = 0; page < MOST_PAGES; page++) {
+    for (let page = 0; page < MAX_PAGES; page++) {
       const location = response.headers.get('location');
       if (location !== null) {
         const next = new URL(location, this.issuer);

@@ -72,8 +72,8 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const MOST_BYTES = 64 * 1_024;
-const MOST_ROWS = 1_000;
+const MAX_BYTES = 64 * 1_024;
+const MAX_ROWS = 1_000;
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' } as const;
 
 /** The parts that are opened before the gateway. */
@@ -143,7 +143,7 @@ export async function startWorld(
       await rooms.keyStore.revoke(keyId, CONTEXT);
     },
     written(accountId) {
-      while (rooms.requestLogs.accountsWaiting > 0) rooms.requestLogs.takeFirst(() => MOST_ROWS, rows);
+      while (rooms.requestLogs.accountsWaiting > 0) rooms.requestLogs.takeFirst(() => MAX_ROWS, rows);
       return rows.filter((row) => row.accountId === accountId);
     },
     async stop() {
@@ -163,7 +163,7 @@ export async function startInnerWorld(files: ConfigFiles, logFile?: string): Pro
       serves: (path) => path === '/inner',
       serve: (request) => {
         void bodyOf(request).then((text) => {
-          const { match, url, lines = '', body, mostBytes = MOST_BYTES, isReset } = JSON.parse(text) as InnerRequest;
+          const { match, url, lines = '', body, mostBytes = MAX_BYTES, isReset } = JSON.parse(text) as InnerRequest;
           const operation = operations.find((one) => `${one.method} ${one.template}` === match);
           if (operation === undefined) {
             refuse(request, new Error(`no ${match}`));

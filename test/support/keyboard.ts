@@ -2,13 +2,13 @@
 import type { Page } from 'playwright-core';
 
 /** More than any page of the panel has to be gone through. */
-const MOST_STEPS = 60;
+const MAX_STEPS = 60;
 /** A key that was not heeded by then is pressed again. */
 const HEEDED_MS = 2_000;
 
 /** Goes on with the Tab key until something with this name has the focus. */
 export async function tabTo(page: Page, name: string): Promise<void> {
-  for (let step = 0; step < MOST_STEPS; step++) {
+  for (let step = 0; step < MAX_STEPS; step++) {
     const focused = await page.evaluate<string>(
       `document.activeElement === document.body ? '' : (document.activeElement?.labels?.[0]?.textContent ?? document.activeElement?.getAttribute('aria-label')
           ?? document.activeElement?.textContent ?? '').trim()`,
@@ -33,7 +33,7 @@ export async function takeFirst(page: Page): Promise<void> {
   const offered = page.getByRole('option');
   await offered.first().waitFor();
   const chosen = page.locator('[role=option][data-combobox-selected]');
-  for (let step = 0; step < MOST_STEPS && (await offered.count()) > 0; step++) {
+  for (let step = 0; step < MAX_STEPS && (await offered.count()) > 0; step++) {
     if ((await chosen.count()) > 0 && (await isTaken(page))) return;
     await page.keyboard.press('ArrowDown');
   }

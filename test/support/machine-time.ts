@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 const FILES = ['/proc/pressure/cpu', '/proc/pressure/io'];
 const SAMPLE_INTERVAL_MS = 50;
 /** Five minutes: no test takes longer. */
-const MOST_SAMPLES = 6_000;
+const MAX_SAMPLES = 6_000;
 
 /** Pressure on the machine at one time: total waits for a processor and for a disk since its start. */
 interface Sample {
@@ -19,7 +19,7 @@ interface Sample {
 const samples: Sample[] = [sample()];
 setInterval(() => {
   samples.push(sample());
-  if (samples.length > MOST_SAMPLES) samples.shift();
+  if (samples.length > MAX_SAMPLES) samples.shift();
 }, SAMPLE_INTERVAL_MS).unref();
 
 /**

@@ -38,7 +38,7 @@ import { OPERATOR, storesOn, TEST_CONFIG, TestClock } from './stores.js';
 /** From where many people come. */
 export const TRUSTED_NETWORK = '192.0.2.0/24';
 /** Requests that may be open here. */
-export const MOST_OPEN = 50;
+export const MAX_OPEN = 50;
 const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
 
 type DocumentsOf = (objects: OAuthObjects, clock: TestClock) => Pick<ClientDocuments, 'fetch' | 'keep'>;
@@ -90,7 +90,7 @@ export class OAuthDoor extends OAuthSteps {
       clock,
       resumeUrl,
       longestMs: () => this.longestMs,
-      mostOpen: MOST_OPEN,
+      mostOpen: MAX_OPEN,
     });
   }
 

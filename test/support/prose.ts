@@ -1,7 +1,7 @@
 /** Sentences of doc comments and pages, for the rules that a program can check. */
 
 /** The longest sentence, in words. */
-export const MOST_WORDS = 25;
+export const MAX_WORDS = 25;
 
 /** First words that hide the subject of a doc comment. */
 const HIDDEN_SUBJECT = /^(?:Of|By|As|Its|Those|Who|Which|What|Where|Whoever)\b/;
@@ -18,11 +18,11 @@ export function hidesSubject(comment: string): boolean {
   return HIDDEN_SUBJECT.test(comment);
 }
 
-/** Returns the sentences of a text in Markdown or of a doc comment that have more than `MOST_WORDS` words. */
+/** Returns the sentences of a text in Markdown or of a doc comment that have more than `MAX_WORDS` words. */
 export function longSentences(text: string): string[] {
   return paragraphs(text)
     .flatMap((paragraph) => paragraph.split(/(?<=[.!?]["”)*_]*)\s+(?=["“(*_`[]*[\p{Lu}\d`])/u))
-    .filter((sentence) => sentence.split(/\s+/).length > MOST_WORDS);
+    .filter((sentence) => sentence.split(/\s+/).length > MAX_WORDS);
 }
 
 /** Splits a text into paragraphs and list items. Leaves out code blocks, tables, headings, pictures and generated parts. */

@@ -34,7 +34,7 @@ export interface Quarantined {
 }
 
 /** More quarantined tests than these are a suite that nobody believes. */
-export const MOST_QUARANTINED = 5;
+export const MAX_QUARANTINED = 5;
 
 /** RunSummary is the last line of a run, its exit code, and what to say before it. */
 export interface RunSummary {
@@ -69,7 +69,7 @@ export function summarise(
   const withResult = new Set(results.map(({ name }) => name));
   const withoutResult = (files ?? []).filter((file) => !withResult.has(file));
   const unnamed = files === undefined ? (run.results?.numTotalTestSuites ?? 0) - results.length : 0;
-  const tooMany = quarantine.length > MOST_QUARANTINED ? 1 : 0;
+  const tooMany = quarantine.length > MAX_QUARANTINED ? 1 : 0;
   let failed = count('failed') - known.length + unable + withoutResult.length + unnamed + tooMany;
   const passed = count('passed');
   const isWhole = !run.leaked && run.results !== null && (run.code === 0 || results.some(hasFailed));

@@ -37,7 +37,7 @@ export interface SharedTrailgate extends Pick<
 }
 
 /** How many a worker keeps while nobody uses them. */
-const MOST_IDLE = 3;
+const MAX_IDLE = 3;
 const DEFAULT_PLANS = new Set(['starter', 'pro', 'unlimited']);
 /** A setting that counts from the start on: most who need another than the default need this one. */
 const SHARED_CONFIG = { usage: { flushInterval: '100ms' } };
@@ -141,7 +141,7 @@ async function giveBack({ kind, program }: Idle, { config }: SharedOptions): Pro
   if (!program.isRunning()) return;
   if (config?.['plans'] !== undefined) await leavePlans(program);
   idle.push({ kind, program });
-  if (idle.length > MOST_IDLE) await idle.shift()?.program.stop();
+  if (idle.length > MAX_IDLE) await idle.shift()?.program.stop();
 }
 
 /** Moves accounts to a plan that every configuration has: one that accounts are on cannot go. */

@@ -2,7 +2,7 @@
 import { ReadApis } from '../../src/config/openapi/read-apis.js';
 import { formatPath, type ConfigProblem, type DocumentPath } from '../../src/config/model/problem.js';
 import { readOperations } from '../../src/config/openapi/openapi-operations.js';
-import { DocumentLevers } from '../../src/config/openapi/document-levers.js';
+import { DocumentSettings } from '../../src/config/openapi/document-settings.js';
 import { mergeOperations } from '../../src/config/openapi/operations.js';
 import type { SourceDocument } from '../../src/config/source/source-document.js';
 import { readTools } from '../../src/config/tools/making/read-tools.js';
@@ -21,7 +21,7 @@ export interface ToolDocument {
 /** All tools of a document. @throws Error with the first problem, where there is one. */
 export function toolsOf({ paths, components = {}, openapi = '3.1.1', entries: value = [] }: ToolDocument): ToolSet {
   const document = { openapi, security: [{ key: ['a:b'] }], paths, components };
-  const { drafts, problems } = readOperations('s', { value: document, source: SOURCE }, new DocumentLevers({}));
+  const { drafts, problems } = readOperations('s', { value: document, source: SOURCE }, new DocumentSettings({}));
   const entries = {
     source: SOURCE,
     value,

@@ -24,11 +24,11 @@ const testKeys = async (): Promise<SigningKeys> => ({ secrets: [TEST_SECRET], pr
 /** Times of a worker that looks often and soon releases endpoints without work. It renews and scans as usual. */
 export const QUICK_TIMES: WorkerTimes = {
   ...WORKER_TIMES,
-  lookMs: 40,
-  deafLookMs: 40,
+  claimMs: 40,
+  claimWithoutNotificationsMs: 40,
   lingerMs: 300,
-  sleepMs: 40,
-  secondLookMs: 80,
+  releaseMs: 40,
+  recheckMs: 80,
   checkMs: 80,
 };
 

@@ -6,7 +6,7 @@ import type { WebhookDeliveryTable, WebhookEndpointTable } from '../../src/store
 import type { AttemptRecord, DeliveryOutcome } from '../../src/webhooks/deliveries/rows/delivery-results.js';
 import {
   readDue,
-  type AskedLane,
+  type LaneToRead,
   type DueDelivery,
   type DueQuery,
 } from '../../src/webhooks/deliveries/rows/due-deliveries.js';
@@ -87,6 +87,6 @@ export function attemptOf(
 }
 
 /** Returns the due deliveries of one endpoint. */
-export async function dueOf(db: Kysely<Tables>, asked: AskedLane, query: DueQuery): Promise<readonly DueDelivery[]> {
+export async function dueOf(db: Kysely<Tables>, asked: LaneToRead, query: DueQuery): Promise<readonly DueDelivery[]> {
   return (await readDue(db, [asked], query)).get(asked.endpointId) ?? [];
 }

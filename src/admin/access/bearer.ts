@@ -1,17 +1,20 @@
-/** Parses `Authorization: Bearer …` headers of the admin API (RFC 6750) and creates their problems. */
+/** Parses `Authorization: Bearer …` headers of the admin API (RFC 6750), and creates their error responses. */
 import { Problem } from '../../platform/problems/errors.js';
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 
-/** The `WWW-Authenticate` challenge of every 401 (RFC 9110), also for cookies. Browsers open no dialog for `Bearer`. */
+/** `WWW-Authenticate` challenge of every 401, also for cookies. Browsers show no password dialog for `Bearer`. */
 export const CHALLENGE = 'Bearer realm="trailgate-admin"';
 
-/** Reports whether the header uses the Bearer scheme, even if malformed. A proxy in front may use Basic for itself. */
+/** Reports whether the header uses the Bearer scheme, even if malformed. Other schemes can be meant for a proxy. */
 export function isBearer(header: string | undefined): header is string {
   return header !== undefined && /^Bearer(?: |$)/i.test(header);
 }
 
-/** Returns the token of the header; undefined without a header or for another scheme. Throws for a malformed token. */
+/**
+ * Returns the token of the header. Returns undefined without a header and for other schemes.
+ * @throws Problem `malformed_authorization` if the token is malformed
+ */
 export function bearerToken(header: string | undefined): string | undefined {
   if (!isBearer(header)) return undefined;
   const token = BEARER.exec(header)?.[1];

@@ -1,6 +1,6 @@
 /**
- * Request limits of the admin API. Authenticated callers are counted by session or token, all others by network. A
- * flood of requests without credentials therefore cannot lock signed-in users of the same network out of the panel.
+ * Request limits of the admin API. Requests of authenticated callers are counted per session or token, all others per
+ * network. A flood of requests without credentials therefore cannot lock out signed-in users of the same network.
  */
 import type { ExecutionContext } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
@@ -18,47 +18,47 @@ export function callerLimits(
   settings: () => Pick<AdminConfig, 'operatorRequestsPerMinute'>,
 ): ThrottlerModuleOptions {
   const limit = (context: ExecutionContext): number => {
-    const [row] = countedFor(context.switchToHttp().getRequest());
+    const [row] = throttleRowFor(context.switchToHttp().getRequest());
     return row === THROTTLES.adminOperator ? settings().operatorRequestsPerMinute : row.limit;
   };
   return {
     throttlers: [{ name: 'default', ttl: THROTTLES.adminCaller.windowMs, limit, skipIf: isPublic }],
     storage,
-    getTracker: (request) => keyOf(...countedFor(request as FastifyRequest)),
-    // The default key is per route. This limit covers all routes together.
+    getTracker: (request) => keyOf(...throttleRowFor(request as FastifyRequest)),
+    // Nest's default key is per route. This limit covers all routes together.
     generateKey: (_context, tracker) => tracker,
   };
 }
 
-/** Counts a request with a rejected token of any kind. Rejects with 429 when the network is over its limit. */
+/** Counts a request with a rejected token. Rejects with `too_many_failed_attempts` if the network is over its limit. */
 export function countWrongToken(storage: ThrottlerStorage, ip: string): Promise<void> {
-  return countRefused(storage, THROTTLES.adminWrongTokens, ip, 'too_many_failed_attempts', 'Too many invalid tokens');
+  return countRejected(storage, THROTTLES.adminWrongTokens, ip, 'too_many_failed_attempts', 'Too many invalid tokens');
 }
 
-/** Counts a request without valid credentials. Rejects with 429 when the network is over its limit. */
+/** Counts a request without a valid session. Rejects with `too_many_requests` if the network is over its limit. */
 export function countAnonymous(storage: ThrottlerStorage, ip: string): Promise<void> {
-  return countRefused(storage, THROTTLES.adminAnonymous, ip, 'too_many_requests', 'Too many requests');
+  return countRejected(storage, THROTTLES.adminAnonymous, ip, 'too_many_requests', 'Too many requests');
 }
 
-async function countRefused(
+async function countRejected(
   storage: ThrottlerStorage,
   row: ThrottleRow,
   ip: string,
   code: ErrorCode,
-  what: string,
+  message: string,
 ): Promise<void> {
   const { windowMs, limit, name } = row;
   const counted = await storage.increment(keyOf(row, clientNetwork(ip)), windowMs, limit, windowMs, name);
   if (!counted.isBlocked) return;
   const seconds = String(counted.timeToBlockExpire);
   throw new Problem(code, {
-    detail: `${what} from this address. Wait ${seconds} seconds.`,
+    detail: `${message} from this address. Wait ${seconds} seconds.`,
     headers: ['Retry-After', seconds],
   });
 }
 
-/** Returns the throttle row that counts a request, and its key in that row. */
-function countedFor(request: FastifyRequest): readonly [ThrottleRow, string] {
+/** Returns the throttle row that counts a request, and the key of its caller in that row. */
+function throttleRowFor(request: FastifyRequest): readonly [ThrottleRow, string] {
   const principal = principalOf(request);
   switch (principal.kind) {
     case 'operator':
@@ -73,7 +73,7 @@ function countedFor(request: FastifyRequest): readonly [ThrottleRow, string] {
   }
 }
 
-/** Builds the key that `Limiter.increment` reads. */
+/** Builds the key in the format that `Limiter.increment` parses. */
 function keyOf({ name }: ThrottleRow, key: string): string {
   return `${name}:${key}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Authorizes a change against the row that it modifies. The permission guard prepares the decision, `ChangedBy` passes
- * it to the store, and the store calls it inside its transaction.
+ * Authorizes changes with the values of the row before and after. The permission guard creates the authorizer,
+ * `ChangedBy` passes the authorizer to the store, and the store calls the authorizer inside its transaction.
  */
 import type { FastifyRequest } from 'fastify';
 import { widensAccess, type AuthorizeChange, type KeyAccess } from '../../records/access-changes.js';
@@ -10,7 +10,11 @@ import type { Principal } from './principal.js';
 
 const authorizers = new WeakMap<FastifyRequest, AuthorizeChange>();
 
-/** @param unconfirmed the problem for a change that widens access; null: the caller has confirmed or need not. */
+/**
+ * Creates and remembers the authorizer of a request. The authorizer throws `forbidden` for keys outside the grant of a
+ * portal session, and `unconfirmed` for changes that widen access.
+ * @param unconfirmed null if the caller has confirmed their identity, or does not need to
+ */
 export function setAuthorizer(request: FastifyRequest, principal: Principal, unconfirmed: Problem | null): void {
   authorizers.set(request, (kind, before, after) => {
     if (kind === 'api_key') {
@@ -21,7 +25,7 @@ export function setAuthorizer(request: FastifyRequest, principal: Principal, unc
   });
 }
 
-/** Returns the authorizer for changes of a request; undefined if the guard has set none. */
+/** Returns the authorizer of a request. Undefined if the permission guard has set none. */
 export function authorizerOf(request: FastifyRequest): AuthorizeChange | undefined {
   return authorizers.get(request);
 }

@@ -1,6 +1,6 @@
 /**
- * Looks up credentials in the database. Networks over their limit of rejected requests share a few lookups at a time. A
- * flood of random tokens then cannot overload the database or lock out valid credentials of the same address.
+ * Limits database lookups of credentials. Networks with too many rejected requests share a few concurrent lookups. A
+ * flood of random tokens then cannot overload the database, or lock out valid credentials of the same address.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -8,40 +8,41 @@ import { clientNetwork } from '../../keys/client-network.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** Maximum concurrent lookups for all networks over their limit. */
-const MOST_UNDER_WAY = 2;
-/** Maximum requests that wait for such a lookup. */
-const MOST_WAITING = 20;
+/** Maximum number of concurrent lookups for all limited networks together. */
+const MAX_CONCURRENT = 2;
+/** Maximum number of requests of limited networks that wait for a lookup. */
+const MAX_WAITING = 20;
 const LONGEST_WAIT_MS = 1_000;
-/** How long a network is limited after its last request over the limit, in milliseconds. */
+/** How long a network is limited after the last call of `watch`, in milliseconds. */
 const WATCH_MS = 60_000;
 /** Maximum number of limited networks. */
-const MOST_NETWORKS = 10_000;
-/** Maximum number of remembered valid credentials, which never wait. */
-const MOST_VALID = 10_000;
+const MAX_NETWORKS = 10_000;
+/** Maximum number of remembered valid credentials. Their lookups never wait. */
+const MAX_VALID = 10_000;
 
-/** CredentialLookups runs the lookups of one process. */
+/** CredentialLookups runs the credential lookups of one process. */
 export class CredentialLookups {
-  private readonly watchedUntil = new LRUCache<string, number>({ max: MOST_NETWORKS });
-  private readonly valid = new LRUCache<string, true>({ max: MOST_VALID });
+  private readonly limitedUntil = new LRUCache<string, number>({ max: MAX_NETWORKS });
+  private readonly valid = new LRUCache<string, true>({ max: MAX_VALID });
   private readonly waiting = new Set<() => void>();
-  private underWay = 0;
+  private activeLookups = 0;
 
   constructor(private readonly clock: Clock) {}
 
-  /** Limits lookups of an address's network from now on. Call it when the network is over its limit. */
+  /** Limits lookups of an address's network for the next minute. Call it when the network is over its request limit. */
   watch(ip: string): void {
-    this.watchedUntil.set(clientNetwork(ip), this.clock.now() + WATCH_MS);
+    this.limitedUntil.set(clientNetwork(ip), this.clock.now() + WATCH_MS);
   }
 
   /**
-   * Runs a lookup. Rejects as `find` does, or with `too_many_requests` if too many lookups are waiting.
-   * @param find rejects with a `Problem` for invalid credentials.
+   * Runs a lookup. Rejects with the error of `find`, or with `too_many_requests` if too many lookups wait or the wait
+   * takes more than a second.
+   * @param find looks up the credentials. Rejects with a `Problem` if they are invalid.
    */
   async run<Found>(ip: string, credentials: string, find: () => Promise<Found>): Promise<Found> {
     const digest = hash('sha256', credentials, 'base64url');
-    const isFree = !this.isWatched(ip) || this.valid.has(digest);
-    if (!isFree && !(await this.enter())) throw tooMany();
+    const isUnlimited = !this.isLimited(ip) || this.valid.has(digest);
+    if (!isUnlimited && !(await this.acquireSlot())) throw tooManyRequests();
     try {
       const found = await find();
       this.valid.set(digest, true);
@@ -50,21 +51,21 @@ export class CredentialLookups {
       if (error instanceof Problem) this.valid.delete(digest);
       throw error;
     } finally {
-      if (!isFree) this.leave();
+      if (!isUnlimited) this.releaseSlot();
     }
   }
 
-  private isWatched(ip: string): boolean {
-    return (this.watchedUntil.get(clientNetwork(ip)) ?? 0) > this.clock.now();
+  private isLimited(ip: string): boolean {
+    return (this.limitedUntil.get(clientNetwork(ip)) ?? 0) > this.clock.now();
   }
 
-  /** Resolves to false if the queue is full or the wait timed out. */
-  private enter(): Promise<boolean> {
-    if (this.underWay < MOST_UNDER_WAY) {
-      this.underWay += 1;
+  /** Waits for a free lookup slot. Resolves to false if the queue is full or the wait timed out. */
+  private acquireSlot(): Promise<boolean> {
+    if (this.activeLookups < MAX_CONCURRENT) {
+      this.activeLookups += 1;
       return Promise.resolve(true);
     }
-    if (this.waiting.size >= MOST_WAITING) return Promise.resolve(false);
+    if (this.waiting.size >= MAX_WAITING) return Promise.resolve(false);
     return new Promise((resolve) => {
       const admit = (): void => {
         clearTimeout(timer);
@@ -78,10 +79,11 @@ export class CredentialLookups {
     });
   }
 
-  private leave(): void {
+  /** Passes the slot to the next waiting request, or frees the slot. */
+  private releaseSlot(): void {
     const [next] = this.waiting;
     if (next === undefined) {
-      this.underWay -= 1;
+      this.activeLookups -= 1;
       return;
     }
     this.waiting.delete(next);
@@ -89,7 +91,7 @@ export class CredentialLookups {
   }
 }
 
-function tooMany(): Problem {
+function tooManyRequests(): Problem {
   return new Problem('too_many_requests', {
     detail: 'Too many requests from this address. Wait 1 second.',
     headers: ['Retry-After', '1'],

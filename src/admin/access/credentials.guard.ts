@@ -1,6 +1,7 @@
 /**
- * Authenticates callers: the operator token, an account's access token, or a session cookie. Responds with 401 for
- * missing or invalid credentials, 400 for a malformed header (RFC 6750) and 429 after too many rejected tokens.
+ * Authenticates callers by the operator token, an account token, or a session cookie. Responds with 401 for missing or
+ * invalid credentials, and with 400 for a malformed header (RFC 6750). Responds with 403 for an account token from an
+ * address that it does not allow. Responds with 429 after too many rejected requests from a network.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
@@ -25,7 +26,7 @@ export const OPERATOR_TOKEN = Symbol('OperatorToken');
 
 @Injectable()
 export class CredentialsGuard implements CanActivate {
-  private readonly expected: Buffer;
+  private readonly operatorTokenDigest: Buffer;
   private readonly lookups: CredentialLookups;
 
   constructor(
@@ -37,7 +38,7 @@ export class CredentialsGuard implements CanActivate {
     private readonly networks: AdminNetworks,
     @Inject(CLOCK) clock: Clock,
   ) {
-    this.expected = digest(token);
+    this.operatorTokenDigest = digest(token);
     this.lookups = new CredentialLookups(clock);
   }
 
@@ -48,26 +49,26 @@ export class CredentialsGuard implements CanActivate {
     return true;
   }
 
-  /** Authenticates a request. A token wins over a cookie, because browsers send cookies with every request. */
+  /** Authenticates a request. A token takes precedence over a cookie, because browsers send cookies automatically. */
   private async principalOf(request: FastifyRequest): Promise<Principal> {
     const { authorization, cookie } = request.headers;
     try {
       const token = bearerToken(authorization);
-      if (token !== undefined) return await this.ofToken(token, request.ip);
-      // An `Authorization` header of another scheme can belong to a proxy in front (Basic).
+      if (token !== undefined) return await this.authenticateToken(token, request.ip);
+      // Ignore other schemes: a reverse proxy may require Basic credentials for itself.
       const session = this.site.read(cookie, 'session');
-      if (session !== undefined) return await this.signedIn(session, request);
+      if (session !== undefined) return await this.authenticateSession(session, request);
       throw noCredentials();
     } catch (error) {
-      // Only rejected credentials count; a database outage does not. Valid credentials are never locked out, because
-      // their owner may share the address with an attacker.
+      // Count rejected requests only, not database errors. Valid credentials are never locked out, because their owner
+      // may share the address with an attacker.
       if (!(error instanceof Problem)) throw error;
       await this.countRefused(isBearer(authorization), request.ip);
       throw error;
     }
   }
 
-  /** Counts a rejected request. Rejects with 429 when the network is over its limit. */
+  /** Counts a rejected request. Rejects with 429 and limits lookups if the network is over its limit. */
   private async countRefused(isToken: boolean, ip: string): Promise<void> {
     try {
       await (isToken ? countWrongToken : countAnonymous)(this.storage, ip);
@@ -77,11 +78,11 @@ export class CredentialsGuard implements CanActivate {
     }
   }
 
-  private async ofToken(token: string, ip: string): Promise<Principal> {
+  private async authenticateToken(token: string, ip: string): Promise<Principal> {
     // Digests have equal length, so the comparison time reveals neither length nor content of the token.
-    const isOperators = timingSafeEqual(digest(token), this.expected);
-    // Outside the operator networks, the operator token is as invalid as any unknown token.
-    if (isOperators && this.networks.mayOperate(ip)) return { kind: 'operator' };
+    const isOperatorToken = timingSafeEqual(digest(token), this.operatorTokenDigest);
+    // Outside the operator networks, the operator token is rejected like any unknown token.
+    if (isOperatorToken && this.networks.mayOperate(ip)) return { kind: 'operator' };
     const found = await this.lookups.run(ip, token, async () => (await this.tokens.find(token)) ?? refuseToken());
     if (!this.tokens.mayBeUsedFrom(found, ip)) {
       throw new Problem('forbidden', { detail: 'This token may not be used from this address.' });
@@ -89,9 +90,9 @@ export class CredentialsGuard implements CanActivate {
     return { kind: 'token', token: found };
   }
 
-  private async signedIn(cookie: string, { ip, method, headers }: FastifyRequest): Promise<Principal> {
-    // The panel marks its background polling as unattended. A forged header can only end the sender's own session
-    // sooner.
+  private async authenticateSession(cookie: string, { ip, method, headers }: FastifyRequest): Promise<Principal> {
+    // The panel marks its background polling as unattended. Such requests do not extend the session. A forged header
+    // can only end the sender's own session sooner.
     const isAttended = method !== 'GET' || headers['x-unattended'] === undefined;
     const find = async () => (await this.sessions.find(cookie, isAttended)) ?? refuseSession();
     const { session, member, portal } = await this.lookups.run(ip, cookie, find);

@@ -1,6 +1,7 @@
 /**
- * Rejects cross-site requests (CSRF), because browsers send the session cookie with requests of any page. Requests with
- * a token and safe methods are exempt: the same-origin policy protects reads.
+ * Rejects requests that another site's page makes a browser send (CSRF). Browsers can attach the session cookie to
+ * them: `SameSite=Lax` does not cover pages of sibling subdomains. Exempt are requests with a bearer token, and safe
+ * methods, whose responses the same-origin policy protects.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -22,18 +23,19 @@ export class CrossSiteGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     if (SAFE_METHODS.has(request.method)) return true;
     const principal = principalOf(request);
-    // Sign-in requests are checked too: another site could sign its visitor in as someone else (login CSRF).
+    // Check sign-in requests too. Another site could sign its visitor in as someone else (login CSRF).
     const isSignIn = operationOf(context).permission.about === 'anybody';
     const cookie = 'cookie' in principal ? principal.cookie : undefined;
     if (cookie === undefined && !isSignIn) return true;
     this.checkOrigin(request);
-    if (cookie !== undefined) checkToken(request, cookie);
+    if (cookie !== undefined) checkCsrfToken(request, cookie);
     return true;
   }
 
   /**
-   * Checks `Origin` and `Sec-Fetch-Site`. Browsers send one of them with every unsafe request, and no page can forge
-   * it.
+   * Checks `Origin` and `Sec-Fetch-Site`. Browsers send at least one of them with every unsafe request, and pages
+   * cannot forge either.
+   * @throws Problem `cross_site_request`
    */
   private checkOrigin({ headers }: FastifyRequest): void {
     const { origin } = headers;
@@ -48,7 +50,8 @@ export class CrossSiteGuard implements CanActivate {
   }
 }
 
-function checkToken({ headers }: FastifyRequest, cookie: string): void {
+/** Checks `X-CSRF-Token`, which is derived from the session cookie. */
+function checkCsrfToken({ headers }: FastifyRequest, cookie: string): void {
   const token = headers['x-csrf-token'];
   if (typeof token === 'string' && isSame(token, csrfTokenOf(cookie))) return;
   throw refusal('X-CSRF-Token is missing, or belongs to another session. GET /admin/v1/me returns the right one.');

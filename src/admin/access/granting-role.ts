@@ -1,7 +1,7 @@
-/** Determines the role that limits which member roles a caller can change. */
+/** Determines the caller's role in an account, which limits the member roles that the caller can grant or change. */
 import { Injectable } from '@nestjs/common';
 import { AccountMembers } from '../../members/account-members.js';
-import type { Giver } from '../../members/permissions.js';
+import type { CallerAccess } from '../../members/permissions.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { isOperator, type Principal } from './principal.js';
 
@@ -9,8 +9,8 @@ import { isOperator, type Principal } from './principal.js';
 export class GrantingRoles {
   constructor(private readonly members: AccountMembers) {}
 
-  /** Returns the caller's role in an account. Rejects with `resource_not_found` if they are no longer a member. */
-  async find(principal: Principal, accountId: string): Promise<Giver> {
+  /** Returns the caller's role in an account. Rejects with `resource_not_found` if the caller is not a member. */
+  async find(principal: Principal, accountId: string): Promise<CallerAccess> {
     if (isOperator(principal)) return 'operator';
     const role = principal.kind === 'member' ? await this.members.roleOf(accountId, principal.member.id) : undefined;
     if (role !== undefined) return role;

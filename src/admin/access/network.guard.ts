@@ -1,5 +1,6 @@
 /**
- * The first guard. Outside `admin.operatorNetworks`, operator routes respond with 404 before credentials are checked.
+ * Hides operator routes from other networks than `admin.operatorNetworks`: they respond with 404. This guard runs
+ * first, before credentials are checked.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';

@@ -1,6 +1,7 @@
 /**
- * Enforces the permissions of the table of operations. A resource of another account gets the same response as one that
- * does not exist, so ids reveal nothing.
+ * Enforces the permissions in the table of operations (`operations.ts`). Responds to a resource of another account as
+ * to a missing resource, so that IDs reveal nothing. Responds with 403 if the caller lacks the role, and with
+ * `confirmation_required` if they must confirm their identity first.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -8,8 +9,8 @@ import { AccountAccess, type NamedAccount } from '../../members/account-access.j
 import type { Permission, Role } from '../../members/permissions.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { setAuthorizer } from './change-authorizer.js';
-import { Confirmed } from './recent-confirmation.js';
-import { namedBy } from './requested-resource.js';
+import { RecentConfirmation } from './recent-confirmation.js';
+import { requestedResourceOf } from './requested-resource.js';
 import { isRead } from '../openapi/operations.js';
 import { operationOf } from '../openapi/operation-decorator.js';
 import { PortalScopes } from './portal-scopes.js';
@@ -20,7 +21,7 @@ import { isPublic } from './public.js';
 export class PermissionGuard implements CanActivate {
   constructor(
     private readonly access: AccountAccess,
-    private readonly confirmed: Confirmed,
+    private readonly confirmed: RecentConfirmation,
     private readonly portalScopes: PortalScopes,
   ) {}
 
@@ -31,8 +32,8 @@ export class PermissionGuard implements CanActivate {
     if (permission.about === 'anybody') return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const principal = principalOf(request);
-    if (permission.about === 'oneself') checkKind(principal, permission);
-    else if (isOperator(principal)) checkKind(principal, permission);
+    if (permission.about === 'oneself') checkCallerKind(principal, permission);
+    else if (isOperator(principal)) checkCallerKind(principal, permission);
     else {
       if (permission.about === 'installation') throw forbidden('Only operators can do this.', ['operator']);
       await this.checkAccount(context, principal, permission, isRead(operation));
@@ -48,9 +49,9 @@ export class PermissionGuard implements CanActivate {
     context: ExecutionContext,
     principal: Principal,
     permission: Permission,
-    leavesAsIs: boolean,
+    isReadOnly: boolean,
   ): Promise<void> {
-    const named = namedBy(context);
+    const named = requestedResourceOf(context);
     const memberId = principal.kind === 'member' ? principal.member.id : null;
     const account = named && (await this.access.find(named, memberId));
     const role = account && roleIn(account, principal);
@@ -59,18 +60,18 @@ export class PermissionGuard implements CanActivate {
         detail: 'Not found. The id does not exist or belongs to another account.',
       });
     }
-    checkKind(principal, permission);
+    checkCallerKind(principal, permission);
     if (!permission.roles.includes(role)) {
       throw forbidden(`The role ${role} of this account does not allow this.`, permission.roles);
     }
     await this.portalScopes.check(context.switchToHttp().getRequest(), principal, permission, named);
-    if (account.isSuspended && !leavesAsIs) {
+    if (account.isSuspended && !isReadOnly) {
       throw new Problem('account_suspended', { detail: 'The account is suspended: only operators may change it.' });
     }
   }
 }
 
-/** Returns the caller's role in an account; undefined if they cannot access it. */
+/** Returns the caller's role in an account. Undefined if the caller cannot access the account. */
 function roleIn(account: NamedAccount, principal: Principal): Role | undefined {
   switch (principal.kind) {
     case 'member':
@@ -84,8 +85,8 @@ function roleIn(account: NamedAccount, principal: Principal): Role | undefined {
   }
 }
 
-/** Rejects callers of a kind that the operation excludes, such as tokens for operations of signed-in members. */
-function checkKind(principal: Principal, permission: Permission): void {
+/** Throws `forbidden` for kinds of callers that the operation excludes, such as tokens or portal sessions. */
+function checkCallerKind(principal: Principal, permission: Permission): void {
   const { tokens } = permission;
   if ((principal.kind === 'operator' && tokens === 'none') || (principal.kind === 'token' && tokens !== 'any')) {
     throw forbidden('Tokens cannot do this. Sign in as a member.');

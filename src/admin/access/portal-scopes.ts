@@ -1,6 +1,6 @@
 /**
- * Keeps a portal session with limited scopes within them. The table of operations says which operations it can call,
- * and which only for keys whose scopes it has. All checks derive from the grant of the session.
+ * Limits portal sessions to their granted scopes. The field `limitedPortal` of an operation says whether a limited
+ * session may call it: `yes`, `no`, or `keys` (only for keys with granted scopes).
  */
 import { createParamDecorator, Injectable, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -11,14 +11,14 @@ import type { Permission } from '../../members/permissions.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { Principal } from './principal.js';
 
-const limits = new WeakMap<FastifyRequest, readonly string[]>();
+const scopesByRequest = new WeakMap<FastifyRequest, readonly string[]>();
 
-/** Returns the scopes that a portal session is limited to; null for every other caller. */
+/** Returns the scopes that a portal session is limited to. Null for sessions without limit and for other callers. */
 export function grantedScopes(principal: Principal): readonly string[] | null {
   return principal.kind === 'portal' ? principal.portal.scopes : null;
 }
 
-/** Throws `forbidden` if a key has, or would get, a scope outside the grant of the caller. */
+/** Throws `forbidden` if a key has, or would get, a scope that the caller is not granted. */
 export function checkWithinGrant(principal: Principal, scopes: readonly string[]): void {
   const granted = grantedScopes(principal);
   const missing = granted === null ? [] : missingScopes(granted, scopes);
@@ -29,14 +29,15 @@ export function checkWithinGrant(principal: Principal, scopes: readonly string[]
   });
 }
 
-/** PortalScopes enforces the `limitedPortal` column of the table of operations. */
+/** PortalScopes enforces the field `limitedPortal` of operations. */
 @Injectable()
 export class PortalScopes {
   constructor(private readonly keys: ApiKeyStore) {}
 
   /**
-   * Rejects with `forbidden`.
-   * @param named the resource of the request, in an account that the caller can access.
+   * Checks that the caller's scopes allow the operation. Remembers the scopes for `GrantedScopes` if the resource is
+   * not a key, so that the handler returns only what they allow. Rejects with `forbidden`.
+   * @param named the resource of the request, in an account that the caller can access
    */
   async check(request: FastifyRequest, principal: Principal, permission: Permission, named: Named): Promise<void> {
     const granted = grantedScopes(principal);
@@ -45,12 +46,12 @@ export class PortalScopes {
       throw new Problem('forbidden', { detail: 'A portal session with limited scopes cannot do this.' });
     }
     if (named.kind === 'api_key') checkWithinGrant(principal, (await this.keys.get(named.id)).scopes);
-    else limits.set(request, granted);
+    else scopesByRequest.set(request, granted);
   }
 }
 
-/** Injects the scopes that limit a list of keys; undefined: no limit. */
+/** Injects the scopes that limit what the handler may return. Undefined for no limit. */
 export const GrantedScopes = createParamDecorator(
   (_: unknown, context: ExecutionContext): readonly string[] | undefined =>
-    limits.get(context.switchToHttp().getRequest<FastifyRequest>()),
+    scopesByRequest.get(context.switchToHttp().getRequest<FastifyRequest>()),
 );

@@ -1,24 +1,25 @@
-/** The authenticated caller of a request. The credentials guard sets it; later guards and handlers read it. */
+/** The authenticated caller of a request. The credentials guard sets the caller. Later guards and handlers read it. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { VisibleAccounts } from '../../accounts/account-list.js';
 import type { AccountToken } from '../../members/account-tokens.js';
 import type { PortalGrant, Session, SessionMember } from '../../members/sessions.js';
 
-/** A member whose browser is signed in. */
+/** A member with a session. */
 export interface SignedInMember {
   readonly kind: 'member';
   readonly member: SessionMember;
   readonly session: Session;
+  /** Value of the session cookie. */
   readonly cookie: string;
 }
 
-/** A caller whose browser is signed in. */
+/** A caller with a session: a member, or the user of a portal link. */
 export type SignedIn =
   | SignedInMember
   | { readonly kind: 'portal'; readonly portal: PortalGrant; readonly session: Session; readonly cookie: string };
 
-/** A caller of the admin API. */
+/** A caller of the admin API. `token` is an account token, `operator` the operator token. */
 export type Principal =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'operator' }
@@ -34,14 +35,16 @@ export function setPrincipal(request: FastifyRequest, principal: Principal): voi
   principals.set(request, principal);
 }
 
-/** Returns the caller of a request; `nobody` if no guard has set one. */
+/** Returns the caller of a request. The kind is `nobody` if no guard has set a caller. */
 export function principalOf(request: FastifyRequest): Principal {
   return principals.get(request) ?? NOBODY;
 }
 
-/** Returns the member who calls. Use only for operations that the table limits to members. */
+/**
+ * Returns the caller as a member. Throws for other callers, so use it only for operations that only members can call.
+ */
 export function memberOfCaller(principal: Principal): SignedInMember {
-  if (principal.kind !== 'member') throw new Error(`${principal.kind} was let in where only members are`);
+  if (principal.kind !== 'member') throw new Error(`a member was expected, not a caller of kind ${principal.kind}`);
   return principal;
 }
 
@@ -50,7 +53,7 @@ export function isOperator(principal: Principal): boolean {
   return principal.kind === 'operator' || (principal.kind === 'member' && principal.member.isOperator);
 }
 
-/** Returns which accounts the caller can see. */
+/** Returns the accounts that the caller can see. Throws without a caller. */
 export function visibleTo(principal: Principal): VisibleAccounts {
   if (isOperator(principal)) return 'all';
   switch (principal.kind) {
@@ -61,17 +64,17 @@ export function visibleTo(principal: Principal): VisibleAccounts {
     case 'token':
       return { accountId: principal.token.accountId };
     default:
-      throw new Error('nobody sees any account');
+      throw new Error('the caller is not authenticated');
   }
 }
 
-/** Returns the actor of the caller for the audit log. */
+/** Returns the actor that the audit log records for the caller. */
 export function actorOf(principal: Principal): string {
   switch (principal.kind) {
     case 'member':
       return principal.member.id;
     case 'portal':
-      // The label alone could be ambiguous: names need not be unique.
+      // Not the label, because labels need not be unique.
       return `portal:${principal.session.id}`;
     case 'token':
       return principal.token.id;
@@ -82,7 +85,7 @@ export function actorOf(principal: Principal): string {
   }
 }
 
-/** Returns the caller's display name for the audit log; undefined if the actor already contains it. */
+/** Returns the caller's display name for the audit log. Undefined if the caller has none. */
 export function labelOf(principal: Principal): string | undefined {
   switch (principal.kind) {
     case 'member':

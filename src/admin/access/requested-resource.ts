@@ -1,6 +1,7 @@
 /**
- * Finds the account of a request. Below `/admin/v1/accounts/{id}` the path names it. Every other controller of account
- * resources declares with `@OfAccount` where the id is.
+ * Finds the resource of a request. Its account decides the caller's permissions. Below `/admin/v1/accounts/{id}`, the
+ * path names the account. Every other controller of account resources declares the location of the resource ID with
+ * `@OfAccount`.
  */
 import { SetMetadata, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -13,22 +14,23 @@ const OF_ACCOUNT = 'trailgate:of-account';
 const ACCOUNTS_PREFIX = '/admin/v1/accounts/:id';
 const LONGEST_ID = 100;
 
-interface Place {
+/** Location of the resource ID in the requests of a controller. */
+interface IdLocation {
   readonly kind: Named['kind'];
-  /** Reads the id. Guards run before validation, so the value can be anything. */
+  /** Reads the ID from a request. Guards run before validation, so the value can be anything. */
   readonly read: (request: FastifyRequest) => unknown;
 }
 
-/** Declares where a request names its resource. `read` may throw a `Problem` if the id is missing. */
-export const OfAccount = (kind: Named['kind'], read: Place['read']): ClassDecorator =>
-  SetMetadata(OF_ACCOUNT, { kind, read } satisfies Place);
+/** Declares the kind of a controller's resources and how to read their ID. `read` may throw a `Problem`. */
+export const ResourceOfAccount = (kind: Named['kind'], read: IdLocation['read']): ClassDecorator =>
+  SetMetadata(OF_ACCOUNT, { kind, read } satisfies IdLocation);
 
 /** Reads `{id}` from the path. */
 export function inPath(request: FastifyRequest): unknown {
   return (request.params as Record<string, unknown>)['id'];
 }
 
-/** Returns a reader of a body field. */
+/** Returns a reader of a body field. The reader throws a `Problem` if the field is not a string. */
 export const inBody =
   (field: string) =>
   ({ body }: FastifyRequest): unknown => {
@@ -39,7 +41,10 @@ export const inBody =
     throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
   };
 
-/** Returns a reader of a query parameter that only operators may omit. */
+/**
+ * Returns a reader of a query parameter that only operators may omit. The reader throws `invalid_parameter` without a
+ * value.
+ */
 export const inQuery =
   (parameter: string) =>
   ({ query }: FastifyRequest): unknown => {
@@ -49,18 +54,19 @@ export const inQuery =
   };
 
 /**
- * Returns the resource that a request names; undefined if no such id can exist. Throws if the controller declares none.
+ * Returns the kind and ID of the resource that a request names. Undefined if no such ID can exist. Throws if the
+ * controller declares no resource.
  */
-export function namedBy(context: ExecutionContext): Named | undefined {
+export function requestedResourceOf(context: ExecutionContext): Named | undefined {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
-  const place = Reflect.getMetadata(OF_ACCOUNT, context.getClass()) as Place | undefined;
+  const location = Reflect.getMetadata(OF_ACCOUNT, context.getClass()) as IdLocation | undefined;
   const isBelowAccounts = request.routeOptions.url?.startsWith(ACCOUNTS_PREFIX) === true;
-  if (place === undefined && !isBelowAccounts) {
+  if (location === undefined && !isBelowAccounts) {
     throw new Error(`${context.getClass().name} is about an account and does not say which`);
   }
-  const { kind, read } = place ?? { kind: 'account', read: inPath };
+  const { kind, read } = location ?? { kind: 'account', read: inPath };
   const id = read(request);
-  // PostgreSQL rejects text with NUL characters.
+  // No resource has such an ID. PostgreSQL would reject text with NUL characters.
   if (typeof id !== 'string' || id.length > LONGEST_ID || id.includes('\0')) return undefined;
   return { kind, id };
 }

@@ -1,11 +1,14 @@
-/** The panel's origin: names of its cookies, and which pages may send requests with them. */
+/** The panel's origin, and what depends on the origin: cookies, links, and the origin check against CSRF. */
 
-/** Names of the loopback interface. If the panel runs on one of them, pages on all of them have its origin. */
+/** Names of the loopback interface. If the panel runs on one of them, the others count as its origin too. */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Site knows the panel's origin. */
+/**
+ * Site builds the panel's cookies and links. The cookies are `session`; `step`, for a sign-in in several steps; and
+ * `known`, for browsers in which a member has signed in before.
+ */
 export class Site {
-  /** @param currentOrigin without a trailing slash; known for certain once the server listens. */
+  /** @param currentOrigin returns the origin without a trailing slash. Final only once the server listens. */
   constructor(private readonly currentOrigin: () => string) {}
 
   get origin(): string {
@@ -16,7 +19,7 @@ export class Site {
     return this.origin.startsWith('https:');
   }
 
-  /** Returns the URL of a single-use link. The token follows the `#`, which servers, proxies and Referer never see. */
+  /** Returns the URL of a single-use link. Browsers never send the part after `#` to servers, proxies or in Referer. */
   linkUrl(token: string): string {
     return `${this.origin}/link#${token}`;
   }
@@ -29,19 +32,22 @@ export class Site {
     return `${this.isSecure ? '__Host-' : ''}tg_${name}`;
   }
 
-  /** Returns `Set-Cookie` for a value. Without an age, the cookie ends with the browser session. */
+  /**
+   * Returns the `Set-Cookie` value that sets a cookie. Without `maxAgeSeconds`, the cookie ends with the browser
+   * session.
+   */
   cookie(name: 'session' | 'step' | 'known', value: string, maxAgeSeconds?: number): string {
     const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
     const secure = this.isSecure ? '; Secure' : '';
     return `${this.cookieName(name)}=${value}; Path=/${age}${secure}; HttpOnly; SameSite=Lax`;
   }
 
-  /** Returns the `Set-Cookie` that deletes a cookie. */
+  /** Returns the `Set-Cookie` value that deletes a cookie. */
   noCookie(name: 'session' | 'step' | 'known'): string {
     return this.cookie(name, '', 0);
   }
 
-  /** Returns the value of a cookie; undefined if it is missing or sent twice, because one of the two is forged. */
+  /** Returns the value of a cookie. Undefined if the cookie is missing or sent twice, because one could be forged. */
   read(header: string | undefined, name: 'session' | 'step' | 'known'): string | undefined {
     const wanted = `${this.cookieName(name)}=`;
     const found = (header ?? '').split(';').flatMap((pair) => {
@@ -51,7 +57,7 @@ export class Site {
     return found.length === 1 ? found[0] : undefined;
   }
 
-  /** Reports whether an origin is the panel's own. */
+  /** Reports whether a value of `Origin` is the panel's own. */
   isOwnOrigin(text: string): boolean {
     if (text === this.origin) return true;
     const own = new URL(this.origin);

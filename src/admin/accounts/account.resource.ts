@@ -25,6 +25,7 @@ export const accountListSchema = listSchema('AccountList', accountSchema);
 
 export type AccountResource = z.output<typeof accountSchema>;
 
+/** Returns the API resource of an account. Times have the offset of the account's time zone. */
 export function accountResource(account: Account): AccountResource {
   return encode(accountSchema, account, account.timeZone);
 }

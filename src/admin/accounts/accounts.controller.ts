@@ -1,4 +1,4 @@
-/** Lists, creates, reads, changes and deletes accounts. */
+/** Lists, creates, reads, changes and deletes accounts. Only operators can create, change or delete them. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import {
@@ -14,7 +14,7 @@ import { AccountDeletion } from '../../members/account-deletion.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Caller, visibleTo, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged, unlessNotModified } from '../request/etag.js';
+import { withETag, unlessNotModified } from '../request/etag.js';
 import { storeResponseBody } from '../request/idempotency.js';
 import { IfMatch } from '../request/if-match.js';
 import type { ExpectedVersions } from '../../records/versions.js';
@@ -47,7 +47,7 @@ export class AccountsController {
   ): Promise<AccountResource> {
     const account = await this.accounts.create(body, storeResponseBody(context, accountResource));
     reply.header('Location', `/admin/v1/accounts/${account.id}`);
-    return tagged(accountResource(account), reply);
+    return withETag(accountResource(account), reply);
   }
 
   @Operation('getAccount', accountSchema)
@@ -66,7 +66,7 @@ export class AccountsController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountResource> {
-    return tagged(accountResource(await this.accounts.update(id, body, context, expected)), reply);
+    return withETag(accountResource(await this.accounts.update(id, body, context, expected)), reply);
   }
 
   @Operation('deleteAccount')

@@ -8,7 +8,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { GrantedScopes } from '../access/portal-scopes.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged } from '../request/etag.js';
+import { withETag } from '../request/etag.js';
 import { listBody, type ListBody } from '../request/list.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { apiKeyQuerySchema, type ApiKeyQueryFields } from './api-key-query.js';
@@ -22,8 +22,8 @@ import {
   type ApiKeyWithSecretResource,
 } from './api-key.resource.js';
 
-/** An id that no member has. */
-const NOBODY = '';
+/** Matches no member. Portal sessions must not learn which member authorized a key. */
+const NO_MEMBER_ID = '';
 
 @Controller()
 export class AccountApiKeysController {
@@ -41,10 +41,10 @@ export class AccountApiKeysController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBody<ListedApiKeyResource>> {
     const account = await this.accounts.get(accountId);
-    const { status: statuses, oauth_client: isClients, let_in_by: memberId, ...rest } = query;
-    const hasOAuthClient = isClients === undefined ? undefined : isClients === 'true';
+    const { status: statuses, oauth_client: oauthClient, let_in_by: memberId, ...rest } = query;
+    const hasOAuthClient = oauthClient === undefined ? undefined : oauthClient === 'true';
     const isPortal = caller.kind === 'portal';
-    const letInBy = memberId !== undefined && isPortal ? NOBODY : memberId;
+    const letInBy = memberId !== undefined && isPortal ? NO_MEMBER_ID : memberId;
     const page = await this.keys.list(account, { ...rest, statuses, hasOAuthClient, letInBy, granted });
     const members = isPortal ? NO_MEMBERS : await this.keys.whoLetIn(page.data);
     return listBody(page, (key) => listedApiKeyResource(key, account.timeZone, members), query, reply);
@@ -60,6 +60,6 @@ export class AccountApiKeysController {
     const { timeZone } = await this.accounts.get(accountId);
     const { key, secret } = await this.keys.create(accountId, body, context);
     reply.header('Location', `/admin/v1/api-keys/${key.id}`);
-    return { ...tagged(apiKeyResource(key, timeZone), reply), secret };
+    return { ...withETag(apiKeyResource(key, timeZone), reply), secret };
   }
 }

@@ -1,4 +1,6 @@
-/** Impact resource of an API key: what revoking or narrowing it would break. */
+/**
+ * API key impact resource: recent use of a key, which shows what revoking the key or removing its scopes would break.
+ */
 import { z } from 'zod';
 import type { ApiKeyImpact, SecretLastUse } from '../../accounts/api-key-impact.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
@@ -48,14 +50,14 @@ export const apiKeyImpactSchema = z
 
 export type ApiKeyImpactResource = z.output<typeof apiKeyImpactSchema>;
 
-/** Formats times with the offset of the account's time zone. */
+/** Returns the impact resource of a key. Times have the offset of the account's time zone. */
 export function apiKeyImpactResource(
   keyId: string,
   { recent, currentSecret, oldSecret, since, usedScopes, unusedScopes, grant }: ApiKeyImpact,
   timeZone: string,
 ): ApiKeyImpactResource {
   const at = (ms: number): string => formatWithOffset(ms, timeZone);
-  const shown = ({ createdAt, lastUsedAt, lastUsedIp }: SecretLastUse) => ({
+  const secretResource = ({ createdAt, lastUsedAt, lastUsedIp }: SecretLastUse) => ({
     created_at: at(createdAt),
     last_used_at: lastUsedAt === null ? null : at(lastUsedAt),
     last_used_ip: lastUsedIp,
@@ -63,8 +65,8 @@ export function apiKeyImpactResource(
   return {
     api_key_id: keyId,
     last_day: { ...recent, operations: [...recent.operations] },
-    current_secret: currentSecret === null ? null : shown(currentSecret),
-    old_secret: oldSecret === null ? null : { ...shown(oldSecret), expires_at: at(oldSecret.expiresAt ?? 0) },
+    current_secret: currentSecret === null ? null : secretResource(currentSecret),
+    old_secret: oldSecret === null ? null : { ...secretResource(oldSecret), expires_at: at(oldSecret.expiresAt ?? 0) },
     scopes_since: since,
     scopes_used: [...usedScopes],
     scopes_unused_30d: [...unusedScopes],

@@ -1,4 +1,4 @@
-/** Search, filters and order of the list of API keys. */
+/** Query parameters of the list of API keys: search, filters and order. */
 import { z } from 'zod';
 import { API_KEY_SORTS } from '../../accounts/api-key-list.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
@@ -7,13 +7,13 @@ import { idPattern } from '../openapi/fields.js';
 import { pageQuerySchema } from '../request/list.js';
 
 const STATUSES = ['active', 'paused', 'expired', 'revoked'] as const satisfies readonly ApiKey['status'][];
-const STATUS_WORDS = `must be some of ${STATUSES.join(', ')}, with commas between them`;
+const STATUS_MESSAGE = `must be some of ${STATUSES.join(', ')}, with commas between them`;
 const ONE_STATUS = `(?:${STATUSES.join('|')})`;
 
 const statuses = z
   .string()
   .max(100)
-  .regex(new RegExp(`^${ONE_STATUS}(?:,${ONE_STATUS})*$`), STATUS_WORDS)
+  .regex(new RegExp(`^${ONE_STATUS}(?:,${ONE_STATUS})*$`), STATUS_MESSAGE)
   .transform((text) => text.split(','))
   .pipe(z.array(z.enum(STATUSES)));
 

@@ -1,14 +1,14 @@
-/** API key resource of the admin API. It contains the secret only in the response that creates it. */
+/** API key resources of the admin API. Only the responses that create or rotate a key contain its secret. */
 import { z } from 'zod';
 import type { ListedApiKey } from '../../accounts/api-key-list.js';
 import { shownKeySettings, shownSettingsOf } from '../../accounts/api-key-fields.js';
-import type { ApiKey, LetInClient } from '../../accounts/api-key-rows.js';
+import type { ApiKey, AuthorizedClient } from '../../accounts/api-key-rows.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { perPeriod } from '../../platform/quotas/windows.js';
 import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
-/** Prefix, 30 base62 characters and a 6-character checksum. */
+/** A secret: prefix, 30 base62 characters and a 6-character checksum. */
 const SECRET_PATTERN = /^tg_(?:live|test)_[0-9A-Za-z]{36}$/;
 
 export const apiKeySchema = z
@@ -101,12 +101,12 @@ export type ListedApiKeyResource = z.output<typeof listedApiKeySchema>;
 export type ApiKeyWithSecretResource = z.output<typeof apiKeyWithSecretSchema>;
 export type RotatedApiKeyResource = z.output<typeof rotatedApiKeySchema>;
 
-/** Names no members: for keys without an OAuth client, and for callers who must not see members. */
+/** An empty map of member names. For keys without an OAuth client, and for callers who must not see members. */
 export const NO_MEMBERS: ReadonlyMap<string, string> = new Map();
 
 /**
- * Formats times with the offset of the account's time zone.
- * @param members names of the members who authorized OAuth clients, by id.
+ * Returns the API resource of a key. Times have the offset of the account's time zone.
+ * @param members names of the members who authorized OAuth clients, by member ID
  */
 export function apiKeyResource(
   key: ApiKey,
@@ -131,7 +131,7 @@ export function apiKeyResource(
   };
 }
 
-/** Returns a key as a row of a list, with its usage this month. */
+/** Returns the API resource of a key in a list, with the key's usage this month. */
 export function listedApiKeyResource(
   key: ListedApiKey,
   timeZone: string,
@@ -141,10 +141,10 @@ export function listedApiKeyResource(
 }
 
 function clientResource(
-  { id, name, memberId }: LetInClient,
+  { id, name, memberId }: AuthorizedClient,
   members: ReadonlyMap<string, string>,
 ): NonNullable<ApiKeyResource['oauth_client']> {
-  // The id of a client with a metadata document is the URL of that document. Registered clients have a generated id.
+  // The ID of a client with a metadata document is the URL of that document. Registered clients have a generated ID.
   const url = URL.parse(id);
   const host = url?.protocol === 'https:' ? url.host : null;
   return { id, name, host, let_in_by: memberId === null ? null : (members.get(memberId) ?? null) };

@@ -13,10 +13,10 @@ import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { ExpectedVersions } from '../../records/versions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { inPath, OfAccount } from '../access/requested-resource.js';
+import { inPath, ResourceOfAccount } from '../access/requested-resource.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged, unlessNotModified } from '../request/etag.js';
+import { withETag, unlessNotModified } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { apiKeyImpactResource, apiKeyImpactSchema, type ApiKeyImpactResource } from './api-key-impact.resource.js';
@@ -30,7 +30,7 @@ import {
 } from './api-key.resource.js';
 
 @Controller()
-@OfAccount('api_key', inPath)
+@ResourceOfAccount('api_key', inPath)
 export class ApiKeysController {
   constructor(
     private readonly accounts: AccountStore,
@@ -62,7 +62,7 @@ export class ApiKeysController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    return tagged(await this.resource(await this.keys.update(id, body, context, expected), caller), reply);
+    return withETag(await this.resource(await this.keys.update(id, body, context, expected), caller), reply);
   }
 
   @Operation('revokeApiKey', apiKeySchema)
@@ -73,7 +73,7 @@ export class ApiKeysController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    return tagged(await this.resource(await this.keys.revoke(id, context, expected), caller), reply);
+    return withETag(await this.resource(await this.keys.revoke(id, context, expected), caller), reply);
   }
 
   @Operation('pauseApiKey', apiKeySchema)
@@ -84,7 +84,7 @@ export class ApiKeysController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    return tagged(await this.resource(await this.keys.pause(id, context, expected), caller), reply);
+    return withETag(await this.resource(await this.keys.pause(id, context, expected), caller), reply);
   }
 
   @Operation('resumeApiKey', apiKeySchema)
@@ -95,7 +95,7 @@ export class ApiKeysController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    return tagged(await this.resource(await this.keys.resume(id, context, expected), caller), reply);
+    return withETag(await this.resource(await this.keys.resume(id, context, expected), caller), reply);
   }
 
   @Operation('rotateApiKey', rotatedApiKeySchema)
@@ -112,8 +112,8 @@ export class ApiKeysController {
     const { key, secret, previousSecretExpiresAt } = rotated;
     reply.header('Location', `/admin/v1/api-keys/${id}`);
     const expiresAt = formatWithOffset(previousSecretExpiresAt, timeZone);
-    const shown = tagged(apiKeyResource(key, timeZone), reply);
-    return { ...shown, secret, previous_secret_expires_at: expiresAt };
+    const resource = withETag(apiKeyResource(key, timeZone), reply);
+    return { ...resource, secret, previous_secret_expires_at: expiresAt };
   }
 
   @Operation('endPreviousApiKeySecret', apiKeySchema)
@@ -124,9 +124,10 @@ export class ApiKeysController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    return tagged(await this.resource(await this.keys.endPreviousSecret(id, context, expected), caller), reply);
+    return withETag(await this.resource(await this.keys.endPreviousSecret(id, context, expected), caller), reply);
   }
 
+  /** Portal sessions get no names of members. */
   private async resource(key: ApiKey, caller: Principal): Promise<ApiKeyResource> {
     const { timeZone } = await this.accounts.get(key.accountId);
     const members = caller.kind === 'portal' ? NO_MEMBERS : await this.keys.whoLetIn([key]);

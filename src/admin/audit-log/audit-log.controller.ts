@@ -1,10 +1,10 @@
-/** Lists the audit log, newest first. Entries are read-only. */
+/** Lists the entries of the audit log, newest first. The API cannot change entries. */
 import { Controller, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { AuditLog, TARGET_TYPES, type AuditEntry } from '../../records/audit-log.js';
-import { inQuery, OfAccount } from '../access/requested-resource.js';
+import { inQuery, ResourceOfAccount } from '../access/requested-resource.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
 import { encode } from '../openapi/encode.js';
 import { idField, timeField } from '../openapi/fields.js';
@@ -24,10 +24,9 @@ const auditEntrySchema = z
   .object({
     id: idField('aud'),
     account_id: idField('acc').nullable(),
-    actor: z
-      .string()
-      .max(100)
-      .meta({ description: '`operator`, `system`, `portal:` and a name, or the id of a member or token.' }),
+    actor: z.string().max(100).meta({
+      description: '`operator`, `system`, `portal:` and the id of a session, or the id of a member or token.',
+    }),
     actor_label: z.string().max(320).nullable().meta({ description: 'Name of the actor at that time.' }),
     action: z.string().max(100).meta({ example: 'api_key.rotated' }),
     target: z.object({
@@ -48,7 +47,7 @@ const auditListSchema = listSchema('AuditEntryList', auditEntrySchema);
 type AuditEntryResource = z.output<typeof auditEntrySchema>;
 
 @Controller()
-@OfAccount('account', inQuery('account_id'))
+@ResourceOfAccount('account', inQuery('account_id'))
 export class AuditLogController {
   constructor(private readonly auditLog: AuditLog) {}
 

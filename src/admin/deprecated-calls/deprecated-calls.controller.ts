@@ -1,8 +1,8 @@
-/** Lists the accounts that called deprecated operations. */
+/** Lists the accounts that called deprecated operations in the last days, for operators. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { DEPRECATED_CALLS_DAYS, DeprecatedCalls, MOST_DEPRECATED_CALLERS } from '../../admission/deprecated-calls.js';
+import { DEPRECATED_CALLS_DAYS, DeprecatedCalls, MAX_DEPRECATED_CALLERS } from '../../admission/deprecated-calls.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
 
@@ -23,7 +23,7 @@ const reportSchema = z
           last_day: z.iso.date().max(10).meta({ description: "In the account's time zone." }),
         }),
       )
-      .max(MOST_DEPRECATED_CALLERS)
+      .max(MAX_DEPRECATED_CALLERS)
       .meta({ description: 'Callers with the most requests first. Excludes requests rejected with 410.' }),
     has_more: z.boolean().meta({ description: 'Whether there are more callers than listed.' }),
   })

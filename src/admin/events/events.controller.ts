@@ -1,4 +1,4 @@
-/** Lists and reads events of accounts, newest first. Webhooks deliver the same events. */
+/** Lists the events of an account, newest first, and reads single events. Webhooks deliver the same events. */
 import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import { AccountStore } from '../../accounts/accounts.js';
 import { eventTypeField, instantField } from '../../webhooks/endpoints/endpoint-fields.js';
 import type { Event } from '../../outbox/event-types.js';
 import { EventOutbox } from '../../outbox/outbox.js';
-import { inPath, OfAccount } from '../access/requested-resource.js';
+import { inPath, ResourceOfAccount } from '../access/requested-resource.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
 import { encode } from '../openapi/encode.js';
 import { idField, timeField as instant } from '../openapi/fields.js';
@@ -61,7 +61,7 @@ export class AccountEventsController {
 }
 
 @Controller()
-@OfAccount('event', inPath)
+@ResourceOfAccount('event', inPath)
 export class EventsController {
   constructor(
     private readonly accounts: AccountStore,

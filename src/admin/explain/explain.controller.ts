@@ -1,10 +1,10 @@
-/** Explains a key's responses: its limits, and the result of a request right now. Counts nothing. */
+/** Explains which limits apply to a key, and how the gateway would respond to a request now. Uses no quota. */
 import { Body, Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { AccountStore } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
-import { inBody, OfAccount } from '../access/requested-resource.js';
+import { inBody, ResourceOfAccount } from '../access/requested-resource.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { Explainer } from './explainer.js';
 import { explanationResource, explanationSchema, type ExplanationResource } from './explanation.resource.js';
@@ -43,7 +43,7 @@ const explainSchema = z
 type Explain = z.output<typeof explainSchema>;
 
 @Controller()
-@OfAccount('api_key', inBody('api_key_id'))
+@ResourceOfAccount('api_key', inBody('api_key_id'))
 export class ExplainController {
   constructor(
     private readonly accounts: AccountStore,

@@ -1,6 +1,6 @@
 /**
- * Previews what the steps of the request path decide for a key. It builds the key and runs the steps with the same code
- * as real requests.
+ * Previews how the admission steps would treat a request with a key, for the Explain page and logged requests. Builds
+ * the key and runs the steps with the same code as real requests.
  */
 import type { Account } from '../../accounts/accounts.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
@@ -15,34 +15,37 @@ import type { CachedKey } from '../../keys/cached-key.js';
 import type { Preview } from '../../quota/preview.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** The request to explain: an operation by id, or method and path. */
-export interface Asked {
+/** The request to explain: an operation by ID, or a method and path. */
+export interface ExplainRequest {
   readonly operation?: string | undefined;
   readonly method?: string | undefined;
   readonly path?: string | undefined;
-  /** Source address; undefined: one that the key allows. */
+  /** Source address. Undefined to skip the address checks. */
   readonly clientAddress?: string | undefined;
 }
 
+/** The result of a preview. */
 export interface Explanation {
+  /** The key as requests find it in the cache. */
   readonly known: CachedKey;
   readonly record: ApiKeyRecord;
   /** Undefined if the request matches no operation. */
   readonly operation: Operation | undefined;
-  /** Undefined if the account's plan is not in the configuration or the counts are unavailable. */
+  /** Enforced limits. Undefined if the account's plan is not in the configuration or the counters are unavailable. */
   readonly live: Preview | undefined;
+  /** Shadow limits, which never reject requests. Undefined if there are none, or if `live` is undefined. */
   readonly shadow: Preview | undefined;
-  /** Results of all steps in order, including steps after one that rejects. */
+  /** Results of all steps in order, including steps after a rejection. */
   readonly steps: readonly StepPreview[];
-  /** The rejection; undefined if the request would get a response from the backend or the gateway itself. */
+  /** The first rejection. Undefined if the backend, or a page of the gateway, would respond. */
   readonly problem: Problem | undefined;
 }
 
-/** Explainer previews requests of keys. */
+/** Explainer previews requests with the current configuration. */
 export class Explainer {
   /**
-   * @param steps steps of the request path.
-   * @param known resolves a record to the key that requests would find.
+   * @param steps admission steps of the request path
+   * @param known builds the cached key from a record, as for requests
    */
   constructor(
     private readonly steps: Steps,
@@ -53,31 +56,31 @@ export class Explainer {
   /** Returns the public path of an operation. */
   readonly pathOf = (operation: Operation): string => publicPaths(this.config().file)(operation);
 
-  /** Reports whether an operation with this id exists. */
+  /** Reports whether an operation with this ID exists. */
   knows(operationId: string): boolean {
     return this.config().operations.some(({ id }) => id === operationId);
   }
 
   /**
    * Explains a request.
-   * @throws Problem `validation_failed` for an unknown operation id.
+   * @throws Problem `validation_failed` for an unknown operation ID
    */
-  async explain(key: ApiKey, account: Account, asked: Asked): Promise<Explanation> {
+  async explain(key: ApiKey, account: Account, asked: ExplainRequest): Promise<Explanation> {
     const record = recordOf(key, account);
     const known = this.known(record);
     const address = asked.clientAddress === undefined ? undefined : plainAddress(asked.clientAddress);
-    const request = new PreviewedRequest(this.askedFor(asked), known, address);
+    const request = new PreviewedRequest(this.requestedTarget(asked), known, address);
     const steps = await previewSteps(this.steps, request);
     const problem = steps.find((step) => step.problem !== undefined)?.problem;
     const { operation, live, shadow } = request;
     return { known, record, operation, live, shadow, steps, problem };
   }
 
-  private askedFor({
+  private requestedTarget({
     operation: id,
     method = 'GET',
     path: url = '',
-  }: Asked): Operation | { method: string; url: string } {
+  }: ExplainRequest): Operation | { method: string; url: string } {
     if (id === undefined) return { method, url };
     const operation = this.config().operations.find((each) => each.id === id);
     if (operation === undefined) throw unknownOperation();
@@ -92,13 +95,13 @@ function unknownOperation(): Problem {
   });
 }
 
-/** Returns the key as the request path reads it, identified by its newest secret. */
+/** Returns the record that the request path would read for the key's current secret. */
 function recordOf(key: ApiKey, account: Account): ApiKeyRecord {
   return {
     hash: '',
     keyId: key.id,
     accountId: account.id,
-    // The request path checks the expiration itself.
+    // Records have no status `expired`. The request path compares `expiresAt` with the time.
     keyStatus: key.status === 'expired' ? 'active' : key.status,
     environment: key.environment,
     scopes: key.scopes,

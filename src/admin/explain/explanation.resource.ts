@@ -1,4 +1,4 @@
-/** Explanation resource of the admin API. */
+/** Explanation resource of the admin API: results of the admission steps, limits and the resulting response. */
 import type { Operation } from '../../config/model/schema.js';
 import { z } from 'zod';
 import type { StepPreview } from '../../admission/preview.js';
@@ -9,8 +9,8 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, policyField as policy, timeField } from '../openapi/fields.js';
 import type { Explanation } from './explainer.js';
 
-/** Steps that need an operation. Without one they have no result. */
-const OF_OPERATIONS: ReadonlySet<StepPreview['name']> = new Set(['scope', 'quota']);
+/** Steps that need an operation. They have no result if the request matches no operation. */
+const OPERATION_STEPS: ReadonlySet<StepPreview['name']> = new Set(['scope', 'quota']);
 
 const step = z.object({
   step: z.enum(['route', 'key', 'scope', 'quota']).meta({
@@ -79,7 +79,10 @@ export const explanationSchema = z
 export type ExplanationResource = z.output<typeof explanationSchema>;
 type LimitResource = z.output<typeof limit>;
 
-/** @param pathOf returns the public path of an operation. */
+/**
+ * Returns the API resource of an explanation. Times have the offset of the account's time zone.
+ * @param pathOf returns the public path of an operation
+ */
 export function explanationResource(
   explanation: Explanation,
   pathOf: (operation: Operation) => string,
@@ -106,22 +109,22 @@ export function explanationResource(
     steps: stepResources(explanation),
     limits: limitResources(live, limitChanges, timeZone),
     shadow: limitResources(shadow, limitChanges, timeZone),
-    answer: verdictOf(explanation),
+    answer: answerResource(explanation),
   };
 }
 
 function stepResources({ steps }: Explanation): ExplanationResource['steps'] {
-  const isLost = steps.some(({ name, problem }) => name === 'route' && problem !== undefined);
+  const hasNoOperation = steps.some(({ name, problem }) => name === 'route' && problem !== undefined);
   return steps.map(({ name, problem }) => ({
     step: name as ExplanationResource['steps'][number]['step'],
-    verdict: problem !== undefined ? 'refuses' : isLost && OF_OPERATIONS.has(name) ? 'unknown' : 'passes',
+    verdict: problem !== undefined ? 'refuses' : hasNoOperation && OPERATION_STEPS.has(name) ? 'unknown' : 'passes',
     status: problem?.status ?? null,
     code: problem?.code ?? null,
     detail: problem?.options.detail ?? null,
   }));
 }
 
-function verdictOf({ problem }: Explanation): ExplanationResource['answer'] {
+function answerResource({ problem }: Explanation): ExplanationResource['answer'] {
   if (problem === undefined) {
     return { admitted: true, status: null, code: null, detail: null, violated_policies: [], retry_after_seconds: null };
   }
@@ -139,17 +142,17 @@ function verdictOf({ problem }: Explanation): ExplanationResource['answer'] {
 function limitResources(preview: Preview | undefined, changes: LimitChanges, timeZone: string): LimitResource[] {
   if (preview === undefined) return [];
   const { limits, reading, decision } = preview;
-  return limitedWindows(limits, reading.used).map(({ window, index, limit: most, used }) => {
+  return limitedWindows(limits, reading.used).map(({ window, index, limit: maximum, used }) => {
     const { name, of, period } = window;
     const grant = of === 'key' ? changes.keyGrant : changes.accountGrant;
     const resetMs = Math.max(resetMsOf(window, reading), reading.nowMs);
     return {
       policy: name,
-      limit: most,
+      limit: maximum,
       source: of === 'key' && changes.keyLimits?.[period] !== undefined ? 'override' : 'plan',
       granted: period === 'month' ? grantedIn(grant, reading.period.label) : 0,
       used,
-      remaining: remaining(most, used),
+      remaining: remaining(maximum, used),
       resets_at: formatWithOffset(resetMs, timeZone),
       refuses: (decision.violated & (1 << index)) !== 0,
     };

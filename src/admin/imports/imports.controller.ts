@@ -1,27 +1,28 @@
-/** Imports records in batches. `trailgate import` sends the lines of a file. */
+/** Imports records in batches, for operators. `trailgate import` sends the lines of a file in such batches. */
 import { Body, Controller } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';
-import { LineError, MOST_LINES, ON_CONFLICT, type Outcome } from '../../transfer/import-batch.js';
+import { LineError, MAX_LINES, ON_CONFLICT, type Outcome } from '../../transfer/import-batch.js';
 import { Importer } from '../../transfer/importer.js';
 import { RECORD_TYPES } from '../../transfer/record-types.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { API_PREFIX, OPERATIONS } from '../openapi/operations.js';
 import { ChangedBy } from '../request/change-context.js';
 
-/** The path with larger bodies than the rest of the API. */
+/** Path of imports. Its maximum body size is `MAX_IMPORT_BYTES`. */
 export const IMPORTS_PATH = API_PREFIX + OPERATIONS.importRecords.path;
-/** Maximum size of a batch. */
-export const MOST_IMPORT_BYTES = 1_024 * 1_024;
+/** Maximum size of a batch, in bytes. */
+export const MAX_IMPORT_BYTES = 1_024 * 1_024;
 
-const MOST_REASON = 1_000;
+/** Maximum length of a reason, in characters. */
+const LONGEST_REASON = 1_000;
 
 const importSchema = z
   .strictObject({
     records: z
       .array(z.record(z.string().max(100), z.unknown()))
       .min(1, 'must hold a record')
-      .max(MOST_LINES, `must hold at most ${MOST_LINES} records`)
+      .max(MAX_LINES, `must hold at most ${MAX_LINES} records`)
       .meta({
         description:
           `Each has a \`type\` (${RECORD_TYPES.join(', ')}) and the fields of that resource. ` +
@@ -40,11 +41,11 @@ const importSchema = z
 
 const importedSchema = z.object({
   outcome: z.enum(['imported', 'updated', 'skipped', 'failed']),
-  reason: z.string().max(MOST_REASON).nullable().meta({ description: 'Why it was not imported; null if it was.' }),
+  reason: z.string().max(LONGEST_REASON).nullable().meta({ description: 'Why it was not imported; null if it was.' }),
 });
 
 const importResultSchema = z
-  .object({ data: z.array(importedSchema).max(MOST_LINES).meta({ description: 'In the order of `records`.' }) })
+  .object({ data: z.array(importedSchema).max(MAX_LINES).meta({ description: 'In the order of `records`.' }) })
   .meta({ id: 'ImportResult' });
 
 @Controller()
@@ -65,7 +66,8 @@ export class ImportsController {
   }
 }
 
+/** Returns the result for one record. A failed record has a reason. */
 function resultOf(outcome: Outcome): z.output<typeof importedSchema> {
   if (!(outcome instanceof LineError)) return { outcome, reason: null };
-  return { outcome: 'failed', reason: outcome.message.slice(0, MOST_REASON) };
+  return { outcome: 'failed', reason: outcome.message.slice(0, LONGEST_REASON) };
 }

@@ -1,6 +1,6 @@
 /**
- * Authenticates services that hand in events by `services.<name>.eventsToken`. Responds with 404 outside
- * `admin.operatorNetworks`, 401 without a valid token, and 429 for addresses that try too many tokens.
+ * Authenticates services that submit events, by their token `services.<name>.eventsToken`. Responds with 404 outside
+ * `admin.operatorNetworks`, with 401 without a valid token, and with 429 to networks that send too many invalid tokens.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
@@ -14,15 +14,15 @@ import { AdminNetworks } from '../listener/admin-networks.js';
 /** Injection token of `ServiceTokens`. */
 export const SERVICE_TOKENS = Symbol('ServiceTokens');
 
-/** Returns the current tokens by service. */
+/** Returns the current tokens, by service name. */
 export type ServiceTokens = () => ReadonlyMap<string, string>;
 
-/** The service that was authenticated for each request. */
-const SERVICES = new WeakMap<FastifyRequest, string>();
+/** Names of the authenticated services, by request. */
+const SERVICE_NAMES = new WeakMap<FastifyRequest, string>();
 
-/** Returns the service that sent a request. Call it only behind the guard. */
+/** Returns the name of the service that sent a request. Throws if `EventsTokenGuard` has not admitted the request. */
 export function serviceOf(request: FastifyRequest): string {
-  const service = SERVICES.get(request);
+  const service = SERVICE_NAMES.get(request);
   if (service === undefined) throw new Error('The request has not passed the guard.');
   return service;
 }
@@ -42,7 +42,7 @@ export class EventsTokenGuard implements CanActivate {
       throw new Problem('route_not_found', { detail: 'This path does not exist.' });
     }
     try {
-      SERVICES.set(request, this.serviceWith(bearerToken(authorization)));
+      SERVICE_NAMES.set(request, this.findService(bearerToken(authorization)));
     } catch (error) {
       if (authorization !== undefined) await countWrongToken(this.storage, request.ip);
       throw error;
@@ -50,8 +50,12 @@ export class EventsTokenGuard implements CanActivate {
     return true;
   }
 
-  /** Finds the service of a token. Compares all tokens in constant time, so timing does not reveal a near match. */
-  private serviceWith(token: string | undefined): string {
+  /**
+   * Returns the name of the service with a token. Compares all tokens in constant time, so that timing reveals nothing
+   * about them.
+   * @throws Problem `missing_credentials`, `invalid_credentials`
+   */
+  private findService(token: string | undefined): string {
     if (token === undefined) {
       const detail = "Send the service's token: Authorization: Bearer, one space, the token.";
       throw new Problem('missing_credentials', { detail, headers: ['WWW-Authenticate', CHALLENGE] });

@@ -1,6 +1,7 @@
 /**
- * Accepts events from services behind the gateway. A request succeeds for all its events or for none. This is not part
- * of the admin API: tokens and sessions do not work here, and callers are in the internal network.
+ * Event intake: accepts events from the services behind the gateway, and delivers them as webhooks. A request succeeds
+ * for all its events or for none. Event intake is not part of the admin API: services authenticate with their own
+ * tokens.
  */
 import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -11,11 +12,12 @@ import { EventsTokenGuard, serviceOf } from './events-token.guard.js';
 
 /** The path of event intake. */
 export const INTAKE_PATH = '/internal/v1/events';
-/** Limit for one request body, in bytes. */
-export const MOST_BATCH_BYTES = 1_024 * 1_024;
-const MOST_EVENTS = 1_000;
+/** Maximum size of a request body, in bytes. */
+export const MAX_BATCH_BYTES = 1_024 * 1_024;
+/** Maximum number of events in a request. */
+const MAX_EVENTS = 1_000;
 
-const handedInSchema = z.strictObject({
+const submittedEventSchema = z.strictObject({
   id: z
     .string()
     .regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'must be 1 to 100 of A-Z, a-z, 0-9 and _ . : -')
@@ -35,13 +37,13 @@ const handedInSchema = z.strictObject({
 
 const batchSchema = z.strictObject({
   events: z
-    .array(handedInSchema)
+    .array(submittedEventSchema)
     .min(1, 'must have at least one event')
-    .max(MOST_EVENTS, `must have at most ${MOST_EVENTS}`),
+    .max(MAX_EVENTS, `must have at most ${MAX_EVENTS}`),
 });
 
 /** The result for one event of a request. */
-interface TakenResource {
+interface AcceptedEvent {
   readonly id: string;
   readonly event_id: string;
   readonly deliveries: number;
@@ -59,10 +61,10 @@ export class IntakeController {
   async take(
     @Body({ schema: batchSchema }) { events }: z.output<typeof batchSchema>,
     @Req() request: FastifyRequest,
-  ): Promise<{ data: TakenResource[] }> {
-    const taken = await this.intake.acceptEvents(serviceOf(request), events);
-    const data = events.map(({ id }, index): TakenResource => {
-      const { eventId = '', deliveries = 0, isDuplicate = false } = taken[index] ?? {};
+  ): Promise<{ data: AcceptedEvent[] }> {
+    const accepted = await this.intake.acceptEvents(serviceOf(request), events);
+    const data = events.map(({ id }, index): AcceptedEvent => {
+      const { eventId = '', deliveries = 0, isDuplicate = false } = accepted[index] ?? {};
       return { id, event_id: eventId, deliveries, duplicate: isDuplicate };
     });
     return { data };

@@ -49,8 +49,8 @@ export class AccountInvitationsController {
     @ChangedBy() context: ChangeContext,
   ): Promise<InvitationWithLinkResource> {
     const { timeZone } = await this.accounts.get(accountId);
-    const giver = await this.grantingRoles.find(caller, accountId);
-    const shown = (made: MadeInvitation) => madeInvitationResource(made, timeZone, this.site);
-    return shown(await this.invitations.create(accountId, body, giver, storeResponseBody(context, shown)));
+    const callerRole = await this.grantingRoles.find(caller, accountId);
+    const toBody = (made: MadeInvitation) => madeInvitationResource(made, timeZone, this.site);
+    return toBody(await this.invitations.create(accountId, body, callerRole, storeResponseBody(context, toBody)));
   }
 }

@@ -1,4 +1,4 @@
-/** Invitation resource of the admin API. It contains the link only in the response that creates it. */
+/** Invitation resources of the admin API. Only the response that creates or resends an invitation contains its link. */
 import { z } from 'zod';
 import type { Invitation, MadeInvitation } from '../../members/links/invitations.js';
 import { ROLES } from '../../members/permissions.js';
@@ -23,7 +23,7 @@ export const invitationSchema = z
   })
   .meta({ id: 'Invitation' });
 
-/** The link to hand over: the panel's address and a token of 43 characters. */
+/** Link of an invitation: the panel's URL, and a token of 43 characters after `#`. */
 export const linkField = z
   .string()
   .max(2_048)
@@ -40,12 +40,12 @@ export const invitationListSchema = listSchema('InvitationList', invitationSchem
 export type InvitationResource = z.output<typeof invitationSchema>;
 export type InvitationWithLinkResource = z.output<typeof invitationWithLinkSchema>;
 
-/** Formats times with the offset of the account's time zone. */
+/** Returns the API resource of an invitation. Times have the offset of the account's time zone. */
 export function invitationResource(invitation: Invitation, timeZone: string): InvitationResource {
   return encode(invitationSchema, invitation, timeZone);
 }
 
-/** Returns an invitation with its link; null if the link was sent by email. */
+/** Returns the API resource of a new invitation. Its `link` is null if the link was sent by email. */
 export function madeInvitationResource(
   { invitation, token }: MadeInvitation,
   timeZone: string,

@@ -1,12 +1,12 @@
-/** Resends and revokes one invitation. */
+/** Resends and revokes invitations. */
 import { Controller, Param } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AccountAccess } from '../../members/account-access.js';
 import { Invitations, type MadeInvitation } from '../../members/links/invitations.js';
-import type { Giver } from '../../members/permissions.js';
+import type { CallerAccess } from '../../members/permissions.js';
 import { GrantingRoles } from '../access/granting-role.js';
-import { inPath, OfAccount } from '../access/requested-resource.js';
+import { inPath, ResourceOfAccount } from '../access/requested-resource.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
 import { Operation } from '../openapi/operation-decorator.js';
@@ -22,7 +22,7 @@ import {
 } from './invitation.resource.js';
 
 @Controller()
-@OfAccount('link', inPath)
+@ResourceOfAccount('link', inPath)
 export class InvitationsController {
   constructor(
     private readonly accounts: AccountStore,
@@ -40,8 +40,8 @@ export class InvitationsController {
   ): Promise<InvitationWithLinkResource> {
     const account = await this.access.find({ kind: 'link', id }, null);
     const { timeZone } = await this.accounts.get(account?.id ?? '');
-    const shown = (made: MadeInvitation) => madeInvitationResource(made, timeZone, this.site);
-    return shown(await this.invitations.resend(id, await this.giver(caller, id), storeResponseBody(context, shown)));
+    const toBody = (made: MadeInvitation) => madeInvitationResource(made, timeZone, this.site);
+    return toBody(await this.invitations.resend(id, await this.roleOf(caller, id), storeResponseBody(context, toBody)));
   }
 
   @Operation('revokeInvitation', invitationSchema)
@@ -50,12 +50,13 @@ export class InvitationsController {
     @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
   ): Promise<InvitationResource> {
-    const invitation = await this.invitations.revoke(id, await this.giver(caller, id), context);
+    const invitation = await this.invitations.revoke(id, await this.roleOf(caller, id), context);
     const { timeZone } = await this.accounts.get(invitation.accountId);
     return invitationResource(invitation, timeZone);
   }
 
-  private async giver(caller: Principal, id: string): Promise<Giver> {
+  /** Returns the caller's role in the account of an invitation. */
+  private async roleOf(caller: Principal, id: string): Promise<CallerAccess> {
     const account = await this.access.find({ kind: 'link', id }, null);
     return this.grantingRoles.find(caller, account?.id ?? '');
   }

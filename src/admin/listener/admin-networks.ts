@@ -1,8 +1,10 @@
-/** Networks that can read health and metrics, and networks that can act as operators. */
+/** Checks which networks may read health and metrics, and which may act as operators. */
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { NetworkList } from '../../platform/network-list.js';
 
-/** AdminNetworks follows the configuration: changes apply from the next request. */
+/**
+ * AdminNetworks uses the current configuration for each request. A list that is not configured admits every address.
+ */
 export class AdminNetworks {
   private readonly lists = new WeakMap<readonly string[], NetworkList>();
 
@@ -10,11 +12,13 @@ export class AdminNetworks {
   constructor(private readonly settings: () => Pick<AdminConfig, 'healthNetworks' | 'operatorNetworks'>) {}
 
   /** Reports whether an address may read /livez, /readyz and /metrics. */
-  mayAskForHealth(address: string): boolean {
+  mayReadHealth(address: string): boolean {
     return this.holds(this.settings().healthNetworks, address);
   }
 
-  /** Reports whether an address may act as an operator, by token or as a member. */
+  /**
+   * Reports whether an address may act as an operator: with the operator token, or as a member with operator rights.
+   */
   mayOperate(address: string): boolean {
     return this.holds(this.settings().operatorNetworks, address);
   }

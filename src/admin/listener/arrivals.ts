@@ -1,4 +1,7 @@
-/** Starts every request of the admin listener: client address, response headers, and checks of Host and network. */
+/**
+ * Prepares every request of the admin listener before its handler. Determines the client address, sets response
+ * headers, and checks the Host header and the client's network.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { clientAddress, trustsOf, type Trusts } from '../../keys/clients/client-address.js';
@@ -7,35 +10,36 @@ import type { AdminNetworks } from './admin-networks.js';
 import { hostRefusal } from './host-check.js';
 import type { SecurityHeaders } from './security-headers.js';
 
-/** Routes that skip the Host check, because probes connect by address. They are called every few seconds. */
+/** Routes that skip the Host check, because probes connect by IP address. */
 const HEALTH_ROUTES = new Set(['/livez', '/readyz', '/metrics']);
 
 /** Dependencies of `Arrivals`. */
 export interface ArrivalParts {
-  /** Undefined: a health listener, which accepts every Host. */
+  /** Settings and URL of the admin listener. Undefined for a health listener, which accepts every Host. */
   readonly admin: { readonly settings: () => AdminConfig; readonly url: () => string } | undefined;
+  /** Undefined for a health listener, which accepts every network. */
   readonly networks: AdminNetworks | undefined;
   readonly headers: SecurityHeaders;
 }
 
-/** Arrivals begins every request. */
-export class Arrivals {
-  /** Proxies whose `X-Forwarded-For` is trusted. */
+/** Arrivals prepares and checks every request. */
+export class RequestPreparation {
+  /** Reports whether an address is a trusted proxy, whose `X-Forwarded-For` is used. Undefined if there are none. */
   readonly trusts: Trusts | undefined;
 
   constructor(private readonly parts: ArrivalParts) {
     this.trusts = trustsOf(parts.admin?.settings().trustedProxies ?? []);
   }
 
-  /** Sets the client address and the response headers. Returns the problem that keeps the request from its handler. */
+  /** Sets the client address and the response headers. Returns a problem if the request must be rejected. */
   begin(request: FastifyRequest, reply: FastifyReply): Problem | undefined {
-    const told = request.headers['x-forwarded-for'];
+    const forwardedFor = request.headers['x-forwarded-for'];
     const ip = clientAddress(
       request.raw.socket.remoteAddress,
-      told === undefined ? undefined : String(told),
+      forwardedFor === undefined ? undefined : String(forwardedFor),
       this.trusts,
     );
-    // Fastify's own parsing accepts values that are not addresses.
+    // Fastify's own `trustProxy` would accept values that are not addresses.
     Object.defineProperty(request, 'ip', { value: ip });
     reply.header('X-Request-Id', request.id);
     reply.header('Cache-Control', 'no-store');
@@ -50,7 +54,7 @@ export class Arrivals {
       return new Problem('bad_request', { detail: 'Send a Host header.' });
     }
     const isHealth = HEALTH_ROUTES.has(request.routeOptions.url ?? '');
-    if (isHealth && networks?.mayAskForHealth(request.ip) === false) {
+    if (isHealth && networks?.mayReadHealth(request.ip) === false) {
       return new Problem('route_not_found', { detail: 'This path does not exist.' });
     }
     return isHealth || admin === undefined ? undefined : hostRefusal(host, admin.settings(), admin.url());

@@ -1,14 +1,15 @@
 /**
- * Checks the Host header of the admin listener against DNS rebinding. A page can point its own name at this machine,
- * and browsers would let it read responses. The Host header still carries the page's name.
+ * Checks the Host header of the admin listener, against DNS rebinding. In that attack, a page points its own host name
+ * at this machine, so that browsers let the page read responses. The Host header then contains the page's host name.
  */
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { isLoopbackHost } from '../../config/model/address-values.js';
 import { Problem } from '../../platform/problems/errors.js';
 
 /**
- * Returns the problem for a foreign `Host`; undefined if it is accepted or missing, which only HTTP/1.0 allows. Ignores
- * the port, because tunnels change it.
+ * Returns the problem for a foreign Host header. Returns undefined if the host is accepted, and if it is missing, which
+ * only HTTP/1.0 allows. Ignores the port, because tunnels change it.
+ * @param url URL of the admin listener
  */
 export function hostRefusal(
   host: string | undefined,

@@ -4,7 +4,7 @@ import { hstsField } from '../../config/model/hsts-field.js';
 import type { HstsConfig } from '../../config/model/listener-schema.js';
 import { linesOf } from '../../http/grammar/fields.js';
 
-/** Browser restrictions for every response. The panel's page sets its own content security policy. */
+/** Header names and values in turn. The panel's page sets its own content security policy. */
 const FIELDS = [
   'X-Content-Type-Options',
   'nosniff',
@@ -20,19 +20,19 @@ const FIELDS = [
   'same-origin',
 ] as const;
 
-/** SecurityHeaders adds the headers to responses. A handler may override single values. */
+/** SecurityHeaders adds the headers to responses. Handlers can override single headers. */
 export class SecurityHeaders {
-  /** The headers as lines with CRLF, for responses written to the socket. */
+  /** The headers as lines with CRLF, for responses that are written to the socket directly. */
   readonly lines: string;
   private readonly fields: readonly string[];
 
-  /** @param hsts settings for HTTPS. Browsers ignore the header over plain HTTP. */
+  /** @param hsts settings of `Strict-Transport-Security`, which browsers ignore over plain HTTP. Undefined for none. */
   constructor(hsts: HstsConfig) {
     this.fields = [...FIELDS, ...hstsField(hsts)];
     this.lines = linesOf(this.fields);
   }
 
-  /** Sets the headers. Call it before a handler runs. */
+  /** Sets the headers of a response. Call `setOn` before the handler, which can override them. */
   setOn(reply: FastifyReply): void {
     for (let index = 0; index + 1 < this.fields.length; index += 2) {
       reply.header(this.fields[index] ?? '', this.fields[index + 1]);

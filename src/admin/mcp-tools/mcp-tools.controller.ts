@@ -1,4 +1,4 @@
-/** Lists the tools that AI assistants can call: all, or those for a key with given scopes. */
+/** Lists the tools of the MCP server, which AI assistants can call: all, or those for a key with given scopes. */
 import { Controller, Param, Query } from '@nestjs/common';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';

@@ -1,4 +1,4 @@
-/** Sends the signed-in member a link that verifies their email address. */
+/** Emails the signed-in member a link that verifies their address. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';

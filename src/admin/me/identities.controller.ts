@@ -1,4 +1,4 @@
-/** Lists and unlinks the member's identities at identity providers. */
+/** Lists and unlinks the signed-in member's identities at identity providers. */
 import { Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';

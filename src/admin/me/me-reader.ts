@@ -1,19 +1,19 @@
-/** Reads what the signed-in caller sees about themselves. */
+/** Builds the `Me` resource for every kind of caller: member, portal session, account token or operator token. */
 import { Injectable } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import { MemberStore, type OwnAccount } from '../../members/members.js';
-import { OwnWays } from '../../members/ways.js';
+import { SignInMethods } from '../../members/sign-in-methods.js';
 import type { Role } from '../../members/permissions.js';
 import { csrfTokenOf } from '../../members/session-token.js';
 import type { Principal } from '../access/principal.js';
-import { MOST_ACCOUNTS, ownAccounts, ownMember, ownPortal, ownSession, type MeResource } from './me.resource.js';
+import { MAX_ACCOUNTS, ownAccounts, ownMember, ownPortal, ownSession, type MeResource } from './me.resource.js';
 
 @Injectable()
 export class MeReader {
   constructor(
     private readonly members: MemberStore,
     private readonly accounts: AccountStore,
-    private readonly ways: OwnWays,
+    private readonly ways: SignInMethods,
   ) {}
 
   async read(principal: Principal): Promise<MeResource> {
@@ -23,10 +23,10 @@ export class MeReader {
         const [stored, ways, accounts] = await Promise.all([
           this.members.get(member.id),
           this.ways.of(member.id),
-          this.members.accountsOf(member.isOperator ? 'operator' : { memberId: member.id }, MOST_ACCOUNTS),
+          this.members.accountsOf(member.isOperator ? 'operator' : { memberId: member.id }, MAX_ACCOUNTS),
         ]);
         return {
-          // Outside the operator networks, members have no operator rights.
+          // Use the session's value. Outside the operator networks, members have no operator rights.
           member: ownMember({ ...stored, isOperator: member.isOperator }, ways, this.ways.canSignIn(ways)),
           portal: null,
           ...ownAccounts(accounts),
@@ -45,9 +45,9 @@ export class MeReader {
         };
       }
       case 'token':
-        return program([await this.account(principal.token.accountId, principal.token.role)]);
+        return tokenResource([await this.account(principal.token.accountId, principal.token.role)]);
       default:
-        return program(await this.members.accountsOf('operator', MOST_ACCOUNTS));
+        return tokenResource(await this.members.accountsOf('operator', MAX_ACCOUNTS));
     }
   }
 
@@ -57,6 +57,7 @@ export class MeReader {
   }
 }
 
-function program(accounts: readonly OwnAccount[]): MeResource {
+/** Returns the resource for a token, which has no member and no session. */
+function tokenResource(accounts: readonly OwnAccount[]): MeResource {
   return { member: null, portal: null, ...ownAccounts(accounts), csrf_token: null, session: null };
 }

@@ -1,4 +1,4 @@
-/** Reads and changes the signed-in caller's own profile. */
+/** Returns the caller with their accounts, and changes the profile of the signed-in member. */
 import { Body, Controller } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { updateMeSchema, type UpdateMe } from '../../members/member-fields.js';

@@ -1,17 +1,17 @@
-/** Signed-in caller as the panel needs it: the person, their accounts, and the CSRF token. */
+/** `Me` resource of the admin API: the caller, their accounts, the session and the CSRF token. */
 import { z } from 'zod';
 import { LOCALES } from '../../members/member-fields.js';
 import type { Member } from '../../members/member-rows.js';
 import type { OwnAccount } from '../../members/members.js';
-import type { MemberWays } from '../../members/ways.js';
+import type { MemberMethods } from '../../members/sign-in-methods.js';
 import { ROLES } from '../../members/permissions.js';
 import type { PortalGrant, Session } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { CONFIRMED_MS } from '../access/recent-confirmation.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
 
-/** Members of more accounts search the list of accounts instead. */
-export const MOST_ACCOUNTS = 200;
+/** Maximum number of accounts in the resource. The panel searches the list of accounts if there are more. */
+export const MAX_ACCOUNTS = 200;
 
 const ownAccountSchema = z
   .object({
@@ -56,8 +56,8 @@ export const meSchema = z
           .meta({ description: 'The session can only manage keys with these scopes; null: any.' }),
       })
       .nullable()
-      .meta({ description: 'Label of the portal session.' }),
-    accounts: z.array(ownAccountSchema).max(MOST_ACCOUNTS),
+      .meta({ description: 'The portal session. Null for other callers.' }),
+    accounts: z.array(ownAccountSchema).max(MAX_ACCOUNTS),
     has_more_accounts: z.boolean(),
     csrf_token: z
       .string()
@@ -77,7 +77,7 @@ export const meSchema = z
 
 export type MeResource = z.output<typeof meSchema>;
 
-/** Returns the session of the current page. Times are UTC, because a member can have accounts in many time zones. */
+/** Returns the session of the request. Times are in UTC, because a member can have accounts in several time zones. */
 export function ownSession(session: Session, isPortal: boolean): MeResource['session'] {
   const at = (ms: number): string => formatWithOffset(ms, 'UTC');
   const confirmedUntil = isPortal ? session.endsAt : Math.min(session.confirmedAt + CONFIRMED_MS, session.endsAt);
@@ -91,7 +91,7 @@ export function ownSession(session: Session, isPortal: boolean): MeResource['ses
 
 export function ownMember(
   member: Member,
-  { passkeys }: MemberWays,
+  { passkeys }: MemberMethods,
   canSignIn: boolean,
 ): NonNullable<MeResource['member']> {
   return {
@@ -112,9 +112,10 @@ export function ownPortal({ accountId, label, returnUrl, scopes }: PortalGrant):
   return { account_id: accountId, label, return_url: returnUrl, scopes: scopes === null ? null : [...scopes] };
 }
 
+/** @param accounts one more than `MAX_ACCOUNTS` if there are more */
 export function ownAccounts(accounts: readonly OwnAccount[]): Pick<MeResource, 'accounts' | 'has_more_accounts'> {
   return {
-    accounts: accounts.slice(0, MOST_ACCOUNTS).map(({ id, name, role, status }) => ({ id, name, role, status })),
-    has_more_accounts: accounts.length > MOST_ACCOUNTS,
+    accounts: accounts.slice(0, MAX_ACCOUNTS).map(({ id, name, role, status }) => ({ id, name, role, status })),
+    has_more_accounts: accounts.length > MAX_ACCOUNTS,
   };
 }

@@ -1,15 +1,15 @@
-/** Passkey resources of the admin API, and WebAuthn messages in JSON (WebAuthn level 3, section 5.1). */
+/** Passkey resources of the admin API, and WebAuthn messages in JSON (WebAuthn Level 3, section 5.1). */
 import { z } from 'zod';
 import { nameField } from '../../records/account-fields.js';
 import type { Passkey } from '../../members/sign-in/passkeys.js';
 import { encode } from '../openapi/encode.js';
 import { idField, timeField } from '../openapi/fields.js';
 
-/** Larger than any authenticator response without attestation. */
-const LONGEST_BYTES = 20_000;
+/** Maximum length of a base64url value, in characters. Authenticator responses without attestation are shorter. */
+const LONGEST_BASE64URL = 20_000;
 const bytes = z
   .string()
-  .max(LONGEST_BYTES)
+  .max(LONGEST_BASE64URL)
   .regex(/^[A-Za-z0-9_-]*$/, 'must be base64url')
   .meta({ description: 'base64url.' });
 const word = z.string().max(100);
@@ -59,7 +59,7 @@ export const signInWithPasskeySchema = z
 
 const credential = z.object({ id: bytes, type: word, transports: transports.optional() });
 
-/** Options for `navigator.credentials.get()`. Untyped, because the library's types omit some of its options. */
+/** Options for `navigator.credentials.get()`. Untyped, because the WebAuthn library's types omit some options. */
 export const passkeyRequestSchema: z.ZodType = z
   .object({
     challenge: bytes,
@@ -70,7 +70,7 @@ export const passkeyRequestSchema: z.ZodType = z
   })
   .meta({ id: 'PasskeyRequestOptions' });
 
-/** Options for `navigator.credentials.create()`. Untyped for the same reason. */
+/** Options for `navigator.credentials.create()`. Untyped, because the WebAuthn library's types omit some options. */
 export const passkeyCreationSchema: z.ZodType = z
   .object({
     challenge: bytes,
@@ -102,6 +102,7 @@ export const passkeySchema = z
 
 export const passkeyListSchema = z.object({ data: z.array(passkeySchema).max(20) }).meta({ id: 'PasskeyList' });
 
+/** Returns the API resource of a passkey. Times are in UTC. */
 export function passkeyResource(passkey: Passkey): z.output<typeof passkeySchema> {
   return encode(passkeySchema, { ...passkey, backedUp: passkey.isBackedUp }, 'UTC');
 }

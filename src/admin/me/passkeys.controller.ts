@@ -6,8 +6,8 @@ import type { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
-import { OwnWays } from '../../members/ways.js';
-import { Confirmed } from '../access/recent-confirmation.js';
+import { SignInMethods } from '../../members/sign-in-methods.js';
+import { RecentConfirmation } from '../access/recent-confirmation.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
 import { Operation } from '../openapi/operation-decorator.js';
@@ -30,8 +30,8 @@ type PasskeyResource = z.output<typeof passkeySchema>;
 export class MyPasskeysController {
   constructor(
     private readonly passkeys: Passkeys,
-    private readonly own: OwnWays,
-    private readonly confirmed: Confirmed,
+    private readonly own: SignInMethods,
+    private readonly confirmed: RecentConfirmation,
     private readonly site: Site,
   ) {}
 
@@ -66,7 +66,7 @@ export class MyPasskeysController {
     await this.confirmed.checkFirstPasskey(owner);
     const step = this.site.read(request.headers.cookie, 'step');
     reply.header('Set-Cookie', this.site.noCookie('step'));
-    const told = storeResponseBody(context, passkeyResource);
+    const recordingContext = storeResponseBody(context, passkeyResource);
     const { member, session } = owner;
     const made = await this.passkeys.register(
       member.id,
@@ -74,7 +74,7 @@ export class MyPasskeysController {
       step,
       response as RegistrationResponseJSON,
       name,
-      told,
+      recordingContext,
     );
     return passkeyResource(made);
   }

@@ -1,4 +1,4 @@
-/** Member resource as an account sees it. */
+/** Account member resource of the admin API: a member with their role in one account. */
 import { z } from 'zod';
 import type { AccountMember } from '../../members/account-members.js';
 import { ROLES } from '../../members/permissions.js';
@@ -24,7 +24,7 @@ export const accountMemberListSchema = listSchema('AccountMemberList', accountMe
 
 export type AccountMemberResource = z.output<typeof accountMemberSchema>;
 
-/** Formats times with the offset of the account's time zone. */
+/** Returns the API resource of an account member. Times have the offset of the account's time zone. */
 export function accountMemberResource(member: AccountMember, timeZone: string): AccountMemberResource {
   return encode(accountMemberSchema, member, timeZone);
 }

@@ -10,7 +10,7 @@ import { GrantingRoles } from '../access/granting-role.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged } from '../request/etag.js';
+import { withETag } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import {
@@ -57,7 +57,7 @@ export class AccountMembersController {
     const { timeZone } = await this.accounts.get(accountId);
     const giver = await this.grantingRoles.find(caller, accountId);
     const changed = await this.members.change(accountId, memberId, role, giver, context, expected);
-    return tagged(accountMemberResource(changed, timeZone), reply);
+    return withETag(accountMemberResource(changed, timeZone), reply);
   }
 
   @Operation('getAccountMemberImpact', memberCredentialsSchema)

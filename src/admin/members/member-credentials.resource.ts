@@ -1,4 +1,4 @@
-/** Credentials that end, and keys and endpoints that stay, when a member loses access. */
+/** Member credentials resource: what ends, and which keys and webhook endpoints stay, when a member loses access. */
 import { z } from 'zod';
 import type { MemberCredentials } from '../../members/created-by-member.js';
 import { CREDENTIAL_TYPES } from '../../members/credentials.js';
@@ -47,15 +47,15 @@ export function memberCredentialsResource(
   memberId: string,
   { ended, kept, hasMore }: MemberCredentials,
 ): MemberCredentialsResource {
-  const shown = <Type>({ type, id, name: called }: { type: Type; id: string; name: string }) => ({
+  const itemResource = <Type>({ type, id, name: itemName }: { type: Type; id: string; name: string }) => ({
     type,
     id,
-    name: called,
+    name: itemName,
   });
   return {
     member_id: memberId,
-    ended: ended.map((each) => ({ ...shown(each), account_id: each.accountId })),
-    kept: kept.map((each) => ({ ...shown(each), account_id: each.accountId })),
+    ended: ended.map((each) => ({ ...itemResource(each), account_id: each.accountId })),
+    kept: kept.map((each) => ({ ...itemResource(each), account_id: each.accountId })),
     kept_has_more: hasMore,
   };
 }

@@ -1,4 +1,4 @@
-/** Resets the sign-in of a member who lost their phone, and erases members on request. For operators. */
+/** Removes the second factor of a member who lost their phone, and erases members on request. For operators. */
 import { Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Forgetting } from '../../members/forgetting.js';

@@ -1,4 +1,4 @@
-/** Member resource as operators see it. */
+/** Member resources of the admin API, for operators: members of the installation, and links to set a password. */
 import { z } from 'zod';
 import type { Member } from '../../members/member-rows.js';
 import type { PasswordLink } from '../../members/member-admin.js';
@@ -47,11 +47,12 @@ export type MemberResource = z.output<typeof memberSchema>;
 export type PasswordLinkResource = z.output<typeof passwordLinkSchema>;
 export type CreatedMemberResource = z.output<typeof createdMemberSchema>;
 
-/** Returns times in UTC, because a member can have accounts in many time zones. */
+/** Returns the API resource of a member. Times are in UTC, because a member can have accounts in several time zones. */
 export function memberResource(member: Member): MemberResource {
   return encode(memberSchema, { ...member, emailVerified: member.isEmailVerified }, 'UTC');
 }
 
+/** Returns the API resource of a password link. Its `link` is null if the link was sent by email. */
 export function passwordLinkResource({ token, expiresAt }: PasswordLink, site: Site): PasswordLinkResource {
   return encode(passwordLinkSchema, { link: token === null ? null : site.linkUrl(token), expiresAt }, 'UTC');
 }

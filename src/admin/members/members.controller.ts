@@ -1,4 +1,4 @@
-/** Manages the members of the installation, for operators. */
+/** Manages the members of the installation and their sessions, for operators. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -15,7 +15,7 @@ import { Sessions } from '../../members/sessions.js';
 import { Site } from '../access/site.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged, unlessNotModified } from '../request/etag.js';
+import { withETag, unlessNotModified } from '../request/etag.js';
 import { storeResponseBody } from '../request/idempotency.js';
 import { IfMatch } from '../request/if-match.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
@@ -57,7 +57,7 @@ export class MembersController {
   ): Promise<CreatedMemberResource> {
     const { member, link } = await this.admin.create(body, storeResponseBody(context, this.createdResource));
     reply.header('Location', `/admin/v1/members/${member.id}`);
-    return tagged(this.createdResource({ member, link }), reply);
+    return withETag(this.createdResource({ member, link }), reply);
   }
 
   @Operation('getMember', memberSchema)
@@ -76,13 +76,13 @@ export class MembersController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MemberResource> {
-    return tagged(memberResource(await this.admin.update(id, body, context, expected)), reply);
+    return withETag(memberResource(await this.admin.update(id, body, context, expected)), reply);
   }
 
   @Operation('createPasswordResetLink', passwordLinkSchema)
   async resetLink(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<PasswordLinkResource> {
-    const shown = (link: PasswordLink): PasswordLinkResource => passwordLinkResource(link, this.site);
-    return shown(await this.admin.resetLink(id, storeResponseBody(context, shown)));
+    const toBody = (link: PasswordLink): PasswordLinkResource => passwordLinkResource(link, this.site);
+    return toBody(await this.admin.resetLink(id, storeResponseBody(context, toBody)));
   }
 
   private readonly createdResource = ({ member, link }: CreatedMember): CreatedMemberResource => ({

@@ -1,4 +1,4 @@
-/** OAuth authorization request as the panel shows it, and the decision of the person. */
+/** OAuth authorization request resource, which the panel shows, and the user's decision. */
 import { z } from 'zod';
 import { SCOPE_PATTERN } from '../../config/model/values.js';
 import type { AuthorizationRequest } from '../../authorization/clients/authorization-requests.js';
@@ -46,6 +46,7 @@ export type AuthorizationDecision = z.output<typeof authorizationDecisionSchema>
 
 const DAY_MS = 86_400_000;
 
+/** @param longestMs maximum length of access, in milliseconds */
 export function authorizationRequestResource(
   request: AuthorizationRequest,
   longestMs: number,

@@ -1,8 +1,8 @@
-/** Reads an OAuth authorization request and records the signed-in person's decision. */
+/** Reads an OAuth authorization request and records the signed-in user's decision. */
 import { Body, Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';
-import { inBody, OfAccount } from '../access/requested-resource.js';
+import { inBody, ResourceOfAccount } from '../access/requested-resource.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
@@ -31,7 +31,8 @@ export class AuthorizationRequestsController {
   }
 }
 
-@OfAccount('account', inBody('account_id'))
+/** Approves requests. A separate controller, because only an approval names an account. */
+@ResourceOfAccount('account', inBody('account_id'))
 @Controller()
 export class AuthorizationApprovalsController {
   constructor(private readonly requests: AuthorizationRequests) {}

@@ -1,10 +1,10 @@
-/** Encodes values as resources of the admin API: snake case names, times with an offset. */
+/** Encodes values as resources of the admin API. Names become snake case, and times get the offset of a time zone. */
 import { z } from 'zod';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 
 type CamelCase<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<CamelCase<Rest>>}` : Name;
 
-/** The input for a field of a schema: times are milliseconds, and lists may be readonly. */
+/** The value that `encode` expects for a field of a schema. Times are in milliseconds, and lists may be readonly. */
 type Decoded<Field> = Field extends z.ZodISODateTime
   ? number
   : Field extends z.ZodNullable<infer Inner>
@@ -16,10 +16,11 @@ type Decoded<Field> = Field extends z.ZodISODateTime
         : z.output<Field>;
 
 /**
- * Encodes a value in the field order of its schema: `created_at` is read from `createdAt`, in milliseconds since the
- * epoch. Omits other members of the value. Validates nothing, because the types do.
+ * Encodes a value in the field order of its schema. The field `created_at` gets the value of `createdAt`, in
+ * milliseconds since the epoch. Properties that are not in the schema are omitted. Nothing is validated, because the
+ * types are checked at compile time.
  *
- * @param timeZone the IANA time zone for the offset of times.
+ * @param timeZone IANA time zone for the offset of times
  */
 export function encode<Schema extends z.ZodObject>(
   schema: Schema,
@@ -31,17 +32,18 @@ export function encode<Schema extends z.ZodObject>(
 
 type Encoder = (value: unknown, timeZone: string) => unknown;
 
+/** Encoders by schema, created on first use. */
 const encoders = new WeakMap<z.core.$ZodType, Encoder>();
 
 function encoderOf(schema: z.core.$ZodType): Encoder {
-  const known = encoders.get(schema);
-  if (known !== undefined) return known;
-  const made = makeEncoder(schema);
-  encoders.set(schema, made);
-  return made;
+  const cached = encoders.get(schema);
+  if (cached !== undefined) return cached;
+  const created = createEncoder(schema);
+  encoders.set(schema, created);
+  return created;
 }
 
-function makeEncoder(schema: z.core.$ZodType): Encoder {
+function createEncoder(schema: z.core.$ZodType): Encoder {
   if (schema instanceof z.ZodISODateTime) return (ms, timeZone) => formatWithOffset(ms as number, timeZone);
   if (schema instanceof z.ZodNullable) {
     const inner = encoderOf(schema.unwrap());

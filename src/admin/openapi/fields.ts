@@ -1,12 +1,12 @@
-/** Field schemas of resources, for the OpenAPI document. Responses are not validated against them. */
+/** Field schemas that resources share, for the OpenAPI document. Responses are not validated against them. */
 import { z } from 'zod';
 import { WINDOW_NAMES } from '../../platform/quotas/windows.js';
 import type { IdPrefix } from '../../stores/database/ids.js';
 
-/** RFC 3339 with an offset and at most microseconds. */
+/** Maximum length of an RFC 3339 time with offset, in characters. */
 const LONGEST_TIME = 40;
 
-/** Returns the schema of an id, as `database/ids.ts` generates them. */
+/** Returns the schema of an ID with this prefix, as `newId` generates it. */
 export function idField(prefix: IdPrefix): z.ZodString {
   return z
     .string()
@@ -15,16 +15,17 @@ export function idField(prefix: IdPrefix): z.ZodString {
     .meta({ example: `${prefix}_1d2m3kx9v7c4e5f6g7h8j9k0m` });
 }
 
-/** Returns the pattern of all ids with a prefix. */
+/** Returns the pattern of all IDs with a prefix. */
 export function idPattern(prefix: string): RegExp {
   return new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{25}$`);
 }
 
 export const timeField = z.iso.datetime({ offset: true }).max(LONGEST_TIME);
 
-/** A number of requests. The field's description says which. */
+/** A non-negative integer, such as a number of requests. */
 export const countField = z.int().min(0);
 
+/** The name of a limit, such as `account-month`. */
 export const policyField = z.enum(WINDOW_NAMES);
 
 /** The version of a resource, for `If-Match`. */

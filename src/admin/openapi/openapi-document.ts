@@ -1,6 +1,6 @@
 /**
- * Builds the OpenAPI 3.1 document of the admin API. Routes and problems come from the table of operations. Bodies,
- * queries and responses are the zod schemas of the handlers. Only `ID_PREFIXES` is maintained here.
+ * Builds the OpenAPI 3.1 document of the admin API. Routes and problems come from the table of operations. Schemas of
+ * bodies, queries and responses come from the handlers. This file adds path parameters, headers and common problems.
  */
 import type { Type } from '@nestjs/common';
 import { METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
@@ -15,11 +15,11 @@ import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from '.
 import { SECURITY_SCHEMES, securityOf } from './openapi-security.js';
 import { namedSchemas, queryParameters, reference, type Json } from './openapi-schemas.js';
 
-/** Keys of Nest's parameter metadata: kind, colon, position. */
+/** Match keys of Nest's parameter metadata, which consist of kind, colon and position. */
 const BODY_PARAMETER = /^3:/;
 const QUERY_PARAMETER = /^4:/;
 
-/** Id prefix of each collection. */
+/** ID prefix of each collection in a path. */
 const ID_PREFIXES: Readonly<Record<string, string>> = {
   accounts: 'acc',
   'api-keys': 'key',
@@ -34,12 +34,13 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   'webhook-deliveries': 'whd',
 };
 
-/** The maximum string length of JavaScript. All rows of 400 days, grouped by everything, stay below it. */
+/** Maximum string length of V8, in characters. All usage rows of 400 days in every group are shorter than that. */
 const LONGEST_CSV = 512 * 1024 * 1024;
 
-const OF_IDEMPOTENCY = ['idempotency_in_progress', 'idempotency_mismatch', 'idempotency_secret_shown'] as const;
+const IDEMPOTENCY_PROBLEMS = ['idempotency_in_progress', 'idempotency_mismatch', 'idempotency_secret_shown'] as const;
 
-const EVERYWHERE: readonly ErrorCode[] = [
+/** Problems that every operation can respond with. */
+const COMMON_PROBLEMS: readonly ErrorCode[] = [
   'bad_request',
   'malformed_authorization',
   'missing_credentials',
@@ -57,7 +58,7 @@ interface Route {
   readonly query: z.ZodObject | undefined;
 }
 
-/** Builds the document. Throws if a handler has no operation, or if an operation does not have exactly one handler. */
+/** Builds the document. Throws if a handler has no operation, or an operation does not have exactly one handler. */
 export function openApiDocument(controllers: readonly Type[], version: string): Json {
   const routes = routesOf(controllers);
   const paths: Record<string, Record<string, Json>> = {};
@@ -95,7 +96,7 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
   };
 }
 
-/** Returns the operations in the order of the table. */
+/** Returns the operations with their handlers' schemas, in the order of the table. */
 function routesOf(controllers: readonly Type[]): Route[] {
   const handlers = controllers.flatMap(handlersOf);
   const ids = Object.keys(OPERATIONS) as OperationId[];
@@ -129,19 +130,19 @@ function parameterSchema(controller: Type, handler: string, kind: RegExp): z.Zod
 function operation({ description, body, query }: Route): Json {
   const { id, tag, method, path, permission, summary, response, status, version, problems = [] } = description;
   const { csv = false, location: hasLocation = false } = description;
-  // These operations accept an `Idempotency-Key`; see `idempotency.interceptor.ts`.
-  const makes = method === 'post' && status === 201;
-  const codes: ErrorCode[] = [...EVERYWHERE, ...problems];
+  // `IdempotencyInterceptor` uses the same condition.
+  const acceptsKey = method === 'post' && status === 201;
+  const codes: ErrorCode[] = [...COMMON_PROBLEMS, ...problems];
   if (path.includes('{')) codes.push('resource_not_found');
   if (body !== undefined) codes.push('content_too_large', 'unsupported_media_type', 'validation_failed');
   if (version === 'changed') codes.push('precondition_failed');
   if (permission.confirm !== 'never') codes.push('confirmation_required');
-  if (makes) codes.push(...OF_IDEMPOTENCY);
+  if (acceptsKey) codes.push(...IDEMPOTENCY_PROBLEMS);
   if (query !== undefined) codes.push('invalid_parameter');
   if (query !== undefined && 'cursor' in query.shape) codes.push('invalid_cursor');
   const isList = query !== undefined && 'cursor' in query.shape;
   const hasVersion = response !== null && (version !== undefined || hasLocation);
-  const parameters = [...pathParameters(path), ...queryParameters(query), ...fieldParameters(version, makes)];
+  const parameters = [...pathParameters(path), ...queryParameters(query), ...fieldParameters(version, acceptsKey)];
   return {
     operationId: id,
     tags: [tag],
@@ -158,7 +159,7 @@ function operation({ description, body, query }: Route): Json {
           ...(isList ? ['Link' as const] : []),
           ...(hasLocation ? ['Location' as const] : []),
           ...(hasVersion ? ['ETag' as const] : []),
-          ...(makes ? ['Idempotent-Replayed' as const] : []),
+          ...(acceptsKey ? ['Idempotent-Replayed' as const] : []),
         ]),
         ...(response === null
           ? {}
@@ -183,17 +184,17 @@ function operation({ description, body, query }: Route): Json {
 }
 
 /** Returns the header parameters of an operation: entity tags and the idempotency key. */
-function fieldParameters(version: OperationDescription['version'], makes: boolean): Json[] {
+function fieldParameters(version: OperationDescription['version'], acceptsKey: boolean): Json[] {
   const field = (name: string, maxLength: number, pattern: string, description: string): Json => {
     return { name, in: 'header', required: false, description, schema: { type: 'string', maxLength, pattern } };
   };
-  const known = field(
+  const ifNoneMatch = field(
     'If-None-Match',
     LONGEST.tags,
     IF_NONE_MATCH,
     'A known `ETag`. Responds with 304 if it is still current.',
   );
-  const match = field(
+  const ifMatch = field(
     'If-Match',
     LONGEST.tags,
     IF_MATCH,
@@ -206,16 +207,16 @@ function fieldParameters(version: OperationDescription['version'], makes: boolea
     'A UUID for this request. Repeating the request with the same key within a day does not create ' +
       'anything twice.',
   );
-  const conditions = { shown: [known], changed: [match] };
-  return [...(version === undefined ? [] : conditions[version]), ...(makes ? [key] : [])];
+  const conditions = { shown: [ifNoneMatch], changed: [ifMatch] };
+  return [...(version === undefined ? [] : conditions[version]), ...(acceptsKey ? [key] : [])];
 }
 
-/** Same as in the configuration. */
+/** Name of an identity provider, with the same pattern as in the configuration. */
 const PROVIDER_NAME = { type: 'string', maxLength: 40, pattern: '^[a-z][a-z0-9-]{0,39}$' };
-/** Id of an authorization request. */
+/** ID of an authorization request. */
 const REQUEST_ID = { type: 'string', maxLength: 43, pattern: '^[A-Za-z0-9_-]{21,43}$' };
-/** Path parameters that are not ids of rows. */
-const NAMED: Readonly<Record<string, Json>> = {
+/** Schemas of path parameters without an ID prefix, by collection. */
+const UNPREFIXED: Readonly<Record<string, Json>> = {
   providers: PROVIDER_NAME,
   'authorization-requests': REQUEST_ID,
 };
@@ -229,6 +230,6 @@ function pathParameters(path: string): Json[] {
     name,
     in: 'path',
     required: true,
-    schema: NAMED[collection] ?? idSchema(collection),
+    schema: UNPREFIXED[collection] ?? idSchema(collection),
   }));
 }

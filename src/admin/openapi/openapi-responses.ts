@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from '../../platform/problems/errors.js';
 import { DELTA_SECONDS } from '../../platform/problems/problem-schema.js';
 import type { Json } from './openapi-schemas.js';
 
-/** Response headers by name. X-RateLimit-* describe the request limit per address. */
+/** Response headers by name. `X-RateLimit-*` describe the request limit of the caller; see `caller-limits.ts`. */
 export const HEADERS = {
   'X-Request-Id': {
     description: 'ID of this request, as in the logs and the audit log.',
@@ -11,7 +11,7 @@ export const HEADERS = {
     example: 'req_1d2m3kx9v7c4e5f6g7h8j9k0m',
   },
   'X-RateLimit-Limit': {
-    description: 'Requests per minute that one address can make.',
+    description: 'Requests per minute that the caller can make.',
     schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 1_000_000 },
     example: 1200,
   },
@@ -49,6 +49,7 @@ export const HEADERS = {
 } as const;
 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+/** Additional headers of error responses, by status. */
 const MORE_HEADERS: Readonly<Record<number, readonly (keyof typeof HEADERS)[]>> = {
   400: ['WWW-Authenticate'],
   401: ['WWW-Authenticate'],
@@ -56,13 +57,15 @@ const MORE_HEADERS: Readonly<Record<number, readonly (keyof typeof HEADERS)[]>> 
   503: ['Retry-After'],
 };
 
-/** Returns references to the response headers: the shared ones, and `more`. */
+/** Returns references to the headers of every response, and to the headers in `more`. */
 export function headerReferences(more: readonly (keyof typeof HEADERS)[] = []): Json {
   const names = ['X-Request-Id', ...LIMIT_HEADERS, ...more];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Returns one response per status with its error codes, and a default for requests rejected before any operation. */
+/**
+ * Returns one response per status of the codes, and a default for requests rejected before their operation is known.
+ */
 export function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
   const byStatus: Record<string, Json> = {};
   for (const { status } of codes.map((code) => ERRORS[code]).toSorted((a, b) => a.status - b.status)) {

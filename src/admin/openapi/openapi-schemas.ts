@@ -2,26 +2,27 @@
 import { z } from 'zod';
 import { LARGEST_INT32 } from '../../platform/problems/problem-schema.js';
 
+/** An object of the OpenAPI document. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Direction of the schema: request input or response output. */
+/** Direction of a schema: `input` for requests, `output` for responses. */
 export type Direction = 'input' | 'output';
 
-/** Formats that need no pattern. A pattern beside them slows test data generators down. */
+/** Formats without a pattern in the document. A pattern slows down generators of test data. */
 const FORMATS_WITHOUT_PATTERN = new Set(['date', 'date-time', 'ipv4']);
-/** Formats that only zod knows or that tools define differently. The pattern stays instead. */
+/** Formats that only zod knows, or that tools define differently. Their schemas have only the pattern. */
 const PATTERNS_WITHOUT_FORMAT = new Set(['ipv6', 'cidrv4', 'cidrv6']);
 
-/** Returns the reference to a named schema. Throws if it has no name. */
+/** Returns a reference to a named schema. Throws if the schema has no name. */
 export function reference(schema: z.ZodType): Json {
   return { $ref: componentUri(nameOf(schema)) };
 }
 
-/** Returns the schemas and the named ones inside them, each once. */
+/** Returns the schemas by name, including named schemas inside them. */
 export function namedSchemas(schemas: readonly z.ZodType[], io: Direction): Record<string, unknown> {
   const components: Record<string, unknown> = {};
   for (const schema of schemas) {
-    const { $defs = {}, ...own } = described(schema, io) as Json & { $defs?: Json };
+    const { $defs = {}, ...own } = toJsonSchema(schema, io) as Json & { $defs?: Json };
     for (const [name, each] of Object.entries({ [nameOf(schema)]: own, ...$defs })) {
       const { $schema: _schema, id: _id, ...content } = each as Record<string, unknown>;
       components[name] = JSON.parse(JSON.stringify(content).replaceAll('"#/$defs/', `"${componentUri('')}`));
@@ -31,12 +32,12 @@ export function namedSchemas(schemas: readonly z.ZodType[], io: Direction): Reco
 }
 
 /**
- * Returns the parameters of a query. A `schema` in a parameter's metadata replaces its generated schema, where the
- * value is parsed elsewhere.
+ * Returns the parameters of a query. A `schema` in a parameter's metadata replaces the schema generated from zod. Use
+ * it for values that are validated elsewhere.
  */
 export function queryParameters(query: z.ZodObject | undefined): Json[] {
   if (query === undefined) return [];
-  const { properties = {} } = described(query, 'output') as { properties?: Record<string, Json> };
+  const { properties = {} } = toJsonSchema(query, 'output') as { properties?: Record<string, Json> };
   return Object.entries(properties).map(([name, { description, schema, ...own }]) => ({
     name,
     in: 'query',
@@ -46,10 +47,10 @@ export function queryParameters(query: z.ZodObject | undefined): Json[] {
   }));
 }
 
-function described(schema: z.ZodType, io: Direction): unknown {
+function toJsonSchema(schema: z.ZodType, io: Direction): unknown {
   return z.toJSONSchema(schema, {
     io,
-    override: ({ jsonSchema }) => adjust(jsonSchema as Record<string, unknown>, io),
+    override: ({ jsonSchema }) => adjustSchema(jsonSchema as Record<string, unknown>, io),
   });
 }
 
@@ -63,11 +64,12 @@ function nameOf(schema: z.ZodType): string {
   return name;
 }
 
-function adjust(schema: Record<string, unknown>, io: Direction): void {
-  // Responses may gain fields without a new version. Generated clients must not reject them.
+/** Changes a generated schema for the OpenAPI document. */
+function adjustSchema(schema: Record<string, unknown>, io: Direction): void {
+  // Responses can gain fields without a new API version. Generated clients must not reject new fields.
   if (io === 'output' && schema['additionalProperties'] === false) delete schema['additionalProperties'];
-  if (io === 'input') defaultInWords(schema);
-  exampleInList(schema);
+  if (io === 'input') moveDefaultToDescription(schema);
+  convertExample(schema);
   const format = String(schema['format']);
   if (FORMATS_WITHOUT_PATTERN.has(format)) delete schema['pattern'];
   if (PATTERNS_WITHOUT_FORMAT.has(format)) delete schema['format'];
@@ -80,8 +82,8 @@ function adjust(schema: Record<string, unknown>, io: Direction): void {
   }
 }
 
-/** Moves a `default` into the description. Generators treat fields with a `default` as always present, so required. */
-function defaultInWords(schema: Record<string, unknown>): void {
+/** Moves a `default` into the description. Client generators treat fields with a `default` as required. */
+function moveDefaultToDescription(schema: Record<string, unknown>): void {
   if (!('default' in schema)) return;
   const words = `Default: \`${JSON.stringify(schema['default']).replaceAll('"', '')}\`.`;
   const about = schema['description'];
@@ -89,8 +91,8 @@ function defaultInWords(schema: Record<string, unknown>): void {
   delete schema['default'];
 }
 
-/** Converts `example` to `examples`, the only form in JSON Schema 2020-12. */
-function exampleInList(schema: Record<string, unknown>): void {
+/** Converts `example` to `examples`. JSON Schema 2020-12 has only the latter. */
+function convertExample(schema: Record<string, unknown>): void {
   if (!('example' in schema)) return;
   schema['examples'] = [schema['example']];
   delete schema['example'];

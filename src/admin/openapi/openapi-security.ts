@@ -1,8 +1,8 @@
-/** Security section of each operation, from the table of operations. */
+/** Authentication and permissions of each operation in the OpenAPI document. */
 import type { Permission } from '../../members/permissions.js';
 import type { Json } from './openapi-schemas.js';
 
-/** Authentication schemes. */
+/** Authentication schemes: operator token, account token and session cookie. */
 export const SECURITY_SCHEMES = {
   operatorToken: { type: 'http', scheme: 'bearer', description: 'The value of TRAILGATE_ADMIN_TOKEN.' },
   accountToken: { type: 'http', scheme: 'bearer', description: 'A token of an account, `tga_…`.' },
@@ -15,8 +15,8 @@ export const SECURITY_SCHEMES = {
 } as const;
 
 /**
- * Returns `security`, the allowed roles (`x-roles`) and when a session must confirm (`x-confirmation`). Operations
- * without sign-in get only `security`.
+ * Returns the schemes that an operation accepts (`security`), the allowed roles (`x-roles`), and when a member must
+ * confirm their identity (`x-confirmation`). Operations that need no sign-in get only an empty `security`.
  */
 export function securityOf({ about, roles, tokens, confirm }: Permission): Json {
   if (about === 'anybody') return { security: [] };

@@ -3,7 +3,7 @@ import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import { Operation } from './operation-decorator.js';
 
-/** Injection token of a function that builds the document on first use. */
+/** Injection token of the function that builds the document. The controller calls the function on the first request. */
 export const OPENAPI_DOCUMENT = Symbol('OpenApiDocument');
 
 const documentSchema = z.looseObject({ openapi: z.string().max(10) }).meta({ id: 'OpenApiDocument' });
@@ -14,10 +14,10 @@ type Document = z.output<typeof documentSchema>;
 export class OpenApiController {
   private document: Document | undefined;
 
-  constructor(@Inject(OPENAPI_DOCUMENT) private readonly describe: () => Document) {}
+  constructor(@Inject(OPENAPI_DOCUMENT) private readonly buildDocument: () => Document) {}
 
   @Operation('getOpenApiDocument', documentSchema)
   read(): Document {
-    return (this.document ??= this.describe());
+    return (this.document ??= this.buildDocument());
   }
 }

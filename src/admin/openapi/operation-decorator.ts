@@ -1,4 +1,4 @@
-/** Binds a handler to its operation: route, status and description come from the row in the table. */
+/** The decorator `@Operation`, which takes route, status and description of a handler from the table of operations. */
 import {
   applyDecorators,
   HttpCode,
@@ -10,32 +10,34 @@ import {
 import type { z } from 'zod';
 import { API_PREFIX, OPERATIONS, type OperationId, type OperationRow } from './operations.js';
 
+/** Metadata key of a handler's `OperationDescription`. */
 export const DOCUMENTED = 'trailgate:documented';
 
-/** A row of the table with the schemas of its handler. */
+/** A row of the table, with its ID and response schema. */
 export interface OperationDescription extends OperationRow {
   readonly id: OperationId;
   readonly tag: string;
-  /** Schema of the response body; null without a body. */
+  /** Schema of the response body. Null without a body. */
   readonly response: z.ZodType | null;
 }
 
-/** A read-only value, whose lists may be readonly. */
-type Shown<T> = T extends readonly (infer Item)[]
-  ? readonly Shown<Item>[]
+/** A type whose properties and lists are readonly at every level. */
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
   : T extends object
-    ? { readonly [Key in keyof T]: Shown<T[Key]> }
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
 
-/** A handler whose result fits the response schema; undefined if the handler has sent the response. */
+/** A handler whose result matches the response schema. Undefined for a response without a body, such as 304. */
 type Handler<Response extends z.ZodType> = (
   ...parameters: never[]
-) => Shown<z.output<Response>> | Promise<Shown<z.output<Response>> | undefined>;
+) => DeepReadonly<z.output<Response>> | Promise<DeepReadonly<z.output<Response>> | undefined>;
 
 /**
- * Declares the operation of a handler. Every handler of the admin API needs one, in a controller without a path.
+ * Declares the operation of a handler. Every handler of the admin API needs an operation. Its controller must not have
+ * a path, because the operation has the whole path.
  *
- * @param response schema of the response body; omit it if there is no body.
+ * @param response schema of the response body. Omit it if there is no body.
  */
 export function Operation<Response extends z.ZodType = z.ZodAny>(id: OperationId, response?: Response) {
   const row: OperationRow & { readonly tag: string } = OPERATIONS[id];
@@ -51,7 +53,7 @@ export function Operation<Response extends z.ZodType = z.ZodAny>(id: OperationId
     decorate(target, name, handler);
 }
 
-/** Returns the operation of the current handler. `openApiDocument` guarantees that each handler has one. */
+/** Returns the operation of the current handler. `openApiDocument` throws if a handler has none. */
 export function operationOf(context: ExecutionContext): OperationDescription {
   return Reflect.getMetadata(DOCUMENTED, context.getHandler()) as OperationDescription;
 }

@@ -1,31 +1,31 @@
 /**
- * The operations of the admin API: one row each with its method, path, permission and problems. The controllers, the
- * guard, the OpenAPI document, the panel and the commands read this table. The panel loads this file into browsers, so
- * it must not import anything but permissions. Response schemas stand beside the handlers for the same reason.
+ * The table of operations of the admin API. Each row has a method, path, permission and problems. Controllers, guards,
+ * the OpenAPI document, the panel and the commands read this table. The panel loads this file into browsers, so the
+ * file may import only types and permissions. For the same reason, response schemas are in the files of the handlers.
  */
-import { MAKERS, MANAGERS, ROLES, type Permission } from '../../members/permissions.js';
+import { CREATOR_ROLES, MANAGERS, ROLES, type Permission } from '../../members/permissions.js';
 import type { ErrorCode } from '../../platform/problems/errors.js';
 
-/** The path before every operation's own. */
+/** Path prefix of all operations. */
 export const API_PREFIX = '/admin/v1';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** Optional fields of a row, beyond its method, path, permission and summary. */
+/** Optional fields of a row. */
 interface Options {
-  /** The status of a success. Default: 200. A `post` with 201 takes an `Idempotency-Key`. */
+  /** Status of a success. The default is 200. A `post` with 201 accepts an `Idempotency-Key`. */
   readonly status?: number;
-  /** Whether the resource has a version: it is shown with an `ETag`, or changed with `If-Match`. */
+  /** For resources with a version. `shown`: the response has an `ETag`. `changed`: the request accepts `If-Match`. */
   readonly version?: 'shown' | 'changed';
-  /** Whether the response has `Location`, the path of what was created. */
+  /** Whether the response has `Location`, the path of the created resource. */
   readonly location?: boolean;
   /** Whether the response is also available as CSV. */
   readonly csv?: boolean;
-  /** Whether a method other than `get` only reads: a suspended account permits it. */
+  /** Whether the operation only reads, although its method is not `get`. Suspended accounts allow such operations. */
   readonly reads?: boolean;
   /**
-   * Further problems. Others follow from the row: `resource_not_found` for a path with an ID, and those of a body or
-   * query. So do those of a version, a confirmation or an idempotency key.
+   * Error codes besides those that `openapi-document.ts` derives. It derives `resource_not_found` for a path with an
+   * ID, and the codes for a body, query, version, confirmation or idempotency key.
    */
   readonly problems?: readonly ErrorCode[];
 }
@@ -33,15 +33,16 @@ interface Options {
 /** A row of the table. */
 export interface OperationRow<Path extends string = string> extends Options {
   readonly method: Method;
-  /** Below `API_PREFIX`, with parameters in braces: `/api-keys/{id}`. */
+  /** Path after `API_PREFIX`, with parameters in braces, such as `/api-keys/{id}`. */
   readonly path: Path;
   readonly permission: Permission;
-  /** A few words for the OpenAPI document. */
+  /** Summary in the OpenAPI document. */
   readonly summary: string;
   readonly status: number;
 }
 
-const on =
+/** Returns a function that creates rows with a method. */
+const withMethod =
   (method: Method) =>
   <const Path extends `/${string}`>(
     path: Path,
@@ -50,18 +51,21 @@ const on =
     options: Options = {},
   ): OperationRow<Path> => ({ status: 200, ...options, method, path, permission, summary });
 
-const get = on('get');
-const post = on('post');
-const put = on('put');
-const patch = on('patch');
-const remove = on('delete');
+const get = withMethod('get');
+const post = withMethod('post');
+const put = withMethod('put');
+const patch = withMethod('patch');
+const remove = withMethod('delete');
 
-/** Puts rows under a tag of the OpenAPI document. */
-function tagged<const Rows extends Readonly<Record<string, OperationRow>>>(tag: string, rows: Rows) {
+/** Adds a tag of the OpenAPI document to rows. */
+function withTag<const Rows extends Readonly<Record<string, OperationRow>>>(tag: string, rows: Rows) {
   const entries = Object.entries(rows).map(([id, row]) => [id, { ...row, tag }]);
   return Object.fromEntries(entries) as { readonly [Id in keyof Rows]: Rows[Id] & { readonly tag: string } };
 }
 
+// Permissions of the rows. See `Permission` for the fields. Operators may call every operation.
+
+/** Reading data of an account: every role, token and portal session. */
 const read = {
   about: 'account',
   roles: ROLES,
@@ -70,17 +74,22 @@ const read = {
   limitedPortal: 'yes',
   confirm: 'never',
 } as const;
+/** Reading data of keys. Portal sessions with limited scopes only see keys within those scopes. */
 const readKeys = { ...read, limitedPortal: 'keys' } as const;
-// Source addresses of requests are personal data.
+/** Reading logged requests: owners and admins only, because source addresses are personal data. */
 const requests = { ...readKeys, roles: MANAGERS } as const;
+/** Changes to keys that cannot widen access: owners and admins, without confirmation. */
 const manage = { ...read, roles: MANAGERS, limitedPortal: 'keys' } as const;
+/** Changes to keys that need a confirmation if they widen access. */
 const widen = { ...manage, confirm: 'when_widening' } as const;
+/** Creating secrets of keys, which always needs a confirmation. */
 const secret = { ...manage, confirm: 'always' } as const;
-// Event payloads contain customer data.
+/** Events and webhooks: not for portal sessions with limited scopes, because event payloads contain customer data. */
 const hooks = { ...manage, limitedPortal: 'no' } as const;
 const readHooks = { ...hooks, roles: ROLES } as const;
 const widenHooks = { ...hooks, confirm: 'when_widening' } as const;
 const hookSecret = { ...hooks, confirm: 'always' } as const;
+/** Granting access to people and programs: owners and admins who are signed in, with a confirmation. */
 const people = {
   about: 'account',
   roles: MANAGERS,
@@ -89,22 +98,29 @@ const people = {
   limitedPortal: 'no',
   confirm: 'always',
 } as const;
+/** Reading or revoking the access of people and programs, without confirmation. */
 const managePeople = { ...people, confirm: 'never' } as const;
-// Only a person can decide, in the browser that the client sent to the panel.
-const approve = { ...people, roles: MAKERS.oauth_grant, tokens: 'none' } as const;
+/** Approving an OAuth client. Only a signed-in person can decide, in the browser that the client sent to the panel. */
+const approve = { ...people, roles: CREATOR_ROLES.oauth_grant, tokens: 'none' } as const;
+/** A signed-in member's own profile and sessions. */
 const self = { ...people, about: 'oneself', roles: ROLES, tokens: 'none', confirm: 'never' } as const;
+/** A signed-in member's own sign-in methods. Changes always need a confirmation. */
 const factor = { ...self, confirm: 'always' } as const;
+/** Every authenticated caller. */
 const everyone = { ...self, tokens: 'any', portal: true, limitedPortal: 'yes' } as const;
+/** Everyone, also without sign-in. */
 const open = { ...everyone, about: 'anybody' } as const;
+/** Operators only, without confirmation. */
 const operate = { ...people, about: 'installation', roles: [], confirm: 'never' } as const;
+/** Operators only, with a confirmation. */
 const give = { ...operate, confirm: 'always' } as const;
 
-/** The table. Its order is that of the OpenAPI document. */
+/** The table of operations, by operation ID. The OpenAPI document has the same order. */
 export const OPERATIONS = {
-  ...tagged('Accounts', {
-    // Lists only accounts that the caller can access.
+  ...withTag('Accounts', {
+    // For every caller, because the list contains only accounts that the caller can access.
     listAccounts: get('/accounts', everyone, 'List accessible accounts'),
-    // Plan, status, time zone and billing day affect the bill.
+    // For operators only, because plan, status, time zone and billing day affect the bill.
     createAccount: post('/accounts', operate, 'Create an account', {
       status: 201,
       location: true,
@@ -122,7 +138,7 @@ export const OPERATIONS = {
       problems: ['conflict'],
     }),
   }),
-  ...tagged('API keys', {
+  ...withTag('API keys', {
     listApiKeys: get(
       '/accounts/{id}/api-keys',
       readKeys,
@@ -144,7 +160,7 @@ export const OPERATIONS = {
         problems: ['conflict'],
       },
     ),
-    // Revoking must be quick, so it needs no confirmation.
+    // Revoking a key must be quick, so revoking needs no confirmation.
     revokeApiKey: remove('/api-keys/{id}', manage, 'Revoke an API key permanently; idempotent', {
       version: 'changed',
     }),
@@ -171,13 +187,13 @@ export const OPERATIONS = {
       { version: 'changed' },
     ),
   }),
-  ...tagged('Usage', {
+  ...withTag('Usage', {
     getUsage: get('/accounts/{id}/usage', readKeys, 'Get limits and usage of an account or one of its keys', {
       csv: true,
       problems: ['quota_unavailable', 'invalid_cursor'],
     }),
   }),
-  ...tagged('Requests', {
+  ...withTag('Requests', {
     listRequests: get(
       '/accounts/{id}/requests',
       requests,
@@ -189,7 +205,7 @@ export const OPERATIONS = {
       'Get a request by its X-Request-Id, with the result it would have now',
     ),
   }),
-  ...tagged('Explain', {
+  ...withTag('Explain', {
     explain: post(
       '/explain',
       readKeys,
@@ -197,7 +213,7 @@ export const OPERATIONS = {
       { reads: true, problems: ['resource_not_found'] },
     ),
   }),
-  ...tagged('Quota adjustments', {
+  ...withTag('Quota adjustments', {
     listQuotaAdjustments: get(
       '/accounts/{id}/quota-adjustments',
       readKeys,
@@ -210,7 +226,7 @@ export const OPERATIONS = {
       { status: 201, problems: ['conflict', 'quota_unavailable'] },
     ),
   }),
-  ...tagged('Import and export', {
+  ...withTag('Import and export', {
     importRecords: post('/imports', give, 'Import accounts, keys and other records; repeating it changes nothing', {
       problems: ['quota_unavailable'],
     }),
@@ -218,61 +234,61 @@ export const OPERATIONS = {
       problems: ['invalid_cursor'],
     }),
   }),
-  ...tagged('Scopes', {
+  ...withTag('Scopes', {
     listScopes: get('/scopes', everyone, 'List the scopes that the caller can give a key'),
   }),
-  ...tagged('Plans', {
+  ...withTag('Plans', {
     listPlans: get('/plans', everyone, 'List the plans and their limits'),
   }),
-  ...tagged('Operations', {
+  ...withTag('Operations', {
     listOperations: get('/operations', everyone, 'List the operations of the public API'),
   }),
-  ...tagged('MCP tools', {
+  ...withTag('MCP tools', {
     listMcpTools: get(
       '/accounts/{id}/mcp-tools',
       read,
       'List the tools that AI assistants can call, by the scopes of a key',
     ),
   }),
-  ...tagged('Targets', {
+  ...withTag('Targets', {
     listTargets: get('/targets', operate, 'List backend targets with their state on every gateway'),
   }),
-  ...tagged('Health', {
+  ...withTag('Health', {
     getHealth: get('/health', operate, 'Get the health of the installation: stores, counters, gateways and versions'),
   }),
-  ...tagged('Deprecated calls', {
+  ...withTag('Deprecated calls', {
     getDeprecatedCalls: get(
       '/deprecated-calls',
       operate,
       'List accounts that called deprecated operations in the last seven days',
     ),
   }),
-  ...tagged('Quota adjustments', {
+  ...withTag('Quota adjustments', {
     listAllQuotaAdjustments: get(
       '/quota-adjustments',
       operate,
       'List the quota adjustments of all accounts, newest first',
     ),
   }),
-  ...tagged('Audit log', {
+  ...withTag('Audit log', {
     listAuditLog: get(
       '/audit-log',
       { ...read, roles: MANAGERS, portal: false, limitedPortal: 'no' },
       'List changes, newest first',
     ),
   }),
-  ...tagged('Sign in', {
+  ...withTag('Sign in', {
     getSignInWays: get('/sign-in', open, 'Get the available sign-in methods'),
     signInWithPassword: post('/sign-in/password', open, 'Sign in with email and password', {
       problems: ['cross_site_request', 'forbidden', 'sign_in_busy'],
     }),
   }),
-  ...tagged('Sign out', {
+  ...withTag('Sign out', {
     signOut: post('/sign-out', { ...self, portal: true, limitedPortal: 'yes' }, 'End the session of this browser', {
       status: 204,
     }),
   }),
-  ...tagged('Second factor', {
+  ...withTag('Second factor', {
     signInWithSecondFactor: post(
       '/sign-in/second-factor',
       open,
@@ -280,7 +296,7 @@ export const OPERATIONS = {
       { problems: ['cross_site_request', 'sign_in_ended'] },
     ),
   }),
-  ...tagged('Passkey', {
+  ...withTag('Passkey', {
     beginPasskeySignIn: post(
       '/sign-in/passkey/options',
       open,
@@ -297,7 +313,7 @@ export const OPERATIONS = {
       { problems: ['conflict'] },
     ),
   }),
-  ...tagged('Passkeys', {
+  ...withTag('Passkeys', {
     listMyPasskeys: get('/me/passkeys', self, 'List your passkeys'),
     beginPasskey: post(
       '/me/passkeys/options',
@@ -317,7 +333,7 @@ export const OPERATIONS = {
       problems: ['last_way_to_sign_in'],
     }),
   }),
-  ...tagged('Me', {
+  ...withTag('Me', {
     getMySecondFactor: get(
       '/me/second-factor',
       self,
@@ -345,7 +361,7 @@ export const OPERATIONS = {
       { problems: ['conflict'] },
     ),
   }),
-  ...tagged('Links', {
+  ...withTag('Links', {
     readLink: post('/links/read', open, 'Get the purpose of a single-use link, without using it', {
       problems: ['cross_site_request', 'link_ended'],
     }),
@@ -353,11 +369,11 @@ export const OPERATIONS = {
       problems: ['cross_site_request', 'forbidden', 'link_ended', 'already_a_member', 'sign_in_busy', 'session_ended'],
     }),
   }),
-  ...tagged('Me', {
+  ...withTag('Me', {
     getMe: get('/me', everyone, 'Get the signed-in user and their accounts'),
     updateMe: patch('/me', self, 'Update your name or language'),
   }),
-  ...tagged('Confirmations', {
+  ...withTag('Confirmations', {
     confirm: post(
       '/confirmations',
       self,
@@ -365,7 +381,7 @@ export const OPERATIONS = {
       { problems: ['sign_in_busy', 'session_ended', 'sign_in_ended'] },
     ),
   }),
-  ...tagged('Password', {
+  ...withTag('Password', {
     changePassword: put(
       '/me/password',
       factor,
@@ -373,11 +389,11 @@ export const OPERATIONS = {
       { status: 204, problems: ['sign_in_busy'] },
     ),
   }),
-  ...tagged('Sessions', {
+  ...withTag('Sessions', {
     listMySessions: get('/me/sessions', self, 'List your sessions, last used first'),
     endMyOtherSessions: remove('/me/sessions', self, 'End all your sessions except this one', { status: 204 }),
   }),
-  ...tagged('Members', {
+  ...withTag('Members', {
     listMembers: get('/members', operate, 'List all members of the installation'),
     createMember: post('/members', give, 'Create a member; the response has the link for their password once', {
       status: 201,
@@ -393,7 +409,7 @@ export const OPERATIONS = {
     ),
     createPasswordResetLink: post(
       '/members/{id}/password-reset-links',
-      { ...give, roles: MAKERS.password_link },
+      { ...give, roles: CREATOR_ROLES.password_link },
       'Create a password reset link for a member; earlier links expire',
       { status: 201 },
     ),
@@ -412,12 +428,12 @@ export const OPERATIONS = {
       { problems: ['last_owner'] },
     ),
   }),
-  ...tagged('Accounts', {
+  ...withTag('Accounts', {
     leaveAccount: remove('/me/accounts/{id}', self, 'Leave an account; the response lists the credentials that end', {
       problems: ['last_owner'],
     }),
   }),
-  ...tagged('Address verification', {
+  ...withTag('Address verification', {
     requestAddressVerification: post(
       '/me/address-verification',
       self,
@@ -425,10 +441,10 @@ export const OPERATIONS = {
       { status: 202, problems: ['conflict'] },
     ),
   }),
-  ...tagged('Portal sessions', {
+  ...withTag('Portal sessions', {
     createPortalSession: post(
       '/portal-sessions',
-      { ...give, roles: MAKERS.portal_session },
+      { ...give, roles: CREATOR_ROLES.portal_session },
       'Create a portal link for a user of another site; it opens a session of one hour',
       { status: 201, problems: ['resource_not_found'] },
     ),
@@ -439,7 +455,7 @@ export const OPERATIONS = {
       { status: 204 },
     ),
   }),
-  ...tagged('Password resets', {
+  ...withTag('Password resets', {
     requestPasswordReset: post(
       '/password-resets',
       open,
@@ -447,7 +463,7 @@ export const OPERATIONS = {
       { status: 202, problems: ['cross_site_request'] },
     ),
   }),
-  ...tagged('Sessions', {
+  ...withTag('Sessions', {
     endSession: remove(
       '/sessions/{id}',
       self,
@@ -455,7 +471,7 @@ export const OPERATIONS = {
       { status: 204 },
     ),
   }),
-  ...tagged('Members', {
+  ...withTag('Members', {
     listAccountMembers: get(
       '/accounts/{id}/members',
       { ...people, roles: ROLES, confirm: 'never' },
@@ -479,7 +495,7 @@ export const OPERATIONS = {
       { version: 'changed', problems: ['last_owner'] },
     ),
   }),
-  ...tagged('Invitations', {
+  ...withTag('Invitations', {
     listInvitations: get(
       '/accounts/{id}/invitations',
       managePeople,
@@ -487,7 +503,7 @@ export const OPERATIONS = {
     ),
     createInvitation: post(
       '/accounts/{id}/invitations',
-      { ...people, roles: MAKERS.invitation },
+      { ...people, roles: CREATOR_ROLES.invitation },
       'Invite someone to an account; the response shows the link once',
       { status: 201, problems: ['already_a_member'] },
     ),
@@ -501,7 +517,7 @@ export const OPERATIONS = {
       problems: ['conflict'],
     }),
   }),
-  ...tagged('Tokens', {
+  ...withTag('Tokens', {
     listAccountTokens: get(
       '/accounts/{id}/tokens',
       managePeople,
@@ -509,7 +525,7 @@ export const OPERATIONS = {
     ),
     createAccountToken: post(
       '/accounts/{id}/tokens',
-      { ...people, roles: MAKERS.account_token },
+      { ...people, roles: CREATOR_ROLES.account_token },
       'Create an account token; the response shows its secret once',
       { status: 201 },
     ),
@@ -519,7 +535,7 @@ export const OPERATIONS = {
       'Revoke a token permanently; idempotent',
     ),
   }),
-  ...tagged('Providers', {
+  ...withTag('Providers', {
     beginProviderSignIn: post('/sign-in/providers/{provider}', open, 'Start a sign-in at an identity provider', {
       problems: [
         'cross_site_request',
@@ -536,21 +552,21 @@ export const OPERATIONS = {
       { status: 303 },
     ),
   }),
-  ...tagged('Identities', {
+  ...withTag('Identities', {
     listMyIdentities: get('/me/identities', self, 'List your linked identities'),
     deleteMyIdentity: remove('/me/identities/{id}', factor, 'Unlink an identity', {
       status: 204,
       problems: ['last_way_to_sign_in'],
     }),
   }),
-  ...tagged('Events', {
+  ...withTag('Events', {
     listEvents: get('/accounts/{id}/events', hooks, 'List the events of an account, newest first'),
     getEvent: get('/events/{id}', hooks, 'Get an event'),
   }),
-  ...tagged('Event types', {
+  ...withTag('Event types', {
     listEventTypes: get('/event-types', everyone, 'List event types that webhook endpoints can subscribe to'),
   }),
-  ...tagged('Webhook endpoints', {
+  ...withTag('Webhook endpoints', {
     listWebhookEndpoints: get(
       '/accounts/{id}/webhook-endpoints',
       readHooks,
@@ -598,14 +614,14 @@ export const OPERATIONS = {
       { version: 'changed' },
     ),
   }),
-  ...tagged('Deliveries', {
+  ...withTag('Deliveries', {
     listWebhookDeliveries: get(
       '/webhook-endpoints/{id}/deliveries',
       hooks,
       'List the deliveries of a webhook endpoint, newest first',
     ),
   }),
-  ...tagged('Webhook endpoints', {
+  ...withTag('Webhook endpoints', {
     testWebhookEndpoint: post(
       '/webhook-endpoints/{id}/test',
       hooks,
@@ -619,7 +635,7 @@ export const OPERATIONS = {
       { status: 202, problems: ['webhook_endpoint_disabled'] },
     ),
   }),
-  ...tagged('Webhook deliveries', {
+  ...withTag('Webhook deliveries', {
     getWebhookDelivery: get('/webhook-deliveries/{id}', hooks, 'Get a delivery with its attempts and payload'),
     retryWebhookDelivery: post(
       '/webhook-deliveries/{id}/retry',
@@ -628,7 +644,7 @@ export const OPERATIONS = {
       { status: 202, problems: ['conflict', 'webhook_endpoint_disabled'] },
     ),
   }),
-  ...tagged('Authorization requests', {
+  ...withTag('Authorization requests', {
     getAuthorizationRequest: get(
       '/authorization-requests/{id}',
       self,
@@ -640,19 +656,19 @@ export const OPERATIONS = {
       'Deny the authorization request of an OAuth client',
     ),
   }),
-  ...tagged('Approval', {
+  ...withTag('Approval', {
     approveAuthorizationRequest: post(
       '/authorization-requests/{id}/approval',
       approve,
       'Authorize an OAuth client; it gets a key of the account, which can be revoked',
     ),
   }),
-  ...tagged('OpenAPI', {
+  ...withTag('OpenAPI', {
     getOpenApiDocument: get('/openapi.json', everyone, 'Get this OpenAPI document'),
   }),
 };
 
-/** The id of an operation of the admin API. */
+/** The ID of an operation of the admin API. */
 export type OperationId = keyof typeof OPERATIONS;
 
 /** Reports whether an operation changes nothing. */

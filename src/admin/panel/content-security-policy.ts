@@ -1,8 +1,8 @@
-/** Content security policy of the panel's page: it can load from and send to this listener only. */
+/** Content security policy of the panel's page, which can load from and send to this listener only. */
 
 /**
- * Returns the policy of one response. The nonce allows the style tags that Mantine creates. No nonce allows scripts, so
- * injected text can never run as one.
+ * Returns the policy of one response. The nonce allows the style tags that Mantine creates. Scripts have no nonce, so
+ * injected text can never run as a script.
  */
 export function contentSecurityPolicy(nonce: string): string {
   return [

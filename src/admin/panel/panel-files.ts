@@ -1,6 +1,6 @@
 /**
- * Reads the built panel into memory: files with their compressed variants by path, and the page for all panel
- * addresses.
+ * Reads the built panel into memory: the files with their compressed variants, and the HTML page that every path of the
+ * panel shows.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -25,23 +25,25 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 /** A file of the panel, ready to send. */
 export interface PanelFile {
   readonly bytes: Buffer;
+  /** Compressed variants that are smaller than `bytes`. */
   readonly coded: ReadonlyMap<Coding, Buffer>;
   readonly contentType: string;
   readonly etag: string;
-  /** Whether the file name contains the hash of its content, so it never changes. */
+  /** Whether the file name contains a hash of the content, so that the file never changes. */
   readonly isImmutable: boolean;
 }
 
 export interface PanelFiles {
-  /** Files by path: `/assets/index-….js`. */
+  /** Files by URL path, such as `/assets/index-….js`. */
   readonly files: ReadonlyMap<string, PanelFile>;
-  /** The page, split at the place of the nonce. */
+  /** HTML of the page before and after the nonce. */
   readonly page: readonly [before: string, after: string];
 }
 
+/** Placeholder of the nonce in `index.html`. */
 const NONCE = '__NONCE__';
 
-/** Reads the panel from a build folder; null if there is none. */
+/** Reads the panel from a build folder. Returns null if the folder has no `index.html`. Throws if reading fails. */
 export function readPanelFiles(folder: string): PanelFiles | null {
   const page = join(folder, 'index.html');
   if (!existsSync(page)) return null;
@@ -61,7 +63,7 @@ function readPanelFile(folder: string, path: string): PanelFile {
   );
   return {
     bytes,
-    // Skip variants larger than the file itself.
+    // Skip variants that are not smaller than the file itself.
     coded: new Map(coded.filter(([, each]) => each.length < bytes.length)),
     contentType: CONTENT_TYPES[extname(path)] ?? '',
     etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,

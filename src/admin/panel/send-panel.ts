@@ -1,22 +1,23 @@
-/** Sends the panel: its files, and its page at every address that a browser opens and no other route matches. */
+/** Sends the panel: its files, and its HTML page for paths that a browser opens and that no other route matches. */
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { contentSecurityPolicy } from './content-security-policy.js';
 import type { Coding, PanelFile, PanelFiles } from './panel-files.js';
 
 const NONCE_BYTES = 16;
-/** One year, the longest useful `max-age`. */
+/** Caches for one year, the longest useful `max-age`. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
-/** Paths of programs. A mistyped one gets a problem document, never the page. */
-const NOT_OF_THE_PANEL = /^\/(?:admin|assets|livez|readyz|metrics)(?:\/|$)|\.\w+$/;
+/** Paths of APIs, probes and files. If such a path does not exist, the response is a problem document, not the page. */
+const OTHER_THAN_PANEL = /^\/(?:admin|assets|livez|readyz|metrics)(?:\/|$)|\.\w+$/;
+/** Matches an `Accept-Encoding` that accepts the coding, in order of preference. */
 const REQUESTED_CODINGS: readonly (readonly [Coding, RegExp])[] = [
   ['br', /(?:^|[ ,])br(?! *; *q=0(?:\.0*)?(?:,|$))/i],
   ['gzip', /(?:^|[ ,])gzip(?! *; *q=0(?:\.0*)?(?:,|$))/i],
 ];
 
 /**
- * Sends the panel file or page of a request path.
- * @returns false if the panel has none.
+ * Sends the file of a request path, or the page.
+ * @returns false if the panel does not serve the path. The caller must then respond.
  */
 export function sendPanel(panel: PanelFiles, request: FastifyRequest, reply: FastifyReply): boolean {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false;
@@ -26,15 +27,15 @@ export function sendPanel(panel: PanelFiles, request: FastifyRequest, reply: Fas
     sendFile(file, request, reply);
     return true;
   }
-  if (path !== '/' && (NOT_OF_THE_PANEL.test(path) || !wantsPage(request))) return false;
+  if (path !== '/' && (OTHER_THAN_PANEL.test(path) || !wantsPage(request))) return false;
   sendPage(panel, request, reply);
   return true;
 }
 
-/** Browsers accept HTML on navigation. API clients do not. */
+/** Reports whether a request accepts HTML, as browsers do on navigation and API clients do not. */
 const wantsPage = (request: FastifyRequest): boolean => /\btext\/html\b/i.test(request.headers.accept ?? '');
 
-/** Sends the page with a fresh nonce, so it must not be cached. */
+/** Sends the page with a new nonce. The response must not be cached, because each nonce is for one response. */
 function sendPage({ page: [before, after] }: PanelFiles, request: FastifyRequest, reply: FastifyReply): void {
   const nonce = randomBytes(NONCE_BYTES).toString('base64');
   reply
@@ -60,7 +61,7 @@ function sendFile(file: PanelFile, request: FastifyRequest, reply: FastifyReply)
     return;
   }
   const accepted = String(request.headers['accept-encoding'] ?? '');
-  const coding = REQUESTED_CODINGS.find(([name, asked]) => file.coded.has(name) && asked.test(accepted))?.[0];
+  const coding = REQUESTED_CODINGS.find(([name, pattern]) => file.coded.has(name) && pattern.test(accepted))?.[0];
   if (coding !== undefined) reply.header('Content-Encoding', coding);
   send((coding === undefined ? undefined : file.coded.get(coding)) ?? file.bytes, request, reply);
 }

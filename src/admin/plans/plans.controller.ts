@@ -1,4 +1,4 @@
-/** Lists the plans of the configuration with their limits. */
+/** Lists the configured plans with their limits. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type NamedPlan } from '../../accounts/catalogue.js';

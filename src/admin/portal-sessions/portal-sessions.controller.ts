@@ -1,4 +1,7 @@
-/** Creates and revokes portal sessions, by which a company opens the panel to its customers from its own pages. */
+/**
+ * Creates links to portal sessions, and ends portal sessions. Companies open the panel to their customers with such
+ * links.
+ */
 import { Body, Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';

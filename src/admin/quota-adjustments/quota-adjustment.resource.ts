@@ -1,4 +1,4 @@
-/** Quota adjustment resource of the admin API. */
+/** Quota adjustment resource of the admin API: an operator's change to a monthly limit or to the usage of a month. */
 import { z } from 'zod';
 import type { QuotaAdjustment } from '../../accounts/adjustment-list.js';
 import { encode } from '../openapi/encode.js';
@@ -24,6 +24,7 @@ export const quotaAdjustmentListSchema = listSchema('QuotaAdjustmentList', quota
 
 export type QuotaAdjustmentResource = z.output<typeof quotaAdjustmentSchema>;
 
+/** Returns the API resource of an adjustment. Times have the offset of the account's time zone. */
 export function quotaAdjustmentResource(adjustment: QuotaAdjustment): QuotaAdjustmentResource {
   return encode(quotaAdjustmentSchema, { ...adjustment, window: 'month' }, adjustment.timeZone);
 }

@@ -1,4 +1,6 @@
-/** Lists and creates quota adjustments of an account. They cannot be changed or deleted, because bills rely on them. */
+/**
+ * Lists and creates quota adjustments of an account. Adjustments cannot be changed or deleted: bills depend on them.
+ */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -36,7 +38,7 @@ export class QuotaAdjustmentsController {
     @Body({ schema: createQuotaAdjustmentSchema }) body: CreateQuotaAdjustment,
     @ChangedBy() context: ChangeContext,
   ): Promise<QuotaAdjustmentResource> {
-    const told = storeResponseBody(context, quotaAdjustmentResource);
-    return quotaAdjustmentResource(await this.adjustments.create(accountId, body, told));
+    const recordingContext = storeResponseBody(context, quotaAdjustmentResource);
+    return quotaAdjustmentResource(await this.adjustments.create(accountId, body, recordingContext));
   }
 }

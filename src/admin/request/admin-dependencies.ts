@@ -1,7 +1,8 @@
-/** Dependencies of the admin application, provided by the program's start. */
+/** Dependencies of the admin application and the health application. The program creates them at startup. */
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import type { Clock } from '../../platform/clock.js';
+import type { Family } from '../../platform/metrics/family.js';
 import type { Explainer } from '../explain/explainer.js';
 import type { Webhooks } from '../../webhooks/management/open-webhooks.js';
 import type { EventIntake } from '../../webhooks/intake/intake.js';
@@ -18,7 +19,7 @@ import type { ServiceTokens } from '../intake/events-token.guard.js';
 import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
 import type { Members } from '../../members/sign-in/open-members.js';
-import type { HeardStatement } from '../../nodes/node-statement.js';
+import type { KnownNodeStatus } from '../../nodes/node-status.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
 import type { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';
 import type { RequestLogs } from '../../request-logs/request-logs.js';
@@ -27,20 +28,21 @@ import type { Importer } from '../../transfer/importer.js';
 import type { UsageReader } from '../../quota/usage-reader.js';
 import type { DeprecatedCalls } from '../../admission/deprecated-calls.js';
 
-/** A dependency that the process needs to be ready. */
+/** State of one dependency that the process needs to be ready, such as the database. */
 export interface ReadinessCheck {
   readonly status: string;
   readonly detail?: string;
 }
 
+/** State of the process for `/readyz`. */
 export interface Readiness {
   readonly ready: boolean;
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
 }
 
-/** Dependencies of the admin API; absent in processes without the admin role. */
+/** Dependencies of the admin API. Only processes with the admin role have them. */
 export interface AdminApiDependencies {
-  /** The bearer token of the operators. */
+  /** The bearer token with operator rights. */
   readonly operatorToken: string;
   readonly accounts: AccountStore;
   readonly accountDeletion: AccountDeletion;
@@ -60,33 +62,36 @@ export interface AdminApiDependencies {
   readonly deprecatedCalls: DeprecatedCalls;
   readonly requestLogs: RequestLogs;
   readonly throttlerStorage: ThrottlerStorage;
-  /** Null if the panel is not built. Only the API is served then. */
+  /** Files of the panel. Null if the panel is not built. The listener then serves only the API. */
   readonly panel: PanelFiles | null;
   readonly members: Members;
   readonly webhooks: Webhooks;
   readonly authorizationRequests: AuthorizationRequests;
 }
 
+/** Dependencies of the admin application. */
 export interface AdminDependencies {
-  /** Origin of this listener for links, cookies and passkeys. Known once it listens. */
+  /**
+   * Returns the origin of the admin listener, for links, cookies and passkeys. Final only once the listener listens.
+   */
   readonly url: () => string;
-  /** Pages that the `type` of problems links to. The public listener serves them. */
+  /** URLs of the error pages that the `type` of problems links to. The public listener serves these pages. */
   readonly errorPages: ErrorPages;
   /** The current settings of the admin listener. */
   readonly settings: () => AdminConfig;
-  /** Absolute path of the configuration file. Paths in it are relative to its folder. */
+  /** Absolute path of the configuration file. Paths in the file are relative to its folder. */
   readonly configPath: string;
-  /** Null: health and metrics only. */
+  /** Dependencies of the admin API. Null if the process serves only health and metrics. */
   readonly api: AdminApiDependencies | null;
-  /** Returns the known state without checking anything, because probes have short deadlines. */
+  /** Returns the last known state. Does not check dependencies, because probes have short deadlines. */
   readonly readiness: () => Readiness;
-  /** Backend targets as every known gateway sees them: this process, and the last report of the others. */
+  /** Returns the backend targets with their state on every known gateway, including this process. */
   readonly targets: () => readonly NodeTarget[];
-  /** Every known gateway, including this process. */
-  readonly gateways: () => readonly HeardStatement[];
-  /** Stores of the installation. */
+  /** Returns the last status report of every known gateway, including this process. */
+  readonly gateways: () => readonly KnownNodeStatus[];
+  /** Types of the database and of the store of counters. */
   readonly stores: { readonly database: 'sqlite' | 'postgres'; readonly counters: 'process' | 'redis' };
-  readonly metricsText: () => Promise<string>;
+  readonly metrics: () => Promise<readonly Family[]>;
   readonly clock: Clock;
   readonly log: Logger;
 }

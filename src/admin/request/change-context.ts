@@ -1,4 +1,4 @@
-/** Collects who makes a change, for authorization and the audit log. */
+/** Describes who makes a change, for its authorization, the audit log and idempotency. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -11,7 +11,7 @@ export const ChangedBy = createParamDecorator((_: unknown, context: ExecutionCon
   changeContextOf(context.switchToHttp().getRequest<FastifyRequest>()),
 );
 
-/** Returns the actor, address, request id and authorizer of a request. */
+/** Returns the actor, address, request ID and authorizer of a request, and the writer that stores its response. */
 export function changeContextOf(request: FastifyRequest): ChangeContext {
   const principal = principalOf(request);
   return {

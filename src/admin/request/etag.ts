@@ -1,7 +1,7 @@
 /**
  * Entity tags (RFC 9110 section 8.8.3) of versioned resources: `"<version>.<digest>"`. The digest covers the whole
- * representation, including fields that change by use, such as a key's last use. `If-Match` compares only the version,
- * so a key in use can be edited.
+ * representation, including fields such as a key's time of last use, which do not change the version. `If-Match`
+ * compares only versions, so a key can be edited while requests use it.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
@@ -21,12 +21,16 @@ export function entityTagOf(resource: { readonly version: number }): string {
  * Sets the `ETag` of a response.
  * @returns the resource.
  */
-export function tagged<T extends { readonly version: number }>(resource: T, reply: FastifyReply): T {
+export function withETag<T extends { readonly version: number }>(resource: T, reply: FastifyReply): T {
   reply.header('ETag', entityTagOf(resource));
   return resource;
 }
 
-/** Returns the resource with its tag, or responds with 304 if `If-None-Match` names that tag. */
+/**
+ * Sets the `ETag` of a response. Returns the resource, or sets status 304 and returns undefined if `If-None-Match` has
+ * the same tag.
+ * @throws Problem `bad_request` if `If-None-Match` is malformed
+ */
 export function unlessNotModified<T extends { readonly version: number }>(
   resource: T,
   reply: FastifyReply,
@@ -48,7 +52,7 @@ export function entityTagsOf(list: string): string[] {
   return list.match(/(?:W\/)?"[^"]*"/g) ?? [];
 }
 
-/** Compares weakly, as `If-None-Match` requires. */
+/** Reports whether a list has a tag. Compares weakly (RFC 9110 section 13.1.2): `W/` makes no difference. */
 function isNamedIn(list: string, etag: string): boolean {
   return list === '*' || entityTagsOf(list).some((tag) => tag.replace(/^W\//, '') === etag);
 }

@@ -1,6 +1,7 @@
 /**
- * Makes creating requests safe to retry: every POST with status 201 accepts an `Idempotency-Key`. Only successful
- * requests are stored, so a rejected one can be retried with the same key.
+ * Makes requests that create a resource safe to retry. Operations with status 201 accept an `Idempotency-Key`. Only
+ * successful requests are stored, so a rejected request can be retried with the same key. Responds with 409 while the
+ * first request is in progress, and if the response contained a secret. Responds with 422 if the request differs.
  */
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -12,7 +13,7 @@ import { Problem } from '../../platform/problems/errors.js';
 import { RefusedBody } from '../../platform/problems/refused-body.js';
 import { actorOf, principalOf } from '../access/principal.js';
 import { DOCUMENTED, type OperationDescription } from '../openapi/operation-decorator.js';
-import { tagged } from './etag.js';
+import { withETag } from './etag.js';
 import { fingerprintOf, idempotencyKeyOf, setClaim } from './idempotency.js';
 
 const MISMATCH =
@@ -28,7 +29,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const field = request.headers['idempotency-key'];
-    if (field === undefined || !makesSomething(context) || request.body instanceof RefusedBody) return next.handle();
+    if (field === undefined || !createsResource(context) || request.body instanceof RefusedBody) return next.handle();
     const principal = principalOf(request);
     if (principal.kind === 'nobody') return next.handle();
     const key = idempotencyKeyOf(String(field), request.raw.rawHeaders);
@@ -36,28 +37,33 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (claimed.state === 'mismatch') throw new Problem('idempotency_mismatch', { detail: MISMATCH });
     if (claimed.state === 'claimed') {
       setClaim(request, claim);
-      return from(this.carryOut(claim, next));
+      return from(this.runHandler(claim, next));
     }
     const response = claimed.state === 'done' ? await this.claims.read(claim.name) : undefined;
     if (response === undefined) throw inProgress();
     return of(replay(response, http.getResponse<FastifyReply>()));
   }
 
-  private async carryOut(claim: ClaimTerms, next: CallHandler): Promise<unknown> {
+  /** Runs the handler, and frees the key if the request changes nothing. */
+  private async runHandler(claim: ClaimTerms, next: CallHandler): Promise<unknown> {
     try {
       return await lastValueFrom(next.handle());
     } finally {
-      // A completed change keeps its stored outcome. If the release fails, the claim expires.
+      // Does nothing if the change was committed. If the release fails, the claim expires later.
       await this.claims.release(claim).catch(() => undefined);
     }
   }
 }
 
-function makesSomething(context: ExecutionContext): boolean {
+function createsResource(context: ExecutionContext): boolean {
   const description = Reflect.getMetadata(DOCUMENTED, context.getHandler()) as OperationDescription | undefined;
   return description?.status === 201;
 }
 
+/**
+ * Returns the stored response of the first request.
+ * @throws Problem `idempotency_secret_shown` if that response contained a secret, which is not stored
+ */
 function replay({ code, lines, body }: KeptResponse, reply: FastifyReply): unknown {
   const location = /^Location: (.*)\r\n/.exec(lines)?.[1] ?? null;
   if (code !== '') {
@@ -71,10 +77,13 @@ function replay({ code, lines, body }: KeptResponse, reply: FastifyReply): unkno
   reply.header(REPLAYED, 'true');
   if (location !== null) reply.header('Location', location);
   const resource = JSON.parse(body.toString()) as { readonly version?: number };
-  return resource.version === undefined ? resource : tagged({ ...resource, version: resource.version }, reply);
+  return resource.version === undefined ? resource : withETag({ ...resource, version: resource.version }, reply);
 }
 
-/** Explains how to replace a secret whose response was lost. @param location path of the resource with the secret. */
+/**
+ * Returns how to replace a secret whose response was lost.
+ * @param location path of the resource with the secret, or of its list. Null if the resource has no path.
+ */
 function adviceFor(location: string | null): string {
   if (location === null) return 'repeat the request with a new key';
   if (location.endsWith('/invitations')) return 'resend the invitation; it is in the list that `Location` names';

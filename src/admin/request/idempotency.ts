@@ -1,4 +1,4 @@
-/** `Idempotency-Key` of admin requests: parsing, fingerprint, and the stored response. */
+/** `Idempotency-Key` of requests to the admin API: parsing, the request's fingerprint, and the stored response. */
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { AuditedChange, ChangeContext, ResponseRecord } from '../../records/audit-log.js';
@@ -9,14 +9,15 @@ import { Problem } from '../../platform/problems/errors.js';
 
 const claims = new WeakMap<FastifyRequest, ClaimTerms>();
 
-/** Marks the request as owner of its key. */
+/** Remembers the claim by which a request owns its idempotency key. */
 export function setClaim(request: FastifyRequest, claim: ClaimTerms): void {
   claims.set(request, claim);
 }
 
 /**
  * Returns the idempotency key of a request.
- * @throws Problem `bad_request` if the field is not exactly one key.
+ * @param field value of the `Idempotency-Key` header
+ * @throws Problem `bad_request` if the header is not exactly one key
  */
 export function idempotencyKeyOf(field: string, rawHeaders: readonly string[]): string {
   const key = keyOf(field, rawHeaders);
@@ -24,12 +25,12 @@ export function idempotencyKeyOf(field: string, rawHeaders: readonly string[]): 
   throw new Problem('bad_request', { detail: key.message });
 }
 
-/** Returns the hash of method, path, query and body. */
+/** Returns the SHA-256 of method, path, query and body, in base64url. Retries must have the same fingerprint. */
 export function fingerprintOf({ method, url, body }: FastifyRequest): string {
   return hash('sha256', JSON.stringify([method, url, body ?? null]), 'base64url');
 }
 
-/** Returns the writer that stores the response in the change's transaction; undefined for requests without a key. */
+/** Returns the writer that stores the response in the change's transaction. Undefined for requests without a key. */
 export function responseRecordOf(request: FastifyRequest): ResponseRecord | undefined {
   const claim = claims.get(request);
   if (claim === undefined) return undefined;
@@ -39,21 +40,25 @@ export function responseRecordOf(request: FastifyRequest): ResponseRecord | unde
   };
 }
 
-/** Makes the change store its whole response for retries. Use it only for responses without a secret. */
+/**
+ * Returns a context with which the change also stores its response body for retries. Use it only for responses without
+ * a secret. Without a stored body, a retry gets `idempotency_secret_shown`.
+ * @param bodyOf returns the response body for the created value
+ */
 export function storeResponseBody<T>(context: ChangeContext, bodyOf: (made: T) => object): ChangeContext {
   const { response } = context;
   if (response === undefined) return context;
-  return { ...context, made: (trx, made) => response.keep(trx, bodyOf(made as T)) };
+  return { ...context, storeResponse: (trx, made) => response.keep(trx, bodyOf(made as T)) };
 }
 
-/** Actions on members whose resource only operators can read. */
-const FOR_OPERATORS: ReadonlySet<string> = new Set(['member.created', 'member.password_link_made']);
+/** Actions that return the path of a member, which only operators can read. Other actions on members return no path. */
+const MEMBER_RESOURCE_ACTIONS: ReadonlySet<string> = new Set(['member.created', 'member.password_link_made']);
 
-/** Returns the path of the created resource; null if it has none. */
+/** Returns the path of the created resource, or of its list. Null if the resource has no path. */
 function locationOf({ targetType, targetId, accountId, action }: AuditedChange): string | null {
   switch (targetType) {
     case 'member':
-      return FOR_OPERATORS.has(action) ? `/admin/v1/members/${targetId}` : null;
+      return MEMBER_RESOURCE_ACTIONS.has(action) ? `/admin/v1/members/${targetId}` : null;
     case 'account':
       return `/admin/v1/accounts/${targetId}`;
     case 'api_key':

@@ -1,4 +1,4 @@
-/** Parses `If-Match` (RFC 9110 section 13.1.1): the version that a change is based on. Optional for programs. */
+/** Parses `If-Match` (RFC 9110 section 13.1.1), the versions that a change may overwrite. The header is optional. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ExpectedVersions } from '../../records/versions.js';
@@ -8,16 +8,17 @@ import { IF_MATCH, LONGEST } from '../openapi/field-patterns.js';
 
 const WELL_FORMED = new RegExp(IF_MATCH);
 
-/** `"7.k9Xw…"` from an `ETag`, or `"7"` from the field `version`. */
+/** Matches `"7.k9Xw…"` from an `ETag`, and `"7"` from the field `version`. */
 const VERSION = /^"(\d{1,15})(?:\.[\w-]*)?"$/;
 
-/** Injects the expected versions into a handler; undefined: any version, as for `*`. */
+/** Injects the expected versions into a handler. Undefined for any version: without the header, and for `*`. */
 export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): ExpectedVersions =>
   expectedVersions(context.switchToHttp().getRequest<FastifyRequest>().headers['if-match']),
 );
 
 /**
- * Parses the field. Throws `bad_request` if it is not a list of strong entity tags: ignoring it could overwrite a
+ * Parses the header. Returns undefined for any version.
+ * @throws Problem `bad_request` if the header is not a list of strong entity tags. Ignoring it could overwrite a
  * change.
  */
 export function expectedVersions(field: string | undefined): ExpectedVersions {
@@ -26,7 +27,7 @@ export function expectedVersions(field: string | undefined): ExpectedVersions {
   if (field.length > LONGEST.tags || !WELL_FORMED.test(field)) {
     throw malformed('If-Match must be `*` or one to ten quoted ETags, such as "7".');
   }
-  // A tag that this API never issued matches no version.
+  // Other tags become version 0, which no resource has.
   return entityTagsOf(field).map((tag) => Number(VERSION.exec(tag)?.[1] ?? 0));
 }
 

@@ -1,14 +1,18 @@
-/** Lists of the admin API: `?limit=&cursor=` in, `{data, has_more, next_cursor}` and `Link: …; rel="next"` out. */
+/** Lists of the admin API: the parameters `limit` and `cursor`, the response body, and the `Link` to the next page. */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Page } from '../../stores/database/cursor.js';
 
+/** Maximum number of rows per page. */
 const LARGEST_PAGE = 100;
-/** A cursor can contain a key's name: four bytes a character, encoded twice. */
+/** Maximum length of a cursor, in characters. A cursor can contain a key's name, up to four bytes per character. */
 const LONGEST_CURSOR = 2_000;
-const LIMIT_WORDS = `must be a whole number from 1 to ${LARGEST_PAGE}`;
+const LIMIT_MESSAGE = `must be a whole number from 1 to ${LARGEST_PAGE}`;
 
-/** Returns the `cursor` parameter with a maximum length in characters. */
+/**
+ * Returns the schema of the `cursor` parameter.
+ * @param maxLength in characters
+ */
 export function cursorParameter(maxLength: number) {
   return z
     .string()
@@ -16,7 +20,7 @@ export function cursorParameter(maxLength: number) {
     .optional()
     .meta({
       description: '`next_cursor` of the previous page.',
-      // Too long values get the same problem as other invalid cursors.
+      // For the document only. The handler checks the characters, and responds with `invalid_cursor`.
       schema: { type: 'string', minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$' },
     });
 }
@@ -24,9 +28,9 @@ export function cursorParameter(maxLength: number) {
 export const pageQuerySchema = z.strictObject({
   limit: z
     .string()
-    .regex(/^\d{1,6}$/, LIMIT_WORDS)
+    .regex(/^\d{1,6}$/, LIMIT_MESSAGE)
     .transform(Number)
-    .pipe(z.int().min(1, LIMIT_WORDS).max(LARGEST_PAGE, LIMIT_WORDS))
+    .pipe(z.int().min(1, LIMIT_MESSAGE).max(LARGEST_PAGE, LIMIT_MESSAGE))
     .default(20)
     .meta({ description: 'Maximum rows per page.' }),
   cursor: cursorParameter(LONGEST_CURSOR),
@@ -34,14 +38,18 @@ export const pageQuerySchema = z.strictObject({
 
 export type PageQuery = z.output<typeof pageQuerySchema>;
 
-/** A list as the response contains it. */
+/** The response body of a list. */
 export interface ListBody<T> {
   readonly data: readonly T[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
 }
 
-/** Returns the schema of a list of rows. Lists without pages are bounded by the configuration. */
+/**
+ * Returns the schema of a list of rows.
+ * @param name name of the schema in the OpenAPI document
+ * @param isPaged false for lists that always have one page
+ */
 export function listSchema<Row extends z.ZodType>(
   name: string,
   row: Row,
@@ -57,7 +65,8 @@ export function listSchema<Row extends z.ZodType>(
 }
 
 /**
- * Builds the response for a page. Sets `Link` (RFC 8288) if there is a next page, keeping the other query parameters.
+ * Builds the response body of a page. If there is a next page, it also sets `Link` (RFC 8288) to that page, with the
+ * same other query parameters.
  */
 export function listBody<T, R>(
   page: Page<T>,
@@ -69,7 +78,7 @@ export function listBody<T, R>(
   return { data: page.data.map(toRow), has_more: page.nextCursor !== null, next_cursor: page.nextCursor };
 }
 
-/** Sets `Link` to the next page with the other query parameters; does nothing on the last page. */
+/** Sets `Link` to the next page, with the same other query parameters. Does nothing on the last page. */
 export function setNextLink(reply: FastifyReply, query: object, nextCursor: string | null): void {
   if (nextCursor === null) return;
   const parameters = new URLSearchParams();

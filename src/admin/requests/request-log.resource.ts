@@ -1,4 +1,4 @@
-/** Request log resources of the admin API and their query. */
+/** Request log resources of the admin API, and the query parameters of their list. */
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { formatMillisWithOffset } from '../../platform/rfc3339.js';
@@ -11,13 +11,13 @@ import { explanationSchema } from '../explain/explanation.resource.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
 import { cursorParameter, pageQuerySchema } from '../request/list.js';
 
-const INSTANT = 'must be an instant such as 2026-11-22T10:00:00Z';
-const STATUS_WORDS = 'must be a status such as 403, a class such as 4xx, or error';
-/** A cursor that follows the log has a position for each writing process. */
+const INSTANT_MESSAGE = 'must be an instant such as 2026-11-22T10:00:00Z';
+const STATUS_MESSAGE = 'must be a status such as 403, a class such as 4xx, or error';
+/** Maximum length of a cursor, in characters. With `order=asc`, a cursor has a position for each writing process. */
 const LONGEST_CURSOR = 8_000;
 const LARGEST_PAGE = 100;
 
-const instant = z.iso.datetime({ offset: true, error: INSTANT }).max(40, INSTANT);
+const instant = z.iso.datetime({ offset: true, error: INSTANT_MESSAGE }).max(40, INSTANT_MESSAGE);
 
 export const requestsQuerySchema = pageQuerySchema.extend({
   from: instant
@@ -28,7 +28,7 @@ export const requestsQuerySchema = pageQuerySchema.extend({
   operation: plainText(200).optional().meta({ description: 'Filters by operation id.' }),
   status: z
     .string()
-    .refine((text) => statusRange(text) !== undefined, STATUS_WORDS)
+    .refine((text) => statusRange(text) !== undefined, STATUS_MESSAGE)
     .optional()
     .meta({
       description: 'Filters by status, `403`, or class, `4xx`; `error` for 400 and above.',
@@ -117,7 +117,7 @@ export const requestDetailSchema = entry
 export type RequestDetail = z.output<typeof requestDetailSchema>;
 type Entry = z.output<typeof requestLogEntrySchema>;
 
-/** Returns an entry of the request log. */
+/** Returns the API resource of a row of the request log. Times have the offset of the account's time zone. */
 export function requestLogEntry(row: LoggedRequest, timeZone: string): Entry {
   return {
     id: `${row.node}-${row.seq.toString(36)}`,
@@ -140,7 +140,7 @@ export function requestLogEntry(row: LoggedRequest, timeZone: string): Entry {
   };
 }
 
-/** Returns the meaning of an error code; null for an unknown code. */
+/** Returns the title and page of an error code. Null without a code, and for unknown codes. */
 export function errorOf(code: string, pages: ErrorPages): RequestDetail['error'] {
   if (!Object.hasOwn(ERRORS, code)) return null;
   const known = code as ErrorCode;

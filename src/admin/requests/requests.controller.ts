@@ -1,6 +1,7 @@
 /**
- * Lists the requests of an account: operation, key and outcome. At high rates the log keeps all errors first and
- * samples the rest. It never contains bodies, headers, queries or raw paths.
+ * Lists the logged requests of an account with operation, key and outcome, and reads single requests. At high rates,
+ * the log keeps only a sample, with preference for errors. The log never contains bodies, headers, queries or raw
+ * paths.
  */
 import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -76,21 +77,26 @@ export class RequestsController {
     };
   }
 
+  /** Explains how the gateway would respond to the same request now. Null if the operation no longer exists. */
   private async explain(account: Account, row: LoggedRequest): Promise<RequestDetail['explanation']> {
     const { explainer } = this;
     if (!explainer.knows(row.operation)) return null;
     const key = await this.keys.get(row.api_key_id);
-    const asked = { operation: row.operation, clientAddress: row.ip };
-    return explanationResource(await explainer.explain(key, account, asked), explainer.pathOf);
+    const request = { operation: row.operation, clientAddress: row.ip };
+    return explanationResource(await explainer.explain(key, account, request), explainer.pathOf);
   }
 }
 
+/**
+ * Converts the query.
+ * @throws Problem `invalid_parameter` if `from` is after `to`
+ */
 function logQuery(query: RequestsQuery): RequestLogQuery {
   const from = query.from === undefined ? 0 : Date.parse(query.from);
-  // Dates before 1970 match the same requests as 1970.
+  // Treat dates before 1970 as the start of 1970.
   const to = query.to === undefined ? Number.MAX_SAFE_INTEGER : Math.max(0, Date.parse(query.to));
-  const isBackwards = query.from !== undefined && from > to;
-  if (isBackwards) throw invalidParameters([{ parameter: 'from', detail: 'must not be after `to`' }]);
+  const isReversed = query.from !== undefined && from > to;
+  if (isReversed) throw invalidParameters([{ parameter: 'from', detail: 'must not be after `to`' }]);
   return {
     from: Math.max(0, from),
     to,

@@ -1,4 +1,4 @@
-/** Lists the scopes that a key can have and the operations that each opens. */
+/** Lists the scopes that the caller can give a key, with the operations that each scope allows. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type GrantableScope } from '../../accounts/catalogue.js';

@@ -1,4 +1,4 @@
-/** Session resource as its member sees it. */
+/** Session resource of the admin API, for the member of the session and for operators. */
 import { z } from 'zod';
 import type { Session } from '../../members/sessions.js';
 import { encode } from '../openapi/encode.js';
@@ -22,12 +22,15 @@ export const sessionListSchema = listSchema('SessionList', sessionSchema, false)
 
 export type SessionResource = z.output<typeof sessionSchema>;
 
-/** Returns times in UTC, because a member can have accounts in many time zones. */
+/**
+ * Returns the API resource of a session. Times are in UTC, because a member can have accounts in several time zones.
+ * @param currentId ID of the session that sent the request. Null if another member's sessions are listed.
+ */
 export function sessionResource(session: Session, currentId: string | null): SessionResource {
   return encode(sessionSchema, { ...session, current: session.id === currentId }, 'UTC');
 }
 
-/** Returns all sessions as one page, because members have only a few. */
+/** Returns the response body of a list of sessions. All sessions are on one page, because members have only a few. */
 export function sessionList(sessions: readonly Session[], currentId: string | null) {
   const data = sessions.map((session) => sessionResource(session, currentId));
   return { data, has_more: false, next_cursor: null };

@@ -1,4 +1,4 @@
-/** Confirms the member's identity before a sensitive change, and changes their password. */
+/** Confirms the signed-in member's identity before a sensitive change, and changes the member's password. */
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ import { Sessions, type Session, type SessionMember } from '../../members/sessio
 import { PasswordChange } from '../../members/sign-in/password-change.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
 import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
-import { OwnWays } from '../../members/ways.js';
+import { SignInMethods } from '../../members/sign-in-methods.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -55,7 +55,7 @@ export class ConfirmationsController {
     private readonly secondFactor: SecondFactorSignIn,
     private readonly passkeys: Passkeys,
     private readonly sessions: Sessions,
-    private readonly own: OwnWays,
+    private readonly own: SignInMethods,
     private readonly site: Site,
   ) {}
 
@@ -78,6 +78,10 @@ export class ConfirmationsController {
     return { confirmed_until: formatWithOffset(until, 'UTC') };
   }
 
+  /**
+   * Reports whether the password (with a code if the member has an authenticator app) or the passkey is correct.
+   * @throws Problem `validation_failed` if the code is missing
+   */
   private async isRight(
     member: SessionMember,
     session: Session,
@@ -109,7 +113,7 @@ function codeMissing(): Problem {
 export class MyPasswordController {
   constructor(
     private readonly passwords: PasswordChange,
-    private readonly own: OwnWays,
+    private readonly own: SignInMethods,
     private readonly site: Site,
   ) {}
 
@@ -123,7 +127,7 @@ export class MyPasswordController {
   ): Promise<void> {
     this.own.checkOffered('passwords');
     const { member, session } = memberOfCaller(caller);
-    const begun = await this.passwords.change(member.id, password, session, browserOf(request, this.site), context);
-    reply.header('Set-Cookie', this.site.cookie('session', begun.token));
+    const created = await this.passwords.change(member.id, password, session, browserOf(request, this.site), context);
+    reply.header('Set-Cookie', this.site.cookie('session', created.token));
   }
 }

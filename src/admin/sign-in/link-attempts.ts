@@ -1,16 +1,17 @@
-/** Limits tries of invalid links like tries of passwords. */
+/** Limits attempts with invalid links, as for passwords. */
 import type { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { Problem } from '../../platform/problems/errors.js';
 
 /**
- * Problems that count as a failed try: an invalid link, or an address that already has a member. Without the second,
- * inviters could test quickly which addresses have a member.
+ * Error codes that count as failed attempts. `link_ended` is an invalid link. `missing_credentials` means that the
+ * link's email address already belongs to a member. If it did not count, inviters could test many addresses for
+ * members.
  */
 const COUNTED: ReadonlySet<unknown> = new Set(['link_ended', 'missing_credentials']);
 
 /**
- * Runs a try with a link and counts failures.
- * @throws Problem `too_many_failed_attempts`
+ * Runs `work`, which uses a link, and counts its failures for an address. Rejects with the error of `work`.
+ * @throws Problem `too_many_failed_attempts` if the address has had too many failures
  */
 export async function countFailedTries<Result>(
   attempts: SignInAttempts,

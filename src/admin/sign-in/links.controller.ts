@@ -1,10 +1,10 @@
 /**
- * Reads and uses single-use links. The token is in the body, so logs, proxies and Referer never contain it. Reading a
- * link does not use it up.
+ * Reads and uses single-use links, such as invitations and password resets. The link's token is in the body, so logs
+ * and Referer never contain the token. Reading a link does not use up the link.
  */
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { LinkTaking } from '../../members/sign-in/link-taking.js';
+import { LinkUse } from '../../members/sign-in/link-use.js';
 import { Sessions } from '../../members/sessions.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { Site } from '../access/site.js';
@@ -26,7 +26,7 @@ import {
 @Controller()
 export class LinksController {
   constructor(
-    private readonly links: LinkTaking,
+    private readonly links: LinkUse,
     private readonly sessions: Sessions,
     private readonly attempts: SignInAttempts,
     private readonly site: Site,
@@ -49,8 +49,8 @@ export class LinksController {
   ): Promise<SignInResource> {
     return countFailedTries(this.attempts, request.ip, async () => {
       const browser = browserOf(request, this.site);
-      const live = browser.session === undefined ? undefined : await this.sessions.find(browser.session);
-      const result = await this.links.take(body, browser, live);
+      const liveSession = browser.session === undefined ? undefined : await this.sessions.find(browser.session);
+      const result = await this.links.take(body, browser, liveSession);
       return result.state === 'portal'
         ? this.responses.ofPortal(result, reply)
         : this.responses.ofMember(result, reply, 'link');

@@ -1,11 +1,11 @@
-/** Signs in or confirms with a passkey. It needs neither a name nor a second factor. */
+/** Signs in with a passkey, and starts confirmations with one. A passkey needs neither an email nor a second factor. */
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SessionMember } from '../../members/sessions.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
-import { OwnWays } from '../../members/ways.js';
+import { SignInMethods } from '../../members/sign-in-methods.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
@@ -24,7 +24,7 @@ export class PasskeySignInController {
     private readonly attempts: SignInAttempts,
     private readonly site: Site,
     private readonly responses: SignInResponses,
-    private readonly own: OwnWays,
+    private readonly own: SignInMethods,
   ) {}
 
   @Operation('beginPasskeySignIn', passkeyRequestSchema)
@@ -66,7 +66,7 @@ export class PasskeySignInController {
 export class PasskeyConfirmationController {
   constructor(
     private readonly passkeys: Passkeys,
-    private readonly own: OwnWays,
+    private readonly own: SignInMethods,
     private readonly site: Site,
   ) {}
 
@@ -82,7 +82,7 @@ export class PasskeyConfirmationController {
   }
 }
 
-/** Converts a passkey response for the library, without fields that the browser sent as null. */
+/** Converts a passkey response for the WebAuthn library, without a `userHandle` that the browser sent as null. */
 export function shown({ id, rawId, type, response }: ShownPasskey): AuthenticationResponseJSON {
   const { userHandle, ...signed } = response;
   const named = userHandle === null || userHandle === undefined ? {} : { userHandle };

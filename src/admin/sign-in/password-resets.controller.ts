@@ -1,9 +1,9 @@
-/** Requests a password reset. Always responds with 202, so it does not reveal whether a member exists. */
+/** Requests a password reset. The response is the same for unknown addresses, so it does not reveal members. */
 import { Body, Controller, Inject, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { MemberAdmin } from '../../members/member-admin.js';
-import { OwnWays } from '../../members/ways.js';
+import { SignInMethods } from '../../members/sign-in-methods.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
@@ -19,7 +19,7 @@ const acceptedSchema = z.object({}).meta({ id: 'Accepted' });
 export class PasswordResetsController {
   constructor(
     private readonly admin: MemberAdmin,
-    private readonly own: OwnWays,
+    private readonly own: SignInMethods,
     private readonly attempts: SignInAttempts,
     @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
   ) {}
@@ -29,11 +29,11 @@ export class PasswordResetsController {
     @Body({ schema: requestSchema }) { email }: { email: string },
     @Req() request: FastifyRequest,
   ): Promise<Record<string, never>> {
-    // Failed and successful requests count: each can send an email that its recipient did not ask for.
+    // Count all requests, because each can send an email that its recipient did not ask for.
     await this.attempts.beginUnnamed(request.ip);
-    // A reset link must not bypass the identity provider.
+    // Send no link if sign-in by password is off. A reset link must not bypass the identity provider.
     if (!this.own.offered().passwords) return {};
-    // Not awaited, because the response time would reveal whether a member exists.
+    // Don't await the reset, because the response time would reveal whether a member exists.
     this.admin.requestReset(email, changeContextOf(request)).catch((error: unknown) => {
       const fields = { event: 'password_reset_failed', err: error, request_id: request.id };
       this.deps.log.warn(fields, 'Creating a password reset link failed');

@@ -1,5 +1,6 @@
 /**
- * Signs in at an identity provider. It starts with a POST, which other sites cannot send, and ends with the redirect.
+ * Signs in at an identity provider. A sign-in starts with a POST, which the cross-site guard checks. After the provider
+ * has redirected the browser back, the controller redirects it to the panel, also if the sign-in failed.
  */
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,9 +10,9 @@ import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { browserOf, setSessionCookies } from './browser.js';
-import { beginSchema, failurePage, ProviderJourneys, type BeginProviderSignIn } from './provider-journeys.js';
+import { beginSchema, failurePage, ProviderSignIns, type BeginProviderSignIn } from './provider-sign-ins.js';
 
-const beganSchema = z
+const startedSchema = z
   .object({ url: z.url().max(10_000).meta({ description: 'Where to redirect the browser.' }) })
   .meta({ id: 'ProviderSignIn' });
 
@@ -19,17 +20,17 @@ const beganSchema = z
 export class ProviderSignInController {
   constructor(
     private readonly providers: Providers,
-    private readonly journeys: ProviderJourneys,
+    private readonly journeys: ProviderSignIns,
     private readonly site: Site,
   ) {}
 
-  @Operation('beginProviderSignIn', beganSchema)
+  @Operation('beginProviderSignIn', startedSchema)
   async begin(
     @Param('provider') provider: string,
     @Body({ schema: beginSchema }) body: BeginProviderSignIn,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.output<typeof beganSchema>> {
+  ): Promise<z.output<typeof startedSchema>> {
     const journey = await this.journeys.begin(this.providers.issuerOf(provider), body, browserOf(request, this.site));
     const { url, step } = await this.providers.begin(provider, journey);
     reply.header('Set-Cookie', this.site.cookie('step', step.token));
@@ -42,14 +43,14 @@ export class ProviderSignInController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    // Rejects the redirect of a provider that is not configured.
+    // Throw a problem if the provider is not configured.
     this.providers.issuerOf(provider);
     reply.header('Set-Cookie', this.site.noCookie('step'));
-    let failedAt = (code: string): string => failurePage('sign_in', '/', code);
+    let failureUrl = (code: string): string => failurePage('sign_in', '/', code);
     try {
       const step = await this.providers.takeStep(this.site.read(request.headers.cookie, 'step'));
       const { purpose, returnTo } = step.data;
-      failedAt = (code) => failurePage(purpose, returnTo, code);
+      failureUrl = (code) => failurePage(purpose, returnTo, code);
       const { search } = new URL(request.url, this.site.origin);
       const arrival = await this.providers.finish(provider, step, search);
       const signedIn = await this.journeys.end(arrival, browserOf(request, this.site));
@@ -57,7 +58,7 @@ export class ProviderSignInController {
       await reply.redirect(arrival.returnTo, 303);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      await reply.redirect(failedAt(error.code), 303);
+      await reply.redirect(failureUrl(error.code), 303);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Completes a password sign-in with the second factor. */
+/** Completes a sign-in by password or link with the second factor. */
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
@@ -26,9 +26,9 @@ export class SecondFactorController {
   ): Promise<SignInResource> {
     const step = this.site.read(request.headers.cookie, 'step');
     const { code, recovery_code: recoveryCode = '' } = body;
-    const shown = code === undefined ? { recoveryCode } : { code };
+    const factor = code === undefined ? { recoveryCode } : { code };
     try {
-      const signedIn = await this.signIn.finish(step, shown, browserOf(request, this.site));
+      const signedIn = await this.signIn.finish(step, factor, browserOf(request, this.site));
       reply.header('Set-Cookie', this.site.noCookie('step'));
       return await this.responses.ofMember({ state: 'signed_in', ...signedIn }, reply);
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Responses to a browser that has signed in or needs a second factor. */
+/** Builds the responses to a browser that has signed in, or that needs a second factor. */
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { MemberStore } from '../../members/members.js';
@@ -12,6 +12,7 @@ import { MeReader } from '../me/me-reader.js';
 import { setSessionCookies } from './browser.js';
 import type { SignInResource } from './sign-in.resource.js';
 
+/** SignInResponses also sets the cookies of these responses. */
 @Injectable()
 export class SignInResponses {
   constructor(
@@ -23,7 +24,7 @@ export class SignInResponses {
     private readonly secondFactor: SecondFactorSignIn,
   ) {}
 
-  /** Sets the cookies of a sign-in and returns who is signed in. */
+  /** Returns the response to a member: the signed-in member, or the request for a second factor. */
   async ofMember(
     result: PasswordResult,
     reply: FastifyReply,
@@ -38,7 +39,7 @@ export class SignInResponses {
     return { state: 'signed_in', me };
   }
 
-  /** Asks for the second factor: sets the cookie of a step, but no session. */
+  /** Starts the step of the second factor. Sets the cookie of that step, but no session cookie. */
   private async ofFirstFactor(
     memberId: string,
     method: 'password' | 'link',
@@ -53,11 +54,11 @@ export class SignInResponses {
     };
   }
 
-  /** Does the same for a portal session. */
+  /** Returns the response to the user of a portal link, and sets the session cookie. */
   async ofPortal({ token }: Pick<BegunSession, 'token'>, reply: FastifyReply): Promise<SignInResource> {
     reply.header('Set-Cookie', this.site.cookie('session', token));
     const live = await this.sessions.find(token);
-    if (live === undefined || live.portal === null) throw new Error('the portal session has just begun');
+    if (live === undefined || live.portal === null) throw new Error('the new portal session was not found');
     const me = await this.me.read({ kind: 'portal', portal: live.portal, session: live.session, cookie: token });
     return { state: 'signed_in', me };
   }

@@ -1,8 +1,8 @@
-/** Signs in with a password, and reads the available sign-in methods. */
+/** Signs in with a password, and lists the available sign-in methods. */
 import { Body, Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemberStore } from '../../members/members.js';
-import { OwnWays } from '../../members/ways.js';
+import { SignInMethods } from '../../members/sign-in-methods.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { Site } from '../access/site.js';
 import { Operation } from '../openapi/operation-decorator.js';
@@ -23,7 +23,7 @@ export class SignInController {
   constructor(
     private readonly signIn: SignIn,
     private readonly members: MemberStore,
-    private readonly own: OwnWays,
+    private readonly own: SignInMethods,
     private readonly site: Site,
     private readonly responses: SignInResponses,
     @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,

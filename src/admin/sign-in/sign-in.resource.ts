@@ -1,7 +1,7 @@
-/** Sign-in resources of the admin API. */
+/** Sign-in resources of the admin API: sign-in methods, results of a sign-in, and single-use links. */
 import { z } from 'zod';
 import { emailField, localeField, passwordField } from '../../members/member-fields.js';
-import type { LinkShown } from '../../members/sign-in/link-taking.js';
+import type { LinkShown } from '../../members/sign-in/link-use.js';
 import { nameField } from '../../records/account-fields.js';
 import { ROLES } from '../../members/permissions.js';
 import { encode } from '../openapi/encode.js';
@@ -18,7 +18,7 @@ export const signInWaysSchema = z
       .meta({ description: 'Whether links are sent by email, or handed over by the person who creates them.' }),
     first_owner: z
       .boolean()
-      .meta({ description: 'There is no member yet. The log of the first start contains the sign-in link.' }),
+      .meta({ description: 'There is no operator yet. The log of the start contains the sign-in link.' }),
   })
   .meta({ id: 'SignInWays' });
 
@@ -96,6 +96,7 @@ export const linkSchema = z
 
 export type LinkResource = z.output<typeof linkSchema>;
 
+/** Returns the API resource of a link. Using the link removes all factors except an authenticator app. */
 export function linkResource(link: LinkShown): LinkResource {
   const factors = link.factors.map((factor) => ({ ...factor, isRemoved: factor.type !== 'totp' }));
   return encode(linkSchema, { ...link, factors }, 'UTC');

@@ -1,4 +1,6 @@
-/** Signs out. The session ends first: while the database is unavailable, the request fails and the cookie stays. */
+/**
+ * Signs out. If the database is unavailable, the request fails and the browser keeps the cookie of the live session.
+ */
 import { Controller, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';

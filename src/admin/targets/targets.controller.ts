@@ -1,4 +1,4 @@
-/** Lists every backend target with its state as each known gateway sees it. */
+/** Lists every backend target with its state on each known gateway, for operators. */
 import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import type { NodeTarget, TargetOnNode } from '../../nodes/node-targets.js';
@@ -10,7 +10,8 @@ import { listSchema, type ListBody } from '../request/list.js';
 import { Operation } from '../openapi/operation-decorator.js';
 
 const stateSchema = z.enum(STATES);
-const seenSchema = {
+/** Fields of the state of a target, on one gateway or over all gateways. */
+const statusFields = {
   processes: z.object({ healthy: countField, failing: countField, ejected: countField, unhealthy: countField }),
   in_flight: countField.meta({ description: 'Requests in flight.' }),
   ejected_until: timeField.nullable(),
@@ -35,7 +36,7 @@ const targetOnNodeSchema = z
           'minute are omitted.',
       }),
     state: stateSchema.meta({ description: 'With `--workers`, the worst state over all processes.' }),
-    ...seenSchema,
+    ...statusFields,
   })
   .meta({ id: 'TargetOnNode' });
 
@@ -53,8 +54,8 @@ const targetSchema = z
         '`failing`: in service, but the last calls failed. `ejected`: removed after too many failures. ' +
         '`unhealthy`: fails its health check. The worst state over all gateways.',
     }),
-    ...seenSchema,
-    processes: seenSchema.processes.meta({
+    ...statusFields,
+    processes: statusFields.processes.meta({
       description: 'Number of processes of all gateways by state. With `--workers`, each process counts.',
     }),
     nodes: z.array(targetOnNodeSchema).meta({ description: 'State as each gateway reports it.' }),
@@ -64,7 +65,7 @@ const targetSchema = z
 const targetListSchema = listSchema('TargetList', targetSchema, false);
 
 type TargetResource = z.output<typeof targetSchema>;
-type Seen = Pick<TargetResource, 'state' | 'processes' | 'in_flight' | 'ejected_until' | 'last_failure'>;
+type StatusFields = Pick<TargetResource, 'state' | 'processes' | 'in_flight' | 'ejected_until' | 'last_failure'>;
 
 @Controller()
 export class TargetsController {
@@ -78,14 +79,14 @@ export class TargetsController {
 
 function targetResource(row: NodeTarget): TargetResource {
   const { service, target, address, nodes } = row;
-  return { service, target, address, ...seen(row), nodes: nodes.map(targetOnNode) };
+  return { service, target, address, ...statusResource(row), nodes: nodes.map(targetOnNode) };
 }
 
 function targetOnNode({ node, ageMs, status }: TargetOnNode): TargetResource['nodes'][number] {
-  return { node, age_seconds: Math.round(ageMs / 100) / 10, ...seen(status) };
+  return { node, age_seconds: Math.round(ageMs / 100) / 10, ...statusResource(status) };
 }
 
-function seen({ state, processes, inFlight, ejectedUntilMs, lastFailure }: MergedTargetStatus): Seen {
+function statusResource({ state, processes, inFlight, ejectedUntilMs, lastFailure }: MergedTargetStatus): StatusFields {
   const time = (ms: number): string => formatWithOffset(ms, 'UTC');
   return {
     state,

@@ -1,4 +1,4 @@
-/** Access token resource of the admin API. It contains the secret only in the response that creates it. */
+/** Account token resource of the admin API. Only the response that creates a token contains its secret. */
 import { z } from 'zod';
 import type { AccountToken } from '../../members/account-tokens.js';
 import { encode } from '../openapi/encode.js';
@@ -46,8 +46,8 @@ export type AccountTokenResource = z.output<typeof accountTokenSchema>;
 export type AccountTokenWithSecretResource = z.output<typeof accountTokenWithSecretSchema>;
 
 /**
- * Formats times with the offset of the account's time zone.
- * @param names names of the members who created tokens, by id.
+ * Returns the API resource of a token. Times have the offset of the account's time zone.
+ * @param names names of the members who created tokens, by member ID
  */
 export function accountTokenResource(
   token: AccountToken,

@@ -1,4 +1,4 @@
-/** Lists, creates and revokes the access tokens of an account. */
+/** Lists, creates and revokes the tokens of an account, with which programs call the admin API. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';

@@ -1,4 +1,4 @@
-/** Reads usage and remaining quota of an account or key, by day, operation and outcome. Reading counts nothing. */
+/** Reads usage and remaining quota of an account or key, as JSON or CSV. Reading uses no quota. */
 import { Readable } from 'node:stream';
 import { Controller, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -25,7 +25,7 @@ export class UsageController {
     private readonly usage: UsageReader,
   ) {}
 
-  // The handler can also return a CSV stream.
+  // Cast, because the handler can also return a CSV stream, which the schema does not describe.
   @Operation('getUsage', usageSchema as z.ZodType)
   async read(
     @Param('id') accountId: string,
@@ -40,8 +40,8 @@ export class UsageController {
     const isCsv = fields.format === 'csv' || (fields.format === undefined && prefersCsv(accept));
     const groups = isCsv ? ALL_GROUPS.filter((group) => group !== 'month').join() : undefined;
     const { forecast, ...parameters } = fields;
-    const asked = this.usage.parseQuery({ ...parameters, group_by: fields.group_by ?? groups }, account);
-    const query = asked && { ...asked, ofShadow: fields.shadow === 'true', granted };
+    const parsed = this.usage.parseQuery({ ...parameters, group_by: fields.group_by ?? groups }, account);
+    const query = parsed && { ...parsed, ofShadow: fields.shadow === 'true', granted };
     if (isCsv && query !== undefined) return this.csv(subject, query, reply);
     const report = await this.usage.readWithRows(subject, query);
     if ('next_cursor' in report && query !== undefined) {
@@ -52,6 +52,7 @@ export class UsageController {
     return { ...report, forecasts: await this.usage.forecasts(subject, report, account.createdAt) };
   }
 
+  /** Returns the account or key whose usage is read. Rejects if the caller may not see the key. */
   private async subjectOf(account: Account, keyId: string | undefined, caller: Principal): Promise<UsageSubject> {
     const { id: accountId, plan, timeZone, billingDay, grant: accountGrant } = account;
     const key = keyId === undefined ? undefined : await this.keys.get(keyId);
@@ -63,7 +64,10 @@ export class UsageController {
     return { accountId, keyId, plan, timeZone, billingDay, limitChanges };
   }
 
-  /** Streams all rows. A failure after the first page breaks the connection, so a partial file never looks complete. */
+  /**
+   * Streams all rows as CSV. A failure on the first page gets an error response. A later failure breaks the connection,
+   * so that a partial file never looks complete.
+   */
   private async csv(subject: UsageSubject, query: UsageQuery, reply: FastifyReply): Promise<Readable> {
     const text = csvText(query.groups, this.usage.rows.all(subject, { ...query, limit: LARGEST_USAGE_PAGE }));
     const first = await text.next();

@@ -1,4 +1,4 @@
-/** Usage resources of the admin API and their query. */
+/** Usage resource of the admin API, and its query parameters. */
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { ADJUSTED, CELL_NAMES, UNRECORDED } from '../../quota/model/usage-cell.js';
@@ -11,7 +11,7 @@ import {
 } from '../../quota/usage/usage-query.js';
 import { countField, idField, policyField, timeField } from '../openapi/fields.js';
 
-/** `usageQuery` checks the values, as on the public API. `schema` only describes them. */
+/** A parameter whose value `usageQuery` validates, as on the public API. Its `schema` is for the document only. */
 const text = z.string().max(1_000).optional();
 
 export const usageQuerySchema = z.strictObject({

@@ -7,7 +7,7 @@ import { createWebhookEndpointSchema, type CreateWebhookEndpoint } from '../../w
 import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged } from '../request/etag.js';
+import { withETag } from '../request/etag.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import {
   webhookEndpointListSchema,
@@ -53,6 +53,6 @@ export class AccountWebhookEndpointsController {
     const { timeZone } = await this.accounts.get(accountId);
     const { endpoint, secret } = await this.endpoints.create(accountId, body, context);
     reply.header('Location', `/admin/v1/webhook-endpoints/${endpoint.id}`);
-    return { ...tagged(await this.reader.resource(endpoint, timeZone), reply), secret };
+    return { ...withETag(await this.reader.resource(endpoint, timeZone), reply), secret };
   }
 }

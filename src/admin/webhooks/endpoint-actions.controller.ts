@@ -1,4 +1,4 @@
-/** Sends a test event to a webhook endpoint, and resends its deliveries. */
+/** Sends a test event to a webhook endpoint, and resends deliveries of the endpoint. */
 import { Body, Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';
@@ -8,7 +8,7 @@ import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js'
 import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
 import { Replays } from '../../webhooks/management/replays.js';
 import { TestSend } from '../../webhooks/management/test-send.js';
-import { inPath, OfAccount } from '../access/requested-resource.js';
+import { inPath, ResourceOfAccount } from '../access/requested-resource.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { countField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
@@ -52,7 +52,7 @@ const replaySchema = z
 const replayedSchema = z.object({ replayed: countField }).meta({ id: 'ReplayedWebhookDeliveries' });
 
 @Controller()
-@OfAccount('webhook_endpoint', inPath)
+@ResourceOfAccount('webhook_endpoint', inPath)
 export class EndpointActionsController {
   constructor(
     private readonly accounts: AccountStore,

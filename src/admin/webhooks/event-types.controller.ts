@@ -1,4 +1,4 @@
-/** Lists the event types that an endpoint can subscribe to. */
+/** Lists the event types that webhook endpoints can subscribe to. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { EventCatalogue } from '../../outbox/event-catalogue.js';

@@ -1,4 +1,4 @@
-/** Lists the deliveries of a webhook endpoint, and reads one with every attempt. */
+/** Lists the deliveries of a webhook endpoint, reads a delivery with every attempt, and resends a delivery. */
 import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
@@ -6,7 +6,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
 import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
 import { Replays } from '../../webhooks/management/replays.js';
-import { inPath, OfAccount } from '../access/requested-resource.js';
+import { inPath, ResourceOfAccount } from '../access/requested-resource.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import { listBody, type ListBody } from '../request/list.js';
@@ -22,7 +22,7 @@ import {
 } from './webhook-delivery.resource.js';
 
 @Controller()
-@OfAccount('webhook_endpoint', inPath)
+@ResourceOfAccount('webhook_endpoint', inPath)
 export class EndpointDeliveriesController {
   constructor(
     private readonly accounts: AccountStore,
@@ -49,7 +49,7 @@ export class EndpointDeliveriesController {
 }
 
 @Controller()
-@OfAccount('webhook_delivery', inPath)
+@ResourceOfAccount('webhook_delivery', inPath)
 export class WebhookDeliveriesController {
   constructor(
     private readonly accounts: AccountStore,

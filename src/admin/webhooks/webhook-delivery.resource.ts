@@ -1,4 +1,4 @@
-/** Webhook delivery resource of the admin API: a summary, or the detail with every attempt. */
+/** Webhook delivery resources of the admin API: a summary for lists, and the detail with every attempt. */
 import { z } from 'zod';
 import type { WebhookAttemptTable } from '../../stores/database/tables/webhook-tables.js';
 import { eventTypeField, instantField } from '../../webhooks/endpoints/endpoint-fields.js';
@@ -54,7 +54,7 @@ const attemptSchema = z.object({
   status_code: statusCode,
   duration_ms: countField,
   error,
-  address: z.string().max(45).nullable().meta({ description: 'Status code of the receiver.' }),
+  address: z.string().max(45).nullable().meta({ description: 'IP address of the receiver.' }),
   response_body: z.string().max(2_048).nullable().meta({ description: 'First kilobyte of the response body.' }),
 });
 
@@ -87,7 +87,7 @@ export type DeliveryQueryFields = z.output<typeof deliveryQuerySchema>;
 export type WebhookDeliveryResource = z.output<typeof webhookDeliverySchema>;
 export type WebhookDeliveryDetailResource = z.output<typeof webhookDeliveryDetailSchema>;
 
-/** Formats times with the offset of the account's time zone. */
+/** Returns the API resource of a delivery. Times have the offset of the account's time zone. */
 export function webhookDeliveryResource(
   { row, type, lastAttempt }: Delivery,
   timeZone: string,
@@ -117,12 +117,14 @@ export function webhookDeliveryResource(
   };
 }
 
-/** Returns why delivery ended. A test has no retry schedule to exhaust until someone resends it. */
+/**
+ * Returns why a delivery failed permanently. A test that nobody has resent is not retried, so it reports `test_failed`.
+ */
 function reasonOf({ kind, cycle, reason }: Delivery['row']): WebhookDeliveryResource['reason'] {
   return kind === 'test' && cycle === 0 && reason === 'exhausted' ? 'test_failed' : reason;
 }
 
-/** Returns a delivery with every attempt and its payload. */
+/** Returns the API resource of a delivery with every attempt and its payload. */
 export function webhookDeliveryDetail(detail: DeliveryDetail, timeZone: string): WebhookDeliveryDetailResource {
   return {
     ...webhookDeliveryResource(detail, timeZone),

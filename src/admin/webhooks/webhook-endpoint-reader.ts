@@ -1,4 +1,4 @@
-/** Reads everything that the resource of a webhook endpoint contains. */
+/** Builds the API resources of webhook endpoints, with public keys and the number of pending deliveries. */
 import { Inject, Injectable } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { WebhookEndpoint } from '../../webhooks/endpoints/endpoint-rows.js';
@@ -21,17 +21,22 @@ export class WebhookEndpointReader {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Returns the active public signing keys by endpoint id. */
+  /** Returns the active public signing keys, by endpoint ID. */
   publicKeys(ids: readonly string[]): Promise<ReadonlyMap<string, readonly WebhookPublicKey[]>> {
     return this.secrets.publicKeys(ids, this.clock.now());
   }
 
+  /**
+   * Returns the API resource.
+   * @param timeZone time zone of the account; read from the database if undefined
+   */
   async resource(endpoint: WebhookEndpoint, timeZone?: string): Promise<WebhookEndpointResource> {
     const keys = await this.publicKeys([endpoint.id]);
     const zone = timeZone ?? (await this.accounts.get(endpoint.accountId)).timeZone;
     return webhookEndpointResource(endpoint, keys.get(endpoint.id) ?? [], zone);
   }
 
+  /** Returns the API resource with the number of pending deliveries. */
   async detail(endpoint: WebhookEndpoint): Promise<WebhookEndpointDetailResource> {
     return { ...(await this.resource(endpoint)), waiting: await this.deliveries.countWaiting(endpoint.id) };
   }

@@ -1,13 +1,16 @@
-/** Webhook endpoint resource of the admin API. It contains the secret only in the response that creates it. */
+/**
+ * Webhook endpoint resources of the admin API. Only the responses that create or rotate a secret contain the secret.
+ */
 import { z } from 'zod';
 import type { WebhookEndpoint } from '../../webhooks/endpoints/endpoint-rows.js';
-import { MOST_COUNTED } from '../../webhooks/management/delivery-reader.js';
+import { MAX_COUNTED } from '../../webhooks/management/delivery-reader.js';
 import type { WebhookPublicKey } from '../../webhooks/signing/secret-store.js';
 import { encode } from '../openapi/encode.js';
 import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
-const MOST_KEYS = 10;
+/** Maximum number of public keys of an endpoint. */
+const MAX_KEYS = 10;
 
 const publicKeysField = z
   .array(
@@ -20,9 +23,9 @@ const publicKeysField = z
       expires_at: time.nullable().meta({ description: 'Null: the current key.' }),
     }),
   )
-  .max(MOST_KEYS);
+  .max(MAX_KEYS);
 
-const numberOrUsual = (most: number) => z.int().min(1).max(most).nullable().meta({ description: 'Null: the default.' });
+const limitOrNull = (most: number) => z.int().min(1).max(most).nullable().meta({ description: 'Null: the default.' });
 
 export const webhookEndpointSchema = z
   .object({
@@ -35,9 +38,9 @@ export const webhookEndpointSchema = z
       description: 'Pauses in seconds after the first attempt and each further one; null: the default schedule.',
     }),
     ordered: z.boolean(),
-    rate_per_second: numberOrUsual(1_000),
-    concurrency: numberOrUsual(50),
-    timeout_ms: numberOrUsual(30_000),
+    rate_per_second: limitOrNull(1_000),
+    concurrency: limitOrNull(50),
+    timeout_ms: limitOrNull(30_000),
     status: z.enum(['enabled', 'paused', 'disabled']).meta({
       description: 'Events wait for up to 30 days while the endpoint is not enabled.',
     }),
@@ -67,8 +70,8 @@ export const webhookEndpointDetailSchema = webhookEndpointSchema
     waiting: z
       .int()
       .min(0)
-      .max(MOST_COUNTED)
-      .meta({ description: `Pending deliveries; ${MOST_COUNTED} means this many or more.` }),
+      .max(MAX_COUNTED)
+      .meta({ description: `Pending deliveries; ${MAX_COUNTED} means this many or more.` }),
   })
   .meta({ id: 'WebhookEndpointDetail' });
 
@@ -88,7 +91,7 @@ export type WebhookEndpointResource = z.output<typeof webhookEndpointSchema>;
 export type WebhookEndpointDetailResource = z.output<typeof webhookEndpointDetailSchema>;
 export type WebhookEndpointWithSecretResource = z.output<typeof webhookEndpointWithSecretSchema>;
 
-/** Formats times with the offset of the account's time zone. */
+/** Returns the API resource of an endpoint. Times have the offset of the account's time zone. */
 export function webhookEndpointResource(
   endpoint: WebhookEndpoint,
   publicKeys: readonly WebhookPublicKey[],

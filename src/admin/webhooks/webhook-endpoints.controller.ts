@@ -1,4 +1,4 @@
-/** Reads, changes, deletes and rotates one webhook endpoint. */
+/** Reads, changes and deletes one webhook endpoint, and rotates its signing secret. */
 import { Body, Controller, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -10,11 +10,11 @@ import {
   type UpdateWebhookEndpoint,
 } from '../../webhooks/endpoints/endpoint-fields.js';
 import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
-import { inPath, OfAccount } from '../access/requested-resource.js';
+import { inPath, ResourceOfAccount } from '../access/requested-resource.js';
 import { Caller, isOperator, type Principal } from '../access/principal.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged, unlessNotModified } from '../request/etag.js';
+import { withETag, unlessNotModified } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
 import { WebhookEndpointReader } from './webhook-endpoint-reader.js';
 import {
@@ -27,7 +27,7 @@ import {
 } from './webhook-endpoint.resource.js';
 
 @Controller()
-@OfAccount('webhook_endpoint', inPath)
+@ResourceOfAccount('webhook_endpoint', inPath)
 export class WebhookEndpointsController {
   constructor(
     private readonly endpoints: WebhookEndpoints,
@@ -52,7 +52,7 @@ export class WebhookEndpointsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookEndpointResource> {
     const change = { context, expected, isOperator: isOperator(caller) };
-    return tagged(await this.reader.resource(await this.endpoints.update(id, body, change)), reply);
+    return withETag(await this.reader.resource(await this.endpoints.update(id, body, change)), reply);
   }
 
   @Operation('deleteWebhookEndpoint')
@@ -74,7 +74,7 @@ export class WebhookEndpointsController {
   ): Promise<WebhookEndpointWithSecretResource> {
     const { endpoint, secret } = await this.endpoints.rotateSecret(id, body, { context, expected });
     reply.header('Location', `/admin/v1/webhook-endpoints/${id}`);
-    return { ...tagged(await this.reader.resource(endpoint), reply), secret };
+    return { ...withETag(await this.reader.resource(endpoint), reply), secret };
   }
 
   @Operation('endPreviousWebhookSecret', webhookEndpointSchema)
@@ -84,6 +84,9 @@ export class WebhookEndpointsController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookEndpointResource> {
-    return tagged(await this.reader.resource(await this.endpoints.endPreviousSecret(id, { context, expected })), reply);
+    return withETag(
+      await this.reader.resource(await this.endpoints.endPreviousSecret(id, { context, expected })),
+      reply,
+    );
   }
 }

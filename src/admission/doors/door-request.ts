@@ -1,4 +1,4 @@
-/** The request type that the gateway passes to doors. */
+/** The request that the gateway passes to a door (`door.ts`). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
 import type { CloseListener } from '../../proxy/targets/forward-request.js';
@@ -8,10 +8,10 @@ import type { RequestSource } from './request-source.js';
 /** DoorRequest is a validated request with a request ID. Its key has not been checked. */
 export interface DoorRequest extends AdmissionRequest {
   readonly requestId: string;
-  /** Random digits for the request ID and the span. Inner calls share them. */
+  /** Random digits for the request ID and the span ID. Inner calls share them. */
   readonly names: string;
   readonly message: ClientMessage;
-  /** Node's request, which is needed to read the body. */
+  /** Node's request, for reading the body as a stream. */
   readonly incoming: IncomingMessage;
   readonly response: ClientResponse;
   /** Node's response, for streaming. See `ClientResponse`. */

@@ -1,21 +1,21 @@
 /**
- * Doors are endpoints that another plane serves on the public listener, without Fastify and Nest. The gateway validates
- * the requests for their paths, passes them on, and ends them.
+ * A door serves endpoints of another part of the program, such as the MCP server, on the public listener. Its requests
+ * bypass Fastify and Nest. The gateway validates the requests, passes them to the door, and records their end.
  */
 import type { DoorRequest } from './door-request.js';
 import type { InnerPath } from './inner-call.js';
 
 /** Door serves some paths of the public listener. */
 export interface Door {
-  /** Reports whether the door serves a path. The path has no query, and is not part of the API. */
+  /** Reports whether the door serves a path. The path has no query and does not belong to an API. */
   serves(path: string): boolean;
-  /** Serves a request: responds, or calls `DoorHost.refuse`. Never throws. */
+  /** Responds to a request, or calls `DoorHost.refuse`. Never throws. */
   serve(request: DoorRequest): void;
 }
 
-/** DoorHost is the interface of the gateway for doors. */
+/** DoorHost is the gateway, as doors use it. */
 export interface DoorHost {
-  /** Starts API requests on behalf of the door. */
+  /** Makes API requests for the clients of the door. */
   readonly inner: InnerPath;
   /**
    * Sends the error response, then ends and logs the request.

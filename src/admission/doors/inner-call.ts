@@ -1,6 +1,7 @@
 /**
- * API requests that the gateway makes itself for a client of another protocol. They pass all steps, and are counted,
- * forwarded, refunded and logged like requests from a connection. The response is returned as a whole.
+ * Inner calls: API requests that the gateway makes itself for a client of another protocol, such as MCP. They pass all
+ * steps, and are counted, forwarded, refunded and logged like requests from a connection. The response is returned as a
+ * whole.
  */
 import type { Operation } from '../../config/model/schema.js';
 import type { CachedKey } from '../../keys/cached-key.js';
@@ -9,7 +10,7 @@ import type { DoorRequest } from './door-request.js';
 
 /** InnerCall is an API request made by the gateway. */
 export interface InnerCall {
-  /** The expected operation. A URL of another operation is refused as not found. */
+  /** The expected operation. A URL that matches another operation is refused as not found. */
   readonly operation: Operation;
   /** Path and query, including the base path. */
   readonly url: string;
@@ -19,16 +20,16 @@ export interface InnerCall {
    */
   readonly lines: string;
   readonly body: Buffer | undefined;
-  /** The client's request, which supplies the key, address, request ID, trace and Host. */
+  /** The client's request, for which the call is made. It supplies the key, address, request ID, trace and `Host`. */
   readonly carrier: DoorRequest;
   /**
-   * The key of the carrier, if the key step found it in this turn of the event loop. If undefined, the key is looked up
-   * again, because it may have been revoked since.
+   * The key of the carrier, if the key step accepted it in this turn of the event loop. If undefined, the key is looked
+   * up again, because it may have been revoked since then.
    */
   readonly key: CachedKey | undefined;
   /** Name of the tool, for the log. */
   readonly tool: string;
-  /** Maximum bytes of the response body. A larger body is cut, and the backend connection is closed. */
+  /** Maximum number of bytes of the response body. A larger body is cut, and the backend connection is closed. */
   readonly mostBytes: number;
 }
 
@@ -50,7 +51,10 @@ export interface InnerResponse {
 
 /** RunningCall is an inner call in progress. */
 export interface RunningCall {
-  /** Cancels the call as if the client had disconnected. The callback is not called. Does nothing after the end. */
+  /**
+   * Cancels the call as if the client had disconnected. The callback is then not called. Does nothing after the end of
+   * the call.
+   */
   cancel(): void;
 }
 
@@ -58,7 +62,7 @@ export interface RunningCall {
 export interface InnerPath {
   /**
    * Starts a call.
-   * @param done called once, possibly before `begin` returns, unless the call is cancelled. Must not throw.
+   * @param done called once, possibly before `begin` returns, unless the call is canceled. Must not throw.
    */
   begin(call: InnerCall, done: (response: InnerResponse) => void): RunningCall;
 }

@@ -1,8 +1,8 @@
 /**
  * Authorization requests of OAuth clients, which a member approves or denies in the panel. The authorization server
- * stores a request and redirects the browser to the panel. The browser returns with the decision. It must be the
- * browser in which the member decided. Otherwise, an attacker could send a link to their own request and gain the
- * victim's access.
+ * stores a request and redirects the browser to the panel. After the decision, the browser returns to the authorization
+ * server. This must be the browser in which the member decided. Otherwise, an attacker could send a link to their own
+ * request and gain the victim's access.
  */
 import { randomBytes } from 'node:crypto';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
@@ -17,8 +17,9 @@ import type { OAuthObjects, StoredPayload } from './oauth-objects.js';
 /** Kinds of stored objects that the authorization server and the panel both use. */
 export const INTERACTION = 'Interaction';
 export const CLIENT = 'Client';
-/** The last known document of a client, for when its host is down. */
+/** Kind of the last known document of a client, for when its host is down. */
 export const DOCUMENT = 'Document';
+/** Kind of a request as the panel shows it. */
 const REQUEST = 'Request';
 
 /** Path of the authorization endpoint. */
@@ -37,15 +38,15 @@ export const resumeUrlAt = (issuer: string, id: string): string => `${issuer}${A
  */
 export const SUBJECT = 'panel';
 
-/** Limits for undecided requests. Anyone can create one. Beyond a limit, the oldest is deleted. */
-const MOST_OPEN = 10_000;
-const MOST_OPEN_OF_NETWORK = 100;
-const MOST_OPEN_OF_SITE = 200;
-const MOST_OPEN_OF_CLIENT = 1_000;
+/** Limits for undecided requests. Anyone can create a request. Beyond a limit, the oldest request is deleted. */
+const MAX_OPEN = 10_000;
+const MAX_OPEN_OF_NETWORK = 100;
+const MAX_OPEN_OF_SITE = 200;
+const MAX_OPEN_OF_CLIENT = 1_000;
 /** Time to decide a request, in milliseconds. */
 export const REQUEST_LIFETIME_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
-/** How long a client stays known after its last key expires. */
+/** Time for which a client stays known after its last key expires. */
 const CLIENT_KEPT_MS = DAY_MS;
 
 /** AuthorizationRequest is a request as shown to the member. */
@@ -61,11 +62,11 @@ export interface AuthorizationRequest {
   readonly scopes: readonly string[];
 }
 
-/** Approval is what the member chose. */
+/** Approval holds the choices of the member. */
 export interface Approval {
   readonly accountId: string;
   readonly scopes: readonly string[];
-  /** RFC 3339. */
+  /** Expiration of the client's key (RFC 3339). */
   readonly expiresAt: string;
 }
 
@@ -77,13 +78,13 @@ export interface AuthorizationRequestParts {
   readonly resumeUrl: (id: string) => string;
   /** Returns the maximum lifetime of a grant, in milliseconds. */
   readonly longestMs: () => number;
-  /** Override for tests. */
+  /** Overrides the limit for open requests in tests. */
   readonly mostOpen?: number;
 }
 
 /**
- * AuthorizationRequests stores requests and decides them. Rejects with `resource_not_found` for an unknown, expired or
- * decided request.
+ * AuthorizationRequests stores requests and decides them. Methods reject with `resource_not_found` for an unknown,
+ * expired or decided request.
  */
 export class AuthorizationRequests {
   constructor(private readonly parts: AuthorizationRequestParts) {}
@@ -93,23 +94,23 @@ export class AuthorizationRequests {
     return this.parts.longestMs();
   }
 
-  /** Stores the library's interaction of a request. Deletes older requests beyond the limits. */
+  /** Stores the library's interaction of a request. First deletes older requests if a limit is reached. */
   async open(id: string, interaction: StoredPayload, expiresAtMs: number, origin: ObjectOrigin): Promise<void> {
-    const { objects, mostOpen = MOST_OPEN } = this.parts;
+    const { objects, mostOpen = MAX_OPEN } = this.parts;
     const room = objects.room({
       kind: INTERACTION,
       beside: [REQUEST],
       lifetimeMs: REQUEST_LIFETIME_MS,
       most: mostOpen,
-      mostOfNetwork: MOST_OPEN_OF_NETWORK,
-      mostOfSite: MOST_OPEN_OF_SITE,
-      mostOfClient: MOST_OPEN_OF_CLIENT,
+      mostOfNetwork: MAX_OPEN_OF_NETWORK,
+      mostOfSite: MAX_OPEN_OF_SITE,
+      mostOfClient: MAX_OPEN_OF_CLIENT,
     });
     await room.make(origin);
     await objects.put(INTERACTION, id, interaction, expiresAtMs, { origin });
   }
 
-  /** Reports whether a client is registered, or its document is stored. */
+  /** Reports whether a client is registered, or its metadata document is stored. */
   async isKnown(clientId: string): Promise<boolean> {
     const kind = clientId.startsWith('https://') ? DOCUMENT : CLIENT;
     return (await this.parts.objects.find(kind, clientId)) !== undefined;
@@ -121,6 +122,7 @@ export class AuthorizationRequests {
     return objects.put(REQUEST, id, { ...request }, clock.now() + REQUEST_LIFETIME_MS);
   }
 
+  /** Returns an undecided request. */
   async get(id: string): Promise<AuthorizationRequest> {
     const found = await this.parts.objects.find(REQUEST, id);
     if (found === undefined || found.consumedAt !== null) throw notFound();
@@ -131,12 +133,13 @@ export class AuthorizationRequests {
    * Approves a request and creates the client's key.
    * @param memberId the member who approves; null: the operator token
    * @returns the URL where the browser continues
+   * @throws Problem `validation_failed` for scopes that were not requested or a late expiration
    */
   async approve(id: string, approval: Approval, memberId: string | null, context: ChangeContext): Promise<string> {
     const { clientId, clientName, scopes } = await this.get(id);
-    const expiresAt = this.checked(approval, scopes);
+    const expiresAt = this.checkApproval(approval, scopes);
     // Read the interaction before creating a key. Without it, the browser cannot return.
-    const interaction = await this.interaction(id);
+    const interaction = await this.readInteraction(id);
     await this.consume(id);
     const input = {
       name: clientName,
@@ -153,7 +156,7 @@ export class AuthorizationRequests {
       key = await keys.create(approval.accountId, input, client, context);
       await keepClient(this.parts.objects, clientId, this.parts.clock.now() + this.longestMs);
       const ticket = randomBytes(TICKET_BYTES).toString('base64url');
-      await this.conclude(id, interaction, {
+      await this.storeResult(id, interaction, {
         login: { accountId: SUBJECT, remember: false },
         consent: { grantId: key.id, ticketHash: hashSecret(ticket) },
       });
@@ -164,13 +167,16 @@ export class AuthorizationRequests {
     }
   }
 
-  /** Denies a request. @returns the URL where the browser continues */
+  /**
+   * Denies a request.
+   * @returns the URL where the browser continues
+   */
   async deny(id: string): Promise<string> {
     await this.get(id);
-    const interaction = await this.interaction(id);
+    const interaction = await this.readInteraction(id);
     await this.consume(id);
     try {
-      await this.conclude(id, interaction, { error: 'access_denied', error_description: 'The request was denied.' });
+      await this.storeResult(id, interaction, { error: 'access_denied', error_description: 'The request was denied.' });
     } catch (error) {
       await this.undo(id);
       throw error;
@@ -178,9 +184,10 @@ export class AuthorizationRequests {
     return this.parts.resumeUrl(id);
   }
 
-  private checked({ scopes, expiresAt }: Approval, asked: readonly string[]): number {
+  /** Checks an approval. Returns the expiration of the key, in milliseconds since the epoch. */
+  private checkApproval({ scopes, expiresAt }: Approval, asked: readonly string[]): number {
     const errors = scopes.flatMap((scope, index) =>
-      asked.includes(scope) ? [] : [{ pointer: `#/scopes/${index}`, detail: 'is not what the client asks for' }],
+      asked.includes(scope) ? [] : [{ pointer: `#/scopes/${index}`, detail: 'was not requested by the client' }],
     );
     const end = Date.parse(expiresAt);
     const latest = this.parts.clock.now() + this.longestMs;
@@ -205,24 +212,27 @@ export class AuthorizationRequests {
    */
   private async undo(id: string, key?: ApiKey, context?: ChangeContext): Promise<void> {
     const { objects, keys } = this.parts;
-    // Leaves the recorded response of the request unchanged.
-    const quietly = context && { ...context, response: undefined };
-    if (key !== undefined && quietly !== undefined) await keys.revoke(key.id, quietly).catch(() => undefined);
+    // The revocation must not change the recorded response of the request.
+    const undoContext = context && { ...context, response: undefined };
+    if (key !== undefined && undoContext !== undefined) await keys.revoke(key.id, undoContext).catch(() => undefined);
     await objects.release(REQUEST, id).catch(() => undefined);
   }
 
-  private async interaction(id: string): Promise<StoredPayload> {
+  private async readInteraction(id: string): Promise<StoredPayload> {
     const found = await this.parts.objects.find(INTERACTION, id);
     if (found === undefined) throw notFound();
     return found.payload;
   }
 
-  private async conclude(id: string, interaction: StoredPayload, result: StoredPayload): Promise<void> {
+  private async storeResult(id: string, interaction: StoredPayload, result: StoredPayload): Promise<void> {
     if (!(await this.parts.objects.change(INTERACTION, id, { ...interaction, result }))) throw notFound();
   }
 }
 
-/** Keeps a client's registration and document beyond the end of its key, in milliseconds since the epoch. */
+/**
+ * Keeps a client's registration and document until a day after its key ends.
+ * @param keyEndsMs when the key ends, in milliseconds since the epoch
+ */
 export async function keepClient(objects: OAuthObjects, clientId: string, keyEndsMs: number): Promise<void> {
   for (const kind of [CLIENT, DOCUMENT]) await objects.keepUntil(kind, clientId, keyEndsMs + CLIENT_KEPT_MS);
 }

@@ -1,12 +1,12 @@
 /**
  * API keys of OAuth clients. An approval creates a key with the chosen scopes and expiration. Each access token of the
- * client is a secret of that key with its own expiration. So a token is authenticated, rate limited and revoked like
+ * client is a secret of that key, with its own expiration. So a token is authenticated, rate limited and revoked like
  * the key.
  */
 import type { Kysely } from 'kysely';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { CreateApiKey } from '../../accounts/api-key-fields.js';
-import type { ApiKey, LetInClient } from '../../accounts/api-key-rows.js';
+import type { ApiKey, AuthorizedClient } from '../../accounts/api-key-rows.js';
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { Tables } from '../../stores/database/schema.js';
 import type { Invalidation, InvalidationBus } from '../../keys/api-key.js';
@@ -17,19 +17,20 @@ import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 
 /**
- * Time after its first use in which a refresh token works again, for clients with several windows. Each use gives a new
- * token. Tokens younger than this are never ended, because a window has just received them.
+ * Time after the first use of a refresh token in which the token works again, for clients with several windows. Each
+ * use issues new tokens. Access tokens younger than this are never ended, because a window has just received them.
  */
 export const REPEATED_REFRESH_MS = 60_000;
-/** Maximum number of valid tokens of a key, one per window of the client. */
-const MOST_TOKENS = 50;
+/** Maximum number of valid access tokens of a key, one per window of the client. */
+const MAX_TOKENS = 50;
 /**
- * How long an ended token is stored. Until then it is refused as expired and does not count as an invalid key attempt.
+ * Time for which an ended token is stored. Until then, the token is refused as expired and does not count as an attempt
+ * with an invalid key.
  */
 const DEAD_TOKEN_RETENTION_MS = 86_400_000;
 /** Maximum number of stored tokens of a key, valid or not. */
-const MOST_KEPT_TOKENS = 100;
-/** Ended tokens get an end this far in the past, so that nodes with a slow clock also refuse them. */
+const MAX_KEPT_TOKENS = 100;
+/** An ended token gets an expiration this far in the past, so that nodes with a slow clock also refuse it. */
 const CLOCK_MARGIN_MS = 60_000;
 
 /** ClientKey is the key of an OAuth client, active or paused. */
@@ -38,7 +39,7 @@ export interface ClientKey {
   readonly accountId: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** Milliseconds since the epoch; null: until revoked. */
+  /** Milliseconds since the epoch. Null if the key does not expire. */
   readonly expiresAt: number | null;
   readonly createdAt: number;
 }
@@ -57,9 +58,9 @@ export interface ClientKeyParts {
   readonly keys: Pick<ApiKeyStore, 'createForClient' | 'revoke'>;
 }
 
-/** TooManyTokens is thrown if a key has its maximum number of tokens and all are too new to end. */
+/** TooManyTokens is thrown if a key has its maximum number of tokens, and all of them are too new to end. */
 export class TooManyTokens extends Error {
-  /** @param retryAfterMs time until the key can have another token. */
+  /** @param retryAfterMs time until the key can have another token */
   constructor(readonly retryAfterMs: number) {
     super('too many tokens of one key');
   }
@@ -73,7 +74,7 @@ export class ClientKeys {
    * Creates the key of a client. Rejects with a `Problem` for invalid input, and with `forbidden` if the member lost
    * their role in the meantime.
    */
-  create(accountId: string, input: CreateApiKey, client: LetInClient, context: ChangeContext): Promise<ApiKey> {
+  create(accountId: string, input: CreateApiKey, client: AuthorizedClient, context: ChangeContext): Promise<ApiKey> {
     return this.parts.keys.createForClient(accountId, input, client, context, (trx, kind) =>
       checkCreator(trx, kind, context, { type: 'oauth_grant', role: null }, accountId),
     );
@@ -90,20 +91,20 @@ export class ClientKeys {
   }
 
   /**
-   * Adds a random text as an access token of a key. Deletes old tokens, and ends the oldest valid ones beyond the
-   * limit. Rejects with `TooManyTokens` if those are too new to end.
-   * @param together writes that must succeed together with the token; they run first
+   * Adds a random text as an access token of a key. Deletes old tokens, and ends the oldest valid tokens beyond the
+   * limit. Rejects with `TooManyTokens` if those tokens are too new to end.
+   * @param writeFirst writes in the same transaction, before the token
    */
   async addToken(
     keyId: string,
     token: string,
     expiresAtMs: number,
-    together: (trx: Kysely<Tables>) => Promise<void>,
+    writeFirst: (trx: Kysely<Tables>) => Promise<void>,
   ): Promise<void> {
     const { db, clock, bus } = this.parts;
     const now = clock.now();
     const change = await db.transaction().execute(async (trx) => {
-      await together(trx);
+      await writeFirst(trx);
       const dead = trx.deleteFrom('api_key_secret').where('api_key_id', '=', keyId);
       await dead.where('expires_at', '<', now - DEAD_TOKEN_RETENTION_MS).execute();
       const value = { hash: hashSecret(token), api_key_id: keyId, created_at: now, expires_at: expiresAtMs };
@@ -118,15 +119,15 @@ export class ClientKeys {
         .orderBy('created_at', 'desc')
         .orderBy('hash')
         .execute();
-      const forgotten = kept.slice(MOST_KEPT_TOKENS).map(({ hash }) => hash);
-      if (forgotten.length > 0) await trx.deleteFrom('api_key_secret').where('hash', 'in', forgotten).execute();
-      const oldest = kept.filter(({ expires_at: end }) => end !== null && end > now).slice(MOST_TOKENS);
-      const [newest] = oldest;
+      const surplus = kept.slice(MAX_KEPT_TOKENS).map(({ hash }) => hash);
+      if (surplus.length > 0) await trx.deleteFrom('api_key_secret').where('hash', 'in', surplus).execute();
+      const excess = kept.filter(({ expires_at: end }) => end !== null && end > now).slice(MAX_TOKENS);
+      const [newest] = excess;
       if (newest === undefined) return undefined;
       const retryAfterMs = newest.created_at + REPEATED_REFRESH_MS - now;
       if (retryAfterMs > 0) throw new TooManyTokens(retryAfterMs);
-      for (const { hash } of oldest) await endSecret(trx, hash, now);
-      return changeOf(trx, keyId);
+      for (const { hash } of excess) await endSecret(trx, hash, now);
+      return invalidationOf(trx, keyId);
     });
     if (change !== undefined) await bus.publish(change);
   }
@@ -147,14 +148,14 @@ export class ClientKeys {
     return key && { key, issuedAt: row.issued_at, expiresAt: row.token_expires_at };
   }
 
-  /** Ends an access token, on every node within a second. */
+  /** Ends an access token. All nodes refuse it within a second. */
   async endToken(token: string): Promise<void> {
     const hash = hashSecret(token);
     const { db, bus, clock } = this.parts;
     const row = await db.selectFrom('api_key_secret').select('api_key_id').where('hash', '=', hash).executeTakeFirst();
     if (row === undefined) return;
     await endSecret(db, hash, clock.now());
-    const change = await changeOf(db, row.api_key_id);
+    const change = await invalidationOf(db, row.api_key_id);
     if (change !== undefined) await bus.publish(change);
   }
 
@@ -191,7 +192,7 @@ async function endSecret(db: Kysely<Tables>, hash: string, nowMs: number): Promi
 }
 
 /** Reads the invalidation to publish for a changed key. */
-async function changeOf(db: Kysely<Tables>, keyId: string): Promise<Invalidation | undefined> {
+async function invalidationOf(db: Kysely<Tables>, keyId: string): Promise<Invalidation | undefined> {
   const row = await db.selectFrom('api_key').select('account_id').where('id', '=', keyId).executeTakeFirst();
   return row && { type: 'api_key', accountId: row.account_id, keyId };
 }

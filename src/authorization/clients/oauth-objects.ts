@@ -7,10 +7,10 @@ import { deleteExpiredRows } from '../../stores/database/expired-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import { hashSecret } from '../../keys/api-key-format.js';
 import type { Clock } from '../../platform/clock.js';
-import { ObjectRoom, type ObjectOrigin, type RoomBounds } from './object-room.js';
+import { ObjectLimits, type ObjectOrigin, type RoomBounds } from './object-room.js';
 import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
-const PAST = { table: 'oauth_object', key: 'hash', until: 'expires_at' } as const;
+const EXPIRING_TABLE = { table: 'oauth_object', key: 'hash', until: 'expires_at' } as const;
 
 /** StoredPayload is the JSON content of an object. */
 export type StoredPayload = Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export interface StoredObject {
 
 /** ObjectOwner holds the references of an object. */
 export interface ObjectOwner {
-  /** The key that the object gives access to. */
+  /** ID of the key that the object gives access to. */
   readonly keyId?: string | undefined;
   /** The origin, for objects that an `ObjectRoom` counts. */
   readonly origin?: ObjectOrigin;
@@ -37,22 +37,23 @@ export class OAuthObjects {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the same store for a transaction. */
+  /** Returns a store that reads and writes in a transaction. */
   within(trx: Kysely<Tables>): OAuthObjects {
     return new OAuthObjects(trx, this.clock);
   }
 
   /**
-   * Stores an object until a time in milliseconds since the epoch. Replaces one of the same kind and ID, used or not.
+   * Stores an object until a time in milliseconds since the epoch. Replaces an object of the same kind and ID. A used
+   * object stays used.
    */
   async put(
     kind: string,
     id: string,
     payload: StoredPayload,
     expiresAtMs: number,
-    of: ObjectOwner = {},
+    owner: ObjectOwner = {},
   ): Promise<void> {
-    const { keyId = null, origin = {} } = of;
+    const { keyId = null, origin = {} } = owner;
     const values = { api_key_id: keyId, payload: JSON.stringify(payload), expires_at: expiresAtMs, ...origin };
     await this.db
       .insertInto('oauth_object')
@@ -73,7 +74,10 @@ export class OAuthObjects {
     return row && { payload: JSON.parse(row.payload) as StoredPayload, consumedAt: row.consumed_at };
   }
 
-  /** Replaces the payload of an object. @returns whether the object exists and has not expired */
+  /**
+   * Replaces the payload of an object.
+   * @returns whether the object exists and has not expired
+   */
   async change(kind: string, id: string, payload: StoredPayload): Promise<boolean> {
     const { numUpdatedRows } = await this.db
       .updateTable('oauth_object')
@@ -85,7 +89,7 @@ export class OAuthObjects {
     return numUpdatedRows > 0n;
   }
 
-  /** Extends the expiration of an object that has not expired. */
+  /** Extends the expiration of an object that has not expired. Never shortens the time. */
   async keepUntil(kind: string, id: string, expiresAtMs: number): Promise<void> {
     await this.db
       .updateTable('oauth_object')
@@ -97,7 +101,10 @@ export class OAuthObjects {
       .execute();
   }
 
-  /** Marks a single-use object as used. @returns false if it was already used, is unknown or has expired */
+  /**
+   * Marks a single-use object as used.
+   * @returns false if the object was already used, is unknown or has expired
+   */
   async consume(kind: string, id: string): Promise<boolean> {
     const now = this.clock.now();
     const { numUpdatedRows } = await this.db
@@ -131,13 +138,13 @@ export class OAuthObjects {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('api_key_id', '=', keyId).execute();
   }
 
-  /** Returns the limits for objects of a kind. */
-  room(bounds: RoomBounds): ObjectRoom {
-    return new ObjectRoom(this.db, this.clock, bounds);
+  /** Returns the `ObjectRoom` that limits the objects of a kind. */
+  room(bounds: RoomBounds): ObjectLimits {
+    return new ObjectLimits(this.db, this.clock, bounds);
   }
 
-  /** Deletes expired objects and returns their number. Run by the worker role. */
+  /** Deletes expired objects and returns their number. The worker role runs this periodically. */
   forgetExpired(isStopped: IsStopped = neverStopped): Promise<number> {
-    return deleteExpiredRows(this.db, PAST, this.clock.now(), isStopped);
+    return deleteExpiredRows(this.db, EXPIRING_TABLE, this.clock.now(), isStopped);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Bounds objects that anyone can create: open authorization requests and registered clients. Where a network, a client
- * or the whole table has too many, the oldest object of the fullest network makes room. So a flood pushes out itself,
- * and a request from another network is always kept.
+ * Limits the number of objects that anyone can create: open authorization requests and registered clients. There are
+ * limits for each network, site and client, and for the whole table. At a limit, the oldest object of the network with
+ * the most objects is deleted. So a flood displaces its own objects, and requests from other networks stay.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
@@ -9,22 +9,22 @@ import type { Tables } from '../../stores/database/schema.js';
 import { clientNetwork, clientSite } from '../../keys/client-network.js';
 import type { Clock } from '../../platform/clock.js';
 
-/** ObjectOrigin says who caused an object. */
+/** ObjectOrigin identifies the network and the client that caused an object. */
 export interface ObjectOrigin {
   /** An IPv4 address, or the /64 of an IPv6 address. */
   readonly network: string;
-  /** An IPv4 address, or the /48 of an IPv6 address: one subscriber may hold all of it. */
+  /** An IPv4 address, or the /48 of an IPv6 address, because one subscriber can have a whole /48. */
   readonly site: string;
-  /** Hash of the client's ID; empty where there is none. */
+  /** Hash of the client's ID; empty if there is none. */
   readonly client: string;
 }
 
-/** RoomBounds are the largest numbers of objects of one kind. */
+/** RoomBounds holds the limits for objects of one kind. */
 export interface RoomBounds {
   readonly kind: string;
-  /** Kinds that are deleted together with an object, under the same ID. */
+  /** Other kinds whose objects with the same ID are deleted together with an object. */
   readonly beside: readonly string[];
-  /** Objects that expire later than this from now do not count. */
+  /** Objects that expire later than this from now do not count, because an approval has extended their lifetime. */
   readonly lifetimeMs: number;
   readonly most: number;
   readonly mostOfNetwork: number;
@@ -46,15 +46,15 @@ export function originOf(address: string, isShared: boolean, clientId?: string):
   return { network: clientNetwork(address), site: clientSite(address), client };
 }
 
-/** ObjectRoom makes room for one more object of a kind. Rejects with the database's error. */
-export class ObjectRoom {
+/** ObjectRoom enforces the limits before an object is added. Rejects with the database's error. */
+export class ObjectLimits {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
     private readonly bounds: RoomBounds,
   ) {}
 
-  /** Deletes objects beyond the limits, to make room for one of this origin. Call it before storing the object. */
+  /** Deletes objects if a limit is reached, so that one more of this origin fits. Call it before storing the object. */
   async make(origin: ObjectOrigin): Promise<void> {
     const { most, mostOfNetwork, mostOfSite, mostOfClient } = this.bounds;
     const { network, site, client } = origin;
@@ -79,8 +79,8 @@ export class ObjectRoom {
   }
 
   /**
-   * Deletes objects until `most - 1` remain. One statement counts and selects. With a separate count, concurrent
-   * requests would each delete for all, and would also delete objects of other networks.
+   * Deletes objects that match `where`, until `most - 1` remain. One statement counts and selects. With a separate
+   * count, concurrent requests would each delete the excess of all, and then objects of other networks.
    */
   private async evict(where: RawBuilder<unknown>, most: number): Promise<void> {
     const { kind, beside } = this.bounds;

@@ -1,4 +1,4 @@
-/** Wiring of the services that the authorization server and the panel share. */
+/** Creates the services that the authorization server and the panel share. */
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { longestAccessMs } from '../../config/model/mcp-schema.js';
 import type { RunningConfig } from '../../config/running-config.js';
@@ -9,7 +9,7 @@ import { AuthorizationRequests, resumeUrlAt } from './authorization-requests.js'
 import { ClientKeys } from './client-keys.js';
 import { OAuthObjects } from './oauth-objects.js';
 
-/** OAuthDomain holds the dependencies. */
+/** OAuthDomain holds the dependencies of `openOAuth`. */
 export interface OAuthDomain {
   readonly config: RunningConfig;
   readonly database: DatabaseHandle;
@@ -17,7 +17,7 @@ export interface OAuthDomain {
   readonly keyStore: ApiKeyStore;
 }
 
-/** OAuthParts holds the services. */
+/** OAuthParts holds the services that `openOAuth` creates. */
 export interface OAuthParts {
   readonly objects: OAuthObjects;
   readonly keys: ClientKeys;

@@ -49,7 +49,7 @@ it('names what stands open on a listener that other machines reach', async () =>
   const found = await warningsOf(files(`{ ${PUBLIC} }`));
   expect(found.map(({ path, message }) => `${path} ${message}`)).toEqual([
     'admin.url leaves /livez, /readyz and /metrics open to everybody who reaches it',
-    "admin.url leaves the operators' routes, and the tries of their token, open to everybody who reaches it",
+    "admin.url leaves the operators' routes, and attempts to guess the operator token, open to everybody who reaches it",
   ]);
 });
 

@@ -1,4 +1,4 @@
-/** Checks of where the admin listener is reachable and how it is protected. */
+/** Checks who can reach the admin listener, and how the listener is protected. */
 import type { AdminConfig } from '../model/admin-schema.js';
 import { isLoopbackHost } from '../model/address-values.js';
 import type { ConfigProblem } from '../model/problem.js';
@@ -6,7 +6,10 @@ import type { Environment } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
-/** Returns problems that make the admin listener unsafe. Works on a document with other problems. */
+/**
+ * Returns problems that make the admin listener unsafe.
+ * @param value unvalidated `gateway.yaml`; it may have other problems
+ */
 export function adminProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
   const setting = (name: string): unknown => valueAt(value, ['admin', name]);
   const [host, url, tls, proxies] = ['host', 'url', 'tls', 'trustedProxies'].map(setting);
@@ -19,38 +22,39 @@ export function adminProblems(source: SourceDocument, value: unknown): ConfigPro
     ];
   }
   if (typeof url !== 'string') return [];
-  const isTrusting = Array.isArray(proxies) && proxies.length > 0;
+  const hasTrustedProxies = Array.isArray(proxies) && proxies.length > 0;
   if (tls !== undefined && url.startsWith('http:')) {
     return [source.problem(['admin', 'url'], 'is http, but the listener has TLS', 'write https, or leave tls out')];
   }
-  if (url.startsWith('https:') && tls === undefined && !isTrusting) {
+  if (url.startsWith('https:') && tls === undefined && !hasTrustedProxies) {
     const hint = 'add admin.tls, or add the load balancer with TLS to admin.trustedProxies';
     return [source.problem(['admin', 'url'], 'is https, but neither this listener nor a trusted proxy has TLS', hint)];
   }
   return [];
 }
 
-/** Returns warnings about what anyone who reaches the listener can access. */
+/** Warns about routes of the admin listener that everyone who can reach the listener can use. */
 export function adminWarnings(source: SourceDocument, admin: AdminConfig): ConfigProblem[] {
   // Other machines can reach a loopback host through a load balancer on this machine.
   if (isLoopbackHost(admin.host) && (admin.url === undefined || isLoopbackHost(new URL(admin.url).hostname))) return [];
-  const place = admin.url === undefined ? ['admin', 'host'] : ['admin', 'url'];
+  const location = admin.url === undefined ? ['admin', 'host'] : ['admin', 'url'];
   const warnings: ConfigProblem[] = [];
   if (admin.health === undefined && admin.healthNetworks === undefined) {
     const message = 'leaves /livez, /readyz and /metrics open to everybody who reaches it';
     const hint = 'give them a listener of their own with admin.health, or name who may ask in admin.healthNetworks';
-    warnings.push(source.problem(place, message, hint));
+    warnings.push(source.problem(location, message, hint));
   }
   if (admin.operatorNetworks === undefined) {
-    const message = "leaves the operators' routes, and the tries of their token, open to everybody who reaches it";
-    warnings.push(source.problem(place, message, 'name where operators come from in admin.operatorNetworks'));
+    const message =
+      "leaves the operators' routes, and attempts to guess the operator token, open to everybody who reaches it";
+    warnings.push(source.problem(location, message, 'name where operators come from in admin.operatorNetworks'));
   }
   return warnings;
 }
 
 /**
- * Returns a warning if secrets cannot be encrypted. A generated key in the data folder does not work with several
- * machines.
+ * Warns if `DATABASE_URL` is set without a key to encrypt secrets. Several machines can share a database, so a key in
+ * the data folder of one machine is not enough.
  */
 export function secretsWarnings(source: SourceDocument, environment: Environment): ConfigProblem[] {
   if (environment.databaseUrl === undefined || environment.secretsKey !== undefined) return [];

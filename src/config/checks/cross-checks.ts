@@ -1,4 +1,4 @@
-/** Checks that involve several settings. Works on a document with other problems. */
+/** Checks that compare several settings, such as the ports of two listeners. The document may have other problems. */
 import { isIP } from 'node:net';
 import { adminProblems } from './admin-checks.js';
 import { lifeCycleProblems } from './life-cycle-checks.js';
@@ -14,7 +14,10 @@ const DEFAULT_HOSTS = { gateway: '0.0.0.0', admin: '127.0.0.1' } as const;
 const ANY_HOSTS = new Set(['0.0.0.0', '::']);
 const LOCAL_HOSTS = new Set(['localhost', '0.0.0.0', '::', '::1']);
 
-/** Checks `gateway.yaml` and the environment together. */
+/**
+ * Checks `gateway.yaml` and the environment together.
+ * @param value unvalidated `gateway.yaml`
+ */
 export function crossProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
   return [
     ...adminProblems(source, value),
@@ -24,35 +27,41 @@ export function crossProblems(source: SourceDocument, value: unknown, environmen
   ];
 }
 
+/** A listener, as configured by `gateway.yaml` and the environment. The port is not validated. */
 interface Listener {
   readonly name: string;
-  /** Path of its port setting. */
+  /** Path of the port setting in `gateway.yaml`. */
   readonly path: DocumentPath;
   readonly host: string;
   readonly port: unknown;
 }
 
 function listenersOf(value: unknown, environment: Environment): Listener[] {
-  const of = (name: 'gateway' | 'admin'): Listener => {
+  const listener = (name: 'gateway' | 'admin'): Listener => {
     const host = valueAt(value, [name, 'host']);
     const port = environment[`${name}Port`] ?? valueAt(value, [name, 'port']) ?? DEFAULT_PORTS[name];
     return { name, path: [name, 'port'], host: typeof host === 'string' ? host : DEFAULT_HOSTS[name], port };
   };
-  const among = (name: string, path: readonly string[], usualPort?: number): Listener[] => {
+  const optionalListener = (name: string, path: readonly string[], defaultPort?: number): Listener[] => {
     const settings = valueAt(value, path);
     if (!isObject(settings)) return [];
     const host = typeof settings['host'] === 'string' ? settings['host'] : DEFAULT_HOSTS.admin;
-    return [{ name, path: [...path, 'port'], host, port: settings['port'] ?? usualPort }];
+    return [{ name, path: [...path, 'port'], host, port: settings['port'] ?? defaultPort }];
   };
-  const health = among('admin.health', ['admin', 'health']);
-  return [of('gateway'), of('admin'), ...health, ...among('mcp.oauth', ['mcp', 'oauth'], DEFAULT_PORTS.oauth)];
+  const health = optionalListener('admin.health', ['admin', 'health']);
+  return [
+    listener('gateway'),
+    listener('admin'),
+    ...health,
+    ...optionalListener('mcp.oauth', ['mcp', 'oauth'], DEFAULT_PORTS.oauth),
+  ];
 }
 
 function listenerProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
   const listeners = listenersOf(value, environment);
   const problems: ConfigProblem[] = [];
   for (const [index, listener] of listeners.entries()) {
-    const other = listeners.slice(0, index).find((before) => isSamePlace(before, listener));
+    const other = listeners.slice(0, index).find((before) => sharePort(before, listener));
     if (other === undefined) continue;
     const message = `${listener.name} and ${other.name} both listen on port ${String(listener.port)}`;
     problems.push(source.problem(listener.path, message, 'give one of them another port'));
@@ -61,21 +70,23 @@ function listenerProblems(source: SourceDocument, value: unknown, environment: E
   for (const [name, service] of Object.entries(isObject(services) ? services : {})) {
     const targets = isObject(service) && Array.isArray(service['targets']) ? service['targets'] : [];
     for (const [index, target] of targets.entries()) {
-      const own = listeners.find((listener) => leadsTo(target, listener));
-      if (own === undefined) continue;
-      const message = `the target ${String(target)} is the ${own.name} listener of this gateway`;
+      const match = listeners.find((listener) => isAddressOf(target, listener));
+      if (match === undefined) continue;
+      const message = `the target ${String(target)} is the ${match.name} listener of this gateway`;
       problems.push(source.problem(['services', name, 'targets', index], message, 'name the address of the backend'));
     }
   }
   return problems;
 }
 
-function isSamePlace(one: Listener, other: Listener): boolean {
+/** Reports whether two listeners would listen on the same address and port. Port 0 (any free port) never conflicts. */
+function sharePort(one: Listener, other: Listener): boolean {
   if (one.port !== other.port || one.port === 0 || one.port === undefined) return false;
   return one.host === other.host || ANY_HOSTS.has(one.host) || ANY_HOSTS.has(other.host);
 }
 
-function leadsTo(target: unknown, listener: Listener): boolean {
+/** Reports whether a target of a service is the address of a listener of this gateway. */
+function isAddressOf(target: unknown, listener: Listener): boolean {
   if (typeof target !== 'string' || !URL.canParse(target) || listener.port === 0) return false;
   const url = new URL(target);
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);

@@ -21,10 +21,10 @@ it('an operation emits an event, about what stands where its pointer leads', asy
 });
 
 it.each([
-  ['match: POST /boats, emits: customer.creatd', 'operations[0].emits', 'is no event of `events`'],
-  ['match: POST /boats, emits: api_key.created', 'operations[0].emits', 'is no event of `events`'],
-  ['match: GET /boats, emits: customer.created', 'operations[0].emits', 'POST, PUT, PATCH and DELETE only'],
-  ['match: HEAD /boats, emits: customer.created', 'operations[0].emits', 'POST, PUT, PATCH and DELETE only'],
+  ['match: POST /boats, emits: customer.creatd', 'operations[0].emits', 'is not defined in `events`'],
+  ['match: POST /boats, emits: api_key.created', 'operations[0].emits', 'is not defined in `events`'],
+  ['match: GET /boats, emits: customer.created', 'operations[0].emits', 'only for POST, PUT, PATCH and DELETE'],
+  ['match: HEAD /boats, emits: customer.created', 'operations[0].emits', 'only for POST, PUT, PATCH and DELETE'],
   ['match: POST /boats, emitsResource: /id', 'operations[0].emitsResource', 'without `emits`'],
   ['match: POST /boats, emits: customer.created, emitsResource: id', 'operations[0].emitsResource', 'JSON Pointer'],
 ])('%s is a mistake at %s: %s', async (operation, path, words) => {

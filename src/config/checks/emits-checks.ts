@@ -4,7 +4,10 @@ import type { EventType } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
-/** Returns problems in `operations[].emits`. */
+/**
+ * Returns a problem for each `operations[].emits` that names an unknown event type.
+ * @param value unvalidated `gateway.yaml`
+ */
 export function emitsProblems(
   source: SourceDocument,
   value: unknown,
@@ -16,6 +19,6 @@ export function emitsProblems(
     const emits = valueAt(operation, ['emits']);
     if (typeof emits !== 'string' || names.includes(emits)) return [];
     const hint = didYouMean(emits, names) ?? 'name it under `events`';
-    return [source.problem(['operations', index, 'emits'], `\`${emits}\` is no event of \`events\``, hint)];
+    return [source.problem(['operations', index, 'emits'], `\`${emits}\` is not defined in \`events\``, hint)];
   });
 }

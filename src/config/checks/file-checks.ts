@@ -1,4 +1,4 @@
-/** Checks of the certificates and keys that the configuration names. */
+/** Checks the certificate and key files that the configuration names. */
 import { X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../../platform/clock.js';
@@ -16,13 +16,16 @@ import {
   type TlsFile,
 } from '../source/tls-files.js';
 
-/** Result of the file checks. */
+/** Problems and warnings about the files, located at the settings that name them. */
 export interface FileFindings {
   readonly problems: ConfigProblem[];
   readonly warnings: ConfigProblem[];
 }
 
-/** Checks the files of `gateway.tls`, `admin.tls` and `services.<name>.tls`. */
+/**
+ * Reads and checks the files of `gateway.tls`, `admin.tls` and `services.<name>.tls`.
+ * @param value unvalidated `gateway.yaml`
+ */
 export async function checkFiles(source: SourceDocument, value: unknown, clock: Clock): Promise<FileFindings> {
   const services = valueAt(value, ['services']);
   const names = isObject(services) ? Object.keys(services) : [];
@@ -32,13 +35,13 @@ export async function checkFiles(source: SourceDocument, value: unknown, clock: 
     ['gateway', 'tls'],
     ['admin', 'tls'],
   ];
-  for (const place of [...listeners, ...names.map((name) => ['services', name, 'tls'])]) {
-    const { files, problems: found } = await readFiles(source, value, place);
+  for (const path of [...listeners, ...names.map((name) => ['services', name, 'tls'])]) {
+    const { files, problems: found } = await readFiles(source, value, path);
     problems.push(...found);
     const report = ({ key, message, hint }: TlsFault): ConfigProblem =>
-      source.problem(key === undefined ? place : [...place, key], message, hint);
+      source.problem(key === undefined ? path : [...path, key], message, hint);
     if (found.length === 0) problems.push(...tlsFaults(files).map(report));
-    warnings.push(...datesOf(files, clock.now()).map(report));
+    warnings.push(...validityWarnings(files, clock.now()).map(report));
   }
   return { problems, warnings };
 }
@@ -46,24 +49,27 @@ export async function checkFiles(source: SourceDocument, value: unknown, clock: 
 async function readFiles(
   source: SourceDocument,
   value: unknown,
-  place: DocumentPath,
+  path: DocumentPath,
 ): Promise<{ files: TlsContents; problems: ConfigProblem[] }> {
   const names = new Map<TlsFile, string>();
   for (const key of Object.keys(TLS_FILES) as TlsFile[]) {
-    const name = valueAt(value, [...place, key]);
+    const name = valueAt(value, [...path, key]);
     if (typeof name === 'string' && name !== '') names.set(key, name);
   }
   const folder = dirname(source.file);
   const paths = Object.fromEntries([...names].map(([key, name]) => [key, resolve(folder, name)]));
   const { contents, unread } = await readContents(paths);
   const problems = unread.map(({ key, fault: { message, hint } }) =>
-    source.problem([...place, key], `the ${TLS_FILES[key]} ${names.get(key)} cannot be read: ${message}`, hint),
+    source.problem([...path, key], `the ${TLS_FILES[key]} ${names.get(key)} cannot be read: ${message}`, hint),
   );
   return { files: contents, problems };
 }
 
-/** Warns about expired certificates. The gateway still starts, but clients and backends refuse them. */
-function datesOf({ cert, ca }: TlsContents, nowMs: number): TlsFault[] {
+/**
+ * Warns about certificates that have expired or are not valid yet. The gateway still starts, but clients and backends
+ * reject such certificates.
+ */
+function validityWarnings({ cert, ca }: TlsContents, nowMs: number): TlsFault[] {
   return (
     [
       ['cert', cert],

@@ -40,7 +40,7 @@ describe('a warning', () => {
     [
       'operations: [{ match: GET /customers, scopes: [a:read, b:read, a:read] }]',
       'operations[0].scopes[2]',
-      '`a:read` stands twice',
+      '`a:read` is in the list twice',
     ],
     ['api: { title: "Boats\u202e" }', 'api.title', 'has the invisible character U+202E'],
     ['api: { title: "Bo\u200bats" }', 'api.title', 'has the invisible character U+200B'],

@@ -1,4 +1,7 @@
-/** Checks of deprecation and sunset dates: consistency, and the promises of the policy page. */
+/**
+ * Checks deprecation dates, sunset dates and brownouts for consistency, and against the support period on the policy
+ * page.
+ */
 import { isObject } from '../openapi/openapi-traversal.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { GatewayFile } from '../model/schema.js';
@@ -7,7 +10,10 @@ import type { SourceDocument } from '../source/source-document.js';
 
 const DEFAULT_SUPPORT_MONTHS = 12;
 
-/** Checks `api` and each entry of `operations`. Works on a document with other problems. */
+/**
+ * Checks `api`, `apis` and each entry of `operations`.
+ * @param value unvalidated `gateway.yaml`; it may have other problems
+ */
 export function lifeCycleProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
   const supportMonths = monthsOf(valueAt(value, ['api']));
   const list = valueAt(value, ['apis']);
@@ -26,26 +32,33 @@ function monthsOf(api: unknown): number {
   return typeof months === 'number' ? months : DEFAULT_SUPPORT_MONTHS;
 }
 
-/** Warns about past sunsets and duplicate scopes. @param nowMs milliseconds since the epoch */
+/**
+ * Warns about sunset dates in the past and duplicate scopes.
+ * @param nowMs milliseconds since the epoch
+ */
 export function operationWarnings(
   source: SourceDocument,
   { api, apis = [], operations }: Pick<GatewayFile, 'api' | 'apis' | 'operations'>,
   nowMs: number,
 ): ConfigProblem[] {
-  const over = (path: DocumentPath, sunset: string | null | undefined, what: string): ConfigProblem[] => {
+  const pastSunset = (path: DocumentPath, sunset: string | null | undefined, affected: string): ConfigProblem[] => {
     if (typeof sunset !== 'string' || Date.parse(sunset) > nowMs) return [];
-    const message = `sunset (${sunset}) is in the past: ${what} gets 410 \`operation_sunset\``;
+    const message = `sunset (${sunset}) is in the past: ${affected} gets 410 \`operation_sunset\``;
     return [source.problem([...path, 'sunset'], message, 'choose a later date, or remove what has ended')];
   };
   return [
-    ...over(['api'], api.sunset, 'every request'),
-    ...apis.flatMap(({ name, sunset }, at) => over(['apis', at], sunset, `every request to \`${name}\``)),
+    ...pastSunset(['api'], api.sunset, 'every request'),
+    ...apis.flatMap(({ name, sunset }, at) => pastSunset(['apis', at], sunset, `every request to \`${name}\``)),
     ...operations.flatMap(({ sunset, scopes = [] }, index) => [
-      ...over(['operations', index], sunset, 'every request for it'),
+      ...pastSunset(['operations', index], sunset, 'every request for it'),
       ...scopes.flatMap((scope, at) =>
         scopes.indexOf(scope) === at
           ? []
-          : source.problem(['operations', index, 'scopes', at], `\`${scope}\` stands twice`, 'keep one of them'),
+          : source.problem(
+              ['operations', index, 'scopes', at],
+              `\`${scope}\` is in the list twice`,
+              'keep one of them',
+            ),
       ),
     ]),
   ];
@@ -65,7 +78,10 @@ function problemsAt(
   ];
 }
 
-/** Checks that a sunset is not before the deprecation (RFC 8594 section 3, RFC 9745 section 4). */
+/**
+ * Checks that a sunset is not before the deprecation (RFC 8594 section 3, RFC 9745 section 4). Also checks that the
+ * promised support period is between them.
+ */
 function sunsetProblems(
   source: SourceDocument,
   path: DocumentPath,
@@ -89,6 +105,7 @@ function sunsetProblems(
   ];
 }
 
+/** Checks that each brownout ends after it begins, and begins on or after the deprecation date. */
 function brownoutProblems(
   source: SourceDocument,
   path: DocumentPath,
@@ -110,6 +127,7 @@ function brownoutProblems(
   });
 }
 
+/** Adds calendar months in UTC. Times are milliseconds since the epoch. */
 function monthsAfter(ms: number, months: number): number {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO('UTC').add({ months }).epochMilliseconds;
 }

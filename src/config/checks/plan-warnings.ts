@@ -4,10 +4,10 @@ import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { GatewayFile, Operation, PlanConfig } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 
-/** Maximum number of operations in a warning. */
-const MOST_NAMED = 3;
+/** Maximum number of operations that a warning names. */
+const MAX_NAMED = 3;
 
-/** Returns warnings, located at the limits. */
+/** Returns warnings about all plans, located at the limits. */
 export function planWarnings(
   source: SourceDocument,
   plans: GatewayFile['plans'],
@@ -22,7 +22,8 @@ export function planWarnings(
 }
 
 /**
- * Warns about operations that cost more than a limit, since they are always refused. Limits of 0 have another warning.
+ * Warns about operations whose cost is above a limit, because every call to them is refused. `zeroWarnings` reports
+ * limits of 0.
  */
 function costWarnings(
   source: SourceDocument,
@@ -33,13 +34,13 @@ function costWarnings(
   return WINDOWS.flatMap(({ of, period: window }) => {
     const limit = plan[of][window];
     if (limit === undefined || limit === 0) return [];
-    const tooDear = operations.filter(({ cost }) => cost > limit);
-    if (tooDear.length === 0) return [];
-    const named = tooDear.slice(0, MOST_NAMED).map(({ method, template, cost }) => `${method} ${template} (${cost})`);
-    const others = tooDear.length > MOST_NAMED ? ` and ${tooDear.length - MOST_NAMED} more` : '';
+    const costly = operations.filter(({ cost }) => cost > limit);
+    if (costly.length === 0) return [];
+    const named = costly.slice(0, MAX_NAMED).map(({ method, template, cost }) => `${method} ${template} (${cost})`);
+    const others = costly.length > MAX_NAMED ? ` and ${costly.length - MAX_NAMED} more` : '';
     return source.problem(
       [...path, of, window],
-      `${named.join(', ')}${others} cost${tooDear.length === 1 ? 's' : ''} more than this limit of ${limit}, and ` +
+      `${named.join(', ')}${others} cost${costly.length === 1 ? 's' : ''} more than this limit of ${limit}, and ` +
         'can never be called',
       'raise the limit or lower the cost, unless the plan is meant to be without it',
     );
@@ -70,7 +71,10 @@ function keyAboveAccountWarnings(
   });
 }
 
-/** Warns about shadow limits that never apply. A shadow sees only requests that the live limit admits. */
+/**
+ * Warns about shadow limits that can never refuse a request. Shadow limits only count, and they count only requests
+ * that the live limits admit.
+ */
 function shadowWarnings(source: SourceDocument, path: DocumentPath, { shadow, ...live }: PlanConfig): ConfigProblem[] {
   if (shadow === undefined) return [];
   if (WINDOWS.every(({ of, period: window }) => shadow[of][window] === undefined)) {

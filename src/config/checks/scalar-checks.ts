@@ -1,15 +1,16 @@
-/** Checks of single values in `gateway.yaml` whose appearance differs from their meaning in YAML. */
+/** Checks scalar values in `gateway.yaml` whose YAML meaning differs from their appearance. */
 import type { Scalar } from 'yaml';
 import type { ConfigProblem } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
 
 /** Control characters, except line breaks and tabs. */
-// oxlint-disable-next-line no-control-regex -- they are what it looks for
+// oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
 const CONTROL = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f]/;
-/** Octal in YAML 1.1, decimal in YAML 1.2, so the intended value is unclear. */
+/** A number with a leading zero. It is octal in YAML 1.1 and decimal in YAML 1.2, so the intended value is unclear. */
 const LEADING_ZERO = /^[-+]?0\d[\d.]*$/;
+/** A shell-style variable such as `$NAME`, which is not replaced. */
 const SHELL_REFERENCE = /(?<!\$)\$([A-Za-z_][A-Za-z0-9_]*)/;
-/** A comment directly after a space, which looks like part of the text: `pass #word`. */
+/** A space, and a `#` directly before text. In `pass #word`, YAML reads `#word` as a comment. */
 const CUT_BY_COMMENT = /^[ \t]+#[^\s#!]/;
 
 /**
@@ -17,21 +18,24 @@ const CUT_BY_COMMENT = /^[ \t]+#[^\s#!]/;
  * Joiners are excluded, because Persian and emoji need them.
  */
 const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
-/** The same, and spaces that look like the ordinary one. */
+/** Invisible characters, including joiners, and spaces that look like an ordinary space. */
 const MISLEADING_IN_NAME = /[\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\u00ad\u061c\u180e\ufeff]/;
 
 /** Returns the first invisible or space-like character of a name, as `U+200B`, or undefined. */
 export function misleadingCharacter(name: string): string | undefined {
-  return named(MISLEADING_IN_NAME.exec(name)?.[0]);
+  return codePointName(MISLEADING_IN_NAME.exec(name)?.[0]);
 }
 
-function named(character: string | undefined): string | undefined {
+function codePointName(character: string | undefined): string | undefined {
   return character === undefined
     ? undefined
     : `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** Checks values as written in the file. Call it before variables are substituted. */
+/**
+ * Returns problems of scalar values: control characters, lone surrogates and leading zeros. Call it after variables
+ * were substituted, so that the values of variables are checked too.
+ */
 export function scalarProblems(source: SourceDocument): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   source.visitScalars(({ value, source: written = '' }, path) => {
@@ -53,12 +57,12 @@ export function scalarProblems(source: SourceDocument): ConfigProblem[] {
   return problems;
 }
 
-/** Warns about values that may have lost a part, or contain a shell-style reference. */
+/** Warns about invisible characters, shell-style references, and values that may have lost a part to a comment. */
 export function scalarWarnings(source: SourceDocument): ConfigProblem[] {
   const warnings: ConfigProblem[] = [];
   source.visitScalars((scalar, path) => {
     if (typeof scalar.value !== 'string') return;
-    const invisible = named(INVISIBLE.exec(scalar.value)?.[0]);
+    const invisible = codePointName(INVISIBLE.exec(scalar.value)?.[0]);
     if (invisible !== undefined) {
       const hint = 'remove it, or write the text anew: it can change how the text looks';
       warnings.push(source.problem(path, `has the invisible character ${invisible}`, hint));
@@ -68,14 +72,15 @@ export function scalarWarnings(source: SourceDocument): ConfigProblem[] {
       const hint = `write \${${name}} if the environment variable is meant`;
       warnings.push(source.problem(path, `\`$${name}\` is not replaced by anything`, hint));
     }
-    if (scalar.type !== 'PLAIN' || !CUT_BY_COMMENT.test(behind(scalar, source.text))) return;
+    if (scalar.type !== 'PLAIN' || !CUT_BY_COMMENT.test(textAfter(scalar, source.text))) return;
     const message = 'ends where a comment begins: what follows the # is not part of it';
     warnings.push(source.problem(path, message, 'put the text in quotes, or a space behind the #'));
   });
   return warnings;
 }
 
-function behind({ range }: Scalar, text: string): string {
+/** Returns the text after a scalar, at most 40 characters. */
+function textAfter({ range }: Scalar, text: string): string {
   const end = range?.[1] ?? text.length;
   return text.slice(end, end + 40);
 }

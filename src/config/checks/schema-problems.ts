@@ -5,7 +5,7 @@ import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean, formatPath } from '../model/problem.js';
 import { misleadingCharacter } from './scalar-checks.js';
 import type { SourceDocument } from '../source/source-document.js';
-import { rewritten } from '../source/rewritten.js';
+import { suggestCorrection } from '../source/rewritten.js';
 
 type Issue = z.core.$ZodIssue;
 
@@ -19,15 +19,17 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-const MOST_GUESSES = 50;
+/** Limits suggestions ("did you mean"), because each one compares a word with all candidates. */
+const MAX_SUGGESTIONS = 50;
 const HIDDEN_HINT = 'it comes from an environment variable: see what that holds';
 
-/** Values that a message may repeat: short, plain, and no URL, which could contain a password. */
+/** Matches values that a message may repeat: short plain text, and no URL, because a URL could contain a password. */
 const SHOWN_TEXT = /^(?!.*:\/\/)[\w ./:,+*-]{1,40}$/;
 
 /**
- * Converts issues to problems. Of several issues about one value, keeps the first, which names the cause.
- * @param hidden paths of values from variables, which messages must not repeat
+ * Converts issues to problems. If a value has several issues, keeps the first, which usually names the cause.
+ * @param value the unvalidated document
+ * @param hidden formatted paths of values from variables, which messages must not repeat
  */
 export function schemaProblems(
   issues: readonly Issue[],
@@ -36,15 +38,15 @@ export function schemaProblems(
   hidden: ReadonlySet<string> = new Set(),
 ): ConfigProblem[] {
   const seen = new Set<string>();
-  let guessesLeft = MOST_GUESSES;
-  const guess = (word: string, candidates: readonly string[]): string | undefined =>
-    guessesLeft-- > 0 ? didYouMean(word, candidates) : undefined;
+  let suggestionsLeft = MAX_SUGGESTIONS;
+  const suggest = (word: string, candidates: readonly string[]): string | undefined =>
+    suggestionsLeft-- > 0 ? didYouMean(word, candidates) : undefined;
   return issues.flatMap((issue) => {
     const path = issue.path as DocumentPath;
-    if (issue.code === 'unrecognized_keys') return unknownKeys(issue.keys, path, source, guess);
-    const place = JSON.stringify(path);
-    if (seen.has(place)) return [];
-    seen.add(place);
+    if (issue.code === 'unrecognized_keys') return unknownKeys(issue.keys, path, source, suggest);
+    const pathKey = JSON.stringify(path);
+    if (seen.has(pathKey)) return [];
+    seen.add(pathKey);
     if (issue.code === 'invalid_key') return [invalidName(issue, path, source)];
     const found = valueAt(value, path);
     if (found === undefined) return [missing(path, source)];
@@ -55,7 +57,7 @@ export function schemaProblems(
   });
 }
 
-/** Returns the value at a path, or undefined. */
+/** Returns the value at a path, or undefined if there is none. */
 export function valueAt(value: unknown, path: DocumentPath): unknown {
   let current = value;
   for (const part of path) {
@@ -65,21 +67,21 @@ export function valueAt(value: unknown, path: DocumentPath): unknown {
   return current;
 }
 
-type Guess = (word: string, candidates: readonly string[]) => string | undefined;
+type Suggest = (word: string, candidates: readonly string[]) => string | undefined;
 
 function unknownKeys(
   keys: readonly string[],
   path: DocumentPath,
   source: SourceDocument,
-  guess: Guess,
+  suggest: Suggest,
 ): ConfigProblem[] {
   const known = knownKeysAt(path);
   return keys.map((key) => {
-    const hint = guess(key, known) ?? `known here: ${known.join(', ')}`;
+    const hint = suggest(key, known) ?? `known here: ${known.join(', ')}`;
     const shown = key.length > 60 ? `${key.slice(0, 60)}…` : key;
     const character = misleadingCharacter(key);
-    const which = character === undefined ? '' : `, which has the invisible character ${character}`;
-    return source.problem([...path, key], `unknown key \`${shown}\`${which}`, hint, 'key');
+    const suffix = character === undefined ? '' : `, which has the invisible character ${character}`;
+    return source.problem([...path, key], `unknown key \`${shown}\`${suffix}`, hint, 'key');
   });
 }
 
@@ -116,7 +118,9 @@ function describe(issue: Issue, found: unknown, shown: string | undefined): stri
   }
 }
 
-/** Reports whether the schema gives its own message for this setting. */
+/**
+ * Reports whether the schema defines the message of this issue. Otherwise it is the default message for wrong types.
+ */
 function hasOwnMessage(issue: Issue & { code: 'invalid_type' }): boolean {
   return !/^must be (?:an object|a list|a whole number|a number|a string|true or false), not /.test(issue.message);
 }
@@ -139,7 +143,7 @@ function hintFor(issue: Issue, found: unknown, path: DocumentPath): string {
       ? 'a colon needs a space behind it'
       : 'write `services:` and `plans:`, each at the beginning of a line';
   }
-  return rewritten(issue, found) ?? descriptionAt(path) ?? 'docs/configuration.md has every setting';
+  return suggestCorrection(issue, found) ?? descriptionAt(path) ?? 'docs/configuration.md has every setting';
 }
 
 /** Formats a value for a message. Returns undefined if it could be a secret or is too long. */

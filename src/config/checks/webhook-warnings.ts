@@ -1,4 +1,7 @@
-/** Warnings about webhook settings for development on a gateway that other machines reach. */
+/**
+ * Warns about webhook settings that are unsafe if other machines can reach the gateway, and about a missing secrets
+ * key.
+ */
 import { isLoopbackHost } from '../model/address-values.js';
 import type { ConfigProblem } from '../model/problem.js';
 import type { Environment, GatewayFile } from '../model/schema.js';
@@ -22,9 +25,9 @@ export function webhookWarnings(
     const hint = 'allow only networks of your own receivers, in which nothing trusts callers by their address';
     warnings.push(source.problem(['webhooks', 'allowPrivateNetworks'], message, hint));
   }
-  // Without a `webhooks` section no key is needed.
-  const isAskedFor = valueAt(source.toJS(), ['webhooks']) !== undefined;
-  if (isAskedFor && databaseUrl !== undefined && secretsKey === undefined) {
+  // Without a `webhooks` section, the operator does not use webhooks and needs no key.
+  const isConfigured = valueAt(source.toJS(), ['webhooks']) !== undefined;
+  if (isConfigured && databaseUrl !== undefined && secretsKey === undefined) {
     const message = 'cannot be used: with DATABASE_URL their secrets need TRAILGATE_SECRETS_KEY, and it is not set';
     warnings.push(source.problem(['webhooks'], message, 'set it on every machine: openssl rand -base64 32', 'key'));
   }

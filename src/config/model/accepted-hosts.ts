@@ -2,23 +2,23 @@
 import { apisOf } from './apis.js';
 import type { GatewayFile } from './schema.js';
 
-/** Returns the accepted names without ports; undefined: every name. */
+/** Returns the accepted host names without ports. Undefined: every host name is accepted. */
 export function acceptedHosts({
   gateway,
   mcp,
   ...file
 }: Pick<GatewayFile, 'gateway' | 'api' | 'apis' | 'mcp'>): readonly string[] | undefined {
   const names = apisOf(file).map(({ publicUrl, hosts }) => [...hostOf(publicUrl), ...hosts]);
-  if (gateway.hosts.length === 0 && names.some((ofApi) => ofApi.length === 0)) return undefined;
-  // The authorization server passes its requests for `/mcp` through the gateway.
-  const ofMcp = [...hostOf(mcp.oauth?.publicUrl), ...mcp.allowedHosts];
-  return [...new Set([...names.flat(), ...gateway.hosts, ...ofMcp].map(hostName))];
+  if (gateway.hosts.length === 0 && names.some((apiHosts) => apiHosts.length === 0)) return undefined;
+  // The authorization server forwards its requests for `/mcp` to the gateway, with its own host name.
+  const mcpHosts = [...hostOf(mcp.oauth?.publicUrl), ...mcp.allowedHosts];
+  return [...new Set([...names.flat(), ...gateway.hosts, ...mcpHosts].map(hostName))];
 }
 
 /** Returns a normalized host without its port: `API.Example.com:8443` → `api.example.com`. */
 export function hostName(host: string): string {
-  const [, inBrackets, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [undefined, undefined, host];
-  return (inBrackets ?? plain).toLowerCase().replace(/\.$/, '');
+  const [, ipv6, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [undefined, undefined, host];
+  return (ipv6 ?? plain).toLowerCase().replace(/\.$/, '');
 }
 
 function hostOf(origin: string | undefined): readonly string[] {

@@ -6,7 +6,7 @@ import { networkFault, type NetworkFault, plainNetwork } from '../../platform/ne
 export const TARGET_MESSAGE = 'must be an http:// or https:// URL';
 export const TARGET_HOST_MESSAGE = 'must have a host of letters, digits, dots, - and _';
 export const CREDENTIALS_MESSAGE = 'must not carry a user name or password';
-export const TWICE_MESSAGE = 'stands twice in the list';
+export const TWICE_MESSAGE = 'is in the list twice';
 export const HOST_MESSAGE = 'must be an address such as 0.0.0.0, or a host name';
 export const BASE_PATH_MESSAGE = 'must be a lower-case path such as /api/v1';
 export const PATH_MESSAGE = 'must be a path that begins with /';
@@ -17,11 +17,11 @@ export const EVERY_ADDRESS_MESSAGE = 'is every address: any client could then na
 export const ORIGIN_MESSAGE =
   'must be "*" or an origin such as https://app.example.com, in lower case and without a slash behind it';
 
-/** A host name for DNS or Docker, whose names can have underscores. */
+/** Matches a host name of DNS or Docker. Docker names can have underscores. */
 const HOST_NAME = /^(?=.*[A-Za-z_-])[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?$/;
 const QUERY_MESSAGE = 'must not have a query or a fragment: a path is kept as a prefix, nothing more';
 
-/** Messages for invalid networks, by reason. `instead` becomes the hint. */
+/** Messages for invalid networks, by reason. */
 export const NETWORK_MESSAGES: Readonly<Record<NetworkFault['reason'], string>> = {
   syntax: ADDRESS_MESSAGE,
   host_bits: HOST_BITS_MESSAGE,
@@ -39,12 +39,12 @@ export const address = z
     if (fault !== undefined) context.addIssue({ code: 'custom', message: NETWORK_MESSAGES[fault.reason] });
   });
 
-/** Address or block of a trusted proxy. */
+/** Address or block of a trusted proxy. Blocks of all addresses (prefix length 0) are invalid. */
 export const proxyAddress = address.refine((text) => prefixOf(text) > 0, EVERY_ADDRESS_MESSAGE);
 
 /**
- * Returns the prefix length of a block; for IPv4-mapped ones that of the IPv4 block. Returns infinity for a single
- * address.
+ * Returns the prefix length of a block, or infinity for a single address. For an IPv4-mapped block, returns the prefix
+ * length of the IPv4 block.
  */
 export function prefixOf(block: string): number {
   const [, prefix = Infinity] = plainNetwork(block).split('/');
@@ -59,6 +59,7 @@ const target = z
   .refine((text) => isHost(parseUrl(text)?.hostname.replaceAll(/^\[|\]$/g, '') ?? ''), TARGET_HOST_MESSAGE)
   .refine((text) => parseUrl(text)?.port !== '0', 'must have a port from 1 to 65535');
 
+/** The targets of a service. Each one can occur only once. */
 export const uniqueTargets = z
   .array(target)
   .min(1)
@@ -76,7 +77,7 @@ export const host = z.string().refine(isHost, HOST_MESSAGE);
 /** Valid values of `api.basePath`. */
 export const BASE_PATH_PATTERN = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
 
-/** Prefix of every operation. Paths below `/docs` belong to the reference. */
+/** Prefix of every operation. Paths below `/docs` are used by the API reference. */
 export const basePath = z
   .string()
   .regex(BASE_PATH_PATTERN, BASE_PATH_MESSAGE)
@@ -92,7 +93,7 @@ function isHost(text: string): boolean {
   return isIP(text) !== 0 || HOST_NAME.test(text);
 }
 
-/** Reports whether a host, from a setting or a URL, is the loopback interface. */
+/** Reports whether a host from a setting or a URL is a loopback address, or a name that always resolves to one. */
 export function isLoopbackHost(text: string): boolean {
   const plain = text.toLowerCase().replaceAll(/^\[|\]$|\.$/g, '');
   return plain === 'localhost' || plain.endsWith('.localhost') || plain === '::1' || /^127\.\d+\.\d+\.\d+$/.test(plain);

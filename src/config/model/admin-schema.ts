@@ -12,7 +12,7 @@ export const ADMIN_URL_MESSAGE =
   'must be an origin such as https://admin.example.com, in lower case and without a slash behind it';
 export const PLAIN_URL_MESSAGE = 'must be https: over http, passwords and sessions could be read on the way';
 
-/** An origin for browsers: HTTPS, or HTTP on the same machine. */
+/** An origin for browsers. It must use HTTPS, unless the host is this machine. */
 const httpsOrigin = z
   .string()
   .refine((text) => text !== '*' && origin.safeParse(text).success && /^https?:/.test(text), {

@@ -1,11 +1,11 @@
-/** The APIs of a configuration: `apis`, or the single one of `api`. */
+/** The APIs of a configuration: the entries of `apis`, or the single API of `api`. */
 import type { GatewayFile } from './schema.js';
 
 /** An API: the operations below a base path, with their description and life cycle. */
 export type ApiConfig = GatewayFile['api'] & {
-  /** Name in `apis`. Undefined if it is the first. */
+  /** Name in `apis`. Undefined for the first API. */
   readonly name?: string;
-  /** Host names under which it is served; empty: any. */
+  /** Host names under which the API is served; empty: any host name. */
   readonly hosts: readonly string[];
 };
 
@@ -15,13 +15,16 @@ export function apisOf({ api, apis }: Pick<GatewayFile, 'api' | 'apis'>): readon
   return apis.map(({ name, ...rest }, at) => (at === 0 ? rest : { name, ...rest }));
 }
 
-/** Returns the API of an operation. @param name `Operation.api`; one that does not exist is taken for the first. */
+/**
+ * Returns the API of an operation.
+ * @param name `Operation.api`. If no API has this name, the first API is returned.
+ */
 export function apiOf(file: Pick<GatewayFile, 'api' | 'apis'>, name: string | undefined): ApiConfig {
   const apis = apisOf(file);
   return apis.find((api) => api.name === name) ?? apis[0]!;
 }
 
-/** Returns the public path of each operation. */
+/** Returns a function that maps an operation to its public path, with the base path of its API. */
 export function publicPaths(
   file: Pick<GatewayFile, 'api' | 'apis'>,
 ): (operation: { readonly api?: string; readonly template: string }) => string {
@@ -30,15 +33,16 @@ export function publicPaths(
 }
 
 /**
- * Returns the public origin of an API.
- * @param publicUrl that of the installation
+ * Returns the public origin of an API, without a trailing slash.
+ * @param name name of the API; undefined: the first one
+ * @param publicUrl public origin of the installation, for APIs without their own `publicUrl`
  */
 export function originOf(file: Pick<GatewayFile, 'api' | 'apis'>, name: string | undefined, publicUrl: string): string {
-  const own = name === undefined ? undefined : apiOf(file, name).publicUrl;
-  return own?.replace(/\/$/, '') ?? publicUrl;
+  const apiUrl = name === undefined ? undefined : apiOf(file, name).publicUrl;
+  return apiUrl?.replace(/\/$/, '') ?? publicUrl;
 }
 
-/** Returns the ID as in the document of the operation's API, without the name of the API. */
+/** Returns the operation ID as in the document of its API: without the name of the API in front. */
 export function ownId({ id, api }: { readonly id: string; readonly api?: string }): string {
   return api === undefined ? id : id.slice(api.length + 1);
 }

@@ -1,4 +1,4 @@
-/** Serializable form of a tool, created when the configuration is loaded. */
+/** Serializable form of an MCP tool, created when the configuration is loaded. */
 
 /** Hints about a tool's effects, so that clients ask people before some calls (MCP, ToolAnnotations). */
 export interface ToolAnnotations {
@@ -8,34 +8,35 @@ export interface ToolAnnotations {
   readonly openWorldHint: boolean;
 }
 
-/** A tool as plain data. Its schemas exist only within `json` and are parsed at the first call. */
+/** A tool as plain data. Its schemas are only in `json`, which is parsed at the first call. */
 export interface DescribedTool {
   readonly name: string;
   readonly title?: string;
   readonly description: string;
-  /** ID of its operation. */
+  /** ID of the operation that the tool calls. */
   readonly operation: string;
   readonly annotations: ToolAnnotations;
-  /** Entry in `tools/list`. */
+  /** The JSON entry for `tools/list`, with input and output schema. */
   readonly json: string;
-  /** Estimated tokens of `json`. */
+  /** Estimated number of tokens of `json`. */
   readonly tokens: number;
+  /** Arguments that limit or page the response, such as `limit` and `cursor`. */
   readonly pagingArguments: readonly string[];
   readonly binding: ToolBinding;
-  /** Whether the JSON has an output schema. */
+  /** Whether `json` has an output schema. */
   readonly hasOutput: boolean;
-  /** Whether the response is not an object and is wrapped in one under `result`. */
+  /** Whether the response is a list or a scalar, which is sent as `result` of an object. */
   readonly wrapsResult: boolean;
 }
 
-/** Maps the arguments of a call to a request. */
+/** Describes how the arguments of a call become a request. */
 export interface ToolBinding {
   /** Path template of the operation. */
   readonly template: string;
   readonly path: readonly PathBinding[];
   readonly query: readonly QueryBinding[];
   readonly headers: readonly HeaderBinding[];
-  /** Value of `Accept`. */
+  /** Value of the `Accept` header. */
   readonly accept: string;
   readonly body?: BodyBinding;
 }
@@ -44,17 +45,18 @@ export interface ToolBinding {
 export interface ParameterBinding {
   /** Name of the parameter. */
   readonly name: string;
-  /** Name of the argument; undefined if the value is fixed. */
+  /** Name of the argument with the value. Undefined if the value is fixed or the parameter is not sent. */
   readonly argument?: string;
+  /** Value from the settings, which replaces an argument. */
   readonly fixed?: unknown;
   readonly explode: boolean;
-  /** Whether it is serialized as JSON (OpenAPI, Parameter Object, `content`). */
+  /** Whether the value is serialized as JSON (OpenAPI, Parameter Object, `content`). */
   readonly isJson: boolean;
 }
 
 /** A path parameter, in style `simple`. */
 export interface PathBinding extends ParameterBinding {
-  /** Values that would lead to other operations, in lower case. */
+  /** Segments that would match another operation, in lower case. They are not allowed as values. */
   readonly reserved: readonly string[];
   /** Whether a value may contain slashes, which are encoded. */
   readonly takesSlashes: boolean;
@@ -78,14 +80,14 @@ export interface BodyBinding {
   readonly mediaType: string;
   /** Whether a body is sent even without arguments. */
   readonly isRequired: boolean;
-  /** Argument with the whole body; without one, the body is an object of `fields`. */
+  /** Argument with the whole body. Undefined: the body is fixed, or an object of `fields`. */
   readonly argument?: string;
-  /** Fixed value of the whole body. */
+  /** Fixed value of the whole body, from the settings. */
   readonly fixed?: { readonly value: unknown };
   readonly fields: readonly BodyField[];
 }
 
-/** A field of a body, from an argument or fixed. */
+/** A field of a body. The value comes from an argument or is fixed. */
 export interface BodyField {
   readonly name: string;
   readonly argument?: string;

@@ -1,4 +1,4 @@
-/** Reads and validates environment variables at startup. One error names all invalid ones. */
+/** Reads and validates environment variables at startup. A single error reports all invalid variables. */
 import { parseSecretsKey } from '../../stores/secrets/secret-box.js';
 import { parseRedisUrl } from '../../stores/redis/address.js';
 import type { Environment } from './schema.js';
@@ -6,11 +6,12 @@ import { readVariable, VariableFileError, type Variables } from './variables.js'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ADMIN_TOKEN_MIN_LENGTH = 32;
-/** RFC 6750 section 2.1. */
+/** Syntax of a Bearer token (RFC 6750 section 2.1). */
 const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+/** Percent-encoding hint of error messages. */
 const ESCAPES = 'in a user name or password / is written %2F, ? %3F, @ %40 and : %3A';
 
-/** All variables that the program reads, with descriptions. `docs/configuration.md` is tested against this table. */
+/** Descriptions of all variables that the program reads. A test compares `docs/configuration.md` with this table. */
 export const ENVIRONMENT_VARIABLES = {
   TRAILGATE_GATEWAY_PORT: 'Port of the public listener, instead of `gateway.port`.',
   TRAILGATE_ADMIN_PORT: 'Port of the admin listener, instead of `admin.port`.',
@@ -27,7 +28,7 @@ export const ENVIRONMENT_VARIABLES = {
 
 type VariableName = keyof typeof ENVIRONMENT_VARIABLES;
 
-/** All problems of the environment. `message` can be shown as it is. */
+/** All problems of the environment. The message can be shown unchanged. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
   constructor(readonly problems: readonly string[]) {
@@ -36,8 +37,8 @@ export class EnvironmentError extends Error {
 }
 
 /**
- * Reads and validates the environment. Empty variables count as unset, as docker-compose passes them. `NAME_FILE` names
- * a file with the value of any variable. Errors never repeat values that may be secrets.
+ * Reads and validates the environment. Empty variables count as unset, because docker-compose passes unset variables as
+ * empty. `NAME_FILE` can name a file with the value of any variable. Errors never repeat values that may be secrets.
  * @throws EnvironmentError that names every invalid variable
  */
 export function readEnvironment(variables: Variables = process.env): Environment {
@@ -62,9 +63,9 @@ export function readEnvironment(variables: Variables = process.env): Environment
   const url = (name: VariableName, protocols: readonly string[]): string | undefined => {
     const value = text(name);
     if (value === undefined) return undefined;
-    const starts = protocols.map((protocol) => `${protocol}//`);
-    const isOurs = starts.some((start) => value.startsWith(start));
-    const fault = isOurs ? urlFault(value) : `must be a URL that starts with ${starts.join(' or ')}`;
+    const prefixes = protocols.map((protocol) => `${protocol}//`);
+    const hasKnownProtocol = prefixes.some((start) => value.startsWith(start));
+    const fault = hasKnownProtocol ? urlFault(value) : `must be a URL that starts with ${prefixes.join(' or ')}`;
     if (fault !== undefined) problems.push(`${name} ${fault}.`);
     return value;
   };
@@ -116,12 +117,18 @@ export function readEnvironment(variables: Variables = process.env): Environment
   return environment;
 }
 
-/** Returns why a text is not a valid URL, as a phrase after its name that does not repeat it. */
+/**
+ * Returns why a text is not a valid URL, or undefined. The reason is a phrase that follows the name of the variable. It
+ * never repeats the text, which may contain a password.
+ */
 function urlFault(text: string): string | undefined {
   return escapeFault(text) ?? (URL.canParse(text) ? undefined : `is not a URL that can be read: ${ESCAPES}`);
 }
 
-/** Returns unescaped characters that would end a password. Our URLs have no other use for them. */
+/**
+ * Reports a `#` or `%` that is not percent-encoded. Such a character would cut off or change a password, and these URLs
+ * have no other use for it.
+ */
 function escapeFault(text: string): string | undefined {
   if (text.includes('#')) return 'has a # that is not escaped: in a password it is written %23';
   return /%(?![\dA-Fa-f]{2})/.test(text) ? 'has a % that is not escaped: in a password it is written %25' : undefined;
@@ -135,13 +142,16 @@ function optional<Key extends string, Value>(key: Key, value: Value | undefined)
   return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
 }
 
-/** Sets a variable of this process if it has neither a value nor a file, for `gateway.yaml` and for child processes. */
+/**
+ * Sets a variable of this process, for `gateway.yaml` and for child processes. Does nothing if the variable or its
+ * `_FILE` variant is set.
+ */
 export function provideVariable(name: VariableName, value: string): void {
   const isSet = [name, `${name}_FILE`].some((each) => (process.env[each]?.trim() ?? '') !== '');
   if (!isSet) process.env[name] = value;
 }
 
-/** Returns the environment for a child process, with some variables changed. */
+/** Returns the environment for a child process. `changes` replace variables and their `_FILE` variants. */
 export function childEnvironment(changes: Readonly<Record<string, string>>): Record<string, string | undefined> {
   const files = Object.keys(changes).map((name) => [`${name}_FILE`, ''] as const);
   return { ...process.env, ...Object.fromEntries(files), ...changes };

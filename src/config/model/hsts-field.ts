@@ -3,7 +3,7 @@ import type { HstsConfig } from './listener-schema.js';
 
 const DAY_SECONDS = 86_400;
 
-/** Returns the field's name and value, or an empty list if it is not configured. */
+/** Returns the name and the value of the header, or an empty list if HSTS is not configured. */
 export function hstsField(config: HstsConfig): readonly string[] {
   if (config === undefined) return [];
   const directives = [

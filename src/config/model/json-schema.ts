@@ -1,4 +1,4 @@
-/** JSON Schema of `gateway.yaml` for editors; committed as `gateway.schema.json`. */
+/** Builds the JSON Schema of `gateway.yaml` for editors, which is committed as `gateway.schema.json`. */
 import { z } from 'zod';
 import { configSchema } from './schema.js';
 
@@ -24,8 +24,8 @@ export interface JsonSchemaNode {
 }
 
 /**
- * Returns the JSON Schema (draft 2020-12) of the file as written: before defaults, with durations, sizes and `${NAME}`
- * as text.
+ * Returns the JSON Schema (draft 2020-12) of the file as the operator writes it: without applied defaults, and with
+ * durations, sizes and `${NAME}` as text.
  */
 export function gatewayJsonSchema(): JsonSchemaNode {
   const schema = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-2020-12' }) as JsonSchemaNode;
@@ -37,30 +37,34 @@ export function gatewayJsonSchema(): JsonSchemaNode {
   };
 }
 
-/** Returns the text of `gateway.schema.json`; `trailgate schema` prints it. */
+/** Returns the text of `gateway.schema.json`, which `trailgate schema` prints. */
 export function gatewayJsonSchemaText(): string {
   return `${JSON.stringify(gatewayJsonSchema(), null, 2)}\n`;
 }
 
-let known: JsonSchemaNode | undefined;
+/** Cache of the schema, built at first use. */
+let cachedSchema: JsonSchemaNode | undefined;
 
-/** Returns the allowed keys of the map at a path; empty if there is no map. */
+/** Returns the allowed keys of the map at a path. Empty if the path does not lead to a map. */
 export function knownKeysAt(path: readonly PropertyKey[]): string[] {
   return Object.keys(mapOf(nodesTo(path)?.at(-1))?.properties ?? {});
 }
 
-/** Returns the description of the setting at a path, or of its nearest described ancestor. */
+/**
+ * Returns the description of the setting at a path, with its default. If the setting has none, returns the description
+ * of the nearest ancestor. Undefined if the path is invalid.
+ */
 export function descriptionAt(path: readonly PropertyKey[]): string | undefined {
   const nodes = nodesTo(path) ?? [];
   const described = nodes.findLast((node) => node.description !== undefined);
   const fallback = described === nodes.at(-1) ? described?.default : undefined;
-  const isSingle = typeof fallback === 'string' || typeof fallback === 'number' || typeof fallback === 'boolean';
-  return isSingle ? `${described?.description} Unless said: ${String(fallback)}.` : described?.description;
+  const isScalar = typeof fallback === 'string' || typeof fallback === 'number' || typeof fallback === 'boolean';
+  return isScalar ? `${described?.description} Default: ${String(fallback)}.` : described?.description;
 }
 
 /** Returns the nodes from the root to a path, or undefined if the path is invalid. */
 function nodesTo(path: readonly PropertyKey[]): JsonSchemaNode[] | undefined {
-  let node: JsonSchemaNode = (known ??= gatewayJsonSchema());
+  let node: JsonSchemaNode = (cachedSchema ??= gatewayJsonSchema());
   const nodes = [node];
   for (const part of path) {
     const map: JsonSchemaNode = mapOf(node) ?? node;
@@ -72,7 +76,7 @@ function nodesTo(path: readonly PropertyKey[]): JsonSchemaNode[] | undefined {
   return nodes;
 }
 
-/** Returns the map alternative of a node. */
+/** Returns the alternative of a union that is a map, or the node itself if there is none. */
 function mapOf(node: JsonSchemaNode | undefined): JsonSchemaNode | undefined {
   return node?.anyOf?.find(({ properties }) => properties !== undefined) ?? node;
 }
@@ -81,7 +85,7 @@ function ownOf<Value>(object: Readonly<Record<string, Value>>, key: string): Val
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Allows `${NAME}` for every value that is not free text, so that editors accept it. */
+/** Allows `${NAME}` for every value that is not free text, so that editors accept environment variables. */
 function withReferences(node: JsonSchemaNode): JsonSchemaNode {
   if (node.properties !== undefined) {
     const properties = Object.entries(node.properties).map(([name, child]) => [name, withReferences(child)]);

@@ -1,11 +1,13 @@
-/** Schema of the public listener's settings for clients; part of `schema.ts`. */
+/**
+ * Schemas of listener settings: TLS, logs, tracing, CORS, HSTS and limits. `schema.ts` and `admin-schema.ts` use them.
+ */
 import { z } from 'zod';
 import { origin } from './address-values.js';
 import { duration } from './values.js';
 
 export const port = z.int().min(0).max(65_535);
 
-/** Certificate and key of a TLS listener. The users of this schema add a description. */
+/** Certificate and key of a TLS listener. Each use of this schema adds a description. */
 export const tlsPair = z
   .strictObject({
     cert: z.string().min(1).describe('Certificate file, with its chain; relative to this file.'),
@@ -40,7 +42,7 @@ export const shutdown = z
   .prefault({})
   .describe('The end of the process.');
 
-/** Fields that a log line of a request can have, beside `level`, `time` and `event`. */
+/** Names of the fields that the log line of a request can have, in addition to `level`, `time` and `event`. */
 export const LOG_FIELDS = [
   'request_id',
   'trace_id',
@@ -204,12 +206,12 @@ const hstsFields = z.strictObject({
   preload: z.boolean().default(false).describe('Whether browsers may include the name in their preload lists.'),
 });
 
-/** HSTS of the public listener. ASVS 5.0 (3.4.1) requires one year. */
+/** HSTS settings of the public listener. On by default; ASVS 5.0 (3.4.1) requires one year. */
 export const hsts = hstsFields
   .prefault({})
   .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797).');
 
-/** HSTS of the admin listener. */
+/** HSTS settings of the admin listener. Off by default. */
 export const adminHsts = hstsFields
   .optional()
   .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797). Without it: none.');

@@ -1,7 +1,7 @@
-/** A configuration together with the OpenAPI documents, which only the public document needs. */
+/** Types of a loaded configuration with the OpenAPI documents, which are needed only to build the public document. */
 import type { Config, Operation } from './schema.js';
 
-/** An operation with its OpenAPI Operation Object. */
+/** An operation with its OpenAPI Operation Object. Undefined if no document describes the operation. */
 export interface DescribedOperation extends Operation {
   readonly openapi?: Readonly<Record<string, unknown>>;
 }

@@ -8,11 +8,12 @@ export const MAIL_ADDRESS_MESSAGE =
 
 /** Maximum length of an email address (RFC 5321 section 4.5.3.1). */
 const LONGEST_ADDRESS = 254;
-/** Zod's pattern, with the maximum length of the local part (RFC 5321 section 4.5.3.1.1). */
+/** Pattern of Zod, with the maximum length of the local part (RFC 5321 section 4.5.3.1.1). */
 const EMAIL = new RegExp(`^(?=[^@]{1,64}@)${z.regexes.email.source.slice(1)}`);
 
-/** A sender or recipient. */
+/** A sender or recipient of an email. */
 export interface MailAddress {
+  /** Display name; empty if there is none. */
   readonly name: string;
   readonly address: string;
 }
@@ -21,14 +22,15 @@ export interface MailAddress {
 export const emailAddress = z.email({ pattern: EMAIL }).max(LONGEST_ADDRESS);
 
 /**
- * URL of the mail server. A query could turn off certificate checks, and a path has no meaning, so both are rejected.
+ * URL of the mail server. A query is rejected, because its options could turn off certificate checks. A path is
+ * rejected, because it has no meaning.
  */
 export const mailUrl = z
   .string()
   .regex(/^smtps?:\/\//, MAIL_URL_MESSAGE)
   .refine((text) => isServerUrl(text), MAIL_ESCAPES_MESSAGE);
 
-/** Parses `Trailgate <no-reply@example.com>` or `no-reply@example.com`. */
+/** Parses `Trailgate <no-reply@example.com>` or `no-reply@example.com` to a name and an address. */
 export const mailAddress = z.string(MAIL_ADDRESS_MESSAGE).transform((text, context): MailAddress => {
   const [, name = '', inBrackets] = /^\s*([^<>"\p{Cc}]*?)\s*<([^<>]+)>\s*$/u.exec(text) ?? [];
   const address = inBrackets ?? text.trim();

@@ -5,16 +5,16 @@ import { port, tlsPair } from './listener-schema.js';
 import { untilRestart } from './until-restart.js';
 import { duration, size } from './values.js';
 
-/** Valid tool names: accepted by all clients, also with a server name as prefix. */
+/** Valid tool names. All MCP clients accept them, even those that put a server name in front. */
 export const TOOL_NAME_PATTERN = /^[a-z][a-z0-9_]{0,39}$/;
 export const TOOL_NAME_MESSAGE = 'must have 1 to 40 lower-case letters, digits and _, and begin with a letter';
 export const TOOL_MESSAGE =
   'must be true, false, or a map of `name`, `title`, `description` and what else a tool is told';
 
 const LONGEST_DESCRIPTION = 2_000;
-const MOST_TOOLS = 2_000;
-const LEAST_RESPONSE_BYTES = 1024;
-const MOST_RESPONSE_BYTES = 1024 ** 2;
+const MAX_TOOLS = 2_000;
+const MIN_RESPONSE_BYTES = 1024;
+const MAX_RESPONSE_BYTES = 1024 ** 2;
 
 const text = z.string().regex(/\S/, 'must not be empty');
 
@@ -84,7 +84,7 @@ const oauth = z
 /** Validated settings of the authorization server. */
 export type OAuthConfig = NonNullable<z.output<typeof oauth>>;
 
-/** Returns the maximum lifetime of an OAuth grant in milliseconds; 0 without an authorization server. */
+/** Returns the maximum lifetime of an OAuth grant in milliseconds, or 0 without an authorization server. */
 export function longestAccessMs({ oauth: settings }: Pick<McpConfig, 'oauth'>): number {
   return (settings?.longestAccess ?? 0) * DAY_MS;
 }
@@ -113,11 +113,11 @@ export const mcp = z
     mostListed: z
       .int()
       .min(1)
-      .max(MOST_TOOLS)
+      .max(MAX_TOOLS)
       .default(25)
       .describe('Most tools listed for a key; above that, assistants search them.'),
     maxResponseBytes: size
-      .refine((bytes) => bytes >= LEAST_RESPONSE_BYTES && bytes <= MOST_RESPONSE_BYTES, 'must be from 1KiB to 1MiB')
+      .refine((bytes) => bytes >= MIN_RESPONSE_BYTES && bytes <= MAX_RESPONSE_BYTES, 'must be from 1KiB to 1MiB')
       .prefault('64KiB')
       .describe('Largest part of a response for an assistant; it requests the rest page by page.'),
     oauth: untilRestart(oauth),

@@ -1,12 +1,12 @@
-/** Schema of operations in `gateway.yaml`, and of the life cycle of operations and versions. */
+/** Schema of `operations` in `gateway.yaml`, and of the life cycle settings of APIs and operations. */
 import { z } from 'zod';
 import { operationTool } from './mcp-schema.js';
 import { IDEMPOTENCY_MODES } from './service-schema.js';
 import { DATE_MESSAGE, INSTANT_MESSAGE, keyRetention, match, pointer, scope } from './values.js';
 
-/** Follows the name of the setting. */
+/** Message for invalid operation IDs. It follows the name of the setting. */
 export const ID_MESSAGE = 'must have 1 to 200 characters, none of them a control character';
-/** Valid operation IDs. Metrics, usage and keys use them. */
+/** Valid operation IDs. Metrics, usage and API keys refer to them. */
 export const ID_PATTERN = /^[^\p{Cc}]{1,200}$/u;
 
 const date = z
@@ -19,7 +19,7 @@ const brownout = z
   })
   .describe('A brownout: in this span it answers as after the sunset, so that remaining callers notice.');
 
-/** Life cycle settings of versions and operations. */
+/** Life cycle settings, which APIs and operations share. */
 export const lifeCycle = {
   deprecation: date.default(null).describe('Deprecation date (RFC 9745).'),
   sunset: date.default(null).describe('Date from which it answers 410 (RFC 8594).'),
@@ -76,14 +76,14 @@ export const operationSchema = operationFields
   })
   .refine(({ match: matched, emits }) => emits === undefined || /^(POST|PUT|PATCH|DELETE) /.test(matched), {
     path: ['emits'],
-    error: 'can be said of POST, PUT, PATCH and DELETE only: nothing happens where something is read',
+    error: 'is allowed only for POST, PUT, PATCH and DELETE: a read causes no event',
   })
   .refine(
     ({ match: matched, idempotency, idempotencyRetention }) =>
       (idempotency === undefined && idempotencyRetention === undefined) || /^(POST|PATCH) /.test(matched),
     {
       path: ['idempotency'],
-      error: 'can be said of POST and PATCH only: the other methods are idempotent by themselves',
+      error: 'is allowed only for POST and PATCH: the other methods are idempotent by themselves',
     },
   )
   .refine(({ emits, emitsResource }) => emitsResource === undefined || emits !== undefined, {

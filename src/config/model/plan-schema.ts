@@ -2,9 +2,12 @@
 import { z } from 'zod';
 import { perPeriod } from '../../platform/quotas/windows.js';
 
-/** Largest integer of a structured field (RFC 9651 section 3.3.1), which limits what `RateLimit` can express. */
+/**
+ * Largest valid limit: the largest integer of a structured field (RFC 9651 section 3.3.1), as in the `RateLimit`
+ * header.
+ */
 export const LARGEST_LIMIT = 999_999_999_999_999;
-// Bounds first. `z.int()` has its own bounds and would report those.
+// The bounds come before `int()`, because `z.int()` has its own bounds and would report those.
 const limit = z.number().min(0).max(LARGEST_LIMIT).int();
 
 const windowLimits = z
@@ -25,7 +28,7 @@ export const planSchema = z.strictObject({
   onRedisLoss: z
     .enum(['local', 'open', 'closed'])
     .default('local')
-    .describe('While Redis is away: `local` counts in this process, `open` admits all, `closed` answers 503.'),
+    .describe('While Redis is unavailable: `local` counts in this process, `open` admits all, `closed` answers 503.'),
   charge: z
     .enum(['all', 'successes'])
     .default('all')

@@ -1,21 +1,21 @@
 /** Problems that `trailgate check` reports, and "did you mean" suggestions. */
 
-/** A problem of the configuration, with the place to fix it. */
+/** A problem of the configuration, with the position to fix. */
 export interface ConfigProblem {
   /** Absolute path of the file. */
   readonly file: string;
-  /** 1-based. */
+  /** Line, starting with 1. */
   readonly line: number;
-  /** 1-based. */
+  /** Column, starting with 1. */
   readonly column: number;
-  /** Path in the document: `services.customers.targets[0]`; empty for the document. */
+  /** Path in the document, such as `services.customers.targets[0]`; empty for the document as a whole. */
   readonly path: string;
   readonly message: string;
-  /** How to fix it. */
+  /** Advice on how to fix the problem. */
   readonly hint: string;
 }
 
-/** Keys and indices from the root of a document. */
+/** A path in a document: keys of maps and indexes of lists, from the root. */
 export type DocumentPath = readonly (string | number)[];
 
 /** Formats a path: `['services', 'customers', 'targets', 0]` → `services.customers.targets[0]`. */
@@ -40,11 +40,15 @@ export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[
   });
 }
 
-const LONGEST_GUESSED = 100;
+/** Longer words get no suggestion, because comparing them takes too long. */
+const MAX_WORD_LENGTH = 100;
 
-/** Suggests the nearest candidate, as "did you mean `targets`?". Returns undefined if none is near. */
+/**
+ * Suggests the candidate that is most similar to a word, as "did you mean `targets`?". Returns undefined if none is
+ * similar.
+ */
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
-  if (word.length > LONGEST_GUESSED) return undefined;
+  if (word.length > MAX_WORD_LENGTH) return undefined;
   let nearest: string | undefined;
   let nearestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {

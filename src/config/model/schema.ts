@@ -29,11 +29,11 @@ import { webhooks } from './webhooks-schema.js';
 
 /** Default of `api.basePath`. */
 export const DEFAULT_BASE_PATH = '/api/v1';
-/** Most entries of `apis`. Each has a routing table and documents of its own. */
-const MOST_APIS = 20;
+/** Maximum number of entries of `apis`. Each has its own routing table and documents. */
+const MAX_APIS = 20;
 const API_NAME = /^[a-z][a-z0-9-]*$/;
 
-/** Settings that every API has. */
+/** Settings that every API has, in `api` and in `apis`. */
 const apiSettings = {
   title: z.string().default('API').describe('Name of the API in its description and reference.'),
   description: z
@@ -141,7 +141,7 @@ export const configSchema = z.strictObject({
         }),
       )
       .min(1)
-      .max(MOST_APIS)
+      .max(MAX_APIS)
       .optional()
       .describe('Several versions or APIs, instead of `api`. The first is that of services without `api`.'),
   ),
@@ -185,7 +185,7 @@ export const configSchema = z.strictObject({
 /** Paths of the settings that take effect after a restart, such as `['gateway', 'host']`. */
 export const RESTART_PATHS: readonly (readonly string[])[] = pathsBuiltAtStart(configSchema);
 
-/** A name chosen by the operator. Rejects names that every object has, such as `constructor`. */
+/** A name that the operator chooses. Names that every JavaScript object has, such as `constructor`, are rejected. */
 function nameOf(pattern: RegExp): z.ZodString {
   return z
     .string()
@@ -204,74 +204,79 @@ export type ErrorMap = z.output<typeof errorMap>;
 
 /** Deprecation and sunset dates of a version or an operation. */
 export interface LifeCycleDates {
-  /** RFC 9745; a date or an instant, as written. */
+  /** Deprecation date (RFC 9745): a date or an instant, as written. Null: none. */
   readonly deprecation: string | null;
-  /** RFC 8594. */
+  /** Sunset date (RFC 8594), as written. Null: none. */
   readonly sunset: string | null;
+  /** URL or path of the successor. */
   readonly successor?: string | undefined;
-  /** Periods in which it responds as after the sunset. */
+  /** Brownouts: periods in which requests get the same response as after the sunset. */
   readonly brownouts: readonly { readonly from: string; readonly to: string }[];
 }
 
 /** A routable operation: method and path template of a service. Built from the OpenAPI documents and `operations`. */
 export interface Operation {
-  /** Position in `Config.operations`. Metrics and tables are indexed by it. */
+  /** Position in `Config.operations`. Metrics, tables and caches use it as their index. */
   readonly index: number;
   /** `operationId`, or an ID derived from method and template, such as `get_customers_id`. Unique. */
   readonly id: string;
   readonly method: string;
-  /** Relative to the base path, such as `/customers/{id}`. */
+  /** Path template relative to the base path, such as `/customers/{id}`. */
   readonly template: string;
   readonly service: string;
-  /** Name of its API. Undefined: the first. */
+  /** Name of the API that has the operation. Undefined: the first API. */
   readonly api?: string;
-  /** All are required; empty: any valid key. */
+  /** Required scopes. A key must have all of them. Empty: any valid key can call the operation. */
   readonly scopes: readonly string[];
+  /** Number of requests as which one call counts. */
   readonly cost: number;
   /** Whether requests can be upgraded to a WebSocket (RFC 6455). */
   readonly isWebSocket?: boolean;
-  /** Whether its path parameters can contain encoded slashes. */
+  /** Whether path parameters can contain encoded slashes (`%2F`). */
   readonly takesSlashes?: boolean;
-  /** Dates of the operation, in addition to those of the version. */
+  /** Deprecation and sunset of the operation, in addition to those of its API. */
   readonly lifeCycle?: LifeCycleDates;
   /** The event that a successful response emits. */
   readonly emits?: Emits;
-  /** Retention of responses by `Idempotency-Key`; undefined: the gateway ignores such keys. */
+  /** How long responses are kept by `Idempotency-Key`. Undefined: the gateway does not handle this header. */
   readonly idempotency?: KeyRetention;
 }
 
-/** The path of an operation that is left out. */
+/** The path of an operation of a document that is not published. */
 export interface UnpublishedPath {
-  /** Name of its API. Undefined: the first. */
+  /** Name of the API that has the path. Undefined: the first API. */
   readonly api?: string;
-  /** Relative to the base path. */
+  /** Path template relative to the base path. */
   readonly template: string;
 }
 
-/** KeyRetention configures how long responses are kept by idempotency key. */
+/** KeyRetention is the time for which responses are kept by idempotency key, in ms. */
 export interface KeyRetention {
   readonly retentionMs: number;
 }
 
 /** The event that an operation emits. */
 export interface Emits {
-  /** An event type in `events`. */
+  /** Name of an event type in `events`. */
   readonly type: string;
-  /** Location of the resource ID in the response, as unescaped parts of a JSON Pointer (RFC 6901). */
+  /**
+   * Location of the resource ID in the response, as unescaped parts of a JSON Pointer (RFC 6901). Undefined: the event
+   * has no resource ID.
+   */
   readonly resource: readonly string[] | undefined;
 }
 
-/** Description of a scope for people who choose it. */
+/** Description of a scope, for people who choose the scopes of an API key. */
 export interface ScopeWords {
-  /** Null if no document describes it. */
+  /** Null if no document describes the scope. */
   readonly description: string | null;
-  /** Group of the scope: the tag of its operations. */
+  /** Group of the scope, which is a tag of its operations. Null if the operations have no tag. */
   readonly group: string | null;
-  /** Translations of both by language (`es`), as far as the documents have them. */
+  /** Translations of description and group by language, such as `es`. Only languages of the documents are present. */
   readonly translations: Readonly<Record<string, TranslatedScope>>;
 }
 
-/** Translation of a scope's description. Null if missing. */
+/** Translation of a scope's description and group. Null if the translation is missing. */
 export interface TranslatedScope {
   readonly description: string | null;
   readonly group: string | null;
@@ -279,16 +284,19 @@ export interface TranslatedScope {
 
 /** An event type that backends can send. */
 export interface EventType {
-  /** `customer.created` */
+  /** Name of the event type, such as `customer.created`. */
   readonly name: string;
-  /** JSON Schema (2020-12) of its data; null: any object. */
+  /** JSON Schema (2020-12) of the event data. Null: any object is valid. */
   readonly schema: Readonly<Record<string, unknown>> | null;
   readonly description: string | null;
-  /** Example data; null: none. */
+  /** Example of the event data. Null: none. */
   readonly example: unknown;
 }
 
-/** Environment settings, parsed once at startup. Nothing else in the program reads `process.env`. */
+/**
+ * Settings from environment variables, read once at startup. References such as `${NAME}` in `gateway.yaml` are
+ * resolved separately, at each load of the file.
+ */
 export interface Environment {
   readonly gatewayPort?: number;
   readonly adminPort?: number;
@@ -297,23 +305,24 @@ export interface Environment {
   readonly redisUrl?: string;
   readonly dataDir: string;
   readonly adminToken?: string;
-  /** 32 bytes in base64. */
+  /** Key for secrets in the database: 32 bytes in base64. */
   readonly secretsKey?: string;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
 /** The complete configuration of the running program. */
 export interface Config {
+  /** The validated file. Its ports are already replaced by those of the environment. */
   readonly file: GatewayFile;
   readonly environment: Environment;
-  /** Absolute path of the file. */
+  /** Absolute path of `gateway.yaml`. */
   readonly path: string;
   readonly operations: readonly Operation[];
-  /** Paths of operations that are left out. No other operation may take their requests. */
+  /** Paths of operations that are not published. Other operations must not receive requests for these paths. */
   readonly unpublished: readonly UnpublishedPath[];
   /** Descriptions of the scopes that operations require. */
   readonly scopeWords?: ReadonlyMap<string, ScopeWords>;
-  /** Tools for AI assistants; empty if the MCP server is off. */
+  /** MCP tools for AI assistants. Empty if the MCP server is disabled. */
   readonly tools?: readonly DescribedTool[];
   /** Event types that backends can send. */
   readonly eventTypes?: readonly EventType[];

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { PATH_MESSAGE, uniqueTargets } from './address-values.js';
 import { duration, keyRetention, pointer, scope, size } from './values.js';
 
-/** Validates `errors` of a service. */
+/** Validates `errors` of a service, which says where a backend puts messages and codes in its error responses. */
 export const errorMap = z
   .strictObject({
     message: pointer.optional().describe('Message for the caller, as a JSON Pointer (RFC 6901).'),
@@ -29,7 +29,10 @@ const backendTls = z
   .refine(({ cert, key }) => (cert === undefined) === (key === undefined), 'cert and key belong together')
   .describe('Verification of https:// targets, and our certificate; files are relative to this file.');
 
-/** The party that guarantees that requests with the same `Idempotency-Key` run once. */
+/**
+ * Modes of `Idempotency-Key`. The gateway, the backend or neither (`off`) ensures that requests with the same key run
+ * at most once.
+ */
 export const IDEMPOTENCY_MODES = ['gateway', 'backend', 'off'] as const;
 
 const scopes = z.array(scope);
@@ -44,9 +47,12 @@ const selector = z.union(
   'must have one of `tag`, `path` and `operationId`',
 );
 
-/** Selects operations of an OpenAPI document. A path selects itself and all below it. */
+/** Selects operations of an OpenAPI document. A path selects the operations at that path and below it. */
 export type OperationSelector = z.output<typeof selector>;
-/** Scopes of operations that name none: the same for all, or by what the method does. */
+/**
+ * Scopes of operations whose document names none: one list for all methods, or one for reading and one for writing
+ * methods.
+ */
 export type DefaultScopes = z.output<typeof defaultScopes>;
 
 const defaultScopes = z.union(
@@ -154,7 +160,7 @@ export const serviceSchema = z.strictObject({
       duration: duration.prefault('30s').describe('Duration of the first ejection; doubles each time.'),
       longest: duration.prefault('5m').describe('Longest ejection.'),
     })
-    .refine(({ duration: first, longest }) => longest >= first, '`longest` (5m unless said) is shorter than `duration`')
+    .refine(({ duration: first, longest }) => longest >= first, '`longest` (default 5m) is shorter than `duration`')
     .optional()
     .describe('Ejection of failing targets. A service with one address needs to set it.'),
   retries: z
@@ -182,7 +188,7 @@ export const serviceSchema = z.strictObject({
     .describe("Whether the service's own 401 and 403 are for the client and passed on, instead of becoming 502."),
 });
 
-/** Returns the tokens for sending events, by service. */
+/** Returns the tokens with which services send events, by service. Services without a token are omitted. */
 export function eventsTokensOf(
   services: Readonly<Record<string, { readonly eventsToken?: string | undefined }>>,
 ): ReadonlyMap<string, string> {

@@ -1,15 +1,15 @@
-/** Marks settings of the schema that only take effect after a restart. */
+/** Marks settings of the schema that take effect only after a restart. */
 import { z } from 'zod';
 
 const builtAtStart = new WeakSet<z.core.$ZodType>();
 
-/** Marks a setting as fixed until the next start. */
+/** Marks a setting: changes take effect only after a restart. Returns the same schema. */
 export function untilRestart<Schema extends z.core.$ZodType>(schema: Schema): Schema {
   builtAtStart.add(schema);
   return schema;
 }
 
-/** Lists the paths of all marked settings. */
+/** Lists the paths of all marked settings, such as `['gateway', 'port']`. */
 export function pathsBuiltAtStart(schema: z.core.$ZodType, path: readonly string[] = []): (readonly string[])[] {
   if (builtAtStart.has(schema)) return [path];
   if (schema instanceof z.ZodPrefault) return pathsBuiltAtStart(schema.def.innerType, path);

@@ -9,7 +9,7 @@ export const DATE_MESSAGE = 'must be a date such as 2027-01-31 or 2027-01-31T00:
 export const SCOPE_MESSAGE = 'must be resource:verb, for example customers:read';
 export const POINTER_MESSAGE = 'must be a JSON Pointer such as /error/message';
 
-/** Maximum delay of Node's timers in milliseconds (24.8 days). Longer ones fire at once. */
+/** Maximum delay of Node timers in milliseconds (24.8 days). Timers with a longer delay fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const DURATION_MESSAGE = 'must be a duration such as 500ms, 10s, 5m or 24h';
@@ -24,7 +24,7 @@ export const duration = z
   .refine((ms) => ms >= 1 && ms <= MAX_TIMER_MS, 'must be from 1ms to 24d');
 
 const SHORTEST_KEY_RETENTION_MS = 60_000;
-/** Retention of idempotency keys. Must exceed the duration of any request that could be retried. */
+/** Retention of idempotency keys, in milliseconds. It must be longer than any request that a client could retry. */
 export const keyRetention = duration.refine((ms) => ms >= SHORTEST_KEY_RETENTION_MS, 'must be at least 1m');
 
 const SHORTEST_RETENTION_DAYS = 62;
@@ -32,8 +32,8 @@ const LONGEST_RETENTION_DAYS = 3_650;
 
 export const DAYS_MESSAGE = 'must be a number of days such as 400d';
 /**
- * Parses `400d` to days. At least two months, because a missing counter is restored from the stored counts of its
- * month.
+ * Parses `400d` to a number of days. The minimum is two months, because a lost quota counter is restored from the
+ * stored counts of its month.
  */
 export const days = z
   .string(DAYS_MESSAGE)
@@ -47,7 +47,7 @@ export const days = z
 const LONGEST_LOG_DAYS = 90;
 
 export const LOG_DAYS_MESSAGE = `must be from 1d to ${LONGEST_LOG_DAYS}d, or off`;
-/** Parses `7d` to 7, and `off` or 0 to 0 (nothing is kept). */
+/** Parses `7d` to 7. `off` and 0 become 0, which means that no logs are kept. */
 export const logDays = z
   .union(
     [z.enum(['off', '0', '0d']), z.literal(0), z.string(LOG_DAYS_MESSAGE).regex(/^\d{1,3}d$/, LOG_DAYS_MESSAGE)],
@@ -57,7 +57,7 @@ export const logDays = z
   .refine((count) => count <= LONGEST_LOG_DAYS, LOG_DAYS_MESSAGE);
 
 export const SIZE_MESSAGE = 'must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes';
-/** Parses `1GiB`, `64KiB` or a number to bytes. */
+/** Parses `1GiB`, `64KiB` or a number to a number of bytes. */
 export const size = z.union(
   [
     z.int().min(0),
@@ -73,7 +73,7 @@ export const size = z.union(
   SIZE_MESSAGE,
 );
 
-/** Methods that an entry of `operations` can have. */
+/** HTTP methods that an entry of `operations` can have. */
 export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'];
 export const MATCH_MESSAGE = 'must be METHOD /path, for example GET /customers/{id}';
 /** Method and path, such as `GET /customers/{id}`. */
@@ -81,6 +81,7 @@ export const match = z
   .string(MATCH_MESSAGE)
   .regex(/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/, MATCH_MESSAGE);
 
+/** Valid scopes: `resource:verb`, `resource:*` or `*`. */
 export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
 /** A scope, such as `customers:read`. */
 export const scope = z.string().regex(SCOPE_PATTERN, SCOPE_MESSAGE);

@@ -1,17 +1,21 @@
-/** Values of environment variables, and of files that variables with the suffix `_FILE` name. */
+/** Reads environment variables, and the files that variables with the suffix `_FILE` name. */
 import { readFileSync } from 'node:fs';
 
 /** Environment variables as the operating system provides them. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** VariableFileError says why a variable has no value although it has a file. Its message contains no value. */
+/**
+ * VariableFileError is thrown if the value of a variable cannot be read from its file. The message never contains the
+ * value.
+ */
 export class VariableFileError extends Error {
   override readonly name = 'VariableFileError';
 }
 
 /**
- * Returns the value of a variable. If `NAME_FILE` is set instead, returns the content of that file without the line
- * breaks at its end, as Docker and Kubernetes mount secrets. An empty `NAME_FILE` counts as unset.
+ * Returns the value of a variable, or undefined if it is unset. If `NAME_FILE` is set instead, returns the content of
+ * that file without line breaks at the end. Docker and Kubernetes provide secrets in such files. An empty `NAME_FILE`
+ * counts as unset.
  * @throws VariableFileError if both are set, or if the file is empty or cannot be read
  */
 export function readVariable(variables: Variables, name: string): string | undefined {

@@ -5,18 +5,24 @@ import { address, prefixOf } from './address-values.js';
 import { duration } from './values.js';
 
 export const NETWORK_SIZE_MESSAGE = 'is most of the internet: name the networks that your own receivers are in';
-/** Minimum prefix lengths. Shorter ones cover unrelated networks; RFC 4193 uses 7 bits. */
-const SHORTEST_PREFIX = { ipv4: 8, ipv6: 7 } as const;
+/**
+ * Minimum prefix lengths of allowed private networks. Larger blocks also cover networks of others. The largest private
+ * IPv6 block (RFC 4193) has 7 bits.
+ */
+const MIN_PREFIX_BITS = { ipv4: 8, ipv6: 7 } as const;
 
-const SHORTEST_TIMEOUT_MS = 1_000;
-/** Another process takes over a lane 30 s after its process stopped, so no attempt may take longer. */
-const LONGEST_TIMEOUT_MS = 30_000;
+const MIN_TIMEOUT_MS = 1_000;
+/**
+ * Another process takes over the deliveries of a stopped process after 30 s. An attempt must not take longer than that.
+ */
+const MAX_TIMEOUT_MS = 30_000;
 
 const network = address.refine(
-  (text) => prefixOf(text) >= SHORTEST_PREFIX[plainNetwork(text).includes(':') ? 'ipv6' : 'ipv4'],
+  (text) => prefixOf(text) >= MIN_PREFIX_BITS[plainNetwork(text).includes(':') ? 'ipv6' : 'ipv4'],
   NETWORK_SIZE_MESSAGE,
 );
 
+/** Validates `webhooks`. */
 export const webhooks = z
   .strictObject({
     allowHttp: z.boolean().default(false).describe('Whether receivers can use HTTP without TLS; for development.'),
@@ -36,7 +42,7 @@ export const webhooks = z
       .optional()
       .describe('The only ports of receivers. Without it: all except well-known ports of other protocols.'),
     timeout: duration
-      .refine((ms) => ms >= SHORTEST_TIMEOUT_MS && ms <= LONGEST_TIMEOUT_MS, 'must be from 1s to 30s')
+      .refine((ms) => ms >= MIN_TIMEOUT_MS && ms <= MAX_TIMEOUT_MS, 'must be from 1s to 30s')
       .prefault('15s')
       .describe('Time for an attempt, unless the endpoint has its own.'),
     maxEndpoints: z.int().min(0).max(1_000).default(50).describe('Most webhook endpoints of an account.'),

@@ -16,9 +16,9 @@ export interface MergedOperation extends DescribedOperation {
 }
 
 /**
- * Applies the idempotency settings: those of the `operations` entry, else the service's. Without either, an operation
- * whose document declares the header is left to its backend, since both would store conflicting results. The gateway
- * handles all others.
+ * Applies the idempotency settings of the `operations` entry, or else of the service. Without either, the backend
+ * handles an operation whose document declares the header, because two stores could give conflicting results. The
+ * gateway handles all other POST and PATCH operations.
  */
 export function withKeyRetention(
   operations: readonly MergedOperation[],
@@ -26,15 +26,15 @@ export function withKeyRetention(
 ): DescribedOperation[] {
   return operations.map(({ keys, ...operation }) => {
     const { idempotency, idempotencyRetention } = services[operation.service] ?? {};
-    const mode = keys?.mode ?? idempotency ?? (isHonoured(operation) ? 'backend' : 'gateway');
+    const mode = keys?.mode ?? idempotency ?? (declaresIdempotencyKey(operation) ? 'backend' : 'gateway');
     const retentionMs = keys?.retentionMs ?? idempotencyRetention;
     const isKept = mode === 'gateway' && (operation.method === 'POST' || operation.method === 'PATCH');
     return isKept && retentionMs !== undefined ? { ...operation, idempotency: { retentionMs } } : operation;
   });
 }
 
-/** Reports whether the document declares that the backend supports idempotency keys. */
-function isHonoured({ openapi }: DescribedOperation): boolean {
+/** Reports whether the document declares the `Idempotency-Key` header, which means that the backend handles it. */
+function declaresIdempotencyKey({ openapi }: DescribedOperation): boolean {
   const parameters = openapi?.['parameters'];
   return Array.isArray(parameters) && parameters.some(isIdempotencyKey);
 }

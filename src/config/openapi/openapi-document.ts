@@ -8,26 +8,26 @@ import type { FileFault } from '../source/read-file.js';
 import { SourceDocument } from '../source/source-document.js';
 import { DOCUMENT_BOUNDS } from '../source/yaml-parse.js';
 
-/** A parsed document with the positions of its parts. */
+/** A parsed document. `source` has the line of each part. */
 export interface OpenApiDocument {
   readonly source: SourceDocument;
   readonly value: JsonObject;
 }
 
-/** Result of reading. Without a document there is a problem or `unreadable`. */
+/** Result of reading. Without a document, there is at least one problem, or `unreadable` is set. */
 export interface OpenApiReading {
   readonly document?: OpenApiDocument;
   readonly problems: ConfigProblem[];
   readonly warnings?: readonly ConfigProblem[];
-  /** Why the file could not be opened. The caller reports it where the file is named. */
+  /** Why the file could not be opened. The caller reports this fault at the setting that names the file. */
   readonly unreadable?: FileFault;
 }
 
 const VERSIONS_HINT = 'OpenAPI 3.0.x and 3.1.x are read';
 
 /**
- * Reads, parses and validates a document. Never throws. Returns invalid documents too if they could be parsed, so that
- * the rest can be checked.
+ * Reads, parses and validates a document. Never throws. Returns an invalid document as well, if it could be parsed, so
+ * that the caller can check the rest of the configuration.
  */
 export async function readOpenApi(file: string): Promise<OpenApiReading> {
   const reading = await SourceDocument.read(file, DOCUMENT_BOUNDS);
@@ -42,10 +42,10 @@ export async function readOpenApi(file: string): Promise<OpenApiReading> {
   }
   const version = versionProblem(value, source);
   if (version !== undefined) return { problems: [version] };
-  // A version such as 1.10 is usually meant as text. The gateway only displays it.
-  const written = source.numberText(['info', 'version']);
-  if (written !== undefined) (value['info'] as Record<string, unknown>)['version'] = written;
-  // Check before encoding, so that problems show references as written.
+  // YAML reads a version such as 1.10 as the number 1.1. The gateway only displays the version, so keep it as written.
+  const versionText = source.numberText(['info', 'version']);
+  if (versionText !== undefined) (value['info'] as Record<string, unknown>)['version'] = versionText;
+  // Check references before they are encoded, so that problems show them as written.
   const references = referenceProblems(value, source);
   const warnings = removeLostMappings(value, source);
   encodeReferences(value);
@@ -57,6 +57,7 @@ function unreadableOf({ unreadable }: { readonly unreadable?: FileFault }): { re
   return unreadable === undefined ? {} : { unreadable };
 }
 
+/** Returns a problem unless the document has OpenAPI version 3.0.x or 3.1.x. */
 function versionProblem(value: JsonObject, source: SourceDocument): ConfigProblem | undefined {
   const version = value['openapi'];
   if (typeof version === 'string' && /^3\.[01]\.\d+(-\S+)?$/.test(version)) return undefined;

@@ -1,10 +1,12 @@
-/** Reads the operations of an OpenAPI document: method, template, and scopes from `security`. */
+/**
+ * Reads the operations of an OpenAPI document: method, path template, ID, cost, parameters, and scopes from `security`.
+ */
 import type { OpenApiDocument } from './openapi-document.js';
 import { resolveReference } from './openapi-references.js';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
 import { templateFault } from './path-template.js';
-import { defaultScopesOf, type DocumentLevers } from './document-levers.js';
+import { defaultScopesOf, type DocumentSettings } from './document-settings.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { ToolSettings } from '../model/mcp-schema.js';
 import { ID_MESSAGE, ID_PATTERN } from '../model/operation-schema.js';
@@ -16,15 +18,15 @@ import type { SourceDocument } from '../source/source-document.js';
 export const OPENAPI_METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
 const MAX_COST = 1_000_000;
 
-/** An operation before the entries of `operations` are applied. */
+/** An operation as a document or an `operations` entry describes it, before both are merged. */
 export interface OperationDraft {
   readonly method: string;
   readonly template: string;
   readonly service: string;
-  /** Name of its API. Undefined: the first. */
+  /** Name of the API that has the operation. Undefined: the first API. */
   readonly api?: string;
   readonly id?: string;
-  /** Undefined if nothing has set them yet. */
+  /** Required scopes. Undefined if neither the document nor the entry names any. */
   readonly scopes?: readonly string[];
   readonly cost?: number;
   readonly isWebSocket?: boolean;
@@ -32,7 +34,9 @@ export interface OperationDraft {
   readonly lifeCycle?: LifeCycleDates;
   readonly emits?: Emits;
   readonly keys?: OwnKeys;
+  /** Operation Object of the document. Undefined if no document describes the operation. */
   readonly openapi?: JsonObject;
+  /** File and path at which problems of the operation are reported. */
   readonly source: SourceDocument;
   readonly path: DocumentPath;
   /** Tool settings of the `operations` entry, which take precedence over the document. */
@@ -49,20 +53,27 @@ export interface ToolEntry {
 /** The operations of a document. */
 export interface OperationsReading {
   readonly drafts: OperationDraft[];
-  /** Templates of operations that are left out and could be published. */
+  /** Valid path templates that have unpublished operations. */
   readonly unpublished: string[];
   readonly problems: ConfigProblem[];
   readonly warnings: ConfigProblem[];
 }
 
-/** Reads all operations. Mistakes become problems at their line. What cannot be published is left out with a warning. */
-export function readOperations(service: string, document: OpenApiDocument, levers: DocumentLevers): OperationsReading {
+/**
+ * Reads all operations. Mistakes become problems at their line. Operations that cannot be published are left out with a
+ * warning.
+ */
+export function readOperations(
+  service: string,
+  document: OpenApiDocument,
+  levers: DocumentSettings,
+): OperationsReading {
   const drafts: OperationDraft[] = [];
   const unpublished = new Set<string>();
   const unroutable: string[] = [];
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
-  let replaced = 0;
+  let replacedCount = 0;
   const { value, source } = document;
   const paths = isObject(value['paths']) ? value['paths'] : {};
   for (const [template, reference] of Object.entries(paths)) {
@@ -72,17 +83,17 @@ export function readOperations(service: string, document: OpenApiDocument, lever
     if (!isObject(pathItem)) continue;
     const operations = OPENAPI_METHODS.flatMap((method) => {
       const operation = pathItem[method];
-      return isObject(operation) ? [{ method, operation, isWanted: levers.publishes(template, operation) }] : [];
+      return isObject(operation) ? [{ method, operation, isPublished: levers.publishes(template, operation) }] : [];
     });
-    const wanted = operations.filter(({ isWanted }) => isWanted);
+    const published = operations.filter(({ isPublished }) => isPublished);
     const fault = templateFault(template);
-    if (fault === undefined && wanted.length < operations.length) unpublished.add(template);
+    if (fault === undefined && published.length < operations.length) unpublished.add(template);
     if (fault !== undefined && operations.length > 0) unroutable.push(template);
-    if (wanted.length === 0 && operations.length > 0) continue;
+    if (published.length === 0 && operations.length > 0) continue;
     if (fault !== undefined) {
       const report = (more = ''): ConfigProblem =>
         source.problem(path, `the path ${fault.message}${more}`, fault.hint, 'key');
-      // Without a slash it is not valid OpenAPI.
+      // A path without a leading slash is not valid OpenAPI.
       if (template.startsWith('/')) warnings.push(report(', so its operations are left out'));
       else problems.push(report());
       continue;
@@ -92,15 +103,18 @@ export function readOperations(service: string, document: OpenApiDocument, lever
       const hint = 'remove it: a web page could use it to read keys';
       warnings.push(source.problem([...path, 'trace'], 'TRACE cannot be published, so it is left out', hint, 'key'));
     }
-    for (const { method, operation } of wanted) {
+    for (const { method, operation } of published) {
       const at = [...path, method];
       const scopes = readScopes(operation, value, at, source);
-      const usual = defaultScopesOf(levers.scopes, method.toUpperCase());
-      // An operation that demands something never opens to every key, and keeps the scopes that it names.
-      const isReplaced = scopes.problems.length > 0 && usual !== undefined && usual.length > 0;
-      if (isReplaced) replaced++;
+      const defaultScopes = defaultScopesOf(levers.scopes, method.toUpperCase());
+      // The default scopes of the service replace invalid scopes. They must not be empty, because an operation that
+      // requires scopes must not become open to every key. Valid scopes of the operation are kept.
+      const usesDefaultScopes = scopes.problems.length > 0 && defaultScopes !== undefined && defaultScopes.length > 0;
+      if (usesDefaultScopes) replacedCount++;
       else problems.push(...scopes.problems);
-      const own = isReplaced ? [...new Set([...(scopes.scopes ?? []), ...usual])] : scopes.scopes;
+      const requiredScopes = usesDefaultScopes
+        ? [...new Set([...(scopes.scopes ?? []), ...defaultScopes])]
+        : scopes.scopes;
       const cost = readCost(operation, at, source);
       problems.push(...cost.problems);
       const id = readId(operation, at, source);
@@ -110,7 +124,7 @@ export function readOperations(service: string, document: OpenApiDocument, lever
         template,
         service,
         ...(id.id === undefined ? {} : { id: id.id }),
-        ...(own === undefined ? {} : { scopes: own }),
+        ...(requiredScopes === undefined ? {} : { scopes: requiredScopes }),
         ...(cost.cost === undefined ? {} : { cost: cost.cost }),
         openapi: withParameters(operation, pathItem, value),
         source,
@@ -118,16 +132,16 @@ export function readOperations(service: string, document: OpenApiDocument, lever
       });
     }
   }
-  if (replaced > 0) warnings.push(replacedWarning(replaced, service, source));
-  problems.push(...takenProblems(unroutable, drafts, source));
+  if (replacedCount > 0) warnings.push(replacedWarning(replacedCount, service, source));
+  problems.push(...shadowedPathProblems(unroutable, drafts, source));
   return { drafts, unpublished: [...unpublished], problems, warnings };
 }
 
 /**
- * Reports paths that cannot be routed, if a published operation would take their requests: its scopes would open them.
- * That is so where the path has text and the operation a parameter.
+ * Reports paths that cannot be routed, if a published operation would receive their requests. The scopes of that
+ * operation would then apply. This happens where the path has fixed text and the operation has a parameter.
  */
-function takenProblems(
+function shadowedPathProblems(
   unroutable: readonly string[],
   drafts: readonly OperationDraft[],
   source: SourceDocument,
@@ -136,24 +150,26 @@ function takenProblems(
     const segments = template.split('/');
     const wildcard = segments.findIndex((segment) => /\*|\+\}/.test(segment) && WHOLE_PARAMETER.test(segment));
     const known = wildcard === -1 ? segments : segments.slice(0, wildcard);
-    const taker = drafts.find((draft) => {
+    const receiver = drafts.find((draft) => {
       const others = draft.template.split('/');
       if (wildcard === -1 ? others.length !== known.length : others.length <= known.length) return false;
-      const isTaken = (segment: string, at: number): boolean =>
+      const isCovered = (segment: string, at: number): boolean =>
         others[at]!.includes('{') && !WHOLE_PARAMETER.test(segment);
-      return known.every((segment, at) => couldBeSame(segment, others[at]!)) && known.some(isTaken);
+      return known.every((segment, at) => couldBeSame(segment, others[at]!)) && known.some(isCovered);
     });
-    if (taker === undefined) return [];
-    const message = `cannot be routed, and \`${taker.method} ${taker.template}\` would take its requests`;
+    if (receiver === undefined) return [];
+    const message = `cannot be routed, and \`${receiver.method} ${receiver.template}\` would take its requests`;
     const hint = 'rename one of them, or leave the other out with `exclude`';
     return [source.problem(['paths', template], `the path ${message}`, hint, 'key')];
   });
 }
 
-/** A segment that stands for any, in the spellings of other routers: `{id}`, `{id*}`, `:id`, `**`. */
+/**
+ * Matches a segment that is a parameter or a wildcard, in the syntax of several routers: `{id}`, `{id*}`, `:id`, `**`.
+ */
 const WHOLE_PARAMETER = /^(?:\{[^{}]*\}|:[^{}]+|\*+)$/;
 
-/** Reports whether a published segment takes what a segment of a path that cannot be routed stands for. */
+/** Reports whether a segment of a published template can match the same requests as a segment of an unroutable path. */
 function couldBeSame(segment: string, published: string): boolean {
   return published.includes('{') || decoded(segment).toLowerCase() === published.toLowerCase();
 }
@@ -168,13 +184,13 @@ function decoded(segment: string): string {
 
 function replacedWarning(count: number, service: string, source: SourceDocument): ConfigProblem {
   const which = count === 1 ? '1 operation names' : `${count} operations name`;
-  const message = `${which} alternatives, or scopes that are not resource:verb: \`scopes\` of \`${service}\` count in their place`;
+  const message = `${which} alternatives, or scopes that are not resource:verb: \`scopes\` of \`${service}\` are used instead`;
   return source.problem(['paths'], message, 'see `trailgate operations` for the scopes of each', 'key');
 }
 
 /**
- * Reports keys next to `$ref` of a path item, except summary and description, because they would be ignored (OpenAPI,
- * Path Item Object).
+ * Reports keys next to `$ref` of a path item, because they are ignored (OpenAPI, Path Item Object). Exceptions are
+ * `summary`, `description` and extensions.
  */
 function besideReference(pathItem: unknown, path: DocumentPath, source: SourceDocument): ConfigProblem[] {
   if (!isObject(pathItem) || !Object.hasOwn(pathItem, '$ref')) return [];
@@ -192,8 +208,8 @@ function keyOf({ in: where, name }: JsonObject): string {
 }
 
 /**
- * Returns the operation with its path item's parameters, references resolved. Its own take precedence (OpenAPI,
- * Operation Object).
+ * Returns the operation with the parameters of its path item, and with references resolved. Parameters of the operation
+ * itself take precedence (OpenAPI, Operation Object).
  */
 function withParameters(operation: JsonObject, pathItem: JsonObject, document: JsonObject): JsonObject {
   const parameters = new Map<string, unknown>();
@@ -208,8 +224,9 @@ function withParameters(operation: JsonObject, pathItem: JsonObject, document: J
 }
 
 /**
- * Returns the scopes of the operation's `security`, else of the document's. Returns `[]` for invalid ones, so that they
- * are reported once.
+ * Returns the scopes of the operation's `security`, or else of the document's. Undefined if there are none. If there
+ * are problems, the list has only the valid scopes. It is set even if it is empty, so that the scopes are not also
+ * reported as missing.
  */
 function readScopes(
   operation: JsonObject,

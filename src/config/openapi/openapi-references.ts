@@ -6,14 +6,17 @@ import { didYouMean } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
 
 /** Maximum length of a chain of references. */
-const MOST_HOPS = 32;
+const MAX_CHAIN_LENGTH = 32;
 const BUNDLE_HINT = 'bundle the document into one file; references must begin with #/';
 
-/** Resolves a local reference through chains. Returns undefined if it leads nowhere or in a circle. */
+/**
+ * Resolves a local reference, including chains of references. Returns other values unchanged. Returns undefined if the
+ * target does not exist or the chain is circular.
+ */
 export function resolveReference(document: JsonObject, value: unknown): unknown {
   let current = value;
   for (let hops = 0; isObject(current) && typeof current['$ref'] === 'string'; hops++) {
-    if (hops === MOST_HOPS) return undefined;
+    if (hops === MAX_CHAIN_LENGTH) return undefined;
     current = lookUpReference(document, current['$ref']);
   }
   return current;
@@ -28,8 +31,8 @@ export function pointerPath(pointer: string): string[] {
 }
 
 /**
- * Encodes braces in references to path templates, such as `#/paths/~1pets~1{id}`. URIs cannot contain them (RFC 3986),
- * but many documents do. Modifies the document.
+ * Encodes braces in references to path templates, such as `#/paths/~1pets~1{id}`. URIs cannot contain braces (RFC
+ * 3986), but many documents do. Modifies the document.
  */
 export function encodeReferences(document: JsonObject): void {
   visitObjects(document, (object) => {
@@ -57,39 +60,41 @@ export function referenceProblems(document: JsonObject, source: SourceDocument):
 }
 
 /**
- * Removes the entries of `discriminator.mapping` that lead nowhere, and returns one warning for all of them. Bundlers
- * often leave references to the former files there. The description loses a name, no schema. Modifies the document.
+ * Removes the entries of `discriminator.mapping` whose target does not exist, and returns one warning for all of them.
+ * Bundlers often leave references to the original files there. No schema is lost, only a name for it. Modifies the
+ * document.
  */
 export function removeLostMappings(document: JsonObject, source: SourceDocument): ConfigProblem[] {
   const anchors = anchorsOf(document);
-  const lost: { path: DocumentPath; target: string; fault: ReferenceFault }[] = [];
+  const removed: { path: DocumentPath; target: string; fault: ReferenceFault }[] = [];
   visitObjects(document, ({ propertyName, mapping }, path) => {
     if (typeof propertyName !== 'string' || !isObject(mapping)) return;
     for (const [name, target] of Object.entries(mapping)) {
-      // A plain name is a schema name, and may be known to the backend only.
+      // A plain name is the name of a schema, which may be known only to the backend.
       const fault = typeof target === 'string' && /[/#.]/.test(target) && formFault(document, target, anchors);
       if (!fault) continue;
       delete (mapping as Record<string, unknown>)[name];
-      lost.push({ path: [...path, 'mapping', name], target: String(target), fault });
+      removed.push({ path: [...path, 'mapping', name], target: String(target), fault });
     }
   });
-  const [first] = lost;
+  const [first] = removed;
   if (first === undefined) return [];
-  const more = lost.length === 1 ? '' : `; ${lost.length - 1} more like it`;
+  const more = removed.length === 1 ? '' : `; ${removed.length - 1} more like it`;
   const message = `\`${shortened(first.target)}\` ${first.fault.message}, so the entry is left out${more}`;
   return [source.problem(first.path, message, first.fault.hint)];
 }
 
 interface ReferenceFault {
-  /** Follows the reference. */
+  /** Phrase that follows the reference in the message. */
   readonly message: string;
   readonly hint: string;
 }
 
+/** Returns the fault of a reference that is external or whose target does not exist. */
 function formFault(document: JsonObject, reference: string, anchors: ReadonlySet<string>): ReferenceFault | undefined {
   if (!reference.startsWith('#')) {
     const message = /^[a-z][a-z0-9+.-]*:\/\//i.test(reference)
-      ? 'is a URL, and none is asked for'
+      ? 'is a URL; remote references are not supported'
       : 'leads outside of this document';
     return { message, hint: BUNDLE_HINT };
   }
@@ -104,22 +109,22 @@ function formFault(document: JsonObject, reference: string, anchors: ReadonlySet
   };
 }
 
-/** Returns the fault of a circular chain of references. */
-function chainFault(document: JsonObject, reference: string, begin: JsonObject): ReferenceFault | undefined {
+/** Returns the fault of a chain of references that is circular or too long. */
+function chainFault(document: JsonObject, reference: string, start: JsonObject): ReferenceFault | undefined {
   const hint = 'one of the references must give way to the description itself';
   const seen = new Set<unknown>();
   let current = lookUpReference(document, reference);
   while (isObject(current) && typeof current['$ref'] === 'string') {
-    if (current === begin) return { message: 'leads back to itself', hint };
+    if (current === start) return { message: 'leads back to itself', hint };
     if (seen.has(current)) return { message: 'leads to references that lead back to themselves', hint };
-    if (seen.add(current).size === MOST_HOPS)
-      return { message: `leads on over more than ${MOST_HOPS} references`, hint };
+    if (seen.add(current).size === MAX_CHAIN_LENGTH)
+      return { message: `is a chain of more than ${MAX_CHAIN_LENGTH} references`, hint };
     current = lookUpReference(document, current['$ref']);
   }
   return undefined;
 }
 
-/** Returns the fault of a reference in `parameters` to something else. */
+/** Returns the fault of a reference in `parameters` whose target is not a parameter. */
 function parameterFault(document: JsonObject, object: JsonObject, path: DocumentPath): ReferenceFault | undefined {
   if (path.at(-2) !== 'parameters' || typeof path.at(-1) !== 'number') return undefined;
   const target = resolveReference(document, object);
@@ -127,11 +132,11 @@ function parameterFault(document: JsonObject, object: JsonObject, path: Document
   return { message: 'names no parameter', hint: 'a parameter has `name` and `in`: see components.parameters' };
 }
 
-/** Suggests a sibling with a similar name. */
+/** Suggests an existing sibling of the missing target, if one has a similar name. */
 function nearest(document: JsonObject, reference: string): string | undefined {
-  const cut = reference.lastIndexOf('/');
-  const [parent, name] = [reference.slice(0, cut), reference.slice(cut + 1)];
-  const siblings = cut === 1 ? document : lookUpReference(document, parent);
+  const lastSlash = reference.lastIndexOf('/');
+  const [parent, name] = [reference.slice(0, lastSlash), reference.slice(lastSlash + 1)];
+  const siblings = lastSlash === 1 ? document : lookUpReference(document, parent);
   return isObject(siblings) ? didYouMean(name, Object.keys(siblings)) : undefined;
 }
 
@@ -143,7 +148,7 @@ function anchorsOf(document: JsonObject): Set<string> {
   return anchors;
 }
 
-/** Resolves one local reference. Returns undefined if it leads nowhere. */
+/** Resolves a local reference, without chains. Returns undefined if the target does not exist. */
 export function lookUpReference(document: JsonObject, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined;
   return pointerPath(safeDecode(reference.slice(1))).reduce<unknown>(

@@ -14,38 +14,39 @@ interface SchemaError {
 }
 
 const MAX_REPORTED_ERRORS = 20;
-const MOST_ENTRIES = 200;
+/** Maximum number of paths, and of components of each kind, in which all errors are searched. */
+const MAX_ENTRIES = 200;
 const DEFAULT_HINT = 'https://spec.openapis.org/oas/ has the fields of every object';
-/** Keywords whose errors only summarize more specific ones. */
+/** Keywords whose errors only summarize more specific errors. */
 const UMBRELLA_KEYWORDS = new Set(['oneOf', 'anyOf', 'allOf', 'if', '$ref', '$dynamicRef', 'not']);
 
-/** Returns the violations of the OpenAPI version's schema. */
+/** Returns the violations of the JSON Schema of the document's OpenAPI version, at most 20. */
 export async function structureProblems(value: JsonObject, source: SourceDocument): Promise<ConfigProblem[]> {
   const [first] = await errorsOf(value, false);
   if (first === undefined) return [];
-  // Finding all errors takes quadratic time. Only those near the first are reported.
+  // Finding all errors takes quadratic time, so only errors near the first one are reported.
   const nearby = await errorsOf(excerpt(value, pointerPath(first.instancePath)), true);
   return causes(nearby.length > 0 ? nearby : [first])
     .slice(0, MAX_REPORTED_ERRORS)
     .map((error) => problemOf(error, source));
 }
 
-/** Compile options that favor fast compilation. The standard's own schema needs no validation. */
-const COMPILED_SOON = { validateSchema: false, code: { optimize: false } };
+/** Compile options for fast compilation. The standard's own schema needs no validation. */
+const FAST_COMPILATION = { validateSchema: false, code: { optimize: false } };
 
-/** Validators by `allErrors`. Compiled schemas are reused for the next document, and can be garbage collected. */
+/** Cached validators by `allErrors`, with their compiled schemas. They can be garbage collected. */
 const validators = new Map<boolean, WeakRef<Validator>>();
 
 /**
- * Returns a validator, which may have a compiled schema already. Compiling takes longer than validating most documents.
- * Tests keep a reference to it.
+ * Returns a validator from the cache, or a new one. Compiling its schema takes longer than validating most documents.
+ * Tests keep a reference to the validator, so that it stays in the cache.
  */
 export async function validatorFor(allErrors: boolean): Promise<Validator> {
-  // Loaded on demand, because most commands read no document.
+  // Import on demand, because most commands read no document.
   const { Validator } = await import('@seriousme/openapi-schema-validator');
   let validator = validators.get(allErrors)?.deref();
   if (validator === undefined) {
-    validator = new Validator({ allErrors, ...COMPILED_SOON });
+    validator = new Validator({ allErrors, ...FAST_COMPILATION });
     validators.set(allErrors, new WeakRef(validator));
   }
   return validator;
@@ -55,23 +56,23 @@ async function errorsOf(value: JsonObject, allErrors: boolean): Promise<readonly
   const validator = await validatorFor(allErrors);
   try {
     const { errors } = await validator.validate(structuredClone(value));
-    // A string is an error about references, which we report ourselves with lines.
+    // If `errors` is a string, it concerns references. The gateway reports those itself, with their lines.
     return Array.isArray(errors) ? (errors as SchemaError[]) : [];
   } catch (error) {
     return [{ instancePath: '', keyword: '', message: (error as Error).message }];
   }
 }
 
-/** Returns the document with at most `MOST_ENTRIES` paths and components per kind, starting at `path`. */
+/** Returns the document with at most `MAX_ENTRIES` paths and components per kind, starting at `path`. */
 function excerpt(value: JsonObject, path: readonly string[]): JsonObject {
   const [section = '', name = '', component = ''] = path;
   const cut = (map: unknown, from: string): unknown => {
-    if (!isObject(map)) return Array.isArray(map) ? map.slice(0, MOST_ENTRIES) : map;
+    if (!isObject(map)) return Array.isArray(map) ? map.slice(0, MAX_ENTRIES) : map;
     const keys = Object.keys(map);
-    // Keep small maps whole. Parts of `info`, for example, would have other errors.
-    if (keys.length <= MOST_ENTRIES) return map;
+    // Keep small maps complete. A part of `info`, for example, would have additional errors.
+    if (keys.length <= MAX_ENTRIES) return map;
     const begin = Math.max(0, keys.indexOf(from));
-    return Object.fromEntries(keys.slice(begin, begin + MOST_ENTRIES).map((key) => [key, map[key]]));
+    return Object.fromEntries(keys.slice(begin, begin + MAX_ENTRIES).map((key) => [key, map[key]]));
   };
   const parts = Object.entries(value).map(([key, part]) => {
     if (key !== 'components' || !isObject(part)) return [key, cut(part, key === section ? name : '')];
@@ -81,7 +82,10 @@ function excerpt(value: JsonObject, path: readonly string[]): JsonObject {
   return Object.fromEntries(parts) as JsonObject;
 }
 
-/** Returns the errors that name a cause, without consequences of others and without failed alternatives. */
+/**
+ * Returns the errors that name a cause. Drops errors that follow from other errors, and errors of alternatives that do
+ * not apply.
+ */
 function causes(errors: readonly SchemaError[]): readonly SchemaError[] {
   const umbrellas = new Set<string>();
   const parents = new Set<string>();
@@ -105,7 +109,7 @@ function problemOf(error: SchemaError, source: SourceDocument): ConfigProblem {
   const path = pointerPath(error.instancePath);
   const extra = error.params?.['additionalProperty'] ?? error.params?.['unevaluatedProperty'];
   if (typeof extra === 'string') {
-    const hint = 'look for a slip of the pen; fields of your own begin with x-';
+    const hint = 'check the spelling; fields of your own begin with x-';
     return source.problem([...path, extra], `is not valid OpenAPI: unknown key \`${extra}\``, hint, 'key');
   }
   return source.problem(path, `is not valid OpenAPI: ${describe(error)}`, hintOf(error));

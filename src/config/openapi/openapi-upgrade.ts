@@ -1,4 +1,7 @@
-/** Converts OpenAPI 3.0 schemas to 3.1 (JSON Schema 2020-12). The rest of a 3.0 document is valid in 3.1. */
+/**
+ * Converts schemas of OpenAPI 3.0 to OpenAPI 3.1 (JSON Schema 2020-12). The other parts of a 3.0 document are valid in
+ * 3.1.
+ */
 import type { JsonObject } from './openapi-traversal.js';
 import { mapObjects } from './openapi-traversal.js';
 
@@ -12,7 +15,7 @@ export function upgradeSchema(schema: JsonObject): JsonObject {
   return upgradeNullable(upgradeBounds(schema));
 }
 
-/** Converts `nullable: true` to a type or an alternative (OpenAPI 3.0.3, Schema Object; removed in 3.1). */
+/** Converts `nullable: true` to the type `null` or to an alternative (OpenAPI 3.0.3, Schema Object; removed in 3.1). */
 function upgradeNullable(object: JsonObject): JsonObject {
   if (typeof object['nullable'] !== 'boolean') return object;
   const { nullable, ...schema } = object;
@@ -27,7 +30,7 @@ function upgradeNullable(object: JsonObject): JsonObject {
   return { ...(description === undefined ? {} : { description }), anyOf: [alternative, { type: 'null' }] };
 }
 
-/** Converts boolean `exclusiveMinimum` and `exclusiveMaximum` to numbers. */
+/** Converts boolean `exclusiveMinimum` and `exclusiveMaximum` (3.0) to numbers (3.1). */
 function upgradeBounds(object: JsonObject): JsonObject {
   const upgraded: Record<string, unknown> = { ...object };
   for (const [flag, bound] of [

@@ -1,4 +1,4 @@
-/** Reads the webhooks of an OpenAPI 3.1 document. Each describes an event type. */
+/** Reads the webhooks of an OpenAPI 3.1 document. Each webhook describes an event type. */
 import { EVENT_TYPE_PATTERN } from '../model/event-schema.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
@@ -6,21 +6,21 @@ import type { OpenApiDocument } from './openapi-document.js';
 import { lookUpReference, resolveReference } from './openapi-references.js';
 import { isObject, mapObjects, type JsonObject } from './openapi-traversal.js';
 
-/** An event type as described by a document. */
+/** An event type as a document describes it. */
 export interface WebhookDraft {
-  /** `customer.created` */
+  /** Name of the event type, such as `customer.created`. */
   readonly name: string;
   readonly service: string;
   readonly description: string | null;
-  /** Self-contained JSON Schema (2020-12) of the data, not compiled; null: none. */
+  /** Self-contained JSON Schema (2020-12) of the event data, not compiled. Null: none. */
   readonly schema: JsonObject | null;
-  /** Example data; null: none. */
+  /** Example of the event data. Null: none. */
   readonly example: unknown;
   readonly source: SourceDocument;
   readonly path: DocumentPath;
 }
 
-/** Reads webhooks whose name is a valid event type. Others become warnings. */
+/** Reads the webhooks whose name is a valid event type. The other webhooks cause warnings. */
 export function readWebhooks(
   service: string,
   { value, source }: OpenApiDocument,
@@ -39,6 +39,7 @@ export function readWebhooks(
     const media = mediaOf(value, operation);
     const body = resolveReference(value, media['schema']);
     const example = exampleOf(value, media);
+    // A body with a property `data` is the whole event, so its `data` describes the event data.
     const isEnvelope = isObject(body) && isObject(body['properties']) && isObject(body['properties']['data']);
     const schema = isEnvelope ? (body['properties'] as JsonObject)['data'] : media['schema'];
     drafts.push({
@@ -71,19 +72,19 @@ function exampleOf(document: JsonObject, media: JsonObject): unknown {
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.trim() : null);
 
-/** Keys with freely chosen names below them. */
+/** Keys of maps whose keys are names that the author chooses. */
 const NAME_MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
-/** Returns a self-contained schema: references are moved to its `$defs`, and OpenAPI keywords are removed. */
+/** Returns a self-contained schema. Referenced schemas are copied to its `$defs`, and OpenAPI keywords are removed. */
 export function wholeSchema(document: JsonObject, schema: JsonObject): JsonObject {
   const names = new Map<string, string>();
   const nameOf = (reference: string): string => {
     const known = names.get(reference);
     if (known !== undefined) return known;
-    const last = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/[^\w-]/g, '_');
+    const baseName = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/[^\w-]/g, '_');
     const taken = new Set(names.values());
-    let name = last;
-    for (let number = 2; taken.has(name); number++) name = `${last}_${number}`;
+    let name = baseName;
+    for (let number = 2; taken.has(name); number++) name = `${baseName}_${number}`;
     names.set(reference, name);
     return name;
   };
@@ -98,9 +99,9 @@ export function wholeSchema(document: JsonObject, schema: JsonObject): JsonObjec
         ...(isLocal ? { $ref: `#/$defs/${nameOf(reference)}` } : {}),
       } as JsonObject;
     });
-  const whole = converted(schema) as JsonObject;
+  const root = converted(schema) as JsonObject;
   const $defs: Record<string, unknown> = {};
-  // Converting can add names. Iteration of a Map includes entries added during it.
+  // Converting a definition can add names. The iteration of a Map includes entries that are added during the loop.
   for (const [reference, name] of names) $defs[name] = converted(lookUpReference(document, reference));
-  return names.size === 0 ? whole : { ...whole, $defs };
+  return names.size === 0 ? root : { ...root, $defs };
 }

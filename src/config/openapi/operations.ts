@@ -1,6 +1,9 @@
-/** Merges the OpenAPI documents and the `operations` entries into one list, and checks it for conflicts. */
+/**
+ * Merges the operations of the OpenAPI documents with the `operations` entries of `gateway.yaml`, and checks the list
+ * for conflicts.
+ */
 import type { OperationDraft } from './openapi-operations.js';
-import { defaultScopesOf } from './document-levers.js';
+import { defaultScopesOf } from './document-settings.js';
 import { templateFault, templateParameters, templateShape } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean } from '../model/problem.js';
@@ -14,23 +17,23 @@ import type { ReadApis } from './read-apis.js';
 
 /** Paths that the gateway serves itself, relative to the base path. */
 const BUILT_IN_TEMPLATES = new Set(['/usage', '/openapi.json']);
-/** Limits suggestions, each of which compares all operations. Many mistakes usually have one cause. */
-const MOST_GUESSES = 20;
+/** Limits suggestions, because each one compares all operations. Many mistakes usually have a common cause. */
+const MAX_SUGGESTIONS = 20;
 
-/** Input from `gateway.yaml`, which may have other problems. */
+/** The `operations` entries, and the settings that are needed to apply them. The file may have other problems. */
 export interface OperationEntries {
   readonly source: SourceDocument;
   /** Unvalidated value of `operations`. */
   readonly value: unknown;
   readonly services: ReadonlySet<string>;
   readonly apis: ReadApis;
-  /** Scopes of operations that name none, by service. */
+  /** Default scopes by service, for operations that name none. */
   readonly defaultScopes: ReadonlyMap<string, DefaultScopes>;
   /** False if a document could not be read. Operations that seem missing may then exist. */
   readonly areDocumentsComplete: boolean;
 }
 
-/** An operation before and after it got its index. */
+/** A draft and the operation that was created from it. */
 export interface NumberedDraft {
   readonly draft: OperationDraft;
   readonly operation: MergedOperation;
@@ -46,35 +49,38 @@ export interface MergedOperations {
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** Applies the entries to the drafts and checks the result. Does not repeat problems of the schema check. */
+/**
+ * Applies the entries to the drafts of the documents and checks the result. Does not repeat problems of the schema
+ * check.
+ */
 export function mergeOperations(drafts: readonly OperationDraft[], entries: OperationEntries): MergedOperations {
   const problems: ConfigProblem[] = [];
-  let guessesLeft = MOST_GUESSES;
-  const guess: Guess = (word, candidates) => (guessesLeft-- > 0 ? didYouMean(word, candidates) : undefined);
+  let suggestionsLeft = MAX_SUGGESTIONS;
+  const suggest: Suggest = (word, candidates) => (suggestionsLeft-- > 0 ? didYouMean(word, candidates) : undefined);
   const merged = new Map<OperationDraft | number, OperationDraft>(drafts.map((draft) => [draft, draft]));
   const byMatch = new Map(drafts.map((draft) => [keyOf({ api: draft.api, match: matchOf(draft) }), draft]));
-  const entered = new Set<string>();
+  const seenMatches = new Set<string>();
   for (const [index, value] of (Array.isArray(entries.value) ? entries.value : []).entries()) {
     const entry = readEntry(value);
     if (entry.match === undefined) continue;
     const path = ['operations', index];
     const api = apiOfEntry(entry, entries.apis);
     const match = keyOf({ api, match: entry.match });
-    if (entered.has(match)) {
+    if (seenMatches.has(match)) {
       problems.push(entries.source.problem([...path, 'match'], `${entry.match} has an entry already`, 'join the two'));
       continue;
     }
-    entered.add(match);
+    seenMatches.add(match);
     const described = byMatch.get(match);
-    const wrong = entryFault(entry, api, described, entries, byMatch, guess);
-    if (wrong !== undefined) problems.push(entries.source.problem([...path, wrong.key], wrong.message, wrong.hint));
+    const fault = entryFault(entry, api, described, entries, byMatch, suggest);
+    if (fault !== undefined) problems.push(entries.source.problem([...path, fault.key], fault.message, fault.hint));
     else if (described !== undefined)
       merged.set(described, { ...described, ...entryFields(entry), ...toolEntry(entry, entries.source, path) });
     else if (entry.service !== undefined) merged.set(index, addedDraft(entry, api, entries.source, path));
   }
   const all = [...merged.values()].map((draft) => withApiName(withDefaultScopes(draft, entries.defaultScopes)));
   problems.push(...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
-  const numbered = numberOperations(withSameNames(all));
+  const numbered = numberOperations(withUniformParameters(all));
   const operations = problems.length > 0 ? [] : numbered.map(({ operation }) => operation);
   return {
     operations,
@@ -89,12 +95,12 @@ function withDefaultScopes(draft: OperationDraft, services: ReadonlyMap<string, 
   return scopes === undefined ? draft : { ...draft, scopes };
 }
 
-/** Puts the name of the API before the ID, because versions of an API usually have the same IDs. */
+/** Puts the name of the API in front of the ID, because versions of an API usually have equal IDs. */
 function withApiName(draft: OperationDraft): OperationDraft {
   return draft.api === undefined || draft.id === undefined ? draft : { ...draft, id: `${draft.api}.${draft.id}` };
 }
 
-/** Returns the API of an entry: its own, that of its service, or the first. */
+/** Returns the name of the API of an entry: its own, that of its service, or undefined for the first API. */
 function apiOfEntry({ api, service }: Partial<OperationEntry>, apis: ReadApis): string | undefined {
   if (api !== undefined) return api === apis.first ? undefined : api;
   return service === undefined ? undefined : apis.ofService(service);
@@ -104,8 +110,11 @@ function keyOf({ api = '', match }: { readonly api: string | undefined; readonly
   return `${api} ${match}`;
 }
 
-/** Names the parameters of the same path alike, after the first. OpenAPI and the router know a path by one template. */
-function withSameNames(drafts: readonly OperationDraft[]): OperationDraft[] {
+/**
+ * Gives the parameters of equal paths the same names, those of the first operation. OpenAPI and the router need a
+ * single template per path.
+ */
+function withUniformParameters(drafts: readonly OperationDraft[]): OperationDraft[] {
   const firstByShape = new Map<string, string>();
   return drafts.map((draft) => {
     const shape = `${draft.api} ${templateShape(draft.template)}`;
@@ -125,7 +134,7 @@ function withSameNames(drafts: readonly OperationDraft[]): OperationDraft[] {
   });
 }
 
-type Guess = (word: string, candidates: Iterable<string>) => string | undefined;
+type Suggest = (word: string, candidates: Iterable<string>) => string | undefined;
 
 interface EntryFault {
   readonly key: 'match' | 'service' | 'api';
@@ -133,22 +142,22 @@ interface EntryFault {
   readonly hint: string;
 }
 
-/** Returns why an entry cannot be applied, beyond the schema's problems. */
+/** Returns why an entry cannot be applied, apart from problems of the schema check. Undefined if it can be applied. */
 function entryFault(
   entry: Partial<OperationEntry>,
   api: string | undefined,
   described: OperationDraft | undefined,
   entries: OperationEntries,
   byMatch: ReadonlyMap<string, OperationDraft>,
-  guess: Guess,
+  suggest: Suggest,
 ): EntryFault | undefined {
   const { match = '', service } = entry;
   if (entry.api !== undefined && !entries.apis.has(entry.api)) {
-    const hint = guess(entry.api, entries.apis.names) ?? 'name one of `apis`';
+    const hint = suggest(entry.api, entries.apis.names) ?? 'name one of `apis`';
     return { key: 'api', message: `no API is called \`${entry.api}\``, hint };
   }
   if (service !== undefined && !entries.services.has(service)) {
-    const hint = guess(service, entries.services) ?? 'name one of `services`';
+    const hint = suggest(service, entries.services) ?? 'name one of `services`';
     return { key: 'service', message: `no service is called \`${service}\``, hint };
   }
   if (described !== undefined) {
@@ -167,7 +176,7 @@ function entryFault(
   if (byMatch.has(keyOf({ api, match: withoutBase })))
     return { key: 'match', message, hint: `leave the base path out: ${withoutBase}` };
   const hint =
-    guess(match, [...byMatch.values()].map(matchOf)) ?? 'add `service`, or describe it in an OpenAPI document';
+    suggest(match, [...byMatch.values()].map(matchOf)) ?? 'add `service`, or describe it in an OpenAPI document';
   return { key: 'match', message, hint };
 }
 
@@ -199,7 +208,8 @@ function toolEntry(
 }
 
 /**
- * Returns the valid fields of an entry. Invalid ones count as present, so that they are not also reported as missing.
+ * Returns the valid fields of an entry. Invalid `scopes` become an empty list, so that they are not also reported as
+ * missing.
  */
 function readEntry(value: unknown): Partial<OperationEntry> {
   if (typeof value !== 'object' || value === null) return {};
@@ -219,9 +229,9 @@ function entryFields(
 ): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'isWebSocket' | 'takesSlashes' | 'lifeCycle' | 'emits' | 'keys'> {
   const { idempotency: mode, idempotencyRetention: retentionMs } = entry;
   const { deprecation = null, sunset = null, successor, brownouts = [] } = entry;
-  const isEnding = deprecation !== null || sunset !== null || brownouts.length > 0;
+  const hasLifeCycle = deprecation !== null || sunset !== null || brownouts.length > 0;
   return {
-    ...(isEnding ? { lifeCycle: { deprecation, sunset, successor, brownouts } } : {}),
+    ...(hasLifeCycle ? { lifeCycle: { deprecation, sunset, successor, brownouts } } : {}),
     ...(entry.id === undefined ? {} : { id: entry.id }),
     ...(entry.scopes === undefined ? {} : { scopes: entry.scopes }),
     ...(entry.cost === undefined ? {} : { cost: entry.cost }),
@@ -237,6 +247,7 @@ function emitsOf(type: string, pointer: string | undefined): Emits {
   return { type, resource: parts?.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')) };
 }
 
+/** Reports operations without scopes, because an operation must not become public by omission. */
 function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   return drafts
     .filter((draft) => draft.scopes === undefined)
@@ -251,7 +262,10 @@ function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
     });
 }
 
-/** Warns about paths that start with the base path, since they are served below it again. One warning per file. */
+/**
+ * Warns about paths that start with the base path, because the base path would occur twice in their URL. Returns one
+ * warning per file.
+ */
 function basePathWarnings(drafts: readonly OperationDraft[], apis: ReadApis): ConfigProblem[] {
   const inside = drafts.filter(({ api, template }) => template.startsWith(`${apis.basePath(api)}/`));
   return [...new Set(inside.map(({ source }) => source))].flatMap((source) => {
@@ -263,7 +277,7 @@ function basePathWarnings(drafts: readonly OperationDraft[], apis: ReadApis): Co
   });
 }
 
-/** Reports operations that match the same requests as others or as the gateway's own paths. */
+/** Reports operations that match the same requests as another operation, or as a path of the gateway itself. */
 function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const firstByMethod = new Map<string, OperationDraft>();
@@ -289,6 +303,7 @@ function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   return problems;
 }
 
+/** Reports operations with the ID of an earlier operation. */
 function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   const firstById = new Map<string, OperationDraft>();
   return drafts.flatMap((draft) => {
@@ -304,11 +319,11 @@ function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   });
 }
 
-/** Assigns indexes, and IDs to operations without one. */
+/** Assigns an index to each operation, and an ID to each operation without one. */
 function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
   const taken = new Set(drafts.flatMap((draft) => draft.id ?? []));
   return drafts.map((draft, index) => {
-    const id = draft.id ?? freeId(draft, taken);
+    const id = draft.id ?? deriveId(draft, taken);
     taken.add(id);
     const operation: MergedOperation = {
       index,
@@ -330,8 +345,8 @@ function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
   });
 }
 
-/** Derives an ID such as `get_customers_id`, with a number if it is taken. */
-function freeId(draft: OperationDraft, taken: ReadonlySet<string>): string {
+/** Derives an ID such as `get_customers_id` from method and path. Appends a number if the ID is taken. */
+function deriveId(draft: OperationDraft, taken: ReadonlySet<string>): string {
   const words = `${draft.method} ${draft.template}`.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const base = `${draft.api === undefined ? '' : `${draft.api}.`}${words.join('_')}`;
   let id = base;

@@ -1,17 +1,21 @@
-/** Validation and comparison of path templates such as `/customers/{id}`. */
+/** Validates and compares path templates such as `/customers/{id}`. */
 
-/** `pchar` of RFC 3986 section 3.3, without percent-encoding and `;`, so that each path has one spelling. */
+/**
+ * Allowed characters of fixed text: `pchar` of RFC 3986 section 3.3, without percent-encoding and `;`. So each path has
+ * only one spelling.
+ */
 const LITERAL = /^[A-Za-z0-9._~!$&'()+,=:@-]+$/;
 const PARAMETER = /^\{([^{}]+)\}$/;
 /**
- * Characters that other routers use for wildcards, repetition, types or defaults. Here they would be part of the name.
+ * Characters that other routers use for wildcards, repetition, types or defaults. The gateway would read them as part
+ * of the parameter name.
  */
-const FOREIGN_NAME = /[*+?:=\s]/;
-const IN_BRACES = 'write a parameter as {name}, with other text between two of them: /customers/{id}:archive';
+const FOREIGN_SYNTAX = /[*+?:=\s]/;
+const BRACES_HINT = 'write a parameter as {name}, with other text between two of them: /customers/{id}:archive';
 
 /** A problem of a path template. */
 export interface TemplateFault {
-  /** Follows "the path". */
+  /** Phrase that follows "the path" in the message. */
   readonly message: string;
   readonly hint: string;
 }
@@ -24,7 +28,7 @@ export function templateFault(template: string): TemplateFault | undefined {
   }
   if (template === '/') return undefined;
   const names = new Set<string>();
-  // A trailing `/` makes a different path, which some frameworks require.
+  // A path with a trailing `/` is a different path, and some frameworks require it.
   for (const segment of template.slice(1).replace(/\/$/, '').split('/')) {
     const fault = PARAMETER.test(segment) ? undefined : segmentFault(segment);
     if (fault !== undefined) return fault;
@@ -37,15 +41,15 @@ export function templateFault(template: string): TemplateFault | undefined {
   return undefined;
 }
 
-function nameFault(name: string, before: ReadonlySet<string>): TemplateFault | undefined {
-  if (FOREIGN_NAME.test(name)) {
+function nameFault(name: string, seen: ReadonlySet<string>): TemplateFault | undefined {
+  if (FOREIGN_SYNTAX.test(name)) {
     const plain = name.replaceAll(/[*+?\s]|[:=].*$/g, '') || 'name';
     return {
       message: `has \`{${name}}\`: a parameter has a name and nothing else`,
       hint: `write {${plain}}; it stands for one segment`,
     };
   }
-  if (!before.has(name)) return undefined;
+  if (!seen.has(name)) return undefined;
   return { message: `names the parameter \`${name}\` twice`, hint: 'give each its own name' };
 }
 
@@ -68,11 +72,11 @@ function segmentFault(segment: string): TemplateFault | undefined {
     };
   }
   if (/[{}]/.test(segment)) {
-    const isClear = LITERAL.test(segment.replaceAll(/\{[^{}]+\}/g, '')) && !segment.includes('}{');
-    return isClear ? undefined : { message: `${shown}: parameters cannot be told apart`, hint: IN_BRACES };
+    const isUnambiguous = LITERAL.test(segment.replaceAll(/\{[^{}]+\}/g, '')) && !segment.includes('}{');
+    return isUnambiguous ? undefined : { message: `${shown}: parameters cannot be told apart`, hint: BRACES_HINT };
   }
-  const [, express] = /^:([A-Za-z_]\w*)$/.exec(segment) ?? [];
-  if (express !== undefined) return { message: `${shown}: a parameter stands in braces`, hint: `write {${express}}` };
+  const [, name] = /^:([A-Za-z_]\w*)$/.exec(segment) ?? [];
+  if (name !== undefined) return { message: `${shown}: a parameter stands in braces`, hint: `write {${name}}` };
   if (LITERAL.test(segment)) return undefined;
   return {
     message: `${shown}: only unencoded path characters are allowed`,
@@ -80,7 +84,7 @@ function segmentFault(segment: string): TemplateFault | undefined {
   };
 }
 
-/** Returns the template without parameter names. Equal for templates that match the same paths. */
+/** Returns the template without parameter names. Templates that match the same paths have equal shapes. */
 export function templateShape(template: string): string {
   return template.replace(/\{[^}]*\}/g, '{}');
 }

@@ -1,4 +1,4 @@
-/** Reads `api` or `apis` of a file that may have other problems, and checks them. */
+/** Reads `api` or `apis` of a file that is not validated yet, and checks them. */
 import { hostName } from '../model/accepted-hosts.js';
 import { didYouMean, type ConfigProblem } from '../model/problem.js';
 import { DEFAULT_BASE_PATH } from '../model/schema.js';
@@ -11,7 +11,10 @@ interface ReadApi {
   readonly hosts: readonly string[];
 }
 
-/** ReadApis answers questions about the APIs of a file. Invalid entries count as absent; the schema check reports them. */
+/**
+ * ReadApis looks up names and base paths of the APIs of a file. Invalid entries count as empty, because the schema
+ * check reports them.
+ */
 export class ReadApis {
   private readonly apis: readonly ReadApi[];
   private readonly file: JsonObject;
@@ -47,28 +50,34 @@ export class ReadApis {
     return typeof name !== 'string' || name === this.first ? undefined : name;
   }
 
-  /** Returns the prefix of the operations of an API. */
+  /**
+   * Returns the base path of an API.
+   * @param name undefined, or a name that does not exist: the first API
+   */
   basePath(name: string | undefined): string {
     return (this.apis.find((api) => api.name === name) ?? this.apis[0])?.basePath ?? DEFAULT_BASE_PATH;
   }
 
-  /** Returns the problems of the list, and of services that name no API. */
+  /** Returns problems of `api` and `apis`, and of services that name an unknown API. */
   problems(source: SourceDocument): ConfigProblem[] {
     const both = this.file['api'] !== undefined && this.file['apis'] !== undefined;
     return [
       ...(both ? [source.problem(['apis'], 'stands beside `api`', 'keep one of them: `api` for one API')] : []),
-      ...this.apis.flatMap((api, at) => this.placeProblems(source, api, at)),
+      ...this.apis.flatMap((api, at) => this.conflictProblems(source, api, at)),
       ...this.serviceProblems(source),
     ];
   }
 
-  /** Two APIs must not be served at the same place, or one below the other. */
-  private placeProblems(source: SourceDocument, api: ReadApi, at: number): ConfigProblem[] {
+  /**
+   * Reports an API with the name of an earlier API, or with a base path that overlaps with an earlier one on the same
+   * host.
+   */
+  private conflictProblems(source: SourceDocument, api: ReadApi, at: number): ConfigProblem[] {
     const before = this.apis.slice(0, at);
     if (before.some(({ name }) => name === api.name && name !== '')) {
       return [source.problem(['apis', at, 'name'], `\`${api.name}\` is there already`, 'choose another name')];
     }
-    const other = before.find((each) => shareHosts(each, api) && isBelow(each.basePath, api.basePath));
+    const other = before.find((each) => shareHosts(each, api) && overlap(each.basePath, api.basePath));
     if (other === undefined) return [];
     const message = `${api.basePath} and ${other.basePath} of \`${other.name}\` take the same requests`;
     return [source.problem(['apis', at, 'basePath'], message, 'choose another path, or give both their own `hosts`')];
@@ -97,11 +106,13 @@ function readApi(value: unknown): ReadApi {
   };
 }
 
+/** Reports whether two APIs are served under a common host name. */
 function shareHosts(one: ReadApi, other: ReadApi): boolean {
-  const areAny = one.hosts.length === 0 && other.hosts.length === 0;
-  return areAny || one.hosts.some((host) => other.hosts.includes(host));
+  const acceptAnyHost = one.hosts.length === 0 && other.hosts.length === 0;
+  return acceptAnyHost || one.hosts.some((host) => other.hosts.includes(host));
 }
 
-function isBelow(one: string, other: string): boolean {
+/** Reports whether two base paths are equal or one is below the other. */
+function overlap(one: string, other: string): boolean {
   return one !== '' && other !== '' && (`${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`));
 }

@@ -1,7 +1,7 @@
 /** The words for scopes come from where documents have them, and are words whatever a document holds there. */
 import { expect, it } from '@jest/globals';
 import type { DescribedOperation } from '../model/loaded-config.js';
-import { scopeWords } from './scope-words.js';
+import { describeScopes } from './scope-words.js';
 
 const operation = (scopes: string[], openapi: Record<string, unknown>) =>
   ({ scopes, openapi }) as unknown as DescribedOperation;
@@ -16,7 +16,7 @@ it('the words of an OAuth scheme come before those of the extension, and both be
       },
     },
   };
-  const words = scopeWords(new Map([['s', document]]), [
+  const words = describeScopes(new Map([['s', document]]), [
     operation(['a:read', 'b:read'], { tags: ['Boats', 'x'], summary: 'List boats' }),
     operation(['a:write'], { summary: 'Create a boat' }),
     operation(['a:write', 'b:read'], { tags: ['Late'], summary: 'Rent a boat' }),
@@ -31,7 +31,7 @@ it('the words of an OAuth scheme come before those of the extension, and both be
 it.each([[{ tags: 'Boats', summary: 7 }], [{ tags: [], summary: '   ' }], [{ tags: [null], summary: '\u0000' }], [{}]])(
   '%j has no words',
   (openapi) => {
-    expect(scopeWords(new Map(), [operation(['a:read'], openapi)]).get('a:read')).toEqual({
+    expect(describeScopes(new Map(), [operation(['a:read'], openapi)]).get('a:read')).toEqual({
       description: null,
       group: null,
       translations: {},
@@ -53,7 +53,7 @@ it('each language has what the documents say in it, and the first is for all oth
       },
     },
   };
-  const words = scopeWords(new Map([['s', document]]), [
+  const words = describeScopes(new Map([['s', document]]), [
     operation(['a:read', 'b:read'], { tags: ['Boats'] }),
     operation(['a:write'], { tags: ['Tours'] }),
   ]);
@@ -80,7 +80,9 @@ it('each language has what the documents say in it, and the first is for all oth
 });
 
 it('words are of one line and a length that can be shown', () => {
-  const words = scopeWords(new Map(), [operation(['a:read'], { tags: ['g'.repeat(999)], summary: 'x\n'.repeat(999) })]);
+  const words = describeScopes(new Map(), [
+    operation(['a:read'], { tags: ['g'.repeat(999)], summary: 'x\n'.repeat(999) }),
+  ]);
   const { description, group } = words.get('a:read')!;
   expect([description!.length, group!.length]).toEqual([500, 100]);
   expect(description).not.toContain('\n');

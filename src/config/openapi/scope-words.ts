@@ -1,38 +1,39 @@
-/** Descriptions of scopes from the OpenAPI documents, for people who choose the scopes of a key. */
+/** Collects descriptions of scopes from the OpenAPI documents, for people who choose the scopes of an API key. */
 import type { DescribedOperation } from '../model/loaded-config.js';
 import type { ScopeWords } from '../model/schema.js';
 import { resolveReference } from './openapi-references.js';
 import { isObject, type JsonObject } from './openapi-traversal.js';
 
-/** Limits for texts that are shown next to a checkbox and kept in memory. */
+/** Maximum lengths of texts, which are shown next to a checkbox and kept in memory. */
 const LONGEST_DESCRIPTION = 500;
 const LONGEST_GROUP = 100;
-/** Number of operation summaries that replace a missing description. */
-const MOST_SUMMARIES = 3;
+/** Maximum number of operation summaries that replace a missing description. */
+const MAX_SUMMARIES = 3;
 
-/** Language tag such as `es` or `pt-BR` (RFC 5646). */
+/** Matches a language tag such as `es` or `pt-BR` (RFC 5646). */
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?$/;
-const MOST_LANGUAGES = 20;
+const MAX_LANGUAGES = 20;
 
+/** Summaries and group of the operations that require a scope. */
 interface Draft {
   readonly summaries: string[];
   group: string | null;
 }
 
-/** A text with translations. */
+/** A text with translations by language. `plain` is the text for all other languages. */
 interface LocalizedText {
   readonly plain: string | null;
   readonly translated: ReadonlyMap<string, string>;
 }
 
-const NOTHING: LocalizedText = { plain: null, translated: new Map() };
+const NO_TEXT: LocalizedText = { plain: null, translated: new Map() };
 
 /**
  * Returns the description and group of each required scope. The description comes from a security scheme (OAuth
  * `scopes`, or `x-trailgate-scopes`), else from operation summaries. The group is the first tag of the first operation.
  * Translations come from `x-trailgate-scopes` and the tag's `x-trailgate-names`.
  */
-export function scopeWords(
+export function describeScopes(
   documents: ReadonlyMap<string, JsonObject>,
   operations: readonly DescribedOperation[],
 ): Map<string, ScopeWords> {
@@ -42,18 +43,18 @@ export function scopeWords(
       const draft = drafts.get(scope) ?? { summaries: [], group: null };
       drafts.set(scope, draft);
       draft.group ??= groupOf(openapi);
-      const summary = plainWords(openapi?.['summary'], LONGEST_DESCRIPTION);
-      if (summary !== null && draft.summaries.length < MOST_SUMMARIES) draft.summaries.push(summary);
+      const summary = singleLine(openapi?.['summary'], LONGEST_DESCRIPTION);
+      if (summary !== null && draft.summaries.length < MAX_SUMMARIES) draft.summaries.push(summary);
     }
   }
   const scopes = readScopeTexts([...documents.values()]);
   const tags = readTagTexts([...documents.values()]);
   return new Map(
     [...drafts].map(([scope, { summaries, group }]) => {
-      const said = scopes.get(scope) ?? NOTHING;
-      const description = said.plain ?? plainWords(summaries.join('; '), LONGEST_DESCRIPTION);
-      const groups = (group === null ? undefined : tags.get(group)) ?? NOTHING;
-      return [scope, { description, group, translations: translationsOf(said, groups) }];
+      const text = scopes.get(scope) ?? NO_TEXT;
+      const description = text.plain ?? singleLine(summaries.join('; '), LONGEST_DESCRIPTION);
+      const groups = (group === null ? undefined : tags.get(group)) ?? NO_TEXT;
+      return [scope, { description, group, translations: translationsOf(text, groups) }];
     }),
   );
 }
@@ -71,48 +72,52 @@ function translationsOf(description: LocalizedText, group: LocalizedText): Scope
   );
 }
 
-/** Returns descriptions from security schemes. The first one of a scope wins, per language. */
+/**
+ * Returns descriptions from the security schemes of all documents. The first description of a scope counts, for each
+ * language.
+ */
 function readScopeTexts(documents: readonly JsonObject[]): Map<string, LocalizedText> {
-  const said = new Map<string, LocalizedText>();
+  const texts = new Map<string, LocalizedText>();
   for (const document of documents) {
     for (const scheme of schemesOf(document)) {
       for (const scopes of [...valuesOf(scheme['flows']).map((flow) => flow['scopes']), scheme['x-trailgate-scopes']]) {
         for (const [scope, words] of Object.entries(isObject(scopes) ? scopes : {})) {
-          said.set(scope, joined(said.get(scope) ?? NOTHING, readLocalizedText(words, LONGEST_DESCRIPTION)));
+          texts.set(scope, mergeTexts(texts.get(scope) ?? NO_TEXT, readLocalizedText(words, LONGEST_DESCRIPTION)));
         }
       }
     }
   }
-  return said;
+  return texts;
 }
 
-/** Returns translations of tag names. */
+/** Returns translations of tag names, by tag. */
 function readTagTexts(documents: readonly JsonObject[]): Map<string, LocalizedText> {
-  const said = new Map<string, LocalizedText>();
+  const texts = new Map<string, LocalizedText>();
   for (const { tags } of documents) {
     for (const tag of Array.isArray(tags) ? tags : []) {
-      const name = isObject(tag) ? plainWords(tag['name'], LONGEST_GROUP) : null;
+      const name = isObject(tag) ? singleLine(tag['name'], LONGEST_GROUP) : null;
       const names = isObject(tag) ? tag['x-trailgate-names'] : undefined;
       if (name === null || !isObject(names)) continue;
-      said.set(name, joined(said.get(name) ?? NOTHING, readLocalizedText(names, LONGEST_GROUP)));
+      texts.set(name, mergeTexts(texts.get(name) ?? NO_TEXT, readLocalizedText(names, LONGEST_GROUP)));
     }
   }
-  return said;
+  return texts;
 }
 
-/** Reads a text, or a map of languages to texts. The first is the fallback for other languages. */
+/** Reads a text, or a map of languages to texts. The first text of a map is the text for all other languages. */
 function readLocalizedText(value: unknown, longest: number): LocalizedText {
-  if (!isObject(value)) return { plain: plainWords(value, longest), translated: new Map() };
+  if (!isObject(value)) return { plain: singleLine(value, longest), translated: new Map() };
   const translated = new Map<string, string>();
-  for (const [language, text] of Object.entries(value).slice(0, MOST_LANGUAGES)) {
-    const words = LANGUAGE.test(language) ? plainWords(text, longest) : null;
+  for (const [language, text] of Object.entries(value).slice(0, MAX_LANGUAGES)) {
+    const words = LANGUAGE.test(language) ? singleLine(text, longest) : null;
     if (words !== null) translated.set(language, words);
   }
   const [plain = null] = translated.values();
   return { plain, translated };
 }
 
-function joined(first: LocalizedText, second: LocalizedText): LocalizedText {
+/** Merges two texts. The first one takes precedence, for each language. */
+function mergeTexts(first: LocalizedText, second: LocalizedText): LocalizedText {
   return { plain: first.plain ?? second.plain, translated: new Map([...second.translated, ...first.translated]) };
 }
 
@@ -128,11 +133,11 @@ function valuesOf(value: unknown): JsonObject[] {
 
 function groupOf(openapi: JsonObject | undefined): string | null {
   const tags = openapi?.['tags'];
-  return Array.isArray(tags) ? plainWords(tags[0], LONGEST_GROUP) : null;
+  return Array.isArray(tags) ? singleLine(tags[0], LONGEST_GROUP) : null;
 }
 
-/** Normalizes a text to one line and limits its length. Returns null if it is empty. */
-function plainWords(value: unknown, longest: number): string | null {
+/** Returns a text on a single line, cut to a maximum length. Returns null if the text is empty. */
+function singleLine(value: unknown, longest: number): string | null {
   if (typeof value !== 'string') return null;
   const text = value.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   if (text === '') return null;

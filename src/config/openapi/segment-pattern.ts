@@ -1,12 +1,12 @@
 /**
- * Path segments with fixed text beside parameters, such as `{id}:archive` and `{base}...{head}`. Matching takes linear
- * time, because anyone can send long paths.
+ * Path segments with fixed text next to parameters, such as `{id}:archive` and `{base}...{head}`. Matching takes linear
+ * time, because clients can send long paths.
  */
 
-/** Characters after which some backends ignore the rest of a segment, such as `.json`. */
+/** Characters after which some backends ignore the rest of a segment. Example: `.` in `archive.json`. */
 const ENDS_SEGMENT = /^[./?#\s]/;
 
-/** SegmentPattern is a segment of a template with parameters in a part of it. */
+/** SegmentPattern matches the segments of requests against a segment of a template. */
 export class SegmentPattern {
   /** Texts before, between and after the parameters. */
   private readonly texts: readonly string[];
@@ -18,12 +18,15 @@ export class SegmentPattern {
     this.lowerCaseTexts = this.texts.map((text) => text.toLowerCase());
   }
 
-  /** Reports whether a segment matches; no parameter is empty. */
+  /** Reports whether a segment of a request matches. Each parameter must have at least one character. */
   matches(segment: string): boolean {
     return fits(this.texts, segment, 1, (rest) => rest === '');
   }
 
-  /** Reports whether a backend could take a segment for a match: in another case, or with a suffix such as `.json`. */
+  /**
+   * Reports whether a backend could treat a segment as a match, although case differs or it has a suffix such as
+   * `.json`.
+   */
   resembles(segment: string): boolean {
     return fits(this.lowerCaseTexts, segment.trim().toLowerCase(), 0, (rest) => rest === '' || ENDS_SEGMENT.test(rest));
   }
@@ -34,19 +37,22 @@ export function isSegmentPattern(segment: string): boolean {
   return /\{/.test(segment) && !/^\{[^{}]*\}$/.test(segment);
 }
 
-/** Finds the texts one after the other, with at least `least` characters between them. */
-function fits(texts: readonly string[], segment: string, least: number, isEnd: (rest: string) => boolean): boolean {
+/**
+ * Reports whether a segment has the texts in this order, with at least `minGap` characters between them.
+ * @param isEnd decides whether the character after the last text, or an empty string, may follow it
+ */
+function fits(texts: readonly string[], segment: string, minGap: number, isEnd: (rest: string) => boolean): boolean {
   const [first = '', ...others] = texts;
   if (!segment.startsWith(first)) return false;
   let at = first.length;
   for (const text of others.slice(0, -1)) {
-    const found = segment.indexOf(text, at + least);
+    const found = segment.indexOf(text, at + minGap);
     if (found === -1) return false;
     at = found + text.length;
   }
   const last = others.at(-1) ?? '';
-  if (last === '') return segment.length >= at + least;
-  for (let found = segment.indexOf(last, at + least); found !== -1; found = segment.indexOf(last, found + 1)) {
+  if (last === '') return segment.length >= at + minGap;
+  for (let found = segment.indexOf(last, at + minGap); found !== -1; found = segment.indexOf(last, found + 1)) {
     const rest = segment.slice(found + last.length, found + last.length + 1);
     if (isEnd(rest)) return true;
   }

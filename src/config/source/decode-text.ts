@@ -3,12 +3,13 @@ import { isUtf8 } from 'node:buffer';
 
 /** A problem at an offset of the decoded text. */
 export interface TextFault {
+  /** Index in the decoded text. */
   readonly offset: number;
   readonly message: string;
   readonly hint: string;
 }
 
-/** The decoded text. With a fault, it may end after the fault's position. */
+/** The decoded text. With a fault, `text` serves only to compute the line of the fault, and may be empty. */
 export interface DecodedText {
   readonly text: string;
   readonly fault?: TextFault;
@@ -17,9 +18,10 @@ export interface DecodedText {
 const UTF8_HINT = 'save it as UTF-8';
 const BYTE_ORDER_MARK = Buffer.from('\u{feff}');
 /** Control characters that YAML 1.2 section 5.1 forbids, and a byte order mark that is not at the start. */
-// oxlint-disable-next-line no-control-regex -- they are what it looks for
+// oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
 const CONTROL = /[\0-\x08\v\f\x0e-\x1f\u{feff}]/u;
 
+/** Decodes a file, without its byte order mark. Returns a fault for the first byte or character that is not allowed. */
 export function decodeText(file: Buffer): DecodedText {
   const bytes = file.indexOf(BYTE_ORDER_MARK) === 0 ? file.subarray(BYTE_ORDER_MARK.length) : file;
   const encoding = wideEncoding(bytes);
@@ -51,7 +53,10 @@ function wideEncoding(bytes: Buffer): string | undefined {
   return undefined;
 }
 
-/** Finds the first invalid byte. The decoder replaces it with U+FFFD; a real U+FFFD in the file has three bytes. */
+/**
+ * Finds the first invalid byte, which the decoder has replaced with U+FFFD. A U+FFFD that the file itself contains has
+ * the bytes EF BF BD.
+ */
 function invalidByte(bytes: Buffer, text: string): TextFault {
   let offset = -1;
   let byteOffset = 0;

@@ -1,34 +1,35 @@
 /**
- * Detects changed files by polling. Files are checked by name, so replaced files and symbolic links (Kubernetes) count
- * too.
+ * Detects changed files by polling. Files are checked by name, so replaced files and changed symbolic links (as in
+ * Kubernetes) are detected, too.
  */
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const CHECK_INTERVAL_MS = 1_000;
 /**
- * Time without changes before `onChange` is called. Several files are rarely written at once, and one rarely in one
- * piece.
+ * Time without changes before `onChange` is called. Programs rarely write several files at the same instant, or a large
+ * file in one piece.
  */
 const SETTLE_MS = 250;
-/** Limits the wait for files that never stop changing. */
-const MOST_PAUSES = 20;
+/** Maximum number of pauses, for files that never stop changing. */
+const MAX_PAUSES = 20;
 
-/** State of a file that was not checked yet. */
+/** State of a file that has not been checked yet. */
 const UNSEEN = 'unseen';
-/** State of a file that changed while it was read. */
+/** State of a file that was written after the caller had begun to read it. */
 const OUTDATED = 'outdated';
 
+/** FileWatch calls `onChange` when one of its files changes, appears or disappears. */
 export class FileWatch {
-  /** State of each file when it was read. */
+  /** Last known state of each file, by name. */
   private readonly known = new Map<string, string>();
   private timer: NodeJS.Timeout | undefined;
-  private isLooking = false;
+  private isChecking = false;
 
   /**
-   * @param onChange called once for changes close together
-   * @param checkIntervalMs time between two checks
-   * @param settleMs time without changes to wait for
+   * @param onChange called once for several changes close together
+   * @param checkIntervalMs time between two checks, in ms
+   * @param settleMs time without changes before `onChange` is called, in ms
    */
   constructor(
     private readonly onChange: () => void,
@@ -37,17 +38,17 @@ export class FileWatch {
   ) {}
 
   /**
-   * Watches these files instead of the previous ones. They need not exist.
-   * @param readSinceMs when the caller began to read new files, in milliseconds since the epoch. Files written later
-   * count as changed. Without it, the current state counts as read.
-   * @returns resolves once later changes are detected; never rejects
+   * Watches these files instead of the previous ones. The files need not exist.
+   * @param readSinceMs time at which the caller began to read new files, in milliseconds since the epoch. Files that
+   * were written later count as changed. Without it, the current state counts as read.
+   * @returns resolves when the current states are known, so that later changes are detected; never rejects
    */
   follow(files: readonly string[], readSinceMs = Infinity): Promise<void> {
     for (const name of this.known.keys()) if (!files.includes(name)) this.known.delete(name);
     const added = files.filter((name) => !this.known.has(name));
     for (const name of added) this.known.set(name, UNSEEN);
     this.timer ??= setInterval(() => void this.checkFiles(), this.checkIntervalMs).unref();
-    return this.learn(added, readSinceMs);
+    return this.recordStates(added, readSinceMs);
   }
 
   stop(): void {
@@ -55,46 +56,47 @@ export class FileWatch {
     this.known.clear();
   }
 
-  private async learn(added: readonly string[], readSinceMs: number): Promise<void> {
+  private async recordStates(added: readonly string[], readSinceMs: number): Promise<void> {
     const states = await statesOf(added);
-    for (const [name, { text, writtenMs }] of states) {
-      if (this.known.get(name) === UNSEEN) this.known.set(name, writtenMs > readSinceMs ? OUTDATED : text);
+    for (const [name, { version, writtenMs }] of states) {
+      if (this.known.get(name) === UNSEEN) this.known.set(name, writtenMs > readSinceMs ? OUTDATED : version);
     }
   }
 
   private async checkFiles(): Promise<void> {
-    // A previous check is still waiting for changes to settle.
-    if (this.isLooking) return;
-    this.isLooking = true;
+    // The previous check still waits until changes have settled.
+    if (this.isChecking) return;
+    this.isChecking = true;
     const states = await statesOf([...this.known.keys()]);
-    if (this.differs(states)) await this.settle(states);
-    this.isLooking = false;
+    if (this.hasChanges(states)) await this.settle(states);
+    this.isChecking = false;
   }
 
-  private differs(states: FileStates): boolean {
-    return [...states].some(([name, { text }]) => ![undefined, UNSEEN, text].includes(this.known.get(name)));
+  private hasChanges(states: FileStates): boolean {
+    return [...states].some(([name, { version }]) => ![undefined, UNSEEN, version].includes(this.known.get(name)));
   }
 
-  /** Waits until the files have not changed for a while. */
+  /** Waits until the files no longer change, then calls `onChange`. */
   private async settle(first: FileStates): Promise<void> {
     let states = first;
-    for (let pausesLeft = MOST_PAUSES; pausesLeft > 0; pausesLeft--) {
+    for (let pausesLeft = MAX_PAUSES; pausesLeft > 0; pausesLeft--) {
       await sleep(this.settleMs, undefined, { ref: false });
       const now = await statesOf([...this.known.keys()]);
-      const isStill = [...now].every(([name, { text }]) => text === states.get(name)?.text);
+      const isUnchanged = [...now].every(([name, { version }]) => version === states.get(name)?.version);
       states = now;
-      if (isStill) break;
+      if (isUnchanged) break;
     }
-    // Stopped in the meantime.
+    // `stop` was called in the meantime.
     if (this.known.size === 0) return;
-    for (const [name, { text }] of states) if (this.known.has(name)) this.known.set(name, text);
+    for (const [name, { version }] of states) if (this.known.has(name)) this.known.set(name, version);
     this.onChange();
   }
 }
 
 interface FileState {
-  /** Differs for every different state. */
-  readonly text: string;
+  /** Inode, size and modification time as a text. It changes whenever the file is written or replaced. */
+  readonly version: string;
+  /** Modification time in milliseconds since the epoch; 0 if the file does not exist. */
   readonly writtenMs: number;
 }
 
@@ -104,9 +106,9 @@ async function statesOf(files: readonly string[]): Promise<FileStates> {
   const states = files.map(async (file): Promise<[string, FileState]> => {
     try {
       const { ino, size, mtimeMs } = await stat(file);
-      return [file, { text: `${ino} ${size} ${mtimeMs}`, writtenMs: mtimeMs }];
+      return [file, { version: `${ino} ${size} ${mtimeMs}`, writtenMs: mtimeMs }];
     } catch {
-      return [file, { text: 'none', writtenMs: 0 }];
+      return [file, { version: 'none', writtenMs: 0 }];
     }
   });
   return new Map(await Promise.all(states));

@@ -1,6 +1,6 @@
 /**
- * Certificate of a listener, reloaded when its files change. An invalid pair is rejected and the current one stays.
- * Open connections are not affected.
+ * Loads the certificate of a listener and reloads it when its files change. If the new files are invalid, the current
+ * certificate stays in use. Open connections are not affected.
  */
 import { constants, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
@@ -12,8 +12,8 @@ import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 
 /**
- * TLS 1.2 and 1.3. For 1.2 only cipher suites with forward secrecy and AEAD, as HTTP/2 requires (RFC 9113 section
- * 9.2.2), in server order. Renegotiation is disabled.
+ * Options for TLS 1.2 and 1.3. For TLS 1.2, only cipher suites with forward secrecy and AEAD are allowed, as HTTP/2
+ * requires (RFC 9113 section 9.2.2). The server chooses the suite. Renegotiation is disabled.
  */
 const TLS_POLICY: SecureContextOptions = {
   minVersion: 'TLSv1.2',
@@ -35,11 +35,11 @@ const TLS_POLICY: SecureContextOptions = {
 /** Listeners that support TLS. */
 export type TlsListener = 'gateway' | 'admin' | 'oauth';
 
-/** ListenerCertificate loads and follows the files of a listener. */
+/** ListenerCertificate loads the files of a listener and applies their changes. */
 export class ListenerCertificate {
   private readonly paths: TlsPaths;
-  /** The files in use. */
-  private used: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  /** Contents of the files in use. */
+  private active: { readonly cert: Buffer; readonly key: Buffer } | undefined;
 
   /** @param tls `tls` of `gateway`, `admin` or `mcp.oauth`; paths are relative to the file `configPath` */
   constructor(
@@ -52,29 +52,36 @@ export class ListenerCertificate {
     this.paths = { cert: resolve(folder, tls.cert), key: resolve(folder, tls.key) };
   }
 
-  /** Loads the files for TLS 1.2 and 1.3. Rejects with the file that cannot be used, and why. */
+  /**
+   * Loads the files and returns the options of the TLS server. Also sets the metric of the expiration date. Rejects
+   * with an error that names the unusable file and the reason.
+   */
   async read(): Promise<SecureContextOptions> {
     const { cert, key } = await readTlsFiles(this.paths);
     if (cert === undefined || key === undefined) throw new Error('a listener needs a certificate and a key');
-    this.used = { cert, key };
+    this.active = { cert, key };
     METRICS.certificateExpiry
       .series(this.listener)
       .set(Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1_000));
     return { cert, key, ...TLS_POLICY };
   }
 
-  /** Applies changed files to the server. @returns function that stops */
+  /**
+   * Watches the files and applies changes to the server.
+   * @returns a function that stops the watch
+   */
   follow(server: Server): () => void {
     const files = new FileWatch(() => void this.apply(server));
-    // The watch does not see changes between loading and now, so compare once.
-    void files.follow(namesOf(this.paths)).then(() => this.applyOthers(server));
+    // The watch does not detect changes between `read` and now, so compare the contents once.
+    void files.follow(namesOf(this.paths)).then(() => this.applyIfChanged(server));
     return () => files.stop();
   }
 
-  private async applyOthers(server: Server): Promise<void> {
+  private async applyIfChanged(server: Server): Promise<void> {
     const { cert, key } = await readTlsFiles(this.paths).catch(() => ({}) as TlsContents);
-    const isOther = cert?.equals(this.used?.cert ?? cert) === false || key?.equals(this.used?.key ?? key) === false;
-    if (isOther) await this.apply(server);
+    const isChanged =
+      cert?.equals(this.active?.cert ?? cert) === false || key?.equals(this.active?.key ?? key) === false;
+    if (isChanged) await this.apply(server);
   }
 
   private async apply(server: Server): Promise<void> {

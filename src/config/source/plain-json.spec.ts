@@ -52,7 +52,7 @@ describe('plain JSON', () => {
   });
 
   it.each([
-    ['{"a": 1, "a": 2}', 'the key `a` stands twice in the same map'],
+    ['{"a": 1, "a": 2}', 'the key `a` is in the same map twice'],
     ['{"__proto__": 1}', 'the key `__proto__` is not allowed'],
     [`{"a": ${'['.repeat(250)}${']'.repeat(250)}}`, 'has more than 200 maps and lists within each other'],
     [`{"a": [${'0,'.repeat(2_100_000)}0]}`, 'has more than 2000000 tokens'],

@@ -2,7 +2,7 @@
 import { constants, open, type FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 
-/** Why a file cannot be used, as a phrase after its name. */
+/** Why a file cannot be used, and what to do. The message is a phrase that follows the name of the file. */
 export interface FileFault {
   readonly message: string;
   readonly hint: string;
@@ -13,17 +13,19 @@ export type FileBytes = { readonly bytes: Buffer } | { readonly fault: FileFault
 const REGULAR_HINT = 'name a regular file: it is read again whenever it changes';
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
-/** O_NONBLOCK, because opening a named pipe would wait for a writer. Windows has neither. */
+/** O_NONBLOCK, because opening a named pipe would otherwise wait for a writer. Windows does not have this flag. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** Reads a regular file of at most `mostBytes`. Everything else is a fault. Never throws. */
-export async function readBytes(file: string, mostBytes: number): Promise<FileBytes> {
+/**
+ * Reads a regular file of at most `maxBytes`. Other files, and files that cannot be read, give a fault. Never throws.
+ */
+export async function readBytes(file: string, maxBytes: number): Promise<FileBytes> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(file, OPEN_FLAGS);
     const stats = await handle.stat();
-    const fault = kindFault(stats) ?? (stats.size > mostBytes ? sizeFault(stats.size, mostBytes) : undefined);
-    return fault === undefined ? await readTo(handle, mostBytes) : { fault };
+    const fault = kindFault(stats) ?? (stats.size > maxBytes ? sizeFault(stats.size, maxBytes) : undefined);
+    return fault === undefined ? await readTo(handle, maxBytes) : { fault };
   } catch (error) {
     return { fault: errorFault(error as NodeJS.ErrnoException, file) };
   } finally {
@@ -31,19 +33,20 @@ export async function readBytes(file: string, mostBytes: number): Promise<FileBy
   }
 }
 
-/** Reads to the current end, which may have changed since the file was opened. */
-async function readTo(handle: FileHandle, mostBytes: number): Promise<FileBytes> {
+/** Reads to the end of the file, which may have grown since its size was checked. */
+async function readTo(handle: FileHandle, maxBytes: number): Promise<FileBytes> {
   const pieces: Buffer[] = [];
   let length = 0;
   for (;;) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(64 * KIB), 0, 64 * KIB, null);
     if (bytesRead === 0) return { bytes: Buffer.concat(pieces, length) };
     length += bytesRead;
-    if (length > mostBytes) return { fault: sizeFault(length, mostBytes) };
+    if (length > maxBytes) return { fault: sizeFault(length, maxBytes) };
     pieces.push(buffer.subarray(0, bytesRead));
   }
 }
 
+/** Returns the fault of a file that is not a regular file. */
 function kindFault(stats: Stats): FileFault | undefined {
   if (stats.isFile()) return undefined;
   const hint = REGULAR_HINT;
@@ -53,8 +56,8 @@ function kindFault(stats: Stats): FileFault | undefined {
   return { message: 'it is a device', hint };
 }
 
-function sizeFault(size: number, mostBytes: number): FileFault {
-  const message = `it has ${sizeText(size)}, and at most ${sizeText(mostBytes)} are read`;
+function sizeFault(size: number, maxBytes: number): FileFault {
+  const message = `it has ${sizeText(size)}, and at most ${sizeText(maxBytes)} are read`;
   return { message, hint: 'see whether the right file is named, and whether all of it is needed' };
 }
 

@@ -1,4 +1,4 @@
-/** Suggests what an invalid value was probably meant to be, for `yes`, `10 seconds`, `"60"` and the like. */
+/** Suggests how to correct an invalid value, such as `yes`, `10 seconds` or `"60"`. */
 import type { z } from 'zod';
 import { didYouMean } from '../model/problem.js';
 import { networkFault } from '../../platform/network-list.js';
@@ -28,7 +28,7 @@ import {
   SIZE_MESSAGE,
 } from '../model/values.js';
 
-const TRUTH: Readonly<Record<string, string>> = {
+const BOOLEAN_WORDS: Readonly<Record<string, string>> = {
   yes: 'true',
   on: 'true',
   y: 'true',
@@ -53,11 +53,11 @@ const SIZE_UNITS: readonly (readonly [RegExp, string])[] = [
   [/^gb$/, 'GB'],
 ];
 
-/** Suggestions by error message. */
-const BY_MESSAGE: Readonly<Record<string, string | ((text: string) => string | undefined)>> = {
-  [MATCH_MESSAGE]: match,
-  [DURATION_MESSAGE]: (text) => duration(text, 's'),
-  [DAYS_MESSAGE]: (text) => duration(text, 'd'),
+/** Hints by the message of the schema: a text, or a function of the invalid value. */
+const HINTS_BY_MESSAGE: Readonly<Record<string, string | ((text: string) => string | undefined)>> = {
+  [MATCH_MESSAGE]: matchHint,
+  [DURATION_MESSAGE]: (text) => durationHint(text, 's'),
+  [DAYS_MESSAGE]: (text) => durationHint(text, 'd'),
   [SIZE_MESSAGE]: (text) => withUnit(text, SIZE_UNITS, 'write a number and its unit: 10MiB'),
   [DATE_MESSAGE]: 'year, month, day, and all of them exist: 2027-01-31',
   [INSTANT_MESSAGE]: 'with its time zone: 2027-01-31T10:00:00Z',
@@ -68,27 +68,27 @@ const BY_MESSAGE: Readonly<Record<string, string | ((text: string) => string | u
   [TARGET_HOST_MESSAGE]: 'an environment variable stands in braces: ${NAME}',
   [CREDENTIALS_MESSAGE]: 'let the backend know the gateway by its address, or by a certificate (`tls`)',
   [TWICE_MESSAGE]: 'keep one of them',
-  [HOST_BITS_MESSAGE]: network,
-  [MAPPED_MESSAGE]: network,
+  [HOST_BITS_MESSAGE]: networkHint,
+  [MAPPED_MESSAGE]: networkHint,
   [EVERY_ADDRESS_MESSAGE]: 'name the networks of your load balancers',
   [HOST_MESSAGE]: 'the address alone: the port is a setting of its own',
-  [BASE_PATH_MESSAGE]: basePath,
+  [BASE_PATH_MESSAGE]: basePathHint,
   [PATH_MESSAGE]: (text) => (/^[\w./-]+$/.test(text) ? `write /${text}` : undefined),
   [ORIGIN_MESSAGE]: (text) => (URL.canParse(text) ? `write ${new URL(text).origin}` : undefined),
 };
 
-/** Returns the suggestion for a value, or undefined. */
-export function rewritten(issue: z.core.$ZodIssue, found: unknown): string | undefined {
-  const hint = Object.hasOwn(BY_MESSAGE, issue.message) ? BY_MESSAGE[issue.message] : undefined;
+/** Returns a suggestion for an invalid value, or undefined if there is none. */
+export function suggestCorrection(issue: z.core.$ZodIssue, found: unknown): string | undefined {
+  const hint = Object.hasOwn(HINTS_BY_MESSAGE, issue.message) ? HINTS_BY_MESSAGE[issue.message] : undefined;
   const isSingle = typeof found === 'string' || typeof found === 'number';
   if (hint !== undefined && isSingle) return typeof hint === 'string' ? hint : hint(String(found));
   if (issue.code !== 'invalid_type') return undefined;
   switch (issue.expected) {
     case 'int':
     case 'number':
-      return typeof found === 'string' ? number(found) : undefined;
+      return typeof found === 'string' ? numberHint(found) : undefined;
     case 'boolean':
-      return truth(found);
+      return booleanHint(found);
     case 'array':
       return typeof found === 'object' ? undefined : 'write it as a list: in [ ], or on lines that begin with -';
     case 'string':
@@ -98,8 +98,8 @@ export function rewritten(issue: z.core.$ZodIssue, found: unknown): string | und
   }
 }
 
-/** Suggests a correction for `get /customers`, `/customers`, `GET customers`, `ANY /customers` and the like. */
-function match(text: string): string {
+/** Suggests a correction of method and path, for values such as `get /customers`, `/customers` or `ANY /customers`. */
+function matchHint(text: string): string {
   const [first = '', ...rest] = text.trim().split(/\s+/);
   const method = first.toUpperCase();
   const [path = ''] = rest;
@@ -112,24 +112,24 @@ function match(text: string): string {
   return rest.length === 1 ? `write ${method} ${path.startsWith('/') ? '' : '/'}${path}` : 'a path has no spaces';
 }
 
-function network(text: string): string {
+function networkHint(text: string): string {
   return `write ${networkFault(text)?.instead ?? 'the block as IPv4'}`;
 }
 
-function number(text: string): string | undefined {
+function numberHint(text: string): string | undefined {
   if (/^[-+]?\d+(\.\d+)?$/.test(text)) return `write it without quotes: ${Number(text)}`;
   const digits = text.replaceAll(/[_' ]|[,.](?=\d{3}(\D|$))/g, '');
   return /^\d+$/.test(digits) ? `write ${digits}` : undefined;
 }
 
-function truth(found: unknown): string | undefined {
+function booleanHint(found: unknown): string | undefined {
   const word = String(found).toLowerCase();
   if (word === 'true' || word === 'false') return `write it without quotes: ${word}`;
   if (found === 0 || found === 1) return `write ${found === 1}`;
-  return Object.hasOwn(TRUTH, word) ? `write ${TRUTH[word]}` : undefined;
+  return Object.hasOwn(BOOLEAN_WORDS, word) ? `write ${BOOLEAN_WORDS[word]}` : undefined;
 }
 
-function basePath(text: string): string {
+function basePathHint(text: string): string {
   if (/^https?:/.test(text)) return 'the path alone: the host stands in `api.publicUrl`';
   const parts = text.toLowerCase().split('/').filter(Boolean);
   if (parts.length === 0) return 'it has at least one part, the version: /v1';
@@ -137,13 +137,13 @@ function basePath(text: string): string {
   return BASE_PATH_PATTERN.test(path) ? `write ${path}` : 'letters, digits, . _ and -; no parameters';
 }
 
-function duration(text: string, unit: 's' | 'd'): string {
+function durationHint(text: string, unit: 's' | 'd'): string {
   if (/^\d+$/.test(text)) return `write the unit behind the number: ${text}${unit}`;
   const example = unit === 'd' ? '400d' : '10s';
   return withUnit(text, DURATION_UNITS, `write a number and its unit, with nothing between them: ${example}`);
 }
 
-/** Converts `10 seconds` to `write 10s`. */
+/** Returns `write 10s` for `10 seconds`, or the fallback if the unit is unknown. */
 function withUnit(text: string, units: readonly (readonly [RegExp, string])[], fallback: string): string {
   const [, amount = '', word = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*$/i.exec(text) ?? [];
   const unit = units.find(([pattern]) => pattern.test(word.toLowerCase()))?.[1];

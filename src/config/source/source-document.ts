@@ -1,4 +1,4 @@
-/** A parsed YAML or JSON file with the positions of its parts, so that problems have a line. */
+/** A parsed YAML or JSON file with the positions of its parts, so that problems can have a line. */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { Document, LineCounter, ParsedNode, Range, Scalar, YAMLMap } from 'yaml';
 import { decodeText, type TextFault } from './decode-text.js';
@@ -9,7 +9,7 @@ import { readBytes, type FileFault } from './read-file.js';
 import { documentFaults } from './yaml-checks.js';
 import { parseText, type TextBounds } from './yaml-parse.js';
 
-/** The part of a `key: value` pair that a problem is about. */
+/** The side of a `key: value` pair at which a problem is located. */
 export type Side = 'key' | 'value';
 
 /** Result of reading a file. */
@@ -17,7 +17,7 @@ export interface SourceReading {
   /** Undefined if the file cannot be read or parsed. */
   readonly source?: SourceDocument;
   readonly problems: ConfigProblem[];
-  /** Why the file could not be opened. The caller reports it where the file is named. */
+  /** Why the file could not be read. The caller reports this fault at the setting that names the file. */
   readonly unreadable?: FileFault;
 }
 
@@ -26,23 +26,24 @@ interface ParsedSource {
   readonly lines: LineCounter;
 }
 
-/** SourceDocument is a parsed file. */
+/** SourceDocument is a parsed file. Plain JSON is parsed as YAML only when needed. */
 export class SourceDocument {
-  /** Pairs by key, for maps in which a position was looked up. */
+  /** Pairs by key, for maps in which a position was looked up. Avoids a search through all keys. */
   private readonly pairs = new WeakMap<YAMLMap, ReadonlyMap<string, YAMLMap['items'][number]>>();
 
   private constructor(
     readonly file: string,
     /** Text of the file. */
     readonly text: string,
-    /** Undefined for plain JSON, until its scalars are visited. */
+    /** The YAML tree. Undefined for plain JSON, until it is needed. */
     private parsed: ParsedSource | undefined,
     private readonly json: JsonPositions | undefined,
   ) {}
 
   /**
-   * Reads and parses a file. Never throws and never takes long. A file that is too large, unreadable or invalid is a
-   * problem. Duplicate keys are problems too, but the document can still be checked.
+   * Reads and parses a file. Never throws, and the bounds limit the time. An invalid file gives problems. A file that
+   * is too large or cannot be opened gives `unreadable`. With duplicate keys, there are problems, but the document can
+   * still be checked.
    */
   static async read(file: string, bounds: TextBounds): Promise<SourceReading> {
     const read = await readBytes(file, bounds.bytes);
@@ -62,14 +63,14 @@ export class SourceDocument {
     return { source: new SourceDocument(file, text, { document, lines }, undefined), problems };
   }
 
-  /** Creates a problem at a path. If the part does not exist, uses its nearest existing parent. */
+  /** Creates a problem at a path. If the part does not exist, the position is that of its nearest existing parent. */
   problem(path: DocumentPath, message: string, hint: string, side: Side = 'value'): ConfigProblem {
     const { lines } = this.json ?? this.tree;
     const { line, col: column } = lines.linePos(this.offsetOf(path, side));
     return { file: this.file, line, column, path: formatPath(path), message, hint };
   }
 
-  /** Returns the number at a path as written: `1.10` instead of 1.1. Undefined for other values. */
+  /** Returns the number at a path as written, such as `1.10` instead of 1.1. Undefined for other values. */
   numberText(path: DocumentPath): string | undefined {
     if (this.json !== undefined) {
       const { part, isFound } = this.json.find(path);
@@ -81,13 +82,15 @@ export class SourceDocument {
 
   /** Returns the document as plain data. */
   toJS(): unknown {
-    // Aliases were already limited when the file was read.
+    // The expansion of aliases was already limited when the file was read.
     return this.json === undefined || this.parsed !== undefined
       ? this.tree.document.toJS({ maxAliasCount: -1 })
       : this.json.value();
   }
 
-  /** Calls `visit` with every scalar value (not keys) and its path. It may change the value. */
+  /**
+   * Calls `visit` with every scalar value and its path, but not with keys. `visit` may change the value of the scalar.
+   */
   visitScalars(visit: (scalar: Scalar, path: DocumentPath) => void): void {
     const walk = (node: unknown, path: DocumentPath): void => {
       if (isScalar(node)) visit(node, path);
@@ -119,7 +122,7 @@ export class SourceDocument {
         node = isSeq(node) ? node.items[Number(part)] : undefined;
       }
       const isLast = depth === path.length - 1;
-      // A block map or list begins on the line after its key, but people look for the key.
+      // A block map or list begins on the line after its key. Problems are easier to find at the key.
       const preferKey =
         key !== undefined && (side === 'key' || !isLast || !isScalar(node) || node.range?.[0] === node.range?.[1]);
       const range = rangeOf(preferKey ? key : node) ?? rangeOf(key);
@@ -136,14 +139,14 @@ export class SourceDocument {
   }
 }
 
-/** Prefers keys as `offsetInTree` does: only a scalar value is more precise than its key. */
+/** Returns the offset of a part in JSON. Like `offsetInTree`, prefers the key, unless the value is a scalar. */
 function offsetInJson(json: JsonPositions, text: string, path: DocumentPath, side: Side): number {
   const { part, isFound } = json.find(path);
   const isScalarValue = isFound && !/[{[]/.test(text[part.value] ?? '');
   return side === 'value' && isScalarValue ? part.value : (part.key ?? part.value);
 }
 
-/** Parses plain JSON, whose bounds were checked when it was read. */
+/** Parses plain JSON as YAML. Its bounds were checked when it was read. */
 function parsePlainJson(text: string): ParsedSource {
   const { document, lines } = parseText(text, { bytes: Infinity, tokens: Infinity }, true);
   if (document === undefined) throw new Error('The YAML parser refuses a text that JSON allows');
@@ -158,7 +161,7 @@ function problemAt(
   return { file, line, column: col, path: '', message, hint };
 }
 
-/** Computes line and column, for a text that the parser has not read completely. */
+/** Computes the line and column of an offset, for a text that the parser has not read completely. */
 function positionIn(text: string, offset: number): { line: number; col: number } {
   const before = text.slice(0, offset);
   return { line: before.split('\n').length, col: offset - before.lastIndexOf('\n') };

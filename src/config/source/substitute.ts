@@ -1,25 +1,26 @@
-/** Substitution of `${NAME}` and `${NAME:-default}` in the values of `gateway.yaml`. */
+/** Replaces `${NAME}` and `${NAME:-default}` in the values of `gateway.yaml`. */
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { formatPath } from '../model/problem.js';
 import { readVariable, VariableFileError, type Variables } from '../model/variables.js';
 import type { SourceDocument } from './source-document.js';
 
-/** The last group is empty if the reference is not closed. */
+/** Matches a reference. The last group is empty if the closing brace is missing. */
 const REFERENCE = /\$(\$)?\{([^}]*)(\}?)/g;
 const REFERENCE_BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 const FORMS_HINT = 'write ${NAME} or ${NAME:-default}; $${ is a plain ${';
 
 const FILE_HINT = 'the file has the value of the variable; set the variable or its file, not both';
 
-/** Result of the substitution: problems, and paths of values from variables. */
+/** Result of the substitution. `paths` has the formatted paths of all values that contained references. */
 export interface Substitution {
   readonly problems: readonly ConfigProblem[];
   readonly paths: ReadonlySet<string>;
 }
 
 /**
- * Replaces every reference in string values. As in a shell, `:-` also replaces an empty variable. `$${` is a literal
- * `${`. Unset variables without a default are problems, and files of variables that cannot be read.
+ * Replaces every reference in string values. Modifies the document. As in a shell, the default of `:-` also replaces an
+ * empty value. `$${` is a literal `${`. A variable that is unset and has no default is a problem. A variable file that
+ * cannot be read is a problem, too.
  */
 export function substituteVariables(source: SourceDocument, variables: Variables): Substitution {
   const problems: ConfigProblem[] = [];
@@ -30,11 +31,11 @@ export function substituteVariables(source: SourceDocument, variables: Variables
       if (escaped !== undefined) return reference.slice(1);
       const fault = formFault(reference, body, close);
       if (fault !== undefined) problems.push(source.problem(path, fault, FORMS_HINT));
-      // Include values that could not be determined, so that they cause no further problems.
+      // Also include values that could not be determined, because messages must name a variable as their source.
       paths.add(formatPath(path));
       if (fault !== undefined) return '';
       try {
-        return valueOf(body, variables, (name) => problems.push(unset(source, path, name)));
+        return valueOf(body, variables, (name) => problems.push(unsetProblem(source, path, name)));
       } catch (error) {
         if (!(error instanceof VariableFileError)) throw error;
         problems.push(source.problem(path, error.message, FILE_HINT));
@@ -45,7 +46,7 @@ export function substituteVariables(source: SourceDocument, variables: Variables
   return { problems, paths };
 }
 
-/** Returns why a reference is malformed. */
+/** Returns why a reference is malformed, or undefined. */
 function formFault(reference: string, body: string, close: string): string | undefined {
   if (close === '') return `\`${shortened(reference)}\` is never closed`;
   if (body.includes('${')) return `\`${shortened(reference)}\` has a reference within a reference`;
@@ -60,7 +61,7 @@ function valueOf(body: string, variables: Variables, onMissing: (name: string) =
   return fallback ?? '';
 }
 
-function unset(source: SourceDocument, path: DocumentPath, name: string): ConfigProblem {
+function unsetProblem(source: SourceDocument, path: DocumentPath, name: string): ConfigProblem {
   return source.problem(
     path,
     `the environment variable ${name} is not set`,
@@ -73,7 +74,10 @@ function shortened(text: string): string {
   return line.length > 40 ? `${line.slice(0, 40)}…` : line;
 }
 
-/** Converts `8080` and `true` to number and boolean. Variables are always text, but settings may not be. */
+/**
+ * Converts a text such as `8080` or `true` to a number or boolean. Returns other values unchanged. Values from
+ * variables are always texts, but some settings are not.
+ */
 export function coerceText(text: unknown): unknown {
   if (typeof text !== 'string') return text;
   if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);

@@ -1,27 +1,27 @@
-/** Reading and validation of certificates, keys and CA files. */
+/** Reads and validates certificates, private keys and CA files (PEM). */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { readBytes, type FileFault } from './read-file.js';
 
 export const TLS_FILES = { ca: 'file of authorities', cert: 'certificate', key: 'private key' } as const;
 export type TlsFile = keyof typeof TLS_FILES;
-/** A system's CA bundle takes a quarter of a megabyte. */
-const LARGEST_TLS_FILE_BYTES = 4 * 1_024 * 1_024;
+/** Maximum size of a file. The CA bundle of an operating system has about 0.25 MB. */
+const MAX_TLS_FILE_BYTES = 4 * 1_024 * 1_024;
 
 /** Absolute paths of the files. */
 export type TlsPaths = { readonly [File in TlsFile]?: string | undefined };
-/** PEM contents of the files. */
+/** PEM contents of the files. Files that are not configured are undefined. */
 export type TlsContents = { readonly [File in TlsFile]?: Buffer };
 
-/** A problem of one file, or of all together. */
+/** A fault of one file. Without `key`, the fault concerns the files together. */
 export interface TlsFault extends FileFault {
   readonly key?: TlsFile;
 }
 
-/** TlsFilesError reports unusable files. */
+/** TlsFilesError reports unusable files. The message names each file, its fault and advice. */
 export class TlsFilesError extends Error {
   constructor(
-    /** The affected files. */
+    /** Absolute paths of the affected files. */
     readonly files: readonly string[],
     message: string,
   ) {
@@ -40,7 +40,7 @@ export function namesOf(paths: TlsPaths): string[] {
   return Object.values(paths).filter((file) => file !== undefined);
 }
 
-/** Reads the files. Returns the readable contents and the faults of the others. */
+/** Reads the files. Returns the contents of readable files, and the faults of the others. */
 export async function readContents(
   paths: TlsPaths,
 ): Promise<{ readonly contents: TlsContents; readonly unread: readonly { key: TlsFile; fault: FileFault }[] }> {
@@ -49,7 +49,7 @@ export async function readContents(
   for (const key of Object.keys(TLS_FILES) as TlsFile[]) {
     const file = paths[key];
     if (file === undefined) continue;
-    const read = await readBytes(file, LARGEST_TLS_FILE_BYTES);
+    const read = await readBytes(file, MAX_TLS_FILE_BYTES);
     if ('bytes' in read) contents[key] = read.bytes;
     else unread.push({ key, fault: read.fault });
   }
@@ -57,7 +57,7 @@ export async function readContents(
 }
 
 /**
- * Reads and validates the files. Rejects with `TlsFilesError` if a file is unreadable or of the wrong kind, or
+ * Reads and validates the files. Rejects with `TlsFilesError` if a file cannot be read or has the wrong content, or if
  * certificate and key do not match.
  */
 export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
@@ -71,7 +71,10 @@ export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
   throw filesError(paths, faults);
 }
 
-/** Returns valid contents. @throws TlsFilesError like `readTlsFiles` */
+/**
+ * Returns the contents if they are valid.
+ * @throws TlsFilesError if they are not, as `readTlsFiles` does
+ */
 export function usableTlsFiles(paths: TlsPaths, contents: TlsContents): TlsContents {
   try {
     createSecureContext(contents);
@@ -87,12 +90,13 @@ export function usableTlsFiles(paths: TlsPaths, contents: TlsContents): TlsConte
 
 function filesError(paths: TlsPaths, faults: readonly TlsFault[]): TlsFilesError {
   const filesOf = ({ key }: TlsFault): string[] => namesOf(key === undefined ? paths : { [key]: paths[key] });
-  const words = faults.map((fault) => `${filesOf(fault).join(', ')}: ${fault.message}\n  → ${fault.hint}`);
-  return new TlsFilesError([...new Set(faults.flatMap(filesOf))], words.join('\n'));
+  const messages = faults.map((fault) => `${filesOf(fault).join(', ')}: ${fault.message}\n  → ${fault.hint}`);
+  return new TlsFilesError([...new Set(faults.flatMap(filesOf))], messages.join('\n'));
 }
 
 /**
- * Returns the faults of the files, as phrases after the file's name. Takes some milliseconds for a system's CA bundle.
+ * Returns the faults of the files. Messages follow the name of the file. Validating the CA bundle of an operating
+ * system takes some milliseconds.
  */
 export function tlsFaults(files: TlsContents): TlsFault[] {
   const { ca, cert, key } = files;
@@ -129,7 +133,7 @@ function certificateFault(key: 'ca' | 'cert', bytes: Buffer | undefined): TlsFau
   return { key, message: `the ${TLS_FILES[key]} cannot be used: it is no certificate`, hint };
 }
 
-/** Reports whether the text starts with a certificate. */
+/** Reports whether a PEM text starts with a valid certificate. */
 export function isCertificate(pem: string): boolean {
   try {
     new X509Certificate(pem);

@@ -1,6 +1,6 @@
 /**
- * Checks that the YAML parser omits: duplicate or non-text keys, tags, and aliases that are undefined, recursive or
- * expand too much.
+ * Checks a YAML document for faults that the parser does not report. These are duplicate keys, keys that are not texts,
+ * tags, and aliases that are undefined, recursive or expand too much.
  */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { Alias, Document, Pair, ParsedNode, Scalar, YAMLMap } from 'yaml';
@@ -9,13 +9,13 @@ import type { TextBounds } from './yaml-parse.js';
 
 const MERGE_KEY = '<<';
 
-/** Faults of a parsed document, and whether its value is still usable. */
+/** Faults of a parsed document. `hasValue` is false if a fault makes the value of the document unusable. */
 export interface DocumentFaults {
   readonly faults: readonly TextFault[];
   readonly hasValue: boolean;
 }
 
-/** Returns the faults of a document in order of position. */
+/** Returns the faults of a document. */
 export function documentFaults(
   { contents, directives, warnings }: Document.Parsed<ParsedNode>,
   bounds: TextBounds,
@@ -28,11 +28,14 @@ export function documentFaults(
     const message = `is read as YAML 1.2, not ${directives.yaml.version}`;
     walk.faults.push({ offset: 0, message, hint: 'remove the line that begins with %YAML' });
   }
-  walk.node(contents);
+  walk.visitNode(contents);
   return walk;
 }
 
-/** An anchored value with its size including expanded aliases. `open` while it is being traversed. */
+/**
+ * A value with an anchor. `size` is its number of values, including expanded aliases. `open` is true while the value is
+ * being traversed, when an alias to it would be recursive.
+ */
 interface Anchored {
   size: number;
   open: boolean;
@@ -42,39 +45,42 @@ interface Anchored {
 class Walk {
   readonly faults: TextFault[] = [];
   hasValue = true;
-  /** Anchors can be redefined; an alias refers to the last one before it. */
+  /** Anchored values by name. If an anchor occurs several times, an alias refers to the last one before it. */
   private readonly anchors = new Map<string, Anchored>();
 
-  /** Number of values repeated by aliases. */
+  /** Number of values that aliases have repeated so far. */
   private repeated = 0;
 
   constructor(
-    private readonly mostValues: number,
-    private readonly reportedTags: readonly string[],
+    private readonly maxValues: number,
+    private readonly parserWarnings: readonly string[],
   ) {}
 
-  /** Traverses a value. @returns its number of values */
-  node(node: unknown): number {
-    if (isAlias(node)) return this.alias(node);
+  /**
+   * Traverses a value.
+   * @returns the number of values in it, including those that aliases repeat
+   */
+  visitNode(node: unknown): number {
+    if (isAlias(node)) return this.visitAlias(node);
     if (!isMap(node) && !isSeq(node) && !isScalar(node)) return 1;
     const anchored: Anchored = { size: 1, open: true, isMap: isMap(node) };
     if (node.tag !== undefined) {
-      this.tag(node, node.tag);
+      this.checkTag(node, node.tag);
     }
     if (node.anchor !== undefined) this.anchors.set(node.anchor, anchored);
-    if (isMap(node)) anchored.size += this.map(node as YAMLMap);
-    else if (isSeq(node)) for (const item of node.items) anchored.size += this.node(item);
+    if (isMap(node)) anchored.size += this.visitMap(node as YAMLMap);
+    else if (isSeq(node)) for (const item of node.items) anchored.size += this.visitNode(item);
     anchored.open = false;
     return anchored.size;
   }
 
-  /** Reports a tag, unless the parser has reported it as unknown. */
-  private tag(node: unknown, tag: string): void {
-    if (this.reportedTags.some((message) => message.includes(tag))) return;
-    this.report(node, `the tag \`${shortTag(tag)}\` is not read: a value is what it looks like`, 'remove it');
+  /** Reports a tag, unless the parser has already warned about it. */
+  private checkTag(node: unknown, tag: string): void {
+    if (this.parserWarnings.some((message) => message.includes(tag))) return;
+    this.report(node, `the tag \`${shortTag(tag)}\` is not supported`, 'remove it');
   }
 
-  private alias(alias: Alias): number {
+  private visitAlias(alias: Alias): number {
     const target = this.anchors.get(alias.source);
     if (target === undefined) {
       const message = `\`*${alias.source}\` is an alias, and nothing before it is marked \`&${alias.source}\``;
@@ -87,41 +93,41 @@ class Walk {
       return 1;
     }
     this.repeated += target.size;
-    if (this.repeated > this.mostValues) {
-      this.repeated = -Infinity; // One report is enough.
-      const message = `the aliases up to \`*${alias.source}\` repeat more than ${this.mostValues} values`;
+    if (this.repeated > this.maxValues) {
+      this.repeated = -Infinity; // Report this fault only once.
+      const message = `the aliases up to \`*${alias.source}\` repeat more than ${this.maxValues} values`;
       this.refuse(alias, message, 'aliases of aliases grow without end: write out what is needed');
     }
     return target.size;
   }
 
-  private map(map: YAMLMap): number {
+  private visitMap(map: YAMLMap): number {
     const seen = new Set<string>();
     let size = 0;
     for (const pair of map.items) {
       const { key } = pair;
-      if (isMergeKey(key)) this.mergeSource(pair);
-      else if (isScalar(key)) this.key(key, seen);
+      if (isMergeKey(key)) this.checkMergeKey(pair);
+      else if (isScalar(key)) this.checkKey(key, seen);
       else this.refuse(key, 'a key must be a plain text', 'quotes make a text of it; { and [ begin a map and a list');
-      size += 1 + this.node(pair.value);
+      size += 1 + this.visitNode(pair.value);
     }
     return size;
   }
 
-  private key(key: Scalar, seen: Set<string>): void {
+  private checkKey(key: Scalar, seen: Set<string>): void {
     const name = String(key.value);
     if (key.value === null && key.source === '') {
       this.report(key, 'a key is missing in front of the colon', 'name it, or remove the line');
     } else if (name === '__proto__') {
       this.report(key, 'the key `__proto__` is not allowed', 'choose another name');
     } else if (seen.has(name)) {
-      this.report(key, `the key \`${name}\` stands twice in the same map`, 'keep one of them');
+      this.report(key, `the key \`${name}\` is in the same map twice`, 'keep one of them');
     }
     seen.add(name);
   }
 
   /** Checks that a merge key (`<<`) refers to a map, or a list of maps. */
-  private mergeSource({ key, value }: Pair): void {
+  private checkMergeKey({ key, value }: Pair): void {
     const sources: unknown[] = isSeq(value) ? value.items : [value];
     const areMaps = sources.every((source) =>
       isAlias(source) ? this.anchors.get(source.source)?.isMap !== false : isMap(source),

@@ -1,4 +1,4 @@
-/** Parses YAML and JSON with limits, so that no text takes long. Errors are rewritten in plain language. */
+/** Parses YAML and JSON with limits, so that no text takes too long. Rewrites errors in plain language. */
 import { Composer, isCollection, isPair, isScalar, Lexer, LineCounter, Parser } from 'yaml';
 import type { CST, Document, ParsedNode, YAMLError } from 'yaml';
 import type { TextFault } from './decode-text.js';
@@ -6,53 +6,54 @@ import { syntaxFault } from './yaml-words.js';
 
 /** Limits of a file. */
 export interface TextBounds {
+  /** Maximum size of the file. */
   readonly bytes: number;
-  /** Number of lexer tokens, such as keys, values, commas and line breaks. It determines the parsing time. */
+  /** Maximum number of lexer tokens, such as keys, values, commas and line breaks. The parsing time depends on it. */
   readonly tokens: number;
 }
 
-const LARGEST_CONFIG_BYTES = 1_024 * 1_024;
-const MOST_CONFIG_TOKENS = 200_000;
-const LARGEST_DOCUMENT_BYTES = 16 * 1_024 * 1_024;
-const MOST_DOCUMENT_TOKENS = 2_000_000;
+const MAX_CONFIG_BYTES = 1_024 * 1_024;
+const MAX_CONFIG_TOKENS = 200_000;
+const MAX_DOCUMENT_BYTES = 16 * 1_024 * 1_024;
+const MAX_DOCUMENT_TOKENS = 2_000_000;
 
-/** Limits of `gateway.yaml`: about 6,000 operations. */
-export const GATEWAY_BOUNDS: TextBounds = { bytes: LARGEST_CONFIG_BYTES, tokens: MOST_CONFIG_TOKENS };
-/** Limits of OpenAPI documents, above the largest published ones. */
-export const DOCUMENT_BOUNDS: TextBounds = { bytes: LARGEST_DOCUMENT_BYTES, tokens: MOST_DOCUMENT_TOKENS };
+/** Limits of `gateway.yaml`, which allow about 6,000 operations. */
+export const GATEWAY_BOUNDS: TextBounds = { bytes: MAX_CONFIG_BYTES, tokens: MAX_CONFIG_TOKENS };
+/** Limits of OpenAPI documents. The largest published documents are smaller. */
+export const DOCUMENT_BOUNDS: TextBounds = { bytes: MAX_DOCUMENT_BYTES, tokens: MAX_DOCUMENT_TOKENS };
 
-/** Maximum nesting of maps and lists. Traversal is recursive. */
+/** Maximum nesting of maps and lists. It is limited because the traversal is recursive. */
 export const DEEPEST_NESTING = 200;
-/** Entries of the parser's stack other than maps and lists: document and value. */
-const STACK_BESIDE = 2;
+/** Number of entries of the parser's stack that are not maps or lists: the document and the current value. */
+const OTHER_STACK_ENTRIES = 2;
 
-/** A parsed text. `document` is undefined if a fault makes it unusable. */
+/** A parsed text. `document` is undefined if a fault makes the text unusable. */
 export interface ParsedText {
   readonly document?: Document.Parsed<ParsedNode>;
   readonly lines: LineCounter;
   readonly faults: readonly TextFault[];
 }
 
-/** Thrown out of the parser when a limit is reached. */
+/** Thrown while parsing when a limit is reached. */
 class BoundReached extends Error {
   constructor(readonly fault: TextFault) {
     super(fault.message);
   }
 }
 
-/** Parses one document. Never throws. Duplicate keys and aliases are checked in `yaml-checks.ts`. */
+/** Parses a single document. Never throws. `yaml-checks.ts` checks duplicate keys and aliases. */
 export function parseText(text: string, bounds: TextBounds, isJson: boolean): ParsedText {
   const lines = new LineCounter();
   try {
     if (text.length > bounds.tokens) countTokens(text, bounds.tokens);
-    // The parser compares all pairs of keys; `yaml-checks.ts` uses a set.
+    // The parser would compare all pairs of keys. `yaml-checks.ts` uses a set, which is faster.
     const composer = new Composer({ merge: true, prettyErrors: false, uniqueKeys: false, resolveKnownTags: false });
     const documents = composer.compose(tokensOf(text, lines), true, text.length);
     const first = documents.next();
-    if (first.done === true) return { lines, faults: [wholeText('has no document', 'write one')] };
+    if (first.done === true) return { lines, faults: [faultAtStart('has no document', 'write one')] };
     const document = first.value;
     const [error] = document.errors;
-    // Errors after the first are mostly its consequences.
+    // Later errors are mostly consequences of the first one.
     if (error !== undefined) {
       const fault = syntaxFault(error, text, isJson);
       return { lines, faults: [{ ...fault, offset: openedAt(document.contents, error) ?? fault.offset }] };
@@ -65,29 +66,35 @@ export function parseText(text: string, bounds: TextBounds, isJson: boolean): Pa
   }
 }
 
-/** Returns where an unclosed construct was opened. The parser reports its end, often the end of the file. */
+/**
+ * Returns the offset at which an unclosed quote or bracket was opened. The parser reports where it should have ended,
+ * often at the end of the file. Undefined for other errors.
+ */
 function openedAt(contents: unknown, { message, pos: [offset] }: YAMLError): number | undefined {
   if (!/^Missing closing|end with a/.test(message)) return undefined;
   let opened: number | undefined;
-  const look = (node: unknown): void => {
+  const visit = (node: unknown): void => {
     const [start = 0, , end = 0] = (node as { range?: readonly number[] | null } | null)?.range ?? [];
     if (start > offset || end < offset) return;
     const isQuoted = isScalar(node) && node.type?.startsWith('QUOTE') === true;
     if (isQuoted || (isCollection(node) && node.flow === true)) opened = start;
     if (!isCollection(node)) return;
-    for (const item of node.items) for (const child of isPair(item) ? [item.key, item.value] : [item]) look(child);
+    for (const item of node.items) for (const child of isPair(item) ? [item.key, item.value] : [item]) visit(child);
   };
-  look(contents);
+  visit(contents);
   return opened;
 }
 
-/** Yields the parser's tokens and stops at the nesting limit. */
+/**
+ * Yields the tokens of the parser.
+ * @throws BoundReached at the nesting limit
+ */
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
-    if (parser.stack.length <= DEEPEST_NESTING + STACK_BESIDE) continue;
+    if (parser.stack.length <= DEEPEST_NESTING + OTHER_STACK_ENTRIES) continue;
     throw new BoundReached({
       offset: parser.offset,
       message: `has more than ${DEEPEST_NESTING} maps and lists within each other`,
@@ -97,12 +104,15 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   yield* parser.end();
 }
 
-/** Counts tokens, at a fifth of the parser's cost. Shorter texts cannot exceed the limit. */
-function countTokens(text: string, most: number): void {
+/**
+ * Counts tokens, which costs a fifth of parsing. Not needed for texts with fewer characters than the limit.
+ * @throws BoundReached if there are too many tokens
+ */
+function countTokens(text: string, maxTokens: number): void {
   let [count, offset] = [0, 0];
   for (const lexeme of new Lexer().lex(text)) {
-    if (count++ > most) {
-      const message = `has more than ${most} tokens (keys, values, commas, line breaks) up to here`;
+    if (count++ > maxTokens) {
+      const message = `has more than ${maxTokens} tokens (keys, values, commas, line breaks) up to here`;
       throw new BoundReached({ offset, message, hint: 'see whether all of it is needed' });
     }
     // The lexer marks documents and plain values with characters that are not in the text.
@@ -110,7 +120,7 @@ function countTokens(text: string, most: number): void {
   }
 }
 
-function wholeText(message: string, hint: string): TextFault {
+function faultAtStart(message: string, hint: string): TextFault {
   return { offset: 0, message, hint };
 }
 

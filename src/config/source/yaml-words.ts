@@ -1,4 +1,4 @@
-/** Rewrites YAML parser errors for people who do not know YAML's grammar, with advice. */
+/** Rewrites error messages of the YAML parser for people who do not know the grammar of YAML, and adds advice. */
 import type { ErrorCode } from 'yaml';
 import type { TextFault } from './decode-text.js';
 
@@ -22,16 +22,16 @@ const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   TAB_AS_INDENT: 'indent with spaces',
 };
 
-/** Plain messages by pattern of the parser's message. The first match counts. */
-const PLAIN_WORDS: readonly (readonly [RegExp, string])[] = [
+/** Plain messages by pattern of the parser message. The first match counts. */
+const PLAIN_MESSAGES: readonly (readonly [RegExp, string])[] = [
   [/^Nested mappings are not allowed/, 'a second `key: value` within a value'],
   [/^Implicit (map )?keys need to be/, 'a key without its colon, or a line that is indented too little'],
-  [/^Tabs are not allowed/, 'a tab is no indentation'],
+  [/^Tabs are not allowed/, 'tabs cannot be used for indentation'],
   [/^All (mapping|sequence) items must start/, 'the line is indented differently from those it belongs to'],
   [/^Missing closing/, 'a quote that is never closed'],
   [/^Flow sequence .*end with a \]/, 'a `[` that is never closed, or whose lines are not indented'],
   [/^Flow map .*end with a \}/, 'a `{` that is never closed, or whose lines are not indented'],
-  [/^Unexpected flow-(map|seq)-start/, 'a bracket behind the end of a value'],
+  [/^Unexpected flow-(map|seq)-start/, 'a bracket after the end of a value'],
   [/^The : indicator must be at most 1024/, 'a key of more than 1024 characters'],
   [/^Missing , (or : )?between/, 'a comma is missing'],
   [/^Unexpected flow-seq-end/, 'a `]` that closes nothing'],
@@ -44,7 +44,7 @@ const PLAIN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Anchor cannot be an empty/, 'a `&` without a name'],
 ];
 
-/** Spaces and quotes that word processors and web pages substitute for the plain ones. */
+/** Spaces and quotes with which word processors and web pages replace the plain ones. */
 const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
   [
     /[\u{a0}\u{2007}\u{202f}\u{200b}]/u,
@@ -53,16 +53,16 @@ const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
   [/[“”„‘’«»]/u, 'the quotes of this line are not plain ones: type " or \''],
 ];
 
-/** Converts an error to a fault, with the most specific advice for its line. */
+/** Converts a parser error to a fault, with the most specific advice for its line. */
 export function syntaxFault({ code, message, pos: [offset] }: SyntaxError, text: string, isJson: boolean): TextFault {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1).split('\n', 1)[0] ?? '';
   if (code === 'TAG_RESOLVE_FAILED') {
     const [tag = ''] = /^![^\s,\]}]*/.exec(text.slice(offset)) ?? [];
-    return { offset, message: `the tag \`${tag}\` is not read: a value is what it looks like`, hint: 'remove it' };
+    return { offset, message: `the tag \`${tag}\` is not supported`, hint: 'remove it' };
   }
   return {
     offset,
-    message: `is not valid ${isJson ? 'JSON' : 'YAML'}: ${inPlainWords(message)}`,
+    message: `is not valid ${isJson ? 'JSON' : 'YAML'}: ${plainMessage(message)}`,
     hint: hintOf(line, isJson) ?? HINTS[code] ?? (isJson ? JSON_HINT : DEFAULT_HINT),
   };
 }
@@ -74,10 +74,10 @@ function hintOf(line: string, isJson: boolean): string | undefined {
   return hasBareBrace ? 'inside { } and [ ] a text that has { or } needs quotes' : undefined;
 }
 
-function inPlainWords(message: string): string {
-  for (const [pattern, words] of PLAIN_WORDS) {
+function plainMessage(message: string): string {
+  for (const [pattern, plain] of PLAIN_MESSAGES) {
     const match = pattern.exec(message);
-    if (match !== null) return words.replace('$1', match[1] ?? '');
+    if (match !== null) return plain.replace('$1', match[1] ?? '');
   }
   return message.slice(0, 1).toLowerCase() + message.slice(1);
 }

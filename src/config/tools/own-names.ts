@@ -1,4 +1,4 @@
 /** Names of the MCP server's own tools, which operations cannot use. */
 
-/** Their descriptions are in `src/mcp/tools/own-descriptions.ts`. */
+/** The tools are described in `src/mcp/tools/own-descriptions.ts`. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(['get_usage', 'search_operations', 'call_operation']);

@@ -1,39 +1,42 @@
-/** API operations as MCP tools for AI assistants (2026-07-28, Tools). */
+/** Types of MCP tools: API operations that AI assistants can call (MCP 2026-07-28, Tools). */
 import type { ToolAnnotations } from '../model/described-tool.js';
 import type { Operation } from '../model/schema.js';
 
 /** A self-contained JSON Schema (2020-12). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Default number of tools above which they are searched. Each listed tool costs tokens in every conversation. */
-export const MOST_LISTED = 25;
 /**
- * Property that wraps lists and scalars, because clients of the 2025 versions accept only objects as structured
- * content.
+ * Default maximum number of listed tools. With more tools, assistants search for them, because each listed tool costs
+ * tokens in every conversation.
+ */
+export const MAX_LISTED = 25;
+/**
+ * Property of the object that wraps lists and scalars. Clients of the 2025 protocol versions accept only objects as
+ * structured content.
  */
 export const WRAPPED_UNDER = 'result';
 
-/** Integer formats that can exceed JavaScript's range (OpenAPI Format Registry). */
+/** Integer formats whose values can exceed 2^53 (OpenAPI Format Registry). */
 export const LONG_FORMATS: ReadonlySet<unknown> = new Set(['int64', 'uint64']);
-/** Pattern by which the schema of a tool allows the digits of such a number as a text. */
+/** Pattern in tool schemas that allows such an integer as a text of digits. */
 export const LONG_DIGITS = String.raw`^-?\d+$`;
 
 /** An operation that assistants can call. */
 export interface Tool {
-  /** Unique, such as `list_customers`: `^[a-z][a-z0-9_]{0,39}$`. */
+  /** Unique name, such as `list_customers`. Matches `^[a-z][a-z0-9_]{0,39}$`. */
   readonly name: string;
   readonly title: string | undefined;
   readonly description: string;
-  /** Operation of the running configuration. */
+  /** The operation that the tool calls, from the running configuration. */
   readonly operation: Operation;
-  /** Schema of the arguments: an object without additional properties. */
+  /** Schema of the arguments, which is an object without additional properties. */
   readonly inputSchema: JsonSchema;
-  /** Schema of `structuredContent`; undefined: the response is text only. */
+  /** Schema of `structuredContent`. Undefined: the result is text only. */
   readonly outputSchema: JsonSchema | undefined;
   readonly annotations: ToolAnnotations;
-  /** Entry in `tools/list`, serialized once. */
+  /** The entry in `tools/list`, serialized once. */
   readonly json: string;
-  /** Estimated tokens of `json`: a quarter of its characters. */
+  /** Estimated number of tokens of `json`: a quarter of its characters. */
   readonly tokens: number;
   /** Arguments that limit or page the response, such as `limit` and `cursor`, in order. */
   readonly pagingArguments: readonly string[];
@@ -52,35 +55,38 @@ export interface BoundRequest {
   /** Path and query without the base path, such as `/customers?limit=20`. */
   readonly url: string;
   /**
-   * Field lines of the parameters, plus `accept` and, with a body, `content-type`. Lower-case names, CRLF after each
-   * line. Without `content-length`, `host` and `authorization`.
+   * Header lines of the parameters, plus `accept` and, if there is a body, `content-type`. Names are in lower case, and
+   * each line ends with CRLF. Contains no `content-length`, `host` or `authorization`.
    */
   readonly lines: string;
-  /** UTF-8. */
+  /** Body in UTF-8. Undefined: no body. */
   readonly body: Buffer | undefined;
 }
 
-/** Faults of invalid arguments: one to ten. */
+/** Faults of invalid arguments, one to ten. */
 export interface ArgumentFaults {
   readonly faults: readonly ArgumentFault[];
 }
 
 /** A fault of an argument. */
 export interface ArgumentFault {
-  /** Location, such as `email`, `emergency_contact.phone` or `activities[2]`; empty: the arguments as a whole. */
+  /**
+   * Location of the value, such as `email`, `emergency_contact.phone` or `activities[2]`. Empty: the arguments as a
+   * whole.
+   */
   readonly field: string;
-  /** Follows the field: `must be a whole number`. */
+  /** Phrase that follows the field, such as `must be a whole number`. */
   readonly detail: string;
 }
 
 /** All tools of a configuration. */
 export interface ToolSet {
-  /** Tools in operation order. */
+  /** All tools, in the order of their operations. */
   readonly tools: readonly Tool[];
   readonly byName: ReadonlyMap<string, Tool>;
 }
 
-/** Reports whether binding failed. */
+/** Reports whether `bind` has returned faults instead of a request. */
 export function areFaults(bound: BoundRequest | ArgumentFaults): bound is ArgumentFaults {
   return 'faults' in bound;
 }

@@ -1,4 +1,4 @@
-/** Opens the backend's database, a SQLite file in the data folder. */
+/** Opens the database of the backend, a SQLite file in the data folder. */
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,54 +6,57 @@ import { Kysely, SqliteDialect } from 'kysely';
 import { StartError } from '../model/config.js';
 import type { Tables } from './schema.js';
 
-/** How long SQLite waits for writes of other processes. */
+/** How long SQLite waits for locks of other processes. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Primary result code. */
+/** Primary result code of a locked database. */
 const SQLITE_BUSY = 5;
 const BUSY_PAUSE_MS = 10;
 
 export interface Database {
   readonly tables: Kysely<Tables>;
-  /** File path, for messages. */
+  /** Absolute path of the file, for messages. */
   readonly place: string;
 }
 
 /**
- * Enables the write-ahead log. Unlike statements, this pragma does not wait for other connections. Processes that start
- * together would get SQLITE_BUSY, so it is retried here. It blocks, but nothing else runs yet.
+ * Enables the write-ahead log. Unlike other statements, this pragma does not wait for locks. Processes that start at
+ * the same time would get SQLITE_BUSY, so this function retries. It blocks the process, but nothing else runs yet.
  */
 function useWriteAheadLog(raw: DatabaseSync): void {
-  const giveUpAtMs = performance.now() + BUSY_TIMEOUT_MS;
+  const deadlineMs = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {
     try {
       raw.exec('pragma journal_mode = wal');
       return;
     } catch (error) {
       const isBusy = ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY;
-      if (!isBusy || performance.now() > giveUpAtMs) throw error;
+      if (!isBusy || performance.now() > deadlineMs) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
     }
   }
 }
 
-/** Opens the database. @throws StartError that names the setting to check */
+/**
+ * Opens the database.
+ * @throws StartError that names the setting to check
+ */
 export function openDatabase(dataDir: string): Database {
-  const place = join(resolve(dataDir), 'customers.db');
+  const path = join(resolve(dataDir), 'customers.db');
   try {
-    // Personal data: restrict access to this user, even if the folder existed before.
+    // The database has personal data. Allow access only to this user, even if the folder existed before.
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    for (const file of [place, `${place}-wal`, `${place}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
-    const raw = new DatabaseSync(place, { timeout: BUSY_TIMEOUT_MS });
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
+    const raw = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     useWriteAheadLog(raw);
     raw.exec('pragma synchronous = full; pragma foreign_keys = on');
     return {
       tables: new Kysely({ dialect: new SqliteDialect({ database: asSqliteDatabase(raw) }) }),
-      place,
+      place: path,
     };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StartError(
-      `cannot open the database file ${place} (${reason}). Make the folder writable, or set CUSTOMERS_DATA_DIR ` +
+      `cannot open the database file ${path} (${reason}). Make the folder writable, or set CUSTOMERS_DATA_DIR ` +
         'to one that is.',
       { cause },
     );
@@ -64,7 +67,7 @@ export function openDatabase(dataDir: string): Database {
 function asSqliteDatabase(raw: DatabaseSync): ConstructorParameters<typeof SqliteDialect>[0]['database'] & object {
   return {
     prepare(query: string) {
-      // Every transaction writes. A deferred one would fail at once instead of waiting for the lock.
+      // Every transaction writes. A deferred transaction would fail at its first write instead of waiting for the lock.
       const statement = raw.prepare(query === 'begin' ? 'begin immediate' : query);
       return {
         reader: statement.columns().length > 0,

@@ -1,4 +1,4 @@
-/** Mapping between customers and table rows. */
+/** Converts between customers and table rows. Lists and objects are stored as JSON. */
 import type { Activity, Customer, EmergencyContact } from '../model/customer.js';
 import type { CustomerTable } from './schema.js';
 import { searchText } from '../model/search-text.js';

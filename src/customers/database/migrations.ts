@@ -1,4 +1,4 @@
-/** Migrations, oldest first. Released migrations never change; add new ones at the end. */
+/** Database migrations, oldest first. Released migrations never change. Add new migrations at the end. */
 import type { Transaction } from 'kysely';
 import { sql } from 'kysely';
 import type { Tables } from './schema.js';
@@ -53,7 +53,7 @@ async function createCustomers(trx: Transaction<Tables>): Promise<void> {
 async function createOutbox(trx: Transaction<Tables>): Promise<void> {
   await trx.schema
     .createTable('outbox')
-    // Autoincrement never reuses IDs, even after deletes. They define the order of events.
+    // IDs define the order of events. Autoincrement never reuses IDs, even of deleted rows.
     .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
     .addColumn('event_id', 'text', (column) => column.notNull())
     .addColumn('type', 'text', (column) => column.notNull())

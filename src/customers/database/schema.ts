@@ -1,4 +1,7 @@
-/** Tables. Columns are text, integer or bigint only. JSON is stored as text, times as milliseconds. */
+/**
+ * Table types. Columns are text, integer or bigint only. JSON is stored as text. Times are milliseconds since the Unix
+ * epoch.
+ */
 import type { Generated } from 'kysely';
 import type { CustomerStatus } from '../model/customer.js';
 
@@ -11,20 +14,20 @@ export interface CustomerTable {
   phone: string | null;
   language: string;
   birth_date: string | null;
-  /** JSON array. */
+  /** JSON array of activities. */
   activities: string;
   status: CustomerStatus;
-  /** JSON object. */
+  /** JSON object of the contact. */
   emergency_contact: string | null;
   waiver_signed_at: number | null;
   notes: string | null;
-  /** Folded names and email, see `search-text.ts`. */
+  /** Names and email in lower case and without accents; see `search-text.ts`. */
   search_text: string;
   created_at: number;
   updated_at: number;
 }
 
-/** Accounts that were seeded with customers, so that it happens once. */
+/** Accounts that were seeded with generated customers. Each account is seeded only once. */
 export interface SeedTable {
   account_id: string;
   customers: number;
@@ -39,16 +42,16 @@ export interface SettingTable {
 
 /** Events that the gateway has not accepted yet; see `events/outbox.ts`. */
 export interface OutboxTable {
-  /** Order of the events. */
+  /** Increasing number, which defines the order of the events. */
   id: Generated<number>;
   event_id: string;
   type: string;
   account_id: string;
   resource: string;
-  /** JSON object. */
+  /** JSON object with the customer. */
   data: string;
   occurred_at: number;
-  /** When the gateway permanently rejected it. */
+  /** Time at which the gateway permanently rejected the event. Null: the event waits. */
   refused_at: number | null;
 }
 

@@ -1,26 +1,31 @@
 /**
- * Sends events from the outbox to the gateway, in order, with retries. An event leaves the outbox once the gateway has
- * stored it. The gateway deduplicates events by ID.
+ * Sends events from the outbox to the gateway, in order, with retries. An event is removed from the outbox after the
+ * gateway has stored it. The gateway ignores events whose ID it has already received.
  */
 import type { Logger } from 'pino';
 import type { EventsConfig } from '../model/config.js';
 import type { Outbox, WaitingEvent } from './outbox.js';
 
-const MOST_EVENTS = 100;
-/** Below the gateway's limit, with room for the rest of the request. */
-const MOST_DATA_BYTES = 768 * 1_024;
+/** Maximum number of events in a request. */
+const MAX_EVENTS = 100;
+/**
+ * Maximum size of the data of all events in a request. The limit of the gateway is higher, to allow for the other
+ * fields.
+ */
+const MAX_DATA_BYTES = 768 * 1_024;
 const REQUEST_TIMEOUT_MS = 10_000;
+/** Pause after the first failure. It doubles with each further failure. */
 const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
-/** Interval to look for events of other processes. Local changes wake the loop. */
+const MAX_PAUSE_MS = 30_000;
+/** Interval at which the loop looks for events of other processes. Events of this process wake it at once. */
 const IDLE_PAUSE_MS = 5_000;
-/** Statuses of permanent rejections. Others are retried. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
+/** Statuses with which the gateway rejects events permanently. Other errors are retried. */
+const REJECTIONS: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 const ACCEPTED = 202;
 
-/** EventPoster runs the loop that empties the outbox. */
+/** EventPoster runs the loop that sends the events of the outbox. */
 export class EventPoster {
-  private readonly ending = new AbortController();
+  private readonly shutdown = new AbortController();
   private failures = 0;
   private isWoken = false;
   private endPause: () => void = () => undefined;
@@ -35,65 +40,73 @@ export class EventPoster {
     this.ended = this.run();
   }
 
-  /** Aborts the current request. Its events are sent after the next start. */
+  /** Aborts the current request and waits for the end of the loop. Remaining events are sent after the next start. */
   async close(): Promise<void> {
-    this.ending.abort();
+    this.shutdown.abort();
     this.endPause();
     await this.ended;
   }
 
   private wake(): void {
     this.isWoken = true;
-    // During failures the retry delay applies, however many events arrive.
+    // After a failure, the retry delay applies even if new events arrive.
     if (this.failures === 0) this.endPause();
   }
 
   private async run(): Promise<void> {
-    while (!this.ending.signal.aborted) {
+    while (!this.shutdown.signal.aborted) {
       this.isWoken = false;
       let sent = 0;
       try {
         sent = await this.sendOldest();
-        if (this.failures > 0) this.log.info('The gateway takes events in again.');
+        if (this.failures > 0) this.log.info('The gateway accepts events again.');
         this.failures = 0;
       } catch (error) {
-        if (this.ending.signal.aborted) return;
-        if (this.failures === 0) this.log.warn({ err: error }, 'Events wait: the gateway did not take them in.');
+        if (this.shutdown.signal.aborted) return;
+        if (this.failures === 0)
+          this.log.warn({ err: error }, 'The gateway did not accept events; they are sent again.');
         this.failures += 1;
       }
       if (sent === 0) await this.pause();
     }
   }
 
-  /** Returns the number of events sent or set aside. Rejects if they must be retried. */
+  /**
+   * Sends the oldest events. Returns the number of events that were sent or set aside. Rejects if the events must be
+   * sent again.
+   */
   private async sendOldest(): Promise<number> {
-    const events = withinBytes(await this.outbox.oldest(MOST_EVENTS));
+    const events = withinBytes(await this.outbox.findOldest(MAX_EVENTS));
     if (events.length === 0) return 0;
-    if (!(await this.wereTaken(events))) {
-      // The gateway accepts all or none. Send them one by one, so that a rejected event does not block the others.
+    if (!(await this.trySend(events))) {
+      // The gateway accepts all events of a request or none. Send them one by one, so that a rejected event does not
+      // block the others.
       for (const event of events) await this.sendAlone(event);
     }
     return events.length;
   }
 
   private async sendAlone(event: WaitingEvent): Promise<void> {
-    if (await this.wereTaken([event])) return;
-    await this.outbox.putAside(event);
+    if (await this.trySend([event])) return;
+    await this.outbox.markRejected(event);
   }
 
-  /** Returns false if the gateway rejects them permanently. */
-  private async wereTaken(events: readonly WaitingEvent[]): Promise<boolean> {
+  /**
+   * Sends events and removes them from the outbox. Returns false if the gateway rejects them permanently. Rejects for
+   * other errors.
+   */
+  private async trySend(events: readonly WaitingEvent[]): Promise<boolean> {
     const { status, text } = await this.post(events);
     if (status === ACCEPTED) {
       await this.outbox.remove(events);
       return true;
     }
-    if (!REFUSALS.has(status)) throw new Error(`The gateway says ${status}: ${text}`);
+    if (!REJECTIONS.has(status)) throw new Error(`The gateway says ${status}: ${text}`);
     const [first] = events;
     if (events.length === 1) {
-      // Without the event's data, which is personal.
+      // The data of the event is personal, so it is not logged.
       const about = { event_id: first?.event_id, type: first?.type, account_id: first?.account_id };
-      this.log.error({ ...about, status, reason: text }, 'The gateway refuses an event; it was put aside.');
+      this.log.error({ ...about, status, reason: text }, 'The gateway rejected an event; it is not sent again.');
     }
     return false;
   }
@@ -102,39 +115,40 @@ export class EventPoster {
     const response = await fetch(this.gateway.url, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.gateway.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ events: events.map(toHandIn) }),
+      body: JSON.stringify({ events: events.map(toEvent) }),
       redirect: 'error',
-      signal: AbortSignal.any([this.ending.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+      signal: AbortSignal.any([this.shutdown.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     });
     return { status: response.status, text: (await response.text()).slice(0, 500) };
   }
 
+  /** Waits until `wake` is called or the pause ends. After failures, the pause is random and grows. */
   private async pause(): Promise<void> {
     if (this.isWoken && this.failures === 0) return;
-    const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.failures - 1));
-    const pauseMs = this.failures === 0 ? IDLE_PAUSE_MS : longest * (0.5 + Math.random() / 2);
+    const retryPauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.failures - 1));
+    const pauseMs = this.failures === 0 ? IDLE_PAUSE_MS : retryPauseMs * (0.5 + Math.random() / 2);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, pauseMs);
       this.endPause = () => {
         clearTimeout(timer);
         resolve();
       };
-      if (this.ending.signal.aborted) this.endPause();
+      if (this.shutdown.signal.aborted) this.endPause();
     });
   }
 }
 
-/** Returns as many events from the start as fit into a request, at least one. */
+/** Returns as many events from the start as a request can contain, at least one. */
 function withinBytes(events: readonly WaitingEvent[]): readonly WaitingEvent[] {
   let bytes = 0;
   const end = events.findIndex(({ data }, index) => {
     bytes += Buffer.byteLength(data);
-    return index > 0 && bytes > MOST_DATA_BYTES;
+    return index > 0 && bytes > MAX_DATA_BYTES;
   });
   return end === -1 ? events : events.slice(0, end);
 }
 
-function toHandIn({ event_id, type, account_id, resource, data, occurred_at }: WaitingEvent): Record<string, unknown> {
+function toEvent({ event_id, type, account_id, resource, data, occurred_at }: WaitingEvent): Record<string, unknown> {
   const timestamp = new Date(occurred_at).toISOString();
   return { id: event_id, type, account_id, resource, data: JSON.parse(data) as unknown, timestamp };
 }

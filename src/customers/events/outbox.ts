@@ -1,6 +1,6 @@
 /**
- * Transactional outbox: events are written together with the change of a customer, and kept until the gateway accepts
- * them. Row order is the order of changes.
+ * Transactional outbox: an event is written in the transaction of its change, and kept until the gateway accepts it.
+ * The order of the rows is the order of the changes.
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../model/clock.js';
@@ -9,15 +9,15 @@ import { newEventId, toJson } from '../model/customer.js';
 import type { Database } from '../database/connection.js';
 import type { OutboxTable, Tables } from '../database/schema.js';
 
-/** Retention of rejected events, for troubleshooting. */
+/** How long rejected events are kept for troubleshooting. */
 const REFUSED_RETENTION_MS = 30 * 86_400_000;
 
 export type CustomerEventType = 'customer.created' | 'customer.updated' | 'customer.deleted';
 
-/** An event to be sent. */
+/** An event in the outbox. */
 export type WaitingEvent = Selectable<OutboxTable>;
 
-/** Outbox stores the events of customers. */
+/** Outbox stores the events of customers in the database. */
 export class Outbox {
   private onAdded: () => void = () => undefined;
 
@@ -31,7 +31,10 @@ export class Outbox {
     this.onAdded = listener;
   }
 
-  /** Adds an event in the transaction of its change. Call `wake` after the commit. */
+  /**
+   * Adds an event in the transaction of its change. Call `wake` after the commit.
+   * @param customer state after the change, or before it for a deletion
+   */
   async add(trx: Kysely<Tables>, accountId: string, type: CustomerEventType, customer: Customer): Promise<void> {
     await trx
       .insertInto('outbox')
@@ -47,13 +50,13 @@ export class Outbox {
       .execute();
   }
 
-  /** Signals that events were added. */
+  /** Tells the listener that events were added. */
   wake(): void {
     this.onAdded();
   }
 
-  /** Returns the oldest unsent events, in order. */
-  async oldest(most: number): Promise<WaitingEvent[]> {
+  /** Returns the oldest events that wait to be sent, in order. */
+  async findOldest(most: number): Promise<WaitingEvent[]> {
     return this.database.tables
       .selectFrom('outbox')
       .selectAll()
@@ -69,8 +72,11 @@ export class Outbox {
     await this.database.tables.deleteFrom('outbox').where('id', 'in', ids).execute();
   }
 
-  /** Sets aside an event that the gateway rejects permanently, so that it does not block others. */
-  async putAside({ id }: WaitingEvent): Promise<void> {
+  /**
+   * Marks an event as rejected, so that it does not block other events. Also deletes rejected events whose retention
+   * has ended.
+   */
+  async markRejected({ id }: WaitingEvent): Promise<void> {
     const now = this.clock.now();
     const { tables } = this.database;
     await tables.updateTable('outbox').set({ refused_at: now }).where('id', '=', id).execute();

@@ -1,4 +1,4 @@
-/** Configuration from the environment, read once at startup. Nothing else reads `process.env`. */
+/** Reads the configuration of the customers backend from the environment, once at startup. */
 import { z } from 'zod';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -10,22 +10,22 @@ export interface CustomersConfig {
   readonly port: number;
   /** Folder of the SQLite file. */
   readonly dataDir: string;
-  /** Accounts to seed at first start: 10,000 customers for the first, 50 for each other. */
+  /** Accounts to seed at their first start: the first one with 10,000 customers, each other one with 50. */
   readonly seedAccounts: readonly string[];
   readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** Without both of its variables, no events are emitted. */
+  /** Undefined unless both variables are set. Without it, no events are emitted. */
   readonly events?: EventsConfig;
 }
 
-/** Destination of events. */
+/** Endpoint to which events are sent. */
 export interface EventsConfig {
-  /** The gateway's `/internal/v1/events`. */
+  /** URL of `/internal/v1/events` of the gateway. */
   readonly url: string;
-  /** Equals `eventsToken` of this service in the gateway's configuration. */
+  /** Bearer token. It equals `eventsToken` of this service in the configuration of the gateway. */
   readonly token: string;
 }
 
-/** Startup error. Its message says what to do and is printed without a stack trace. */
+/** Error at startup. Its message says what to do, and is printed without a stack trace. */
 export class StartError extends Error {}
 
 const accountIds = z

@@ -17,21 +17,21 @@ export type CustomerStatus = (typeof STATUSES)[number];
 
 export interface EmergencyContact {
   readonly name: string;
-  /** E.164. */
+  /** Phone number in E.164 form. */
   readonly phone: string;
 }
 
-/** Fields that callers can set. Times are in milliseconds. */
+/** Fields that callers can set. Times are milliseconds since the Unix epoch. */
 export interface CustomerFields {
   readonly first_name: string;
   readonly last_name: string;
-  /** Lower case; unique per account. */
+  /** Email address in lower case; unique per account. */
   readonly email: string;
-  /** E.164. */
+  /** Phone number in E.164 form. */
   readonly phone: string | null;
-  /** BCP 47, canonical case. */
+  /** Language tag (BCP 47) in canonical case, such as de-AT. */
   readonly language: string;
-  /** `YYYY-MM-DD`. */
+  /** Date as `YYYY-MM-DD`. */
   readonly birth_date: string | null;
   readonly activities: readonly Activity[];
   readonly status: CustomerStatus;
@@ -48,7 +48,7 @@ export interface Customer extends CustomerFields {
   readonly updated_at: number;
 }
 
-/** JSON of a customer: the same fields in a fixed order, times as RFC 3339 in UTC. */
+/** JSON of a customer: the same fields in a fixed order. Times are RFC 3339 in UTC. */
 export type CustomerJson = Omit<Customer, 'waiver_signed_at' | 'created_at' | 'updated_at'> & {
   readonly waiver_signed_at: string | null;
   readonly created_at: string;
@@ -59,12 +59,15 @@ export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 const ID_LENGTH = 20;
 export const ID_PATTERN = /^cus_[0-9A-Za-z]{20}$/;
 
-/** Creates an ID. `pick` returns a random number below its argument; seeds pass a deterministic one. */
+/**
+ * Creates a customer ID.
+ * @param pick returns a random number below its argument. Seeding passes a deterministic function.
+ */
 export function newCustomerId(pick: (below: number) => number = randomInt): string {
   return newId('cus_', pick);
 }
 
-/** Creates an event ID, which is unique even across new databases. */
+/** Creates an event ID. It is random, so that IDs stay unique even after the database was recreated. */
 export function newEventId(): string {
   return newId('cus_evt_', randomInt);
 }

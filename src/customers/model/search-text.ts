@@ -1,12 +1,12 @@
 /**
- * Search without case and accents. SQLite's `lower()` handles ASCII only, so text is folded here, on write and per
- * query. The database only compares with LIKE.
+ * Search that ignores case and accents. The function `lower()` of SQLite handles only ASCII. So this module converts
+ * texts, both when customers are written and for each search. The database only compares them with LIKE.
  */
 
-/** Letters that NFKD does not decompose. */
+/** Letters that NFKD does not decompose, with their replacements. */
 const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', đ: 'd', ł: 'l', æ: 'ae', œ: 'oe', ı: 'i' };
 
-/** Converts to lower case without accents: `Jürgen Łukasz` → `jurgen lukasz`. */
+/** Converts a text to lower case without accents, such as `Jürgen Łukasz` to `jurgen lukasz`. */
 export function fold(text: string): string {
   return text
     .normalize('NFKD')
@@ -21,7 +21,7 @@ export function searchText(customer: { first_name: string; last_name: string; em
   return fold(`${customer.first_name} ${customer.last_name} ${customer.email}`);
 }
 
-/** Returns one LIKE pattern (escape character `\`) per word. All must match. */
+/** Returns a LIKE pattern for each word. A customer must match all of them. The escape character is `\`. */
 export function likePatterns(search: string): string[] {
   return fold(search)
     .split(/\s+/)

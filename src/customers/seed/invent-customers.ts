@@ -1,6 +1,6 @@
 /**
- * Generates the customers of a rafting and climbing business in the Alps. Deterministic per account; dates end at
- * `now`.
+ * Generates the customers of a fictional rafting and climbing business in the Alps. The result is deterministic per
+ * account. All dates are before `now`.
  */
 import type { Activity, Customer, CustomerFields, CustomerStatus } from '../model/customer.js';
 import { newCustomerId } from '../model/customer.js';
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 const YEAR_MS = 365.25 * DAY_MS;
 const YEARS = 5;
 const DOMAINS = { 'example.com': 70, 'example.net': 20, 'example.org': 10 };
-/** Weights of a guest's first activity. */
+/** Weights of the activities. */
 const ACTIVITY_WEIGHTS: Readonly<Record<Activity, number>> = {
   rafting: 46,
   canyoning: 18,
@@ -23,14 +23,17 @@ const ACTIVITY_WEIGHTS: Readonly<Record<Activity, number>> = {
   kayaking: 5,
   bike_tour: 3,
 };
-/** Weights of the number of activities per guest. */
+/** Weights of the number of activities per customer. */
 const ACTIVITY_COUNT_WEIGHTS = { 1: 62, 2: 25, 3: 9, 4: 3, 5: 1 };
-/** Weights of the months of first contact, January to December. */
+/** Weights of the months in which customers are created, January to December. */
 const MONTH_WEIGHTS = [4, 4, 5, 7, 12, 17, 20, 16, 8, 3, 2, 3];
 const MAX_MONTH_WEIGHT = Math.max(...MONTH_WEIGHTS);
 const UMLAUTS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' };
 
-/** @param now end of the five years, in milliseconds */
+/**
+ * Generates customers. The same account, count and time give the same customers.
+ * @param now end of the five years in which customers are created, in milliseconds since the Unix epoch
+ */
 export function inventCustomers(accountId: string, count: number, now: number): Customer[] {
   const random = new Random(accountId);
   const emails = new Set<string>();
@@ -57,7 +60,7 @@ function inventCustomer(random: Random, language: string, origin: Origin, emails
     last_name: lastName,
     email: inventEmail(random, firstName, lastName, emails),
     phone: random.chance(0.85) ? inventPhone(random, origin) : null,
-    // Some guests of other countries prefer English.
+    // Some customers from other countries prefer English.
     language: random.chance(0.04) ? 'en' : language,
     birth_date: status === 'lead' && random.chance(0.6) ? null : inventBirthDate(random, createdAt),
     activities: inventActivities(random),
@@ -70,10 +73,10 @@ function inventCustomer(random: Random, language: string, origin: Origin, emails
   } satisfies CustomerFields & Customer;
 }
 
-/** Picks a time within five years, weighted by growth, season and time of day. */
+/** Picks a creation time within the five years. Recent years, the summer and later hours are more likely. */
 function inventCreation(random: Random, now: number): number {
   for (;;) {
-    // The square root makes the yearly numbers grow.
+    // The square root makes the number of new customers grow from year to year.
     const age = (1 - Math.sqrt(0.15 + 0.85 * random.fraction())) / (1 - Math.sqrt(0.15));
     const day = Math.floor((now - age * YEARS * YEAR_MS) / DAY_MS) * DAY_MS;
     const hour = 6 + 15 * Math.sqrt(random.fraction());
@@ -92,7 +95,10 @@ function inventStatus(random: Random, ageMs: number): CustomerStatus {
   });
 }
 
-/** Picks a time up to `days` later, more likely soon, never after `now`. */
+/**
+ * Picks a time at most `days` days after `from`. Earlier times are more likely. If the time would be after `now`,
+ * returns `from`.
+ */
 function inventLater(random: Random, from: number, days: number, now: number): number {
   const later = Math.floor(from + random.fraction() ** 2 * days * DAY_MS);
   return later < now ? later : from;
@@ -106,7 +112,7 @@ function inventActivities(random: Random): Activity[] {
 }
 
 function inventBirthDate(random: Random, createdAt: number): string {
-  // Most guests are 20 to 45.
+  // Most customers are 20 to 45 years old.
   const age = 12 + 58 * random.fraction() * (0.35 + 0.65 * random.fraction());
   return new Date(createdAt - age * YEAR_MS).toISOString().slice(0, 10);
 }
@@ -120,7 +126,7 @@ function inventContact(random: Random, origin: Origin, lastName: string): Custom
   return { name: `${random.pick(origin.firstNames)} ${surname}`, phone: inventPhone(random, origin) };
 }
 
-/** Derives an email address from the name, with a number if it is taken. */
+/** Derives an email address from the name. Appends a number if the address is taken. */
 function inventEmail(random: Random, firstName: string, lastName: string, emails: Set<string>): string {
   const [first, last] = [emailPart(firstName), emailPart(lastName)];
   const form = random.weighted({ dotted: 55, initial: 15, joined: 12, turned: 8, year: 10 });

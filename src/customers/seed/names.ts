@@ -1,11 +1,12 @@
-/** Names and phone formats of seeded customers, by language. All people are fictional. */
+/** Names and phone formats of generated customers, by language. All people are fictional. */
 
-/** A country of origin: weight, names, and format of mobile numbers (`#` is a digit). */
+/** A country of origin, with names and the format of mobile numbers. */
 export interface Origin {
+  /** Relative frequency of the country. */
   readonly weight: number;
   readonly firstNames: readonly string[];
   readonly lastNames: readonly string[];
-  /** Uses numbers reserved for fiction if the country has any. */
+  /** Format of mobile numbers; each `#` is a digit. Uses numbers reserved for fiction if the country has any. */
   readonly phone: string;
 }
 
@@ -121,7 +122,7 @@ export const ORIGINS: Readonly<Record<string, Origin>> = {
   },
 };
 
-/** Staff notes about guests. */
+/** Notes of the staff about customers. */
 export const NOTES: readonly string[] = [
   'Vegetarian lunch on full-day tours.',
   'Vegan. Brings own snacks.',

@@ -1,10 +1,10 @@
-/** Deterministic random number generator (sfc32), so that seeded customers are the same on every machine. */
+/** Deterministic random number generator (sfc32), so that generated customers are the same on every machine. */
 import { createHash } from 'node:crypto';
 
 export class Random {
   private readonly state: Uint32Array;
 
-  /** Creates a generator. The same seed gives the same sequence. */
+  /** Creates a generator. Equal seeds give equal sequences. */
   constructor(seed: string) {
     const digest = createHash('sha256').update(seed).digest();
     this.state = Uint32Array.from([0, 4, 8, 12].map((offset) => digest.readUInt32LE(offset)));
@@ -31,13 +31,17 @@ export class Random {
     return this.fraction() < probability;
   }
 
+  /**
+   * Returns a random item.
+   * @throws RangeError if the list is empty
+   */
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.below(items.length)];
     if (item === undefined) throw new RangeError('nothing to pick from');
     return item;
   }
 
-  /** Returns a key, with a probability proportional to its weight. */
+  /** Returns a random key. Its probability is proportional to its weight. */
   weighted<Key extends string>(weights: Readonly<Record<Key, number>>): Key {
     const entries = Object.entries(weights) as [Key, number][];
     let rest = this.fraction() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -48,7 +52,7 @@ export class Random {
     throw new RangeError('nothing to pick from');
   }
 
-  /** `digits(3)` → `"047"`. */
+  /** Returns a text of random digits: `digits(3)` may return `"047"`. */
   digits(count: number): string {
     return String(this.below(10 ** count)).padStart(count, '0');
   }

@@ -1,14 +1,14 @@
-/** Seeds an account with generated customers, once, in the transaction that prepares the database. */
+/** Fills an account with generated customers, once, in the transaction that prepares the database. */
 import type { Transaction } from 'kysely';
 import type { Clock } from '../model/clock.js';
 import { toRow } from '../database/customer-row.js';
 import type { Tables } from '../database/schema.js';
 import { inventCustomers } from './invent-customers.js';
 
-/** Rows per statement, with 16 values each. SQLite allows 32,766 values. */
+/** Rows per statement, with 16 values each. SQLite allows 32,766 values in a statement. */
 const BATCH_ROWS = 500;
 
-/** Seeds an account. Returns false if it was seeded before or already has customers. */
+/** Seeds an account. Returns false if the account was seeded before or already has customers. */
 export async function seedAccount(
   trx: Transaction<Tables>,
   accountId: string,
@@ -21,13 +21,13 @@ export async function seedAccount(
     .where('account_id', '=', accountId)
     .executeTakeFirst();
   if (seeded !== undefined) return false;
-  const own = await trx
+  const existing = await trx
     .selectFrom('customer')
     .select('id')
     .where('account_id', '=', accountId)
     .limit(1)
     .executeTakeFirst();
-  if (own !== undefined) return false;
+  if (existing !== undefined) return false;
   const rows = inventCustomers(accountId, count, clock.now()).map((customer) => toRow(accountId, customer));
   for (let start = 0; start < rows.length; start += BATCH_ROWS) {
     await trx

@@ -1,6 +1,6 @@
 /**
- * API requests made by the gateway itself, for MCP tool calls. They use an exchange without a connection and take the
- * same steps, backend and end as client requests.
+ * Runs the API requests of MCP tool calls inside the gateway (inner calls). An inner call is an exchange without a
+ * connection. It takes the same steps, backend call and recording as a client request.
  */
 import type { InnerCall, InnerPath, InnerResponse, RunningCall } from '../../admission/doors/inner-call.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
@@ -32,7 +32,10 @@ interface Walks {
   readonly keyed: StepWalk<Exchange>;
 }
 
-/** Source of the inner request, which gets no log line of its own. The log line of the MCP request covers it. */
+/**
+ * Source of the MCP request that an inner call is made for. That request is neither counted nor logged, because the
+ * inner call is.
+ */
 const CARRIER: RequestSource = { name: 'mcp', tool: '', isCarrier: true };
 
 /** InnerCalls starts inner calls. */
@@ -41,16 +44,16 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
   readonly tracer: Tracer | undefined;
   private readonly routes: InnerCallParts['routes'];
   private readonly walks: Walks;
-  /** Walks for requests whose key is already known. */
+  /** Walks without the key step, for calls whose key is already known. */
   private readonly knownWalks: Walks;
   private readonly requestEnd: InnerCallParts['requestEnd'];
 
   constructor({ routes, steps, end, requestEnd, date, tracer }: InnerCallParts) {
     this.routes = routes;
-    const without = (list: readonly Step[]): readonly Step[] => list.filter((step) => step !== steps.key);
+    const keyless = (list: readonly Step[]): readonly Step[] => list.filter((step) => step !== steps.key);
     const [usual, keyed] = [inOrderWithoutKey(steps), inOrder(steps)];
     this.walks = { usual: new StepWalk(usual, end), keyed: new StepWalk(keyed, end) };
-    this.knownWalks = { usual: new StepWalk(without(usual), end), keyed: new StepWalk(without(keyed), end) };
+    this.knownWalks = { usual: new StepWalk(keyless(usual), end), keyed: new StepWalk(keyless(keyed), end) };
     this.requestEnd = requestEnd;
     this.date = date;
     this.tracer = tracer;
@@ -67,9 +70,9 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
     exchange.source = { name: 'mcp', tool: call.tool, isCarrier: false };
     carrier.source = CARRIER;
     const match = this.routes.matchOwn(operation, exchange.path);
-    // A path argument may lead to another operation, which the caller may not intend to call.
-    const leadsThere = match.kind !== 'operation' || match.operation.index === operation.index;
-    exchange.match = leadsThere ? match : NOT_OURS;
+    // An argument in the path may turn it into that of another operation, which the caller may not intend to call.
+    const mayMatch = match.kind !== 'operation' || match.operation.index === operation.index;
+    exchange.match = mayMatch ? match : NOT_OURS;
     if (call.key !== undefined) {
       exchange.key = call.key;
       exchange.subject = call.key.subject;

@@ -1,11 +1,11 @@
 /** The request of an inner call, in the form that the steps and the backend call read. */
 import type { Socket } from 'node:net';
 import type { InnerCall } from '../../admission/doors/inner-call.js';
-import { enterBy, tokenDoorOf } from '../../keys/clients/token-door.js';
+import { markForDoor, tokenDoorOf } from '../../keys/clients/token-door.js';
 import type { ClientFields, ClientMessage } from '../../http/client/client-response.js';
 import { fieldsOfLines, trimmed } from '../../http/grammar/fields.js';
 
-/** Header fields of the call. Fields that identify the client are those of the original request. */
+/** Header fields of the call. Fields that identify the client are copied from the original request. */
 class InnerFields implements ClientFields {
   readonly authorization: string | undefined;
   readonly 'content-length': string | undefined;
@@ -30,13 +30,13 @@ class InnerFields implements ClientFields {
     this['x-request-id'] = headers['x-request-id'];
   }
 
-  /** Only needed for requests with an idempotency key. */
+  /** Value of `content-type`. Read only by the idempotency step, so the constructor does not compute it. */
   get 'content-type'(): string | undefined {
     return this['content-length'] === undefined ? undefined : valueIn(this.lines, 'content-type:');
   }
 }
 
-/** InnerMessage is a request made inside the gateway. */
+/** InnerMessage is the request of an inner call. */
 export class InnerMessage implements ClientMessage {
   readonly httpVersion = '1.1';
   readonly httpVersionMajor = 1;
@@ -58,7 +58,7 @@ export class InnerMessage implements ClientMessage {
     this.socket = call.carrier.message.socket;
     this.body = body;
     const tokenDoor = tokenDoorOf(call.carrier.message);
-    if (tokenDoor !== undefined) enterBy(tokenDoor, this);
+    if (tokenDoor !== undefined) markForDoor(tokenDoor, this);
   }
 
   get rawHeaders(): string[] {
@@ -66,10 +66,13 @@ export class InnerMessage implements ClientMessage {
   }
 }
 
-/** Returns the value of a field. The names in `lines` are in lower case. */
+/**
+ * Returns the value of a field, or undefined.
+ * @param begin name of the field in lower case, with the colon
+ */
 function valueIn(lines: string, begin: string): string | undefined {
   let at = lines.indexOf(begin);
-  // The text may also occur within a value.
+  // The same text may also occur within a value.
   while (at > 0 && lines[at - 1] !== '\n') at = lines.indexOf(begin, at + 1);
   if (at === -1) return undefined;
   return trimmed(lines, at + begin.length, lines.indexOf('\r', at));

@@ -19,7 +19,10 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
   /** Set when the call starts. */
   exchange: Exchange | undefined = undefined;
 
-  /** @param mostBytes maximum body size to keep @param done called once with the response */
+  /**
+   * @param mostBytes maximum number of body bytes to keep
+   * @param done called once with the response, unless the call is canceled
+   */
   constructor(
     readonly mostBytes: number,
     private readonly done: (response: InnerResponse) => void,
@@ -29,7 +32,7 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
     return this.status !== 0;
   }
 
-  get takesWhole(): boolean {
+  get canWriteWhole(): boolean {
     return this.status === 0;
   }
 
@@ -37,7 +40,7 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
     return this.exchange?.quotaLines ?? '';
   }
 
-  /** Never used: `CallerSink` collects the response and does not stream. */
+  /** Throws. Never called, because `CallerSink` collects the response instead of streaming it. */
   get nodeResponse(): ServerResponse {
     throw new Error('an inner call has no connection');
   }
@@ -56,11 +59,12 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
   /** Does nothing, because there is no connection. */
   endConnection(): void {}
 
-  /** Ends the call, because no closing connection would do so. */
+  /** Cancels the call, because there is no connection whose end would do so. */
   destroy(): void {
     this.cancel();
   }
 
+  /** Ends the call with status 0, as if the client had disconnected. Does nothing after the response. */
   cancel(): void {
     if (this.isGone || this.hasBegun) return;
     this.isGone = true;
@@ -68,7 +72,7 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
   }
 
   private end(status: number, lines: string, body: Buffer, isCut: boolean): void {
-    // The call was canceled. Its end has been recorded and nobody waits for it.
+    // The call was canceled or already has its response.
     if (this.isGone || this.hasBegun) return;
     this.status = status;
     this.lines = lines;

@@ -11,7 +11,7 @@ import { Connections } from './connections.js';
 
 const KEEP_ALIVE_TIMEOUT_MS = 300;
 const SWEEP_INTERVAL_MS = 50;
-const MOST_CONNECTIONS = 3;
+const MAX_CONNECTIONS = 3;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 let server: Server;
@@ -31,7 +31,7 @@ beforeEach(async () => {
   });
   lines = [];
   const log = { warn: (fields: unknown) => void lines.push(fields) } as unknown as Logger;
-  const limited = { ...gateway, limits: { ...gateway.limits, connectionsPerAddress: MOST_CONNECTIONS } };
+  const limited = { ...gateway, limits: { ...gateway.limits, connectionsPerAddress: MAX_CONNECTIONS } };
   const descriptors = new FileDescriptors();
   const times = [KEEP_ALIVE_TIMEOUT_MS, SWEEP_INTERVAL_MS] as const;
   stop = new Connections(limited, services, descriptors, log, ...times).watch(server);
@@ -85,13 +85,13 @@ it('one that has become something else than HTTP stays', async () => {
 });
 
 it('those that an address has beyond its limit are cut, and the log names setting and address once', async () => {
-  for (let index = 0; index < MOST_CONNECTIONS; index++) await open();
+  for (let index = 0; index < MAX_CONNECTIONS; index++) await open();
   expect(lines).toEqual([]);
   for (let index = 0; index < 2; index++) {
     const client = await open();
     await once(client, 'close');
   }
   const setting = 'gateway.limits.connectionsPerAddress';
-  const line = { event: 'address_connections_cut', client_network: '127.0.0.1', setting, limit: MOST_CONNECTIONS };
+  const line = { event: 'address_connections_cut', client_network: '127.0.0.1', setting, limit: MAX_CONNECTIONS };
   expect(lines).toEqual([{ ...line, times: 1 }]);
 });

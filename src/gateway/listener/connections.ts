@@ -1,7 +1,7 @@
 /**
- * Connections of the public listener: limits on their number, idle timeouts, and the end of clients that do not read.
- * The cost is per connection and per second, not per request. An idle connection needs only its place in a set.
- * Listeners are shared functions, and progress is recorded only for connections with unsent data.
+ * Limits the connections of the public listener: their number, their idle time, and how long a client may leave data
+ * unread. A sweep checks all connections, so that requests cost nothing. To save memory, listeners are shared
+ * functions, and progress is recorded only for connections with unsent data.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -18,26 +18,26 @@ import { METRICS } from '../../platform/metrics.js';
 import { RareWarning } from '../../platform/rare-warning.js';
 import { SHORTAGES } from '../../platform/resources/shortages.js';
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
-import { descriptorOf, isReadByParser, queuedBytes, responseUnderWay } from '../../platform/node-internals.js';
+import { descriptorOf, isReadByParser, queuedBytes, currentResponse } from '../../platform/node-internals.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
-/** Connections younger than this probably have a request on the way. */
-const NEW_MS = 500;
+/** Connections younger than this probably have their first request on the way. */
+const NEW_CONNECTION_MS = 500;
 
 const END_CHECK_INTERVAL_MS = 10;
 
-/** Number of consecutive sweeps at which the connection was idle, and the bytes read by then. */
+/** Number of consecutive sweeps at which the connection was idle, and the bytes that had been read by then. */
 const IDLE_SWEEPS = Symbol('idleSweeps');
 const READ_BEFORE = Symbol('readBefore');
 
-/** A socket with our bookkeeping fields. */
-type SystemSocket = Socket & {
+/** A socket with the fields that the sweeps use. */
+type TrackedSocket = Socket & {
   readonly alpnProtocol?: string | false | null;
   [IDLE_SWEEPS]?: number;
   [READ_BEFORE]?: number;
 };
 
-/** Bytes written and queued when the unsent data last moved, and the time. */
+/** Byte counts of a connection when its unsent data last progressed, and the time of that (`performance.now()`). */
 interface Progress {
   written: number;
   queued: number;
@@ -45,18 +45,21 @@ interface Progress {
 }
 
 export class Connections {
-  private readonly open = new Set<SystemSocket>();
-  /** Progress of connections with unsent data. */
-  private readonly progress = new Map<SystemSocket, Progress>();
+  private readonly open = new Set<TrackedSocket>();
+  /** Progress of the connections with unsent data. */
+  private readonly progress = new Map<TrackedSocket, Progress>();
   /** Undefined if there is no limit per address. */
   private networks: NetworkCounts | undefined;
   private limits: ConnectionLimits;
-  /** Proxies are exempt from the limit per address, because they carry many clients. */
+  /**
+   * Reports whether an address is that of a trusted proxy. Proxies are exempt from the limit per address, because they
+   * carry many clients. Undefined if none is configured.
+   */
   private readonly trusts: Trusts | undefined;
   private server: Server | undefined;
-  private readonly networkCuts: RareWarning;
+  private readonly networkWarning: RareWarning;
 
-  /** Longest idle timeout of any service. Clients that do not read are disconnected after it. */
+  /** Longest idle timeout of any service, in ms. A client that reads no data for this long is disconnected. */
   longestIdleMs = 0;
 
   constructor(
@@ -68,7 +71,7 @@ export class Connections {
     private readonly sweepIntervalMs = SWEEP_INTERVAL_MS,
     private readonly headTimeoutMs = HEAD_TIMEOUT_MS,
   ) {
-    this.networkCuts = new RareWarning(log);
+    this.networkWarning = new RareWarning(log);
     this.limits = gateway.limits;
     this.trusts = trustsOf(gateway.trustedProxies);
     this.applyConfig(gateway, services);
@@ -86,30 +89,30 @@ export class Connections {
     if (this.server !== undefined) limitServer(this.server, limits);
   }
 
-  /** Applies the limits to a server. Returns a function that stops. */
+  /** Applies the limits to a server. Returns a function that stops the sweeps. */
   watch(server: Server): () => void {
     this.server = server;
     limitServer(server, this.limits);
     server.on('drop', () => METRICS.connectionsCut.series('limit').inc());
     const count = METRICS.connections.series();
     const countDown = (): void => count.inc(-1);
-    server.on('connection', (socket: SystemSocket) => {
+    server.on('connection', (socket: TrackedSocket) => {
       if (this.descriptors.isReserved(descriptorOf(socket))) {
         SHORTAGES.note('file_descriptors', 'accept');
-        cut(socket, 'file_descriptors');
+        disconnect(socket, 'file_descriptors');
       }
-      if (this.exceedsNetwork(socket)) this.cutForNetwork(socket);
+      if (this.exceedsNetwork(socket)) this.disconnectForNetwork(socket);
       count.inc();
       socket.on('close', countDown);
     });
     // With TLS, unsent data is only visible on the TLS socket.
     const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
     const { open, progress } = this;
-    function forget(this: SystemSocket): void {
+    function forget(this: TrackedSocket): void {
       open.delete(this);
       progress.delete(this);
     }
-    server.on(event, (socket: SystemSocket) => {
+    server.on(event, (socket: TrackedSocket) => {
       socket[IDLE_SWEEPS] = 0;
       socket[READ_BEFORE] = 0;
       open.add(socket);
@@ -124,31 +127,33 @@ export class Connections {
     return () => clearInterval(timer);
   }
 
-  /** Counts a connection. Returns whether its network exceeds the limit. */
-  private exceedsNetwork(socket: SystemSocket): boolean {
+  /** Counts a connection of its network. Returns whether the network exceeds the limit. */
+  private exceedsNetwork(socket: TrackedSocket): boolean {
     const { networks, trusts } = this;
     if (networks === undefined || trusts?.(socket.remoteAddress ?? '') === true) return false;
     return networks.add(socket) > this.limits.connectionsPerAddress;
   }
 
-  private cutForNetwork(socket: SystemSocket): void {
+  private disconnectForNetwork(socket: TrackedSocket): void {
     const { connectionsPerAddress: limit } = this.limits;
     const network = clientNetwork(socket.remoteAddress ?? '');
     const setting = 'gateway.limits.connectionsPerAddress';
-    this.networkCuts.warn(
+    this.networkWarning.warn(
       { event: 'address_connections_cut', client_network: network, setting, limit },
       'An address exceeds gateway.limits.connectionsPerAddress; list it in gateway.trustedProxies if it is your proxy',
     );
-    cut(socket, 'address_limit');
+    disconnect(socket, 'address_limit');
   }
 
   /** Reports whether a response written by Node is complete but not yet sent. Node considers such a connection idle. */
   get isWriting(): boolean {
-    for (const socket of this.open) if (responseUnderWay(socket)?.writableEnded === true) return true;
+    for (const socket of this.open) if (currentResponse(socket)?.writableEnded === true) return true;
     return false;
   }
 
-  /** Closes connections without a request. Node's own function skips connections with a partial request head. */
+  /**
+   * Closes connections without a request. Node's `closeIdleConnections` skips connections with a partial request head.
+   */
   endWithoutRequest(): void {
     for (const socket of this.open) {
       if (socket.alpnProtocol !== 'h2' && !hasRequest(socket)) socket.destroy();
@@ -156,25 +161,26 @@ export class Connections {
   }
 
   /**
-   * Waits for all connections to end and closes the rest after `graceMs`. When it resolves, every request has ended and
-   * been recorded.
+   * Waits for all connections to end and closes the rest after `graceMs`. When the promise resolves, every request has
+   * ended and been recorded.
    */
   async endAll(graceMs: number): Promise<void> {
-    const cutMs = performance.now() + graceMs;
-    while (this.open.size > 0 && performance.now() < cutMs) await after(END_CHECK_INTERVAL_MS);
+    const deadlineMs = performance.now() + graceMs;
+    while (this.open.size > 0 && performance.now() < deadlineMs) await sleep(END_CHECK_INTERVAL_MS);
     while (this.open.size > 0) {
       for (const socket of this.open) socket.destroy();
-      await after(END_CHECK_INTERVAL_MS);
+      await sleep(END_CHECK_INTERVAL_MS);
     }
     // HTTP/2 requests end after their connection.
-    await after(END_CHECK_INTERVAL_MS);
+    await sleep(END_CHECK_INTERVAL_MS);
   }
 
   /**
-   * Closes idle connections that Node's parser does not read, like `closeIdleConnections`. New ones get a grace period.
+   * Closes idle connections that Node's parser does not read, as `closeIdleConnections` does for the others. New
+   * connections without a request stay open for a grace period.
    */
   endIdlePlain(): void {
-    const openedBeforeMs = performance.now() - NEW_MS;
+    const openedBeforeMs = performance.now() - NEW_CONNECTION_MS;
     for (const socket of this.open) {
       const connection = plainConnectionOf(socket);
       if (connection?.isIdle !== true) continue;
@@ -201,13 +207,13 @@ export class Connections {
       if (progress === undefined || written !== progress.written || queued !== progress.queued) {
         this.progress.set(socket, { written, queued, sinceMs: now });
       } else if (now - progress.sinceMs > this.longestIdleMs) {
-        cut(socket, 'slow_reader');
+        disconnect(socket, 'slow_reader');
       }
     }
   }
 
-  /** Closes a connection that never sent anything, like Node's head timeout. */
-  private endSilent(socket: SystemSocket, now: number): void {
+  /** Responds with 408 to a connection that has sent nothing within the head timeout, as Node does. */
+  private endSilent(socket: TrackedSocket, now: number): void {
     const connection = plainConnectionOf(socket);
     if (connection === undefined || now - connection.openedMs < this.headTimeoutMs) return;
     connection.endConnection();
@@ -215,10 +221,10 @@ export class Connections {
   }
 
   /**
-   * Closes a connection without a request for `keepAliveTimeoutMs`. Node's `keepAliveTimeout` would set two timers per
-   * request.
+   * Closes a connection that had no request for `keepAliveTimeoutMs`. Node's own `keepAliveTimeout` would set two
+   * timers per request.
    */
-  private endIdle(socket: SystemSocket): void {
+  private endIdle(socket: TrackedSocket): void {
     const { bytesRead } = socket;
     const plain = plainConnectionOf(socket);
     const isHttp = plain?.isIdle === true || isReadByParser(socket);
@@ -234,11 +240,11 @@ export class Connections {
 }
 
 /** Reports whether a connection has an active request. */
-function hasRequest(socket: SystemSocket): boolean {
-  return responseUnderWay(socket) !== null || plainConnectionOf(socket)?.hasRequest === true;
+function hasRequest(socket: TrackedSocket): boolean {
+  return currentResponse(socket) !== null || plainConnectionOf(socket)?.hasRequest === true;
 }
 
-function after(ms: number): Promise<void> {
+function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
@@ -247,7 +253,7 @@ function limitServer(server: Server, { connections, requestsPerConnection }: Con
   server.maxRequestsPerSocket = requestsPerConnection;
 }
 
-function cut(socket: Socket, reason: 'address_limit' | 'file_descriptors' | 'slow_reader'): void {
+function disconnect(socket: Socket, reason: 'address_limit' | 'file_descriptors' | 'slow_reader'): void {
   METRICS.connectionsCut.series(reason).inc();
   socket.destroy();
 }

@@ -1,4 +1,4 @@
-/** Shutdown state. Once it has begun, each response closes its connection. */
+/** State of the shutdown. After the shutdown has begun, each response closes its connection. */
 export interface Draining {
   hasBegun: boolean;
 }

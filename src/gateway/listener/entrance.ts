@@ -1,6 +1,6 @@
 /**
- * Processing of every request before the first step, for plain, Node, HTTP/2 and upgrade requests alike. Rejects with
- * 400, 403, 414, 421, 431 and 501. Responds to OPTIONS requests that are not forwarded.
+ * Validates every request before the first admission step, whichever parser has read it. Rejects with 400, 403, 414,
+ * 421, 431 and 501. Responds to CORS preflights and to OPTIONS requests that are not forwarded.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Door } from '../../admission/doors/door.js';
@@ -18,7 +18,13 @@ import type { Exchange } from '../request/exchange.js';
 import { framingProblem, isHttp2 } from '../request/framing.js';
 import type { StreamRequest } from '../request/http2-message.js';
 import { isClosing, makeResponseLast } from '../request/last-response.js';
-import { respondToOptions, forwardsProblem, isOfServer, methodsAtLastHop, SERVER_METHODS } from '../request/options.js';
+import {
+  respondToOptions,
+  forwardsProblem,
+  isServerWideOptions,
+  methodsAtLastHop,
+  SERVER_METHODS,
+} from '../request/options.js';
 import type { Draining } from './draining.js';
 
 /** EntranceParts holds the dependencies of the entrance. */
@@ -29,7 +35,10 @@ export interface EntranceParts {
   readonly cors: Cors;
   readonly entranceRules: EntranceRules;
   readonly draining: Draining;
-  /** Another service on the listener. It handles preflights of its own paths. Undefined if there is none. */
+  /**
+   * Another service on the listener, such as the MCP server. The service handles preflights for its own paths.
+   * Undefined if there is none.
+   */
   readonly door: Door | undefined;
 }
 
@@ -55,44 +64,44 @@ export class Entrance {
 
   /**
    * Receives a request that Node has parsed.
-   * @returns the exchange for the steps; undefined if it was answered or must not be served
+   * @returns the exchange for the steps. Undefined if the request already has its response, or must not be served.
    */
   receive(message: IncomingMessage, response: ServerResponse): Exchange | undefined {
-    // The request follows the last one of its connection (RFC 9112 section 9.6).
+    // An earlier request was the last one of this connection (RFC 9112 section 9.6).
     if (isClosing(message.socket)) return undefined;
     endWithLastResponse(response);
-    // Check framing first. An absolute target replaces the `Host` that was sent.
-    const broken = framingProblem(message);
-    return this.admit(this.arrivals.begin(message, response), broken);
+    // Check the framing before the exchange is created, which replaces `Host` if the target is absolute.
+    const framingError = framingProblem(message);
+    return this.validate(this.arrivals.begin(message, response), framingError);
   }
 
-  /** Receives a request that our own parser has read. */
+  /** Receives a request that the plain parser has read. */
   receivePlain(request: PlainRequest, connection: PlainConnection): Exchange | undefined {
-    return this.admit(this.arrivals.beginPlain(request, connection), framingProblem(request));
+    return this.validate(this.arrivals.beginPlain(request, connection), framingProblem(request));
   }
 
   /** Receives an HTTP/2 request without Node's request object. */
   receiveStream(request: StreamRequest): Exchange | undefined {
-    return this.admit(this.arrivals.beginStream(request), framingProblem(request));
+    return this.validate(this.arrivals.beginStream(request), framingProblem(request));
   }
 
   /**
    * Validates a request.
-   * @param broken framing error, if any
-   * @returns the exchange for the steps; undefined if it was answered
+   * @param framingError result of `framingProblem`
+   * @returns the exchange for the steps. Undefined if the request already has its response.
    */
-  private admit(exchange: Exchange, broken: Problem | undefined): Exchange | undefined {
+  private validate(exchange: Exchange, framingError: Problem | undefined): Exchange | undefined {
     const { message } = exchange;
     if (this.draining.hasBegun) exchange.response.endConnection();
     const isPreflight = this.cors.enabled && this.appliesCors(exchange) && this.cors.apply(exchange);
-    if (isPreflight && broken === undefined) {
+    if (isPreflight && framingError === undefined) {
       this.cors.respondToPreflight(exchange);
       return undefined;
     }
     // The plain parser has already validated the method and characters.
-    const problem = broken ?? (message instanceof PlainRequest ? undefined : lineProblem(exchange));
+    const problem = framingError ?? (message instanceof PlainRequest ? undefined : lineProblem(exchange));
     if (problem !== undefined) {
-      if (broken !== undefined || !exchange.url.startsWith('/')) endWithResponse(exchange);
+      if (framingError !== undefined || !exchange.url.startsWith('/')) endWithResponse(exchange);
       this.filter.respond(problem, exchange);
       return undefined;
     }
@@ -101,7 +110,7 @@ export class Entrance {
       this.filter.respond(refusal, exchange);
       return undefined;
     }
-    return exchange.method === 'OPTIONS' && this.respondsTo(exchange) ? undefined : exchange;
+    return exchange.method === 'OPTIONS' && this.respondIfOptions(exchange) ? undefined : exchange;
   }
 
   /** Reports whether `gateway.cors` applies. Other services on the listener have their own rules. */
@@ -109,9 +118,11 @@ export class Entrance {
     return this.door?.serves(exchange.path) !== true;
   }
 
-  /** Responds to OPTIONS for the whole server, and to OPTIONS with `Max-Forwards: 0`. */
-  private respondsTo(exchange: Exchange): boolean {
-    const allow = isOfServer(exchange) ? SERVER_METHODS : methodsAtLastHop(exchange, this.routes);
+  /**
+   * Responds to OPTIONS for the whole server, and to OPTIONS with `Max-Forwards: 0`. Returns false for other requests.
+   */
+  private respondIfOptions(exchange: Exchange): boolean {
+    const allow = isServerWideOptions(exchange) ? SERVER_METHODS : methodsAtLastHop(exchange, this.routes);
     if (allow === undefined) return false;
     respondToOptions(exchange, allow);
     return true;
@@ -119,16 +130,17 @@ export class Entrance {
 }
 
 /**
- * Returns what is wrong with the request line. Only OPTIONS may ask about the whole server (RFC 9112 section 3.2.4).
+ * Returns the error in the request line or in `Max-Forwards`, or undefined. Only OPTIONS may ask about the whole server
+ * (RFC 9112 section 3.2.4).
  */
 function lineProblem(exchange: Exchange): Problem | undefined {
-  if (isOfServer(exchange)) return undefined;
+  if (isServerWideOptions(exchange)) return undefined;
   return requestLineProblem(exchange.method, exchange.url) ?? forwardsProblem(exchange.message);
 }
 
 /**
  * Closes the connection after its last allowed request (`gateway.limits.requestsPerConnection`). Node would send
- * `Connection: close` but then answer further requests with 503.
+ * `Connection: close` but then respond to further requests with 503.
  */
 function endWithLastResponse(response: ServerResponse): void {
   if (!isLastAllowed(response)) return;
@@ -137,8 +149,8 @@ function endWithLastResponse(response: ServerResponse): void {
 }
 
 /**
- * Closes a connection whose framing is in doubt, because nothing after it can be trusted. Streams of HTTP/2 are framed
- * separately.
+ * Closes the connection after the response to a request with doubtful framing, because the bytes after that request
+ * cannot be trusted. HTTP/2 streams are framed separately.
  */
 function endWithResponse({ message, response }: Exchange): void {
   if (isHttp2(message)) return;

@@ -1,8 +1,8 @@
 /**
- * Path of nearly every request: from the connection through the entrance directly to the steps
+ * Serves nearly every request: from the connection through the entrance directly to the steps
  * (`src/admission/steps.ts`). Nest's router would need eight async functions for the same steps, and Fastify's router a
- * lookup. Requests that are not for the API, and HTTP/1.0, go through both routers to the same steps. Requests for
- * another service go to its door.
+ * lookup. HTTP/1.0 requests, and requests that are not for the API, go through both routers to the same steps. Requests
+ * for another service go to its door.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Door } from '../../admission/doors/door.js';
@@ -26,7 +26,7 @@ export interface FastPathParts {
   readonly walk: StepWalk<Exchange>;
   /** Steps for requests with an `Idempotency-Key`. */
   readonly keyedWalk: StepWalk<Exchange>;
-  /** Another service on the listener; undefined if there is none. */
+  /** Another service on the listener, such as the MCP server. Undefined if there is none. */
   readonly door: Door | undefined;
 }
 
@@ -35,12 +35,15 @@ export class FastPath implements PlainRequestHandler {
 
   constructor(private readonly parts: FastPathParts) {}
 
-  /** Handles requests before the server's existing listeners. */
+  /**
+   * Handles the requests of a server. Requests that the fast path does not serve go to the existing `request`
+   * listeners.
+   */
   install(server: Server): void {
     const others = server.listeners('request') as ((message: IncomingMessage, response: ServerResponse) => void)[];
     const serve = (message: IncomingMessage, response: ServerResponse): void => {
       const exchange = this.parts.entrance.receive(message, response);
-      if (exchange === undefined || this.takes(exchange)) return;
+      if (exchange === undefined || this.serveIfOurs(exchange)) return;
       for (const other of others) other.call(server, message, response);
     };
     server.removeAllListeners('request');
@@ -54,22 +57,23 @@ export class FastPath implements PlainRequestHandler {
   }
 
   /**
-   * Serves a plain request. Returns false, and leaves it untouched, if the path is neither the API's nor the door's.
+   * Serves a plain request. Returns false, and leaves the request untouched, if its path is neither that of an API nor
+   * that of the door.
    */
   readonly serve = (request: PlainRequest, connection: PlainConnection): boolean => {
     const { routes, entrance } = this.parts;
     const { method, url } = request;
     const path = pathOf(url);
     const match = routes.match(method, path, request);
-    if (match.kind === 'not_ours') return this.serveAtDoor(path, request, connection);
+    if (match.kind === 'not_ours') return this.servePlainAtDoor(path, request, connection);
     const exchange = entrance.receivePlain(request, connection);
     if (exchange !== undefined) this.startSteps(exchange, match);
     return true;
   };
 
   /**
-   * Serves an HTTP/2 request without Node's request object. Returns false, and leaves it untouched, if it is not for
-   * the API.
+   * Serves an HTTP/2 request without Node's request object. Returns false, and leaves the request untouched, if it is
+   * not for the API.
    */
   readonly serveStream = (request: StreamRequest): boolean => {
     const { routes, entrance } = this.parts;
@@ -81,16 +85,15 @@ export class FastPath implements PlainRequestHandler {
   };
 
   /** Serves a request that Node has parsed. Returns false if Fastify must route it. */
-  private takes(exchange: Exchange): boolean {
+  private serveIfOurs(exchange: Exchange): boolean {
     const { routes } = this.parts;
-    if (exchange.message.httpVersion === '1.0') return this.passesDoor(exchange);
+    if (exchange.message.httpVersion === '1.0') return this.serveAtDoor(exchange);
     const match = routes.match(exchange.method, exchange.path, exchange.message);
-    if (match.kind === 'not_ours') return this.passesDoor(exchange);
+    if (match.kind === 'not_ours') return this.serveAtDoor(exchange);
     this.startSteps(exchange, match);
     return true;
   }
 
-  /** Starts the steps. */
   private startSteps(exchange: Exchange, match: RouteMatch): void {
     const { walk, keyedWalk } = this.parts;
     exchange.match = match;
@@ -98,8 +101,11 @@ export class FastPath implements PlainRequestHandler {
     else keyedWalk.begin(exchange);
   }
 
-  /** Serves a plain request at the door. Returns false, and leaves it untouched, if it is for another path. */
-  private serveAtDoor(path: string, request: PlainRequest, connection: PlainConnection): boolean {
+  /**
+   * Serves a plain request at the door. Returns false, and leaves the request untouched, if the door does not serve the
+   * path.
+   */
+  private servePlainAtDoor(path: string, request: PlainRequest, connection: PlainConnection): boolean {
     const { door, entrance } = this.parts;
     if (door?.serves(path) !== true) return false;
     const exchange = entrance.receivePlain(request, connection);
@@ -107,8 +113,8 @@ export class FastPath implements PlainRequestHandler {
     return true;
   }
 
-  /** Passes a request to the door. Returns false if it is for another path. */
-  private passesDoor(exchange: Exchange): boolean {
+  /** Serves a parsed request at the door. Returns false if the door does not serve the path. */
+  private serveAtDoor(exchange: Exchange): boolean {
     const { door } = this.parts;
     if (door?.serves(exchange.path) !== true) return false;
     door.serve(exchange);

@@ -1,4 +1,7 @@
-/** The public listener: a Nest application on Fastify that parses no bodies, with the limits of its server. */
+/**
+ * Builds the public listener: a Nest application on Fastify that parses no bodies, with limits on connections and
+ * requests.
+ */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -40,8 +43,8 @@ import { Upgrades } from './upgrades.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /**
- * No timeout for whole requests, because it would cut long uploads. A stalled body ends by its service's
- * `timeouts.idle`, an unwanted one in `discard-body.ts`.
+ * No timeout for whole requests, because it would end long uploads. The `timeouts.idle` of a service ends a stalled
+ * body. `discard-body.ts` ends a body that is not needed.
  */
 const NO_REQUEST_TIMEOUT = 0;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
@@ -56,10 +59,10 @@ const PARSER = {
   maxHeaderSize: LARGEST_HEAD_BYTES,
   headersTimeout: HEAD_TIMEOUT_MS,
   connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
-  // `framing.ts` rejects it with our own error format.
+  // `framing.ts` rejects a missing `Host` with a problem response.
   requireHostHeader: false,
   insecureHTTPParser: false,
-  // Requests without a body have no body stream to discard. This saves two ticks each.
+  // A request without a body gets no body stream to discard, which saves two ticks.
   optimizeEmptyRequests: true,
 } as const;
 
@@ -132,7 +135,7 @@ export async function createGatewayApplication(
   upgrades.install(server);
   serveHalfClosed(server);
   if (certificate !== undefined) serveTls(server as TlsServer, certificate, deps.connections, fastify, fastPath);
-  boundConnections(server, deps.connections, fastify);
+  limitConnections(server, deps.connections, fastify);
   if (certificate === undefined) readPlainRequests(server, fastPath);
   readProxyProtocol(server, proxyProtocol);
   return application;
@@ -151,7 +154,7 @@ function serverOptions(parser: object, filter: ErrorFilter, fields: ResponseFiel
     requestTimeout: NO_REQUEST_TIMEOUT,
     http: parser,
     clientErrorHandler: (error: ParserError, socket: Socket) => respondToParserError(error, socket, fields),
-    // Errors of the router before hooks run, such as %ff in a path.
+    // Errors of the router before any hook runs, such as `%ff` in a path.
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
       filter.respond(error, exchangeOf(reply.raw));
@@ -177,8 +180,8 @@ function serveTls(
   fastPath: FastPath,
 ): void {
   const sessions = new Http2Sessions(KEEP_ALIVE_TIMEOUT_MS, () => connections.longestIdleMs);
-  const stopHttp2 = speakHttp2(server, sessions, fastPath.serveStream, (nodes) =>
-    plainTlsListener(server, nodes, fastPath),
+  const stopHttp2 = speakHttp2(server, sessions, fastPath.serveStream, (nodeListener) =>
+    plainTlsListener(server, nodeListener, fastPath),
   );
   const stopFollowing = certificate.follow(server);
   fastify.addHook('preClose', (done) => {
@@ -194,7 +197,7 @@ function serveTls(
 }
 
 /** Applies the connection limits. */
-function boundConnections(server: Server, connections: Connections, fastify: FastifyInstance): void {
+function limitConnections(server: Server, connections: Connections, fastify: FastifyInstance): void {
   const stop = connections.watch(server);
   fastify.addHook('onClose', (_instance, done) => {
     stop();
@@ -202,18 +205,18 @@ function boundConnections(server: Server, connections: Connections, fastify: Fas
   });
 }
 
-/** Keeps bodies unparsed for any content type. They stream to backends. */
+/** Leaves request bodies of any content type unparsed, so that they stream to backends. */
 function passBodiesThrough(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-/** Delays `100 Continue` until a body is wanted, after the steps (RFC 9110 section 10.1.1). */
+/** Delays `100 Continue` until the body is needed, after the steps (RFC 9110 section 10.1.1). */
 function delayContinue(server: Server): void {
-  const asUsual = (message: IncomingMessage, response: ServerResponse) => server.emit('request', message, response);
-  server.on('checkContinue', asUsual);
-  // Other expectations may be ignored.
-  server.on('checkExpectation', asUsual);
+  const emitRequest = (message: IncomingMessage, response: ServerResponse) => server.emit('request', message, response);
+  server.on('checkContinue', emitRequest);
+  // Unknown expectations are ignored.
+  server.on('checkExpectation', emitRequest);
 }
 
 /** Rejects CONNECT. Without a listener, Node would close the connection without a response. */

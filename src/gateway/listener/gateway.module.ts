@@ -35,7 +35,7 @@ export interface GatewayDependencies {
   readonly steps: Steps;
   readonly cors: Cors;
   readonly entranceRules: EntranceRules;
-  /** Returns the URL for `type` of a problem. */
+  /** Returns the URL for the `type` of a problem. */
   readonly errorPages: ErrorPages;
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
@@ -51,7 +51,7 @@ export interface GatewayDependencies {
   readonly proxyStatus: ProxyStatus;
   readonly draining: Draining;
   readonly connections: Connections;
-  /** Creates another service on the listener. */
+  /** Creates another service on the listener, such as the MCP server. */
   readonly openDoor?: OpenDoor;
 }
 
@@ -72,7 +72,7 @@ export class GatewayModule {
       module: GatewayModule,
       imports: [
         domainModule(deps, parts),
-        // The guard takes its windows from the plans, so the library's list stays empty.
+        // `QuotaGuard` uses the windows of the plans, so the list of the library stays empty.
         ThrottlerModule.forRoot({ throttlers: [], storage: deps.quotas }),
         ...more,
       ],

@@ -1,17 +1,17 @@
 /**
  * Keeps an HTTP/2 connection open when only one stream is malformed (RFC 9113 section 8.1.1). nghttp2 resets that
- * stream by itself. But Node receives the same error number for stream and connection errors and ends the session. Here
- * the end is delayed until the kind of error is known.
+ * stream by itself. But Node receives the same error number for stream and connection errors, and ends the session for
+ * both. `Http2Faults` delays that end until the kind of error is known.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 
 /** nghttp2's "general protocol error". */
 const ERR_PROTO = -505;
 /**
- * Time to wait for the kind of error. Streams are reset in the same turn. For connection errors nghttp2 has sent GOAWAY
- * by then.
+ * Delay until the kind of error is known. nghttp2 resets a stream in the same turn. For a connection error, it has sent
+ * GOAWAY by then.
  */
-const VERDICT_MS = 100;
+const DECISION_DELAY_MS = 100;
 
 type Destroy = (error?: Error | number, code?: number) => void;
 
@@ -34,6 +34,7 @@ export class Http2Faults {
     if (stream.rstCode === constants.NGHTTP2_PROTOCOL_ERROR) this.resets += 1;
   }
 
+  /** Ends the session after the delay, unless a stream was reset for each of the errors. */
   private onFault(error: Error | number | undefined, code: number | undefined): void {
     this.faults += 1;
     if (this.faults > 1) return;
@@ -42,6 +43,6 @@ export class Http2Faults {
       const { faults, resets, session } = this;
       this.faults = 0;
       if (resets < faults && !session.destroyed) this.destroy(error, code);
-    }, VERDICT_MS);
+    }, DECISION_DELAY_MS);
   }
 }

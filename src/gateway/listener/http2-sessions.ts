@@ -1,6 +1,6 @@
 /**
- * Open HTTP/2 connections. Unsent data of HTTP/2 waits in streams, where `connections.ts` cannot see it. So stalled
- * streams are reset here, and connections without a request are closed even if the client sends other frames.
+ * Resets stalled HTTP/2 streams, and closes HTTP/2 connections without a request. `connections.ts` cannot do this,
+ * because the unsent data is in the streams, and other frames of the client hide that a connection is idle.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -14,12 +14,12 @@ const LATE_SESSION_MS = 500;
 interface OpenSession {
   readonly socket: Socket;
   readonly streams: Set<ServerHttp2Stream>;
-  /** When the last request ended, by `performance.now()`. */
+  /** Time when the last request ended (`performance.now()`). */
   idleSinceMs: number;
   isClosing: boolean;
 }
 
-/** Unsent bytes at the last sweep, and since when that number has not changed. */
+/** Unsent bytes of a stream at the last sweep, and the time since which that number is the same. */
 interface Progress {
   readonly bytes: number;
   readonly sinceMs: number;
@@ -28,7 +28,7 @@ interface Progress {
 export class Http2Sessions {
   private readonly open = new Map<ServerHttp2Session, OpenSession>();
   /** Complete responses that clients have not read. */
-  private untaken = new Map<ServerHttp2Stream, Progress>();
+  private unread = new Map<ServerHttp2Stream, Progress>();
   private readonly timer: NodeJS.Timeout;
   private isEnding = false;
 
@@ -46,6 +46,7 @@ export class Http2Sessions {
     this.timer.unref();
   }
 
+  /** Watches a connection until it closes. */
   add(session: ServerHttp2Session, socket: Socket): void {
     const streams = new Set<ServerHttp2Stream>();
     const open: OpenSession = { socket, streams, idleSinceMs: performance.now(), isClosing: false };
@@ -60,7 +61,7 @@ export class Http2Sessions {
       });
     });
     session.once('close', () => this.open.delete(session));
-    // The handshake was in progress when the others were closed.
+    // The handshake was in progress when `end` closed the other connections.
     if (this.isEnding) setTimeout(() => close(session, open), LATE_SESSION_MS).unref();
   }
 
@@ -75,29 +76,29 @@ export class Http2Sessions {
   }
 
   private sweep(now: number): void {
-    const untaken = new Map<ServerHttp2Stream, Progress>();
+    const unread = new Map<ServerHttp2Stream, Progress>();
     for (const [session, open] of this.open) {
-      for (const stream of open.streams) this.checkProgress(stream, untaken, now);
+      for (const stream of open.streams) this.checkProgress(stream, unread, now);
       if (open.streams.size > 0) continue;
       // The client has not closed its side since the last sweep.
       if (open.isClosing) open.socket.destroy();
       else if (now - open.idleSinceMs > this.idleTimeoutMs) close(session, open);
     }
-    this.untaken = untaken;
+    this.unread = unread;
   }
 
-  private checkProgress(stream: ServerHttp2Stream, untaken: Map<ServerHttp2Stream, Progress>, now: number): void {
-    // While more will be written, the writer has its own timeout.
+  private checkProgress(stream: ServerHttp2Stream, unread: Map<ServerHttp2Stream, Progress>, now: number): void {
+    // Until the response is complete, its writer has its own timeout.
     if (!stream.writableEnded) return;
-    const before = this.untaken.get(stream);
+    const before = this.unread.get(stream);
     const bytes = stream.writableLength;
     if (before === undefined || before.bytes !== bytes) {
-      untaken.set(stream, { bytes, sinceMs: now });
+      unread.set(stream, { bytes, sinceMs: now });
     } else if (now - before.sinceMs > this.longestIdleMs()) {
       METRICS.connectionsCut.series('slow_reader').inc();
       stream.close(constants.NGHTTP2_CANCEL);
     } else {
-      untaken.set(stream, before);
+      unread.set(stream, before);
     }
   }
 }

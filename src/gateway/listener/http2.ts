@@ -19,7 +19,7 @@ import type { Http2Sessions } from './http2-sessions.js';
 
 export const ALPN_PROTOCOLS = ['h2', 'http/1.1'];
 
-const MOST_CONCURRENT_STREAMS = 100;
+const MAX_CONCURRENT_STREAMS = 100;
 const LARGEST_HEAD_BYTES = 16 * 1024;
 const LARGEST_SENT_HEAD_BYTES = 1024 * 1024;
 /** Flow control window: how much a client can send ahead of a slow backend, per request and per connection. */
@@ -28,24 +28,24 @@ const WINDOW_BYTES = 1024 * 1024;
 const OPTIONS: ServerOptions = {
   // Allows repeated fields such as `X-Content-Type-Options`, as HTTP/1.1 does.
   strictSingleValueFields: false,
-  // The largest response head of a backend (64 KiB) with any number of fields. With Node's own limit, a larger one
-  // would end the connection.
+  // The largest response head of a backend (64 KiB) with any number of fields. By default, Node would end the
+  // connection for a larger head.
   maxSendHeaderBlockLength: LARGEST_SENT_HEAD_BYTES,
   Http2ServerRequest: GatewayHttp2Request as unknown as typeof Http2ServerRequest,
   Http2ServerResponse: GatewayHttp2Response as unknown as typeof Http2ServerResponse,
   settings: {
     enablePush: false,
-    maxConcurrentStreams: MOST_CONCURRENT_STREAMS,
+    maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
     maxHeaderListSize: LARGEST_HEAD_BYTES,
     initialWindowSize: WINDOW_BYTES,
   },
 };
 
-/** Serves a stream request. Returns false, and leaves it untouched, if Node must handle it. */
+/** Serves an HTTP/2 request. Returns false, and leaves the request untouched, if Node must handle it. */
 export type ServeStream = (request: StreamRequest) => boolean;
 
 /** Node's listener that creates request and response objects for a stream. */
-type NodesListener = (
+type StreamListener = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   flags: number,
@@ -61,15 +61,16 @@ export function speakHttp2(
   server: Server,
   sessions: Http2Sessions,
   serve: ServeStream,
-  takeHttp1: (nodes: (socket: TLSSocket) => void) => (socket: TLSSocket) => void,
+  takeHttp1: (nodeListener: (socket: TLSSocket) => void) => (socket: TLSSocket) => void,
 ): () => void {
   const http2 = createServer(OPTIONS);
   const unadmitted = new UnadmittedStreams();
+  // The socket whose session is being created.
   let accepted: TLSSocket | undefined;
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
     http2.on(event, (message: unknown, response: unknown) => void server.emit(event, message, response));
   }
-  const nodesStreams = http2.listeners('stream') as NodesListener[];
+  const nodeStreamListeners = http2.listeners('stream') as StreamListener[];
   http2.removeAllListeners('stream');
   http2.on('session', (session) => {
     session.setLocalWindowSize(WINDOW_BYTES);
@@ -77,25 +78,25 @@ export function speakHttp2(
     if (socket === undefined) return;
     sessions.add(session, socket);
     unadmitted.open(session);
-    const onStream: NodesListener = (stream, headers, flags, rawHeaders) => {
+    const onStream: StreamListener = (stream, headers, flags, rawHeaders) => {
       if (!unadmitted.begin(session, stream)) return;
       const request = StreamRequest.of(stream, headers, rawHeaders, socket);
       if (request === undefined || !serve(request)) {
-        for (const listener of nodesStreams) listener.call(http2, stream, headers, flags, rawHeaders);
+        for (const listener of nodeStreamListeners) listener.call(http2, stream, headers, flags, rawHeaders);
       }
       unadmitted.hold(session, stream, rawHeaders);
     };
     session.on('stream', onStream);
   });
-  const nodes = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[];
-  const speakHttp1 = takeHttp1((socket) => nodes.forEach((listener) => listener.call(server, socket)));
+  const nodeListeners = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[];
+  const handleHttp1 = takeHttp1((socket) => nodeListeners.forEach((listener) => listener.call(server, socket)));
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.alpnProtocol === 'h2') {
       accepted = socket;
       http2.emit('connection', socket);
       accepted = undefined;
-    } else speakHttp1(socket);
+    } else handleHttp1(socket);
   });
   return () => unadmitted.stop();
 }

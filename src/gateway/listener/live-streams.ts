@@ -1,7 +1,7 @@
 /**
- * Ends active calls of keys that may no longer be used: streaming responses, uploads and WebSockets. Checks them when
- * the message bus announces a changed key or account. A sweep every ten seconds also finds expired keys and missed
- * messages. Only active calls are checked, so short requests cost nothing.
+ * Ends active calls of API keys that may no longer be used: streaming responses, uploads and WebSockets. Rechecks the
+ * keys of active calls when the invalidation bus announces a changed key or account. A sweep every ten seconds also
+ * finds expired keys and missed messages. Short requests cost nothing.
  */
 import type { Invalidation, InvalidationBus } from '../../keys/api-key.js';
 import type { Authenticator } from '../../keys/authenticator.js';
@@ -9,16 +9,18 @@ import { METRICS, type CUT_CODES } from '../../platform/metrics.js';
 import type { LiveCall } from '../../proxy/targets/pending-call.js';
 import { Exchange } from '../request/exchange.js';
 
-/** Time between two sweeps. */
 const SWEEP_INTERVAL_MS = 10_000;
-/** The sweep skips younger calls, because most end before the next one. */
+/** The sweep skips calls younger than this, because most of them end before the next sweep. */
 const SWEPT_FROM_MS = 1_000;
-/** Delay of the second check after a change. A request admitted just before it may not be active yet. */
-const SECOND_LOOK_MS = 500;
+/**
+ * Delay of the second check after a change. A request that was admitted just before the change may not be active at the
+ * first check.
+ */
+const SECOND_CHECK_MS = 500;
 
 export class LiveStreams {
   private timer: NodeJS.Timeout | undefined;
-  private secondLook: NodeJS.Timeout | undefined;
+  private secondCheck: NodeJS.Timeout | undefined;
   /** Recent changes by key or account, ordered by the time of their second check. */
   private readonly changed = new Map<string, { readonly accountId: string; readonly dueMs: number }>();
 
@@ -28,7 +30,10 @@ export class LiveStreams {
     private readonly authenticator: Authenticator,
   ) {}
 
-  /** Starts the checks. Key caches must subscribe to the bus first, because this reads the new row through them. */
+  /**
+   * Starts the checks. Key caches must subscribe to the bus first, because the checks read the changed key through the
+   * caches.
+   */
   follow(bus: InvalidationBus): void {
     bus.subscribe((change) => this.onChange(change));
     this.timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS);
@@ -37,8 +42,8 @@ export class LiveStreams {
 
   stop(): void {
     clearInterval(this.timer);
-    clearTimeout(this.secondLook);
-    this.secondLook = undefined;
+    clearTimeout(this.secondCheck);
+    this.secondCheck = undefined;
   }
 
   private onChange(change: Invalidation): void {
@@ -46,22 +51,22 @@ export class LiveStreams {
       ({ accountId }, { key }) =>
         accountId === change.accountId && (change.type === 'account' || key?.record.keyId === change.keyId),
     );
-    // Restart the delay, since the first check just covered earlier calls.
-    const what = change.type === 'account' ? change.accountId : `${change.accountId}/${change.keyId}`;
-    this.changed.delete(what);
-    this.changed.set(what, { accountId: change.accountId, dueMs: performance.now() + SECOND_LOOK_MS });
-    this.secondLook ??= setTimeout(() => this.recheckChanged(), SECOND_LOOK_MS).unref();
+    // Restart the delay, because the first check has just covered earlier calls.
+    const changedId = change.type === 'account' ? change.accountId : `${change.accountId}/${change.keyId}`;
+    this.changed.delete(changedId);
+    this.changed.set(changedId, { accountId: change.accountId, dueMs: performance.now() + SECOND_CHECK_MS });
+    this.secondCheck ??= setTimeout(() => this.recheckChanged(), SECOND_CHECK_MS).unref();
   }
 
   /** Runs the second checks that are due, and schedules the next ones. */
   private recheckChanged(): void {
     const nowMs = performance.now();
     const due = [...this.changed].filter(([, { dueMs }]) => dueMs <= nowMs + 1);
-    for (const [what] of due) this.changed.delete(what);
+    for (const [changedId] of due) this.changed.delete(changedId);
     const accounts = new Set(due.map(([, { accountId }]) => accountId));
     this.recheckCalls(({ accountId }) => accounts.has(accountId));
     const [next] = this.changed.values();
-    this.secondLook = next && setTimeout(() => this.recheckChanged(), Math.max(1, next.dueMs - nowMs)).unref();
+    this.secondCheck = next && setTimeout(() => this.recheckChanged(), Math.max(1, next.dueMs - nowMs)).unref();
   }
 
   private sweep(): void {
@@ -69,19 +74,20 @@ export class LiveStreams {
     this.recheckCalls((_call, { startedMs }) => startedMs <= before);
   }
 
-  private recheckCalls(isMeant: (call: LiveCall, exchange: Exchange) => boolean): void {
+  private recheckCalls(matches: (call: LiveCall, exchange: Exchange) => boolean): void {
     for (const call of this.calls()) {
       const { client } = call.request;
-      if (client instanceof Exchange && isMeant(call, client)) void this.recheck(call, client);
+      if (client instanceof Exchange && matches(call, client)) void this.recheck(call, client);
     }
   }
 
+  /** Checks the key of a call, and ends the call if the key may no longer be used. */
   private async recheck(call: LiveCall, exchange: Exchange): Promise<void> {
     const { key, operation, clientAddress } = exchange;
     if (key === undefined || operation === undefined) return;
     const problem = await this.authenticator.recheck(key.record.hash, clientAddress, operation.scopes);
     if (problem === undefined) return;
-    // Set before `revokeAccess`, because the log line is written as soon as the connection has ended.
+    // Set the code before `revokeAccess`, because the log line is written as soon as the connection has ended.
     const { problemCode } = exchange;
     exchange.problemCode = problem.code;
     const kind = call.revokeAccess(problem);

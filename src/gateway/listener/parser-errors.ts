@@ -1,4 +1,4 @@
-/** Responses to requests that Node's parser rejects, written directly to the socket in our error format. */
+/** Responds to requests that Node's parser rejects. The problem response is written directly to the socket. */
 import type { Socket } from 'node:net';
 import { linesOf } from '../../http/grammar/fields.js';
 import {
@@ -16,7 +16,7 @@ import type { ExchangeResponse } from '../request/exchange.js';
 import { endConnection } from '../request/last-response.js';
 import { UNKNOWN_METHOD_DETAIL } from '../../platform/methods.js';
 import { requestId } from '../request/request-ids.js';
-import { responseUnderWay, type NodeResponse } from '../../platform/node-internals.js';
+import { currentResponse, type NodeResponse } from '../../platform/node-internals.js';
 
 const DETAILS: Readonly<Record<ParserProblemCode, string>> = {
   bad_request: 'The request is not valid HTTP.',
@@ -32,9 +32,9 @@ const failed = new WeakSet<Socket>();
 
 /** Fields for responses without an exchange. */
 export interface ResponseFields {
-  /** Lets pages read that they sent too many header fields. */
+  /** Adds CORS fields, so that pages can read the error. */
   readonly cors: Cors;
-  /** Field lines for TLS, each with CRLF. */
+  /** Field lines for responses over TLS, each with CRLF. */
   readonly secureLines: string;
   readonly date: HttpDate;
   readonly pages: ErrorPages;
@@ -45,7 +45,7 @@ export interface ResponseFields {
  * 9112 section 9.3.2).
  */
 export function respondToParserError(error: ParserError, socket: Socket, fields: ResponseFields): void {
-  // The client closed its side and disconnected. It sent nothing wrong.
+  // The client has disconnected. It sent nothing wrong.
   if (error.code === 'EPIPE') {
     socket.destroy();
     return;
@@ -63,24 +63,28 @@ export function respondToParserError(error: ParserError, socket: Socket, fields:
 }
 
 /**
- * Reads `Origin` from the head that was too large, if the last chunk contains it. Browsers cause none of the other
- * errors.
+ * Reads `Origin` from a head that was too large, if the last chunk contains the field. Browsers do not cause any of the
+ * other errors.
  */
 function originOf({ code, rawPacket }: ParserError): string | undefined {
   if (code !== HEAD_TOO_LARGE || !Buffer.isBuffer(rawPacket)) return undefined;
   return ORIGIN.exec(rawPacket.toString('latin1'))?.[1];
 }
 
-/** @param more field lines, each with CRLF */
-function respondInTurn(code: ParserProblemCode, socket: Socket, more: string, fields: ResponseFields): void {
+/**
+ * Responds after the responses to earlier requests of the connection.
+ * @param extraLines field lines, each with CRLF
+ */
+function respondInTurn(code: ParserProblemCode, socket: Socket, extraLines: string, fields: ResponseFields): void {
   // Node's default handler uses the same property.
-  const response = responseUnderWay(socket) as (ExchangeResponse & NodeResponse) | null;
+  const response = currentResponse(socket) as (ExchangeResponse & NodeResponse) | null;
   if (response?.req.complete === true) {
-    // Its `close` event fires when the next queued response becomes current.
-    response.once('close', () => respondInTurn(code, socket, more, fields));
+    // Wait for the response to an earlier request. Its `close` event fires when the next queued response becomes
+    // current.
+    response.once('close', () => respondInTurn(code, socket, extraLines, fields));
     return;
   }
-  // Part of the response is already sent. Ours would be inserted into it.
+  // Part of a response is already sent, and an error response would be inserted into it.
   if (!socket.writable || response?.headersSent === true) {
     socket.destroy();
     return;
@@ -89,7 +93,7 @@ function respondInTurn(code: ParserProblemCode, socket: Socket, more: string, fi
   const exchange = response?.exchange;
   if (exchange !== undefined) exchange.problemCode = code;
   const id = exchange?.requestId ?? requestId(undefined);
-  const lines = exchange?.problemLines ?? `X-Request-Id: ${id}\r\n${more}`;
+  const lines = exchange?.problemLines ?? `X-Request-Id: ${id}\r\n${extraLines}`;
   const detail = DETAILS[code];
   const { date, pages } = fields;
   endConnection(socket, parserProblemText({ code, detail, requestId: id, dateLine: date.line, lines }, pages));

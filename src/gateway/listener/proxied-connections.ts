@@ -1,7 +1,8 @@
 /**
- * Connections through load balancers that send the PROXY protocol. Only addresses in `gateway.proxyProtocol` are
- * trusted, and their connections must start with the header. A connection without it is closed, since a client could
- * otherwise choose its address. Costs nothing per request, and nothing at all if not configured.
+ * Reads the client addresses of connections through load balancers that send the PROXY protocol. Only senders listed in
+ * `gateway.proxyProtocol` are trusted, and their connections must start with the header. A connection without it is
+ * closed, because a client could otherwise choose its address. Costs nothing per request, and nothing at all if not
+ * configured.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,30 +15,35 @@ const HEADER_TIMEOUT_MS = 5_000;
 
 type ConnectionListener = (this: Server, socket: Socket) => void;
 
-/** Reads the header before the server's listeners see the connection. They then see the client's address. */
+/**
+ * Reads the header before the server's listeners get the connection, so that they find the client's address.
+ * @param from addresses and networks of the load balancers
+ */
 export function readProxyProtocol(server: Server, from: readonly string[]): void {
   if (from.length === 0) return;
   const list = NetworkList.of(from);
   const listeners = server.listeners('connection') as ConnectionListener[];
-  const pass = (socket: Socket): void => listeners.forEach((listener) => listener.call(server, socket));
+  const passOn = (socket: Socket): void => listeners.forEach((listener) => listener.call(server, socket));
   server.removeAllListeners('connection');
-  const told = new ClientAddresses();
+  const clientAddresses = new ClientAddresses();
   server.on('connection', (socket: Socket) => {
-    if (list.holds(socket.remoteAddress ?? '')) readHeader(socket, told, pass);
-    else pass(socket);
+    if (list.holds(socket.remoteAddress ?? '')) readHeader(socket, clientAddresses, passOn);
+    else passOn(socket);
   });
   // Gives the TLS socket the address of the underlying connection.
-  if ('setSecureContext' in server) server.prependListener('secureConnection', (socket: Socket) => told.apply(socket));
+  if ('setSecureContext' in server) {
+    server.prependListener('secureConnection', (socket: Socket) => clientAddresses.apply(socket));
+  }
 }
 
-/** Reads the header and passes on the connection with the remaining bytes unread. */
-function readHeader(socket: Socket, told: ClientAddresses, pass: (socket: Socket) => void): void {
+/** Reads the header, then passes on the connection with the remaining bytes unread. */
+function readHeader(socket: Socket, clientAddresses: ClientAddresses, passOn: (socket: Socket) => void): void {
   let read = Buffer.alloc(0);
-  const cut = (): void => {
+  const disconnect = (): void => {
     METRICS.connectionsCut.series('proxy_protocol').inc();
     socket.destroy();
   };
-  const timer = setTimeout(cut, HEADER_TIMEOUT_MS);
+  const timer = setTimeout(disconnect, HEADER_TIMEOUT_MS);
   const onError = (): void => void socket.destroy();
   const onReadable = (): void => {
     const chunk = socket.read() as Buffer | null;
@@ -46,13 +52,13 @@ function readHeader(socket: Socket, told: ClientAddresses, pass: (socket: Socket
     const header = readProxyHeader(read);
     if (header === 'more') return;
     if (header === 'broken') {
-      cut();
+      disconnect();
       return;
     }
     stop();
-    if (header.source !== undefined) told.setSource(socket, header.source);
+    if (header.source !== undefined) clientAddresses.setSource(socket, header.source);
     if (read.length > header.bytes) socket.unshift(read.subarray(header.bytes));
-    pass(socket);
+    passOn(socket);
   };
   const stop = (): void => {
     clearTimeout(timer);

@@ -11,8 +11,8 @@ export interface ProxySource {
 }
 
 /**
- * Length of the header in bytes and its source. Undefined for the load balancer's own connections, such as health
- * checks.
+ * A parsed header: its length in bytes, and the client. The client is undefined for the load balancer's own
+ * connections, such as health checks.
  */
 export interface ProxyHeader {
   readonly bytes: number;
@@ -23,7 +23,7 @@ export interface ProxyHeader {
 const LONGEST_LINE_BYTES = 107;
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const FIXED_BYTES = 16;
-/** Maximum length of version 2 with extensions (TLVs). No load balancer sends that many. */
+/** Maximum length of version 2 with extensions (TLVs). No load balancer sends more. */
 const LARGEST_EXTENDED_BYTES = 4_096;
 const PROXY_COMMAND = 0x21;
 const LOCAL_COMMAND = 0x20;
@@ -31,8 +31,8 @@ const TCP_OVER_IPV4 = 0x11;
 const TCP_OVER_IPV6 = 0x21;
 
 /**
- * Parses the header at the start of a connection. Returns `more` if it is incomplete, `broken` if it is missing or
- * invalid.
+ * Parses the header at the start of a connection. Returns `more` if the header is incomplete, and `broken` if it is
+ * missing or invalid.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | 'more' | 'broken' {
   const compared = Math.min(bytes.length, SIGNATURE.length);
@@ -49,11 +49,11 @@ function readLine(text: string): ProxyHeader | 'more' | 'broken' {
   const [proxy, family, address = '', to = '', port = '', ...more] = text.slice(0, end).split(' ');
   if (proxy !== 'PROXY') return 'broken';
   const bytes = end + 2;
-  // The rest must be ignored.
+  // The rest of an `UNKNOWN` line must be ignored.
   if (family === 'UNKNOWN') return { bytes, source: undefined };
   const isAddress = family === 'TCP4' ? isIPv4 : family === 'TCP6' ? isIPv6 : () => false;
-  const isWhole = isAddress(address) && isAddress(to) && more.length === 1 && [port, ...more].every(isPort);
-  return isWhole ? { bytes, source: { address, port: Number(port) } } : 'broken';
+  const isValid = isAddress(address) && isAddress(to) && more.length === 1 && [port, ...more].every(isPort);
+  return isValid ? { bytes, source: { address, port: Number(port) } } : 'broken';
 }
 
 function isPort(text: string): boolean {

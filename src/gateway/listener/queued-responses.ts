@@ -1,15 +1,15 @@
 /**
- * Pipelined requests: which may be processed concurrently, and cleanup of those that are never answered. Node sends the
- * responses in request order.
+ * Decides which pipelined requests may run concurrently, and ends the requests that remain when their connection
+ * closes. Node sends the responses in request order.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { responseUnderWay } from '../../platform/node-internals.js';
+import { currentResponse } from '../../platform/node-internals.js';
 
 /** Safe methods, RFC 9110 section 9.2.1. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** Queued requests of a connection, without the current one. */
+/** Queued responses of a connection, without the current one. */
 class Queue {
   readonly responses = new Set<ServerResponse>();
   private unsafe = 0;
@@ -34,18 +34,21 @@ const queues = new WeakMap<Socket, Queue>();
 /**
  * Reports whether a pipelined request must wait for those before it. Only safe methods may run concurrently (RFC 9112
  * section 9.3.2), because later requests must see the changes of earlier ones. A waiting request reads no body and is
- * dropped with its connection. Call it once per request, in order.
+ * dropped with its connection. Call this function once per request, in order.
  */
 export function mustWait(message: IncomingMessage, response: ServerResponse): boolean {
   if (response.socket !== null || message.httpVersionMajor !== 1) return false;
   const queue = queueOf(message.socket);
-  const underWay = responseUnderWay(message.socket);
-  const mayPass = isSafe(response) && queue.isSafe && (underWay === null || isSafe(underWay));
+  const current = currentResponse(message.socket);
+  const mayPass = isSafe(response) && queue.isSafe && (current === null || isSafe(current));
   queue.add(response);
   return !mayPass;
 }
 
-/** Ends queued responses when a detached connection closes. `CONNECT` detaches it from Node. */
+/**
+ * Ends the queued responses of a connection when the connection closes. Needed after `CONNECT`, for which Node detaches
+ * the connection from its responses.
+ */
 export function endQueuedWith(socket: Socket): void {
   socket.once('close', () => {
     for (const response of queues.get(socket)?.responses ?? []) response.destroy();

@@ -1,4 +1,4 @@
-/** Fastify hooks that attach the exchange to requests and add our fields to Fastify's own responses. */
+/** Fastify hooks that attach the exchange to requests, and add the gateway's fields to Fastify's own responses. */
 import type { FastifyInstance } from 'fastify';
 import type { Arrivals } from '../request/arrivals.js';
 import { exchangeOf, type GatewayRequest } from '../request/exchange.js';
@@ -11,7 +11,7 @@ export function installRequestHooks(fastify: FastifyInstance, { secureField }: P
     done();
   });
   // Fastify itself sends only public documents: the reference pages and the public keys of webhooks. Pages of any
-  // origin can read them. Every other response writes its own head.
+  // origin can read those. All other responses are written without Fastify.
   fastify.addHook('onSend', (request, reply, _payload, done) => {
     const { requestId, scheme } = (request as GatewayRequest).exchange;
     void reply.header('X-Request-Id', requestId).header('Access-Control-Allow-Origin', '*');

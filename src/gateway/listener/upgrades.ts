@@ -1,6 +1,6 @@
 /**
- * WebSocket handshakes (RFC 6455). They take the same steps as other requests until they are accepted. Every other
- * upgrade request is served without the upgrade.
+ * WebSocket handshakes (RFC 6455). A handshake takes the same steps as other requests before the WebSocket opens. Every
+ * other upgrade request is served without the upgrade.
  */
 import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { hasBody } from '../../proxy/calls/request-body.js';
 import { endConnection } from '../request/last-response.js';
 import { Routes } from '../../admission/routes.js';
 import { storeUpgradeHead } from '../request/upgrade-heads.js';
-import { responseUnderWay } from '../../platform/node-internals.js';
+import { currentResponse } from '../../platform/node-internals.js';
 
 export class Upgrades {
   constructor(private readonly routes: Routes) {}
@@ -17,10 +17,10 @@ export class Upgrades {
   accepts(message: IncomingMessage): boolean {
     const { method, headers, url = '', httpVersion } = message;
     if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
-    // A handshake has no body. A backend would treat it as the first WebSocket frames.
+    // A handshake has no body. A backend would treat a body as the first WebSocket frames.
     if (hasBody(message)) return false;
     // Earlier responses are pending, and Node would detach the connection that they need.
-    if (responseUnderWay(message.socket) !== null) return false;
+    if (currentResponse(message.socket) !== null) return false;
     const query = url.indexOf('?');
     const match = this.routes.match(method, query === -1 ? url : url.slice(0, query), message);
     return match.kind === 'operation' && match.operation.isWebSocket === true;

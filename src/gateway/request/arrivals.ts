@@ -1,4 +1,7 @@
-/** Creates the exchange of a request: its ID, and the client's address and scheme. */
+/**
+ * Creates the `Exchange` of each request on the public listener, with its request ID and the client's address and
+ * scheme. Records the request when its response has closed.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress, trustsOf, type Trusts } from '../../keys/clients/client-address.js';
 import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
@@ -22,7 +25,7 @@ export class Arrivals implements ExchangeOwner {
 
   /**
    * @param trustedProxies addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted
-   * @param secureField name and value of a field for every HTTPS response; empty for none
+   * @param secureField name and value of the HSTS field for HTTPS responses; empty for none
    */
   constructor(
     private readonly requestEnd: RequestEnd,
@@ -35,7 +38,7 @@ export class Arrivals implements ExchangeOwner {
     this.trusts = trustsOf(trustedProxies);
   }
 
-  /** Creates the exchange of a request that Node has parsed. It is recorded when its response closes. */
+  /** Creates the exchange of a request that Node has parsed. */
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
     const exchange = new Exchange(
       message,
@@ -50,7 +53,7 @@ export class Arrivals implements ExchangeOwner {
     return exchange;
   }
 
-  /** Creates the exchange of a plain request. */
+  /** Creates the exchange of a plain HTTP/1.1 request, which the gateway has parsed itself. */
   beginPlain(request: PlainRequest, connection: PlainConnection): Exchange {
     const address =
       this.trusts === undefined ? (connection.clientAddress ??= this.addressOf(request)) : this.addressOf(request);
@@ -84,23 +87,29 @@ export class Arrivals implements ExchangeOwner {
 
   onEnd(exchange: Exchange, status: number): void {
     exchange.closeListener?.onClose();
-    // The response did not need the body. Limit how long it may keep arriving.
+    // The response did not need the rest of the request body. Discard the rest, with a time limit.
     if (!exchange.message.complete) discardRest(exchange.incoming);
     this.requestEnd.end(exchange, status);
   }
 
-  /** Returns the client's address: the one from a trusted proxy if it is valid, else the peer address. */
+  /**
+   * Returns the client's IP address: from `X-Forwarded-For` if the peer is a trusted proxy and the field is valid,
+   * otherwise the peer's address.
+   */
   private addressOf(message: ClientMessage): string {
     const { trusts } = this;
-    const told = trusts === undefined ? undefined : message.headers['x-forwarded-for'];
-    return clientAddress(message.socket.remoteAddress, told === undefined ? undefined : String(told), trusts);
+    const field = trusts === undefined ? undefined : message.headers['x-forwarded-for'];
+    return clientAddress(message.socket.remoteAddress, field === undefined ? undefined : String(field), trusts);
   }
 
-  /** Returns the client's scheme, from the trusted proxy or the connection. */
+  /**
+   * Returns the client's scheme: from `X-Forwarded-Proto` if a trusted proxy sends it, otherwise that of the
+   * connection.
+   */
   private schemeOf({ socket, headers }: ClientMessage): 'http' | 'https' {
     if (this.trusts?.(socket.remoteAddress ?? '') === true) {
-      const told = headers['x-forwarded-proto'];
-      if (told !== undefined) return String(told).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
+      const field = headers['x-forwarded-proto'];
+      if (field !== undefined) return String(field).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
     }
     return 'encrypted' in socket ? 'https' : 'http';
   }
@@ -111,6 +120,7 @@ function clientResponse(message: IncomingMessage, response: ServerResponse): Cli
   return new NodeClientResponse(message, response, KEEP_ALIVE_TIMEOUT_MS);
 }
 
+/** Reports the end of the response to the exchange: its status, or 0 if the client disconnected first. */
 function watchEnd(exchange: Exchange, response: ExchangeResponse): void {
   response.exchange = exchange;
   response.on('close', () => exchange.onEnd(response.writableFinished ? response.statusCode : 0));

@@ -1,7 +1,6 @@
 /**
- * Cross-origin requests from browsers (Fetch standard, section 3.2). It runs before the first step and answers
- * preflights, which carry no key. Every other response, errors too, says which pages can read it. Nothing runs without
- * `gateway.cors`.
+ * CORS for pages in browsers (Fetch standard, section 3.2), if `gateway.cors` is configured. Runs before the first
+ * step. Responds to preflights, which carry no API key. Adds the CORS fields to all other responses, including errors.
  */
 import type { CorsConfig } from '../../config/model/listener-schema.js';
 import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';
@@ -13,7 +12,7 @@ export class Cors {
   enabled = false;
   private anyOrigin = false;
   private origins: ReadonlySet<string> = new Set();
-  /** Fields after the origin in responses to allowed pages. */
+  /** Fields that follow the origin in responses to allowed pages: alternating names and values. */
   private responseFields: readonly string[] = [];
   private preflightFields: readonly string[] = [];
 
@@ -42,11 +41,11 @@ export class Cors {
   /**
    * Adds the CORS fields for every response to a request, whatever its path. A page must be able to read that its path,
    * query or version is wrong.
-   * @returns whether the request is a preflight. Only `respondToPreflight` answers those.
+   * @returns whether the request is a preflight. The caller must then call `respondToPreflight`.
    */
   apply(exchange: Exchange): boolean {
     const { headers, method } = exchange.message;
-    // Keeps caches from returning the response of one page to another.
+    // `Vary` keeps caches from returning the response for one page to another page.
     let lines = this.anyOrigin ? '' : 'Vary: Origin\r\n';
     const isPreflight =
       method === 'OPTIONS' &&
@@ -64,8 +63,9 @@ export class Cors {
   }
 
   /**
-   * Returns the fields, flat, for a response to a request that could not be parsed.
-   * @param origin returns the page's origin, undefined if it is unknown. Called only if the origins are listed.
+   * Returns the fields for a response to a request that could not be parsed: alternating names and values.
+   * @param origin returns the origin of the page, or undefined if it is unknown. Called only if the allowed origins are
+   *   listed.
    */
   fieldsOfUnread(origin: () => string | undefined): readonly string[] {
     if (!this.enabled) return [];
@@ -76,8 +76,8 @@ export class Cors {
   }
 
   /**
-   * Responds with 204 for any path. Browsers ignore other statuses of a preflight and would hide the error of the
-   * actual request. Disallowed origins get no CORS fields, which browsers treat as a refusal.
+   * Responds to a preflight with 204 for any path. Browsers ignore other statuses of a preflight and would hide the
+   * error of the actual request. Disallowed origins get no CORS fields, which browsers treat as a refusal.
    */
   respondToPreflight(exchange: Exchange): void {
     const { nodeResponse, message } = exchange;

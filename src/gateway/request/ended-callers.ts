@@ -1,6 +1,7 @@
 /**
- * Finds the caller of a request to an operation that has ended, or whose end is being tested. Such requests are refused
- * before authentication. The lookup runs after the response, so that it affects neither content nor timing.
+ * Finds the API key of a request that was refused before authentication, because its operation is past its sunset or in
+ * a brownout. The metrics count such requests by account. The lookup runs after the response, so that the key affects
+ * neither its content nor its timing.
  */
 import type { Authenticator } from '../../keys/authenticator.js';
 import { bearerSecret } from '../../keys/bearer.js';
@@ -8,44 +9,47 @@ import type { FailedAttempts } from '../../keys/failed-attempts.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Exchange } from './exchange.js';
 
-/** Maximum number of concurrent lookups. Further requests are counted without an account. */
-const MOST_LOOKUPS = 100;
+/** Maximum number of concurrent lookups. Requests beyond it are counted without an account. */
+const MAX_LOOKUPS = 100;
 
 export class EndedCallers {
   private lookups = 0;
 
   constructor(
-    private readonly authenticator: Pick<Authenticator, 'recognise' | 'ownerOf'>,
+    private readonly authenticator: Pick<Authenticator, 'lookUpForCounting' | 'ownerOf'>,
     private readonly failedAttempts: Pick<FailedAttempts, 'problemFor' | 'record'>,
   ) {}
 
   /**
-   * Returns the key of a request that was refused before authentication. Returns undefined if it has no usable key.
-   * Never rejects.
+   * Returns the key of a request that was refused before authentication, or undefined if the request has no usable key.
+   * The promise never rejects.
    */
   find(exchange: Exchange): CachedKey | undefined | Promise<CachedKey | undefined> {
     const { clientAddress } = exchange;
-    if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.problemFor(clientAddress) !== undefined) return undefined;
+    if (this.lookups >= MAX_LOOKUPS || this.failedAttempts.problemFor(clientAddress) !== undefined) return undefined;
     const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
     if (typeof secret !== 'string') return undefined;
-    const found = this.authenticator.recognise(secret, clientAddress);
-    return found instanceof Promise ? this.wait(found, exchange) : keyOf(found);
+    const found = this.authenticator.lookUpForCounting(secret, clientAddress);
+    return found instanceof Promise ? this.awaitLookup(found, exchange) : keyOf(found);
   }
 
-  /** Returns the cached key of a request that was refused because the key has ended, or undefined. */
+  /**
+   * Returns the cached key of a request that was refused because its key is revoked or expired. Returns undefined if
+   * the key is not in memory.
+   */
   findUnusable(exchange: Exchange): CachedKey | undefined {
     const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
     return typeof secret === 'string' ? this.authenticator.ownerOf(secret) : undefined;
   }
 
-  private async wait(
+  private async awaitLookup(
     found: Promise<CachedKey | 'unknown' | 'unusable'>,
     exchange: Exchange,
   ): Promise<CachedKey | undefined> {
     this.lookups += 1;
     try {
       const key = await found;
-      // Unknown keys cause database lookups here too, so they count as failed attempts.
+      // An unknown key causes a database lookup here too, so it counts as a failed attempt.
       if (key === 'unknown') this.failedAttempts.record(exchange.clientAddress, exchange.isFromUnknownProxy);
       return keyOf(key);
     } catch {

@@ -1,6 +1,6 @@
 /**
  * Refuses requests before authentication because of how they arrived: in clear text (403 `tls_required`), or for an
- * unknown host name (421 `misdirected_request`). Valid and invalid keys get the same response.
+ * unknown host name (421 `misdirected_request`). Requests with valid and invalid keys get the same response.
  */
 import type { GatewayFile } from '../../config/model/schema.js';
 import { acceptedHosts, hostName } from '../../config/model/accepted-hosts.js';
@@ -18,29 +18,29 @@ import type { Exchange } from './exchange.js';
 const CLEAR_TEXT = new Problem('tls_required', {
   detail: 'Use https. A key sent over http may have been read in transit. Rotate it.',
 });
-/** Clients choose this value, so the log truncates it. */
+/** Maximum length of a logged `Host`, which the client chooses. */
 const LONGEST_LOGGED_HOST = 100;
-const MOST_LOGGED_NAMES = 10;
-const OTHER_HOST = new Problem('misdirected_request', { detail: 'This API is not served under this host name.' });
+const MAX_LOGGED_NAMES = 10;
+const UNKNOWN_HOST = new Problem('misdirected_request', { detail: 'This API is not served under this host name.' });
 
-/** EntranceRules applies the configuration. Changes take effect with the next request. */
+/** EntranceRules checks requests against the configuration. Changes take effect with the next request. */
 export class EntranceRules {
   private requireTls: boolean | undefined;
   private revokesExposed = false;
   private readonly trusts: Trusts | undefined;
-  /** Accepted host names; undefined: any. */
-  private names: ReadonlySet<string> | undefined;
-  /** Last accepted host. Nearly all requests use the same one. */
+  /** Accepted host names. Undefined if any name is accepted. */
+  private acceptedNames: ReadonlySet<string> | undefined;
+  /** `Host` of the last accepted request. Nearly all requests use the same one, so the check is skipped for it. */
   private lastHost: string | undefined;
-  private readonly refusals: RareWarning;
+  private readonly hostWarning: RareWarning;
 
-  /** @param onExposed called after the response to a request in clear text that has a well-formed key. */
+  /** @param onExposed called after the response to a request in clear text that has a well-formed key */
   constructor(
     file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>,
     private readonly onExposed: (request: ExposingRequest) => unknown = () => undefined,
     log?: Logger,
   ) {
-    this.refusals = new RareWarning(log);
+    this.hostWarning = new RareWarning(log);
     this.trusts = trustsOf(file.gateway.trustedProxies);
     this.applyConfig(file);
   }
@@ -51,11 +51,11 @@ export class EntranceRules {
     this.requireTls = gateway.requireTls ?? (gateway.tls === undefined ? undefined : true);
     this.revokesExposed = gateway.revokeExposedKeys;
     const names = acceptedHosts(file);
-    this.names = names === undefined ? undefined : new Set(names);
+    this.acceptedNames = names === undefined ? undefined : new Set(names);
     this.lastHost = undefined;
   }
 
-  /** Returns why a request is refused, or undefined. */
+  /** Returns the error with which a request is refused, or undefined if the request is accepted. */
   refusalOf(exchange: Exchange): Problem | undefined {
     if (exchange.scheme === 'http' && this.requireTls !== false && this.isClearText(exchange)) {
       if (this.revokesExposed) this.reportExposed(exchange);
@@ -64,17 +64,23 @@ export class EntranceRules {
     const { message } = exchange;
     const { host } = message.headers;
     // HTTP/1.0 requests may have no `Host`.
-    if (this.names === undefined || host === undefined) return undefined;
+    if (this.acceptedNames === undefined || host === undefined) return undefined;
     return this.accepts(host, message) ? undefined : this.refuseHost(host);
   }
 
-  /** Without `requireTls`, a trusted proxy must report that the client used HTTP. */
+  /**
+   * Reports whether an HTTP request counts as clear text. Without `requireTls`, it does only if a trusted proxy reports
+   * that the client used HTTP.
+   */
   private isClearText({ message: { headers, socket } }: Exchange): boolean {
     if (this.requireTls === true) return true;
     return headers['x-forwarded-proto'] !== undefined && this.trusts?.(socket.remoteAddress ?? '') === true;
   }
 
-  /** Reads the request now, since its connection may have another one after the response. */
+  /**
+   * Reports an exposed key after the response. Reads the secret before that, because the connection may then serve
+   * another request.
+   */
   private reportExposed(exchange: Exchange): void {
     const { clientAddress, requestId, isFromUnknownProxy } = exchange;
     const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
@@ -83,19 +89,19 @@ export class EntranceRules {
   }
 
   private refuseHost(host: string): Problem {
-    const accepted = [...(this.names ?? [])].slice(0, MOST_LOGGED_NAMES);
-    this.refusals.warn(
+    const accepted = [...(this.acceptedNames ?? [])].slice(0, MAX_LOGGED_NAMES);
+    this.hostWarning.warn(
       { event: 'host_refused', host: host.slice(0, LONGEST_LOGGED_HOST), accepted },
       'Requests for a host that is neither of an API nor in gateway.hosts are rejected with 421',
     );
-    return OTHER_HOST;
+    return UNKNOWN_HOST;
   }
 
   /** Reports whether a host is accepted. Programs on this machine may also use loopback names. */
   private accepts(host: string, message: ClientMessage): boolean {
     if (host === this.lastHost) return true;
     const name = hostName(host);
-    if (this.names?.has(name) !== true) {
+    if (this.acceptedNames?.has(name) !== true) {
       return isLoopbackHost(name) && isLoopbackHost(plainAddress(message.socket.remoteAddress ?? ''));
     }
     this.lastHost = host;

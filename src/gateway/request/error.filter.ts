@@ -1,4 +1,7 @@
-/** Converts everything that was thrown into a response. Unexpected errors become a 500 without details. */
+/**
+ * Converts refusals and thrown errors into problem responses (RFC 9457). An unexpected error is logged, and becomes a
+ * 500 without details.
+ */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { Problem, type ErrorCode } from '../../platform/problems/errors.js';
@@ -8,7 +11,7 @@ import { exchangeOf, type Exchange, type GatewayReply } from './exchange.js';
 import type { Routes } from '../../admission/routes.js';
 import { writeProblem } from './write-problem.js';
 
-/** Error codes for the statuses that Fastify and Nest use themselves. */
+/** Error codes for the statuses of errors that Fastify and Nest throw. */
 const FRAMEWORK_CODES: Readonly<Record<number, ErrorCode>> = {
   400: 'bad_request',
   408: 'request_timeout',
@@ -35,8 +38,8 @@ export class ErrorFilter implements ExceptionFilter {
 
   /** Responds with the refusal of a step, or with a thrown error. */
   respond(error: unknown, exchange: Exchange): void {
-    // The request was not passed to the backend, so its idempotency key can be used again.
-    if (exchange.keyed?.isReplay === false) exchange.keyed.releaseUntaken();
+    // Release the idempotency key, unless a backend call holds it. The client can then retry with the same key.
+    if (exchange.keyed?.isReplay === false) exchange.keyed.releaseIfUnowned();
     const problem = exchange.refusal ?? (error instanceof Problem ? error : this.translate(error, exchange));
     if (problem.status >= 500 && problem.cause !== undefined) {
       this.log.warn(
@@ -47,21 +50,22 @@ export class ErrorFilter implements ExceptionFilter {
     try {
       writeProblem(exchange, problem, this.pages);
     } catch (failure) {
-      // Writing the response failed and nobody else would end the request.
+      // Writing the response failed, and no other code would end the request.
       this.log.error({ event: 'internal_error', ...idsOf(exchange), err: failure }, 'An unexpected error');
       exchange.response.destroy();
     }
   }
 
+  /** Returns the problem for an error that is not a `Problem`. Logs unexpected errors. */
   private translate(error: unknown, exchange: Exchange): Problem {
     const status = error instanceof HttpException ? error.getStatus() : statusOf(error);
     if (status === 404 || status === 405) {
-      // The server has no route for this method. The path decides between 404 and 405.
+      // Fastify has no route for this method. The path decides between 404 and 405.
       const match = this.routes.match(exchange.method, exchange.path, exchange.message);
       return match.kind === 'operation' ? new Problem('route_not_found') : routeProblem(match, exchange.path);
     }
     const match = status === 400 ? this.routes.match(exchange.method, exchange.path, exchange.message) : undefined;
-    // Fastify's router rejects such paths without a lookup.
+    // Fastify's router rejects invalid paths without a lookup.
     if (match?.kind === 'invalid_path') return routeProblem(match, exchange.path);
     const code = status === undefined ? undefined : FRAMEWORK_CODES[status];
     if (code !== undefined) return new Problem(code, { cause: error });
@@ -77,7 +81,7 @@ function idsOf({ requestId, traceId }: Exchange): object {
   return traceId === '' ? { request_id: requestId } : { request_id: requestId, trace_id: traceId };
 }
 
-/** Returns the status of a Fastify error. */
+/** Returns the status of a Fastify error, or undefined for any other error. */
 function statusOf(error: unknown): number | undefined {
   const status = error instanceof Error ? (error as Error & { statusCode?: unknown }).statusCode : undefined;
   return typeof status === 'number' ? status : undefined;

@@ -1,4 +1,4 @@
-/** State of one request that the steps of the request path share. */
+/** State of one request, shared by the steps of the request path, the forwarder and the response writers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EndingPhase } from '../../admission/admission-request.js';
@@ -22,25 +22,29 @@ import type { QuotaDecision } from '../../quota/model/policies.js';
 import type { QuotaSubject } from '../../quota/model/subject.js';
 import { IN_FLIGHT, type Completion, type UsageCell } from '../../quota/model/usage-cell.js';
 import { isHttp2 } from './framing.js';
-import { endBehindResponse } from './last-response.js';
+import { closeAfterResponse } from './last-response.js';
 import { continuedTrace, parseTraceparent, randomNames, requestId } from './request-ids.js';
 import type { RequestTrace } from './request-trace.js';
 
-/** The plain parser rejects repeated fields of names that matter. */
-const NONE_TWICE: readonly string[] = [];
+/**
+ * `rawHeaders` of a plain request. Readers only look for repeated fields in it, and the plain parser accepts none that
+ * matter.
+ */
+const NO_REPEATED_FIELDS: readonly string[] = [];
 
-/** Begins the trace of a request. */
+/** TraceBeginner begins the trace of a request. */
 export interface TraceBeginner {
   begin(exchange: Exchange): RequestTrace;
 }
 
-/** Receives the events of an exchange. */
+/** ExchangeOwner receives the events of an exchange. */
 export interface ExchangeOwner {
   readonly date: HttpDate;
   /** Undefined without `tracing`. */
   readonly tracer?: TraceBeginner | undefined;
   /** @param status status of the response; 0: the client disconnected before its end */
   onEnd(exchange: Exchange, status: number): void;
+  /** Called when Node takes over the request. Its objects replace `message` and `response`. */
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
 }
 
@@ -51,25 +55,25 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   readonly pathEnd: number;
 
   // Field lines for every response, each with CRLF. `responseLines` joins them in this order.
-  /** Set on arrival, for HTTPS. */
+  /** Set on arrival, for HTTPS: the HSTS field. */
   secureLines = '';
   /** Set by CORS: which pages may read the response. */
   corsLines = '';
-  /** Set by the route: deprecation and sunset dates. */
+  /** Set by the route step: deprecation and sunset dates. */
   endingLines = '';
-  /** Set by the quota or its report, and updated by a refund: the remaining limits. */
+  /** Set by the quota step or by `QuotaReport`, and updated by a refund: the remaining limits. */
   quotaLines = '';
-  /** Set by the forwarder on failure. */
+  /** Set when forwarding fails: the `Proxy-Status` field. */
   proxyStatusLine = '';
 
   // Set by the route step.
-  /** Result of routing, if it has run. */
+  /** Result of routing. Undefined until the request has been routed. */
   match: RouteMatch | undefined;
   operation: Operation | undefined;
-  /** Phase of the operation's end, if any. Requests in it are counted by caller. */
+  /** Deprecation phase of the operation; empty if there is none. Requests with a phase are counted by account. */
   ending: EndingPhase | '' = '';
 
-  /** Set by the service that the request came through; undefined for API requests. */
+  /** Set for requests to the MCP server and for the calls of its tools. Undefined for other API requests. */
   source: RequestSource | undefined;
   /** Set for an inner call; see `ForwardClient`. */
   caller: ResponseCaller | undefined;
@@ -84,7 +88,7 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   // Set by the quota step.
   decision: QuotaDecision | undefined;
 
-  // Set by the step that refuses, and by the code that writes the problem.
+  // Set by the step that refuses the request, and by the code that writes the problem.
   /** Reason for a refusal. Steps set it instead of throwing, because throwing is slow and 429 is frequent. */
   refusal: Problem | undefined;
   /** Code of the problem in the response. */
@@ -104,7 +108,7 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   /** Called when forwarding fails. */
   whenFailed: ((exchange: Exchange, problem: Problem) => void) | undefined;
 
-  private begunTrace: RequestTrace | undefined;
+  private currentTrace: RequestTrace | undefined;
 
   // Set by the usage recorder; see `CountedRequest`.
   usage: UsageCell | undefined;
@@ -118,7 +122,7 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     /** Path and query, as received. */
     readonly url: string,
     readonly clientAddress: string,
-    /** Scheme between the client and us, or between the client and the trusted proxy. */
+    /** Scheme between the client and the gateway, or between the client and the trusted proxy. */
     readonly scheme: 'http' | 'https',
     private readonly owner: ExchangeOwner,
     readonly names = randomNames(),
@@ -129,17 +133,20 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     this.pathEnd = query === -1 ? url.length : query;
   }
 
-  /** Known field lines of every response to this request. Read it when the head is written. */
+  /**
+   * Field lines for every response to this request. Read them when the head is written, because steps add lines until
+   * then.
+   */
   get responseLines(): string {
     return this.linesWith(this.quotaLines);
   }
 
-  /** Field lines for a problem. They omit a reset time beyond the longest wait that clients are told. */
+  /** Field lines for a problem. They omit a reset time that is longer than a client should wait. */
   get problemLines(): string {
     return this.linesWith(withoutLongReset(this.quotaLines));
   }
 
-  /** Joins the lines. Empty parts cost nothing, because concatenating one returns the same string. */
+  /** Joins the field lines. Empty parts cost nothing, because V8 then returns the other string unchanged. */
   private linesWith(quotaLines: string): string {
     const { secureLines, corsLines, endingLines, proxyStatusLine } = this;
     return `X-Request-Id: ${this.requestId}\r\n${secureLines}${corsLines}${endingLines}${quotaLines}${proxyStatusLine}`;
@@ -152,10 +159,10 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   onUploadCut(): void {
     this.isUploadCut = true;
     const { message, response } = this;
-    // HTTP/2 bodies have their own stream.
+    // An HTTP/2 body has its own stream, so the connection can stay open.
     if (message.complete || isHttp2(message)) return;
     response.endConnection();
-    endBehindResponse(this.incoming, response.nodeResponse);
+    closeAfterResponse(this.incoming, response.nodeResponse);
   }
 
   onFailed(problem: Problem): void {
@@ -167,7 +174,10 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     return this.response.nodeResponse;
   }
 
-  /** Node's request. Only Node's requests have bodies. */
+  /**
+   * Node's request, for reading the body as a stream. Reading this property hands the connection over to Node, as
+   * `nodeResponse` does.
+   */
   get incoming(): IncomingMessage {
     void this.response.nodeResponse;
     return this.message as IncomingMessage;
@@ -191,7 +201,7 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
 
   get rawHeaders(): readonly string[] {
     const { message } = this;
-    return message instanceof PlainRequest ? NONE_TWICE : message.rawHeaders;
+    return message instanceof PlainRequest ? NO_REPEATED_FIELDS : message.rawHeaders;
   }
 
   get idempotencyField(): string | undefined {
@@ -231,7 +241,7 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
 
   /** Trace of the request; undefined without `tracing`. */
   get trace(): RequestTrace | undefined {
-    return (this.begunTrace ??= this.owner.tracer?.begin(this));
+    return (this.currentTrace ??= this.owner.tracer?.begin(this));
   }
 }
 
@@ -240,10 +250,13 @@ export interface ExchangeResponse extends ServerResponse {
   exchange?: Exchange;
 }
 
-/** Returns the exchange of Node's response. @throws Error if the request bypassed the entrance */
+/**
+ * Returns the exchange of Node's response.
+ * @throws Error if the request bypassed the entrance
+ */
 export function exchangeOf(response: object): Exchange {
   const { exchange } = response as ExchangeResponse;
-  if (exchange === undefined) throw new Error('a request has come past the entrance');
+  if (exchange === undefined) throw new Error('a request bypassed the entrance');
   return exchange;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Framing checks that Node's parser omits although RFC 9112 requires them, or that two parsers may read differently.
- * They run before anything in the request is trusted. Rejects with 400, 431 and 501.
+ * Framing checks of requests, against request smuggling. They include checks that RFC 9112 requires and Node's parser
+ * omits. They run before anything in the request is trusted, and reject with 400, 431 and 501.
  */
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
@@ -8,7 +8,7 @@ import { PlainRequest } from '../../http/client/plain-request.js';
 import { isHost } from './host.js';
 
 /** Maximum number of fields. Clients send fewer, and Node allows a thousand. */
-const MOST_FIELDS = 200;
+const MAX_FIELDS = 200;
 /** A transfer coding: a token and its parameters. */
 const CODING = /^[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*(;.*)?$/;
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
@@ -21,29 +21,32 @@ export function isHttp2(message: ClientMessage): boolean {
   return message.httpVersionMajor === 2 && 'stream' in message;
 }
 
-/** Returns the framing error, or undefined. The connection must not be used after an error. */
+/**
+ * Returns the framing error of a request, or undefined. After an error, the connection must not serve another request.
+ */
 export function framingProblem(message: ClientMessage): Problem | undefined {
-  // The plain parser is strict and accepts none of the following.
+  // The plain parser accepts none of the faults below, except an invalid `Host`.
   if (message instanceof PlainRequest) return hostProblem(message.headers.host === undefined ? 0 : 1, message);
   const { httpVersion, headers, rawHeaders } = message;
   if (httpVersion !== '1.1' && httpVersion !== '1.0' && !isHttp2(message)) {
-    return refused('This server supports HTTP/1.1, and HTTP/2 over TLS.');
+    return badRequest('This server supports HTTP/1.1, and HTTP/2 over TLS.');
   }
-  if (rawHeaders.length > 2 * MOST_FIELDS) {
-    return new Problem('headers_too_large', { detail: `A request can have at most ${MOST_FIELDS} headers.` });
+  if (rawHeaders.length > 2 * MAX_FIELDS) {
+    return new Problem('headers_too_large', { detail: `A request can have at most ${MAX_FIELDS} headers.` });
   }
   const problem = hostProblem(countHosts(rawHeaders), message);
   if (problem !== undefined) return problem;
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return undefined;
   // RFC 9112 section 6.1: HTTP/1.0 has no Transfer-Encoding. An intermediary may have read the body as a request.
-  if (httpVersion === '1.0') return refused('HTTP/1.0 does not support Transfer-Encoding.');
+  if (httpVersion === '1.0') return badRequest('HTTP/1.0 does not support Transfer-Encoding.');
   return codingProblem(coding.toLowerCase());
 }
 
 /**
- * Checks that the coding is `chunked`, once and last (RFC 9112 section 6.1). Other codings would be lost when the
- * message is framed again for the backend.
+ * Returns the error in a lower-case `Transfer-Encoding` value, or undefined for exactly `chunked` (RFC 9112 section
+ * 6.1). A malformed value or a misplaced `chunked` is a 400. Any other coding is a 501, because it would be lost when
+ * the message is framed again for the backend.
  */
 function codingProblem(coding: string): Problem | undefined {
   if (coding === 'chunked') return undefined;
@@ -51,20 +54,23 @@ function codingProblem(coding: string): Problem | undefined {
     const [, name, parameters] = CODING.exec(each) ?? [];
     return name === undefined || (name === 'chunked' && (parameters !== undefined || at < length - 1));
   });
-  if (isFaulty) return refused('The transfer coding "chunked" must appear exactly once, as the last one.');
+  if (isFaulty) return badRequest('The transfer coding "chunked" must appear exactly once, as the last one.');
   return new Problem('not_implemented', { detail: 'The only supported transfer coding is "chunked".' });
 }
 
-/** Checks `Host` (RFC 9112 section 3.2). HTTP/1.0 may omit it. */
+/**
+ * Returns the error in `Host` (RFC 9112 section 3.2), or undefined. HTTP/1.0 requests may omit the field.
+ * @param hosts number of `Host` fields
+ */
 function hostProblem(hosts: number, { headers, httpVersion }: ClientMessage): Problem | undefined {
-  if (hosts !== 1 && (hosts > 1 || httpVersion !== '1.0')) return refused('Send exactly one Host header.');
-  if (hosts === 1 && !isHost(headers.host ?? '')) return refused('The Host header is not valid.');
+  if (hosts !== 1 && (hosts > 1 || httpVersion !== '1.0')) return badRequest('Send exactly one Host header.');
+  if (hosts === 1 && !isHost(headers.host ?? '')) return badRequest('The Host header is not valid.');
   return undefined;
 }
 
 /**
- * Returns path and query of the request target. For the absolute form (RFC 9112 section 3.2.2), replaces `Host` with
- * its authority. Returns other forms unchanged.
+ * Returns the path and query of the request target. For the absolute form (RFC 9112 section 3.2.2), also replaces
+ * `Host` with the authority of the target. Returns targets of other forms unchanged.
  */
 export function originForm(message: ClientMessage): string {
   const target = message.url ?? '';
@@ -75,7 +81,7 @@ export function originForm(message: ClientMessage): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-function refused(detail: string): Problem {
+function badRequest(detail: string): Problem {
   return new Problem('bad_request', { detail });
 }
 

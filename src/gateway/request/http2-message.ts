@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { ReadableOptions } from 'node:stream';
 import type { ClientMessage } from '../../http/client/client-response.js';
 
-/** Node's request object, with a readable body. */
+/** GatewayHttp2Request is Node's request object in the form of HTTP/1.1, with a readable body. */
 export class GatewayHttp2Request extends Http2ServerRequest {
   constructor(
     stream: ServerHttp2Stream,
@@ -23,8 +23,8 @@ export class GatewayHttp2Request extends Http2ServerRequest {
 }
 
 /**
- * A GET or DELETE request without a body. It needs no readable stream, so it skips Node's request object and its
- * listeners.
+ * StreamRequest is a GET or DELETE request without a body. Such a request needs no readable stream, so it skips Node's
+ * request object and its listeners.
  */
 export class StreamRequest implements ClientMessage {
   readonly httpVersion = '2.0';
@@ -67,9 +67,9 @@ export class StreamRequest implements ClientMessage {
 }
 
 /**
- * Converts the fields to HTTP/1.1. Removes pseudo-fields and joins cookies. If `Host` and `:authority` differ, it
- * returns both, and the framing check rejects them.
- * @param headers fields by name; its `host` is set
+ * Converts the fields to HTTP/1.1: removes pseudo-fields and joins cookies. If `Host` and `:authority` differ, the
+ * result has both, and the framing check rejects the request.
+ * @param headers fields by name. This function sets `headers.host`.
  */
 function fieldsOfHttp1(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string[] {
   const authority = headers[':authority'];

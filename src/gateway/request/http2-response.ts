@@ -1,6 +1,6 @@
 /**
- * HTTP/2 responses. Small complete ones are written directly to the stream, since Node's `Http2ServerResponse`
- * processes each field several times. Streamed ones use it as over HTTP/1.1.
+ * HTTP/2 responses. Complete responses are written directly to the stream, because Node's `Http2ServerResponse`
+ * processes each field several times. Streamed responses use Node's object, as over HTTP/1.1.
  */
 import { constants, Http2ServerResponse, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -15,7 +15,7 @@ export class GatewayHttp2Response extends Http2ServerResponse {
   /** Whether the whole response was written directly to the stream. */
   isWhole = false;
 
-  /** Removes the fields of a head that could not be written, so that they do not affect the next one. */
+  /** Writes the head. If that fails, removes its fields, so that they do not appear in the error response. */
   override writeHead(status: number, messageOrFields?: unknown, fields?: unknown): this {
     try {
       return super.writeHead(status, messageOrFields as string, fields as OutgoingHttpHeaders);
@@ -27,12 +27,12 @@ export class GatewayHttp2Response extends Http2ServerResponse {
 
   /** Resets the stream, so that a truncated response does not look complete. Other streams continue. */
   override destroy(): this {
-    cut(this.stream);
+    resetStream(this.stream);
     return this;
   }
 }
 
-// When a client resets a stream, Node ends it. Only a response that we ended counts as finished.
+// Node ends a stream that the client resets. Only a response that the gateway has ended counts as finished.
 Object.defineProperty(GatewayHttp2Response.prototype, 'writableFinished', {
   get(this: GatewayHttp2Response) {
     return (this.isWhole || this.writableEnded) && this.stream.writableFinished;
@@ -62,7 +62,7 @@ export class Http2Response implements ClientResponse {
     return this.response.headersSent;
   }
 
-  get takesWhole(): boolean {
+  get canWriteWhole(): boolean {
     const { response } = this;
     return !response.headersSent && !response.stream.destroyed && response.getHeaderNames().length === 0;
   }
@@ -82,7 +82,7 @@ export class Http2Response implements ClientResponse {
   endConnection(): void {}
 
   destroy(): void {
-    cut(this.response.stream);
+    resetStream(this.response.stream);
   }
 }
 
@@ -90,24 +90,27 @@ export class Http2Response implements ClientResponse {
 export class StreamResponse implements ClientResponse {
   /** Undefined once the stream has closed. */
   private transaction: Transaction | undefined;
-  /** Node's response object, once the stream was handed over to it. */
-  private nodes: GatewayHttp2Response | undefined;
+  /** Node's response object. Undefined until the stream is handed over to it. */
+  private handedOver: GatewayHttp2Response | undefined;
   /** Status of a response written directly to the stream. */
   private status = 0;
 
   constructor(private readonly request: StreamRequest) {}
 
-  /** Starts the response. @param transaction receives the end of the stream */
+  /**
+   * Watches the stream for its end.
+   * @param transaction receives the end of the stream
+   */
   begin(transaction: Transaction): void {
     this.transaction = transaction;
     const { stream } = this.request;
-    stream.on('error', ignore);
+    stream.on('error', ignoreError);
     stream.on('close', () => this.onClose(stream));
   }
 
-  /** Hands the stream over to Node's response object and its listeners. */
+  /** Node's response object. Reading this property hands the stream over to Node's objects and their listeners. */
   get nodeResponse(): ServerResponse {
-    return (this.nodes ?? this.handOver()) as unknown as ServerResponse;
+    return (this.handedOver ?? this.handOver()) as unknown as ServerResponse;
   }
 
   get isGone(): boolean {
@@ -118,9 +121,9 @@ export class StreamResponse implements ClientResponse {
     return this.request.stream.headersSent;
   }
 
-  get takesWhole(): boolean {
+  get canWriteWhole(): boolean {
     const { stream } = this.request;
-    return !stream.headersSent && !stream.destroyed && this.nodes === undefined;
+    return !stream.headersSent && !stream.destroyed && this.handedOver === undefined;
   }
 
   writeWhole(status: number, lines: string, body: string | Buffer): void {
@@ -136,34 +139,37 @@ export class StreamResponse implements ClientResponse {
   endConnection(): void {}
 
   destroy(): void {
-    cut(this.request.stream);
+    resetStream(this.request.stream);
   }
 
   private handOver(): GatewayHttp2Response {
     const { request } = this;
     const message = request.toNodes();
-    this.nodes = new GatewayHttp2Response(request.stream);
-    this.transaction?.onHandedOver(message as unknown as IncomingMessage, this.nodes as unknown as ServerResponse);
-    return this.nodes;
+    this.handedOver = new GatewayHttp2Response(request.stream);
+    this.transaction?.onHandedOver(message as unknown as IncomingMessage, this.handedOver as unknown as ServerResponse);
+    return this.handedOver;
   }
 
-  /** Reports the end. After a handover, Node's response reports it. */
+  /** Reports the end of the response. After a handover, Node's response object reports it instead. */
   private onClose(stream: ServerHttp2Stream): void {
     const { transaction } = this;
     this.transaction = undefined;
-    if (this.nodes === undefined) transaction?.onEnd(stream.writableFinished ? this.status : 0);
+    if (this.handedOver === undefined) transaction?.onEnd(stream.writableFinished ? this.status : 0);
   }
 }
 
-/** Writes a whole response. @param body copied, because the caller reuses its buffer */
+/**
+ * Writes a whole response directly to the stream.
+ * @param body copied, because the caller reuses its buffer
+ */
 function respondWhole(stream: ServerHttp2Stream, status: number, lines: string, body: string | Buffer): void {
   stream.respond([':status', String(status), ...fieldsOfLines(lines)]);
   stream.end(typeof body === 'string' ? Buffer.from(body, 'latin1') : Buffer.from(body));
 }
 
-function cut(stream: ServerHttp2Stream): void {
+function resetStream(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
-/** Ignores the error, because `close` follows. */
-function ignore(): void {}
+/** Ignores an error of the stream, because `close` follows. */
+function ignoreError(): void {}

@@ -1,12 +1,12 @@
 /**
- * Ends a connection after a response. The response must reach clients that are still sending, and no later request may
- * be served.
+ * Ends a connection after a response. A client that is still sending must receive the response, and no later request
+ * may be served.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { discardRest } from '../../proxy/calls/discard-body.js';
 
-/** Time for the client to close its side after ours. */
+/** Time for the client to close its side after the gateway has closed its own. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
 const closing = new WeakSet<Socket>();
@@ -24,8 +24,8 @@ export function endConnection(socket: Socket, lastBytes?: string): void {
 }
 
 /**
- * Reports whether the last response of a connection was sent. Requests after it must not be served (RFC 9112 section
- * 9.6).
+ * Reports whether a connection closes after its current response. Later requests on the connection must not be served
+ * (RFC 9112 section 9.6).
  */
 export function isClosing(socket: Socket): boolean {
   return closing.has(socket);
@@ -35,29 +35,30 @@ export function isClosing(socket: Socket): boolean {
  * Closes the connection after this response, even if its head was sent without `Connection: close` (RFC 9112 section
  * 9.6).
  */
-export function endBehindResponse(message: IncomingMessage, response: ServerResponse): void {
+export function closeAfterResponse(message: IncomingMessage, response: ServerResponse): void {
   makeResponseLast(message);
   if (response.headersSent) response.once('finish', () => message.socket.destroySoon());
 }
 
 /**
- * Makes the response to this request the last one of its connection, with `Connection: close`. Node would destroy the
- * socket right after the response. Here only our side is closed, and the rest after the body has arrived.
+ * Makes the response to this request the last one of its connection. The response must have `Connection: close`, after
+ * which Node would destroy the socket at once. Instead, this function closes only the gateway's side, and destroys the
+ * socket when the request body has ended.
  */
 export function makeResponseLast(message: IncomingMessage): void {
   const { socket } = message;
   if (closing.has(socket)) return;
   closing.add(socket);
   if (message.complete) return;
-  const cut = socket.destroySoon.bind(socket);
-  // A named constant. An object literal here would be allocated in the old generation and retain the request (decision
-  // 0026).
+  const destroyAfterWrites = socket.destroySoon.bind(socket);
+  // Use a named constant. An object literal here would be allocated in the old generation and retain the request
+  // (decision 0026).
   const endOwnSide = (): void => {
     if (message.complete) {
-      cut();
+      destroyAfterWrites();
       return;
     }
-    message.once('end', cut);
+    message.once('end', destroyAfterWrites);
     socket.end();
   };
   socket.destroySoon = endOwnSide;

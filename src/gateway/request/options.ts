@@ -1,6 +1,6 @@
 /**
- * OPTIONS requests that the gateway answers itself, besides preflights: for the whole server, and with `Max-Forwards:
- * 0`.
+ * Responds to OPTIONS requests that are not forwarded: those for the whole server, and those with `Max-Forwards: 0`.
+ * For preflights see `cors.ts`.
  */
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
@@ -16,11 +16,11 @@ export const SERVER_METHODS = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
 /**
  * Reports whether a request asks about the whole server (RFC 9112 section 3.2.4). Such requests are never forwarded.
  */
-export function isOfServer({ method, url, message }: Exchange): boolean {
+export function isServerWideOptions({ method, url, message }: Exchange): boolean {
   return url === '*' && method === 'OPTIONS' && !hasBody(message);
 }
 
-/** Returns the error in `Max-Forwards`, if any. */
+/** Returns the error in `Max-Forwards`, or undefined. */
 export function forwardsProblem(message: ClientMessage): Problem | undefined {
   if (!Number.isNaN(forwardsLeft(message))) return undefined;
   return new Problem('bad_request', { detail: 'Max-Forwards is not a number.' });
@@ -28,7 +28,7 @@ export function forwardsProblem(message: ClientMessage): Problem | undefined {
 
 /**
  * Returns the `Allow` value for an OPTIONS request that must not be forwarded (RFC 9110 section 7.6.2). Returns
- * undefined if it may be forwarded, or does not match an operation.
+ * undefined if the request may be forwarded, or does not match an operation.
  */
 export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | undefined {
   const { method, path, message } = exchange;
@@ -37,7 +37,10 @@ export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | u
   return routes.methodsOf(exchange);
 }
 
-/** Responds with 204 and `Allow`. @param allow value of the field */
+/**
+ * Responds with 204 and `Allow`.
+ * @param allow value of the field
+ */
 export function respondToOptions(exchange: Exchange, allow: string): void {
   exchange.nodeResponse.writeHead(204, ['Allow', allow, ...fieldsOfLines(exchange.responseLines)]);
   exchange.nodeResponse.end();

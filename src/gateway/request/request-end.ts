@@ -42,18 +42,18 @@ export class RequestEnd {
    * @param sent status of the response; 0: the client did not receive all of it
    */
   end(exchange: Exchange, sent: number): void {
-    // The MCP request that made this inner call is recorded instead.
+    // The inner call of this MCP request is recorded instead.
     if (exchange.source?.isCarrier === true) return;
     const { metrics } = this;
     const { operation, isUpgraded, isStreamed, upstreamMs, problemCode } = exchange;
     const status = isUpgraded ? UPGRADED : sent === 0 ? CLIENT_GONE : sent;
     this.recorder.recordEnd(exchange, completionOf(status));
     const durationMs = performance.now() - exchange.startedMs;
-    metrics.durationOf(exchange.method ?? '', operation, status).observe(durationMs / 1_000);
+    const trace = this.tracer?.end(exchange, status, durationMs, this.clock.now());
+    metrics.durationOf(exchange.method ?? '', operation, status).observe(durationMs / 1_000, trace);
     if (upstreamMs >= 0 && sent !== 0 && !isUpgraded && !isStreamed) {
-      metrics.overhead.observe((durationMs - upstreamMs) / 1_000);
+      metrics.overhead.observe((durationMs - upstreamMs) / 1_000, trace);
     }
-    this.tracer?.end(exchange, status, durationMs, this.clock.now());
     if (problemCode !== '') metrics.refusalsOf(problemCode as ErrorCode).inc();
     if (exchange.ending === '' || operation === undefined) this.writeLogs(exchange, exchange.key, status, durationMs);
     else this.endOfEnding(exchange, operation, status, durationMs);

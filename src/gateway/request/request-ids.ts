@@ -2,22 +2,22 @@
 import { randomFillSync } from 'node:crypto';
 import { withoutSecrets } from '../../keys/api-key-format.js';
 
-/** Random bytes are drawn in blocks, because a system call per request would be too slow. */
+/** Random bytes are generated in blocks, because a system call per request would be too slow. */
 const BLOCK_BYTES = 4_096;
 const block = Buffer.allocUnsafe(BLOCK_BYTES);
 let used = BLOCK_BYTES;
 
 const REQUEST_ID = /^[A-Za-z0-9_\-.]{1,128}$/;
-/** Version 00 has four members. A higher version can have more of them. */
+/** Version 00 has four members. A higher version can have more. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-/** Flag of `traceparent`. */
+/** Flag `sampled` of `traceparent`. */
 export const SAMPLED = 1;
 
-/** Ends of the parts of `randomNames`: 12 bytes for a request ID, 8 for a span. */
+/** End offsets of the IDs in the digits of `randomNames`: 12 bytes for the request ID, then 8 bytes for the span ID. */
 const REQUEST_ID_END = 24;
 const SPAN_ID_END = REQUEST_ID_END + 16;
 
-/** Returns random hex digits for all IDs of a request. */
+/** Returns the random hex digits from which all IDs of a request are cut. */
 export function randomNames(): string {
   return randomHex(SPAN_ID_END / 2);
 }
@@ -30,8 +30,8 @@ export function requestId(offered: string | undefined, names = randomNames()): s
 
 /**
  * Returns the `traceparent` for the backend: the caller's trace and flags with a new span. Returns an empty string if
- * the caller sent no valid one. Without `tracing` the gateway records no spans, so it starts no trace: a new one would
- * decide for the backend whether its requests are sampled.
+ * the caller's value is missing or invalid. Without `tracing`, the gateway records no spans and starts no trace. A new
+ * trace would decide for the backend whether its requests are sampled.
  */
 export function continuedTrace(offered: string | readonly string[] | undefined, names = randomNames()): string {
   const caller = parseTraceparent(offered);
@@ -45,14 +45,14 @@ export interface CallerTrace {
   readonly traceId: string;
   /** Span of the caller, 16 hex digits. */
   readonly parentId: string;
-  /** A higher version counts with only the flag "sampled". */
+  /** For a higher version than 00, only the flag `sampled` is kept. */
   readonly flags: number;
 }
 
 /**
- * Parses a `traceparent`. A higher version is read as version 00 (W3C Trace Context, section 4.3). Of its flags only
- * "sampled" is known.
- * @returns undefined if there is none that is valid
+ * Parses a `traceparent`. A higher version is read as version 00, with only the flag `sampled` (W3C Trace Context,
+ * section 4.3).
+ * @returns undefined if the value is missing or invalid
  */
 export function parseTraceparent(offered: string | readonly string[] | undefined): CallerTrace | undefined {
   const match = typeof offered === 'string' ? TRACEPARENT.exec(offered) : null;
@@ -63,7 +63,10 @@ export function parseTraceparent(offered: string | readonly string[] | undefined
   return { traceId, parentId, flags: flags & SAMPLED };
 }
 
-/** Returns the span ID for the backend call out of the names of a request. */
+/**
+ * Returns the span ID for the backend call.
+ * @param names result of `randomNames`
+ */
 export function spanIdOf(names: string): string {
   return names.slice(REQUEST_ID_END, SPAN_ID_END);
 }

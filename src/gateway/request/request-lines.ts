@@ -1,4 +1,4 @@
-/** Log lines of requests as `gateway.log` configures them. */
+/** Decides which requests are logged, and formats their lines as `gateway.log` configures. */
 import type { LogConfig } from '../../config/model/listener-schema.js';
 import { fieldValue } from '../../http/grammar/fields.js';
 import { withoutSecrets } from '../../keys/api-key-format.js';
@@ -9,32 +9,36 @@ import { logLine, loggedMethod, loggedPath } from './log-line.js';
 /** Members of every JSON line. */
 const FIXED_FIELDS = ['level', 'time', 'event'];
 const LONGEST_FIELD = 500;
-/** Longest quoted value, escaped. Three of them and the rest of a line fit into one write of 4,096 bytes. */
+/**
+ * Maximum length of a quoted value after escaping. Three such values and the rest of a line fit into one write of 4,096
+ * bytes.
+ */
 const LONGEST_QUOTED = 1_200;
-const FIRST_ERROR = 400;
+const FIRST_ERROR_STATUS = 400;
 
 type FormatLine = typeof logLine;
 
-/** RequestLines decides which requests are logged, and formats their lines. */
+/** RequestLines applies `gateway.log`. */
 export class RequestLines {
   /** Formats one line, with its line feed. */
   format: FormatLine = logLine;
-  private successes = 1;
+  /** Share of the successful requests that are logged, 0 to 1. */
+  private successShare = 1;
 
   constructor(config: LogConfig) {
     this.applyConfig(config);
   }
 
-  /** Applies a new configuration. It takes effect with the next line. */
+  /** Applies a new configuration, from the next line on. */
   applyConfig({ format, successes, fields }: LogConfig): void {
-    this.successes = successes;
+    this.successShare = successes;
     if (format === 'combined') this.format = combinedLine;
     else this.format = fields === undefined ? logLine : lineOf(fields);
   }
 
-  /** Reports whether a request is logged. Errors always are. */
+  /** Reports whether a request with this status is logged. Errors always are. */
   logs(status: number): boolean {
-    return status >= FIRST_ERROR || this.successes === 1 || Math.random() < this.successes;
+    return status >= FIRST_ERROR_STATUS || this.successShare === 1 || Math.random() < this.successShare;
   }
 }
 
@@ -51,7 +55,7 @@ function lineOf(fields: readonly string[]): FormatLine {
   };
 }
 
-/** Formats a line in the combined log format of Apache and nginx. The account stands in the place of the user. */
+/** Formats a line in the combined log format of Apache and nginx. The user field has the account ID. */
 function combinedLine(
   exchange: Exchange,
   key: CachedKey | undefined,
@@ -80,8 +84,8 @@ function clientField({ message }: Exchange, name: string): string | undefined {
 }
 
 /**
- * Quotes a value. Quotes, backslashes and everything but printable ASCII become `\xHH`, as in nginx. The result is cut,
- * because a line of several workers must fit into one write.
+ * Quotes a value. Quotes, backslashes and everything but printable ASCII become `\xHH`, as in nginx. Truncates the
+ * result, because workers share the log and a line must fit into one write.
  */
 function quoted(value: string): string {
   const escaped = value.replaceAll(

@@ -1,4 +1,4 @@
-/** Trace of a request while it runs. */
+/** Trace of a request in progress. */
 import { SAMPLED } from './request-ids.js';
 
 interface StepTime {
@@ -8,20 +8,20 @@ interface StepTime {
   endMs: number;
 }
 
-/** RequestTrace holds the IDs of a request's trace, and when its steps ran (by `performance.now()`). */
+/** RequestTrace holds the IDs of a request's trace, and the start and end times of its steps (`performance.now()`). */
 export class RequestTrace {
   readonly steps: StepTime[] = [];
 
   constructor(
     readonly traceId: string,
-    /** Span of the caller; empty without one. */
+    /** Span ID of the caller; empty without one. */
     readonly parentId: string,
-    /** Span of the backend call. */
+    /** Span ID of the backend call. */
     readonly backendSpanId: string,
     readonly isSampled: boolean,
   ) {}
 
-  /** The trace context for the backend. */
+  /** The `traceparent` for the backend. */
   get traceparent(): string {
     return `00-${this.traceId}-${this.backendSpanId}-0${this.isSampled ? SAMPLED : 0}`;
   }

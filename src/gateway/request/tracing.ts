@@ -4,6 +4,7 @@ import type { AdmissionRequest } from '../../admission/admission-request.js';
 import type { Step } from '../../admission/step.js';
 import type { Steps } from '../../admission/steps.js';
 import type { PreviewedRequest } from '../../admission/previewed-request.js';
+import type { ObservedTrace } from '../../platform/metrics/family.js';
 import type { Problem } from '../../platform/problems/errors.js';
 import { SPAN_KIND, type Span, type SpanExporter } from '../../platform/span-exporter.js';
 import type { Waiting } from '../../platform/waiting.js';
@@ -39,13 +40,15 @@ export class Tracer {
   }
 
   /**
-   * Exports the spans of a finished request that is sampled or failed with 500 or above.
+   * Exports the spans of a finished request that is sampled or failed with 500 or above. Returns its trace, or
+   * undefined if nothing is exported.
    * @param endedMs milliseconds since the Unix epoch
    */
-  end(exchange: Exchange, status: number, durationMs: number, endedMs: number): void {
+  end(exchange: Exchange, status: number, durationMs: number, endedMs: number): ObservedTrace | undefined {
     const { trace } = exchange;
-    if (trace === undefined || (!trace.isSampled && status < FIRST_ERROR)) return;
+    if (trace === undefined || (!trace.isSampled && status < FIRST_ERROR)) return undefined;
     this.exporter.add(spansOf(exchange, trace, status, endedMs - durationMs, endedMs));
+    return { traceId: trace.traceId, timeMs: endedMs };
   }
 
   private samples(traceId: string): boolean {
@@ -132,7 +135,7 @@ function spansOf(exchange: Exchange, trace: RequestTrace, status: number, startM
     };
   });
   if (upstreamMs >= 0 && operation !== undefined) {
-    // The call begins behind the last step.
+    // The call begins after the last step.
     const calledMs = epochOf(steps.at(-1)?.endMs ?? startedMs);
     spans.push({
       ...child,

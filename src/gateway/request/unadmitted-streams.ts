@@ -1,25 +1,25 @@
 /**
- * HTTP/2 streams without an accepted key. Compression lets a client make the gateway hold kilobytes for a few bytes
- * sent, and a window of 0 keeps the refusal from leaving (CVE-2026-49975). These bounds limit what such clients hold,
- * per connection and in total. A stream whose key has been accepted is not counted.
+ * Limits the memory of HTTP/2 streams whose API key has not been accepted, per connection and in total. With header
+ * compression, a client can make the gateway hold kilobytes for a few bytes. With a flow control window of 0, the
+ * client keeps the refusal from being sent (CVE-2026-49975).
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { METRICS } from '../../platform/metrics.js';
 
-/** Maximum decoded header bytes per connection. */
-const MOST_CONNECTION_BYTES = 256 * 1024;
-/** Maximum once a key was accepted on the connection. Enough for 100 streams with the largest heads. */
-const MOST_KEYED_CONNECTION_BYTES = 2 * 1024 * 1024;
+/** Maximum decoded header bytes of the counted streams of a connection. */
+const MAX_CONNECTION_BYTES = 256 * 1024;
+/** Maximum after a key was accepted on the connection. Enough for 100 streams with the largest heads. */
+const MAX_KEYED_CONNECTION_BYTES = 2 * 1024 * 1024;
 /** Maximum bytes of all connections, including `STREAM_BYTES` per stream. */
-const MOST_BYTES = 32 * 1024 * 1024;
-/** Estimated size of the objects of a stream, request and response. */
+const MAX_BYTES = 32 * 1024 * 1024;
+/** Estimated size of the stream, request and response objects. */
 const STREAM_BYTES = 8 * 1024;
 /** Overhead of a field, RFC 9113 section 6.5.2. */
 const FIELD_BYTES = 32;
 /** Maximum unread refusals per connection without an accepted key. New streams are refused beyond this. */
-const MOST_UNTAKEN = 32;
-/** A refusal that was not read by then counts as unread. */
-const UNTAKEN_AFTER_MS = 200;
+const MAX_UNREAD = 32;
+/** A refusal counts as unread if the client has not read it after this time. */
+const UNREAD_AFTER_MS = 200;
 /** Time after which an unread refusal is reset, without an accepted key. */
 const RESET_AFTER_MS = 1_500;
 /** Time after which a connection is closed if its resets cannot be sent. */
@@ -27,8 +27,8 @@ const CLOSE_AFTER_MS = 3_000;
 const SWEEP_INTERVAL_MS = 250;
 /** Larger responses are public documents, which may take long on slow connections. */
 const LARGEST_REFUSAL_BYTES = 16 * 1024;
-/** Number of resets after which a connection without an accepted key is closed. */
-const MOST_RESETS = 16;
+/** A connection without an accepted key is closed after this number of resets. */
+const MAX_RESETS = 16;
 
 const OPENED = Symbol('opened');
 const HELD = Symbol('held');
@@ -36,20 +36,20 @@ const HELD = Symbol('held');
 type OpenedSession = ServerHttp2Session & { [OPENED]?: SessionStreams };
 type HeldStream = ServerHttp2Stream & { [HELD]?: Held };
 
-/** A counted stream and its size. */
+/** A counted stream. */
 interface Held {
   readonly stream: HeldStream;
   readonly session: SessionStreams;
   readonly bytes: number;
   readonly sinceMs: number;
-  isUntaken: boolean;
+  isUnread: boolean;
   isReset: boolean;
 }
 
 /** Counts of one connection. */
 class SessionStreams {
   bytes = 0;
-  untaken = 0;
+  unread = 0;
   hasKey = false;
   private resets = 0;
 
@@ -61,7 +61,7 @@ class SessionStreams {
   /** Counts a stream that either side reset. */
   addReset(): void {
     this.resets += 1;
-    if (this.resets >= MOST_RESETS && !this.hasKey) this.close();
+    if (this.resets >= MAX_RESETS && !this.hasKey) this.close();
   }
 
   /** Closes the connection with ENHANCE_YOUR_CALM. */
@@ -84,7 +84,7 @@ export class UnadmittedStreams {
   /** Counted streams, oldest first. */
   private readonly held = new Set<Held>();
   private bytes = 0;
-  /** The stream that was admitted while it began. Nothing is allocated for it. */
+  /** The stream that was admitted between `begin` and `hold`. `hold` then does not count it. */
   private admitted: ServerHttp2Stream | undefined;
   private readonly timer: NodeJS.Timeout;
 
@@ -102,18 +102,21 @@ export class UnadmittedStreams {
     (session as OpenedSession)[OPENED] = new SessionStreams(session, this);
   }
 
-  /** Starts a stream. Returns false, and refuses the stream, if its connection exceeds a limit. */
+  /** Checks the limits for a new stream. Returns false, and refuses the stream, if its connection exceeds one. */
   begin(session: ServerHttp2Session, stream: ServerHttp2Stream): boolean {
     this.admitted = undefined;
     const opened = (session as OpenedSession)[OPENED];
     if (opened === undefined) return true;
-    const mostBytes = opened.hasKey ? MOST_KEYED_CONNECTION_BYTES : MOST_CONNECTION_BYTES;
+    const mostBytes = opened.hasKey ? MAX_KEYED_CONNECTION_BYTES : MAX_CONNECTION_BYTES;
     if (opened.bytes >= mostBytes) return refuse(stream, 'header_bytes');
-    if (opened.untaken >= MOST_UNTAKEN && !opened.hasKey) return refuse(stream, 'streams_without_key');
+    if (opened.unread >= MAX_UNREAD && !opened.hasKey) return refuse(stream, 'streams_without_key');
     return true;
   }
 
-  /** Counts a stream until it is admitted or closes. @param fields names and values alternately */
+  /**
+   * Counts a stream until its key is accepted or the stream closes.
+   * @param fields alternating names and values
+   */
   hold(session: ServerHttp2Session, stream: HeldStream, fields: readonly string[]): void {
     const opened = (session as OpenedSession)[OPENED];
     const wasAdmitted = this.admitted === stream;
@@ -121,15 +124,16 @@ export class UnadmittedStreams {
     if (opened === undefined || wasAdmitted || stream.destroyed) return;
     let bytes = (fields.length / 2) * FIELD_BYTES;
     for (const text of fields) bytes += text.length;
-    const held: Held = { stream, session: opened, bytes, sinceMs: performance.now(), isUntaken: false, isReset: false };
+    const held: Held = { stream, session: opened, bytes, sinceMs: performance.now(), isUnread: false, isReset: false };
     stream[HELD] = held;
     this.held.add(held);
     opened.bytes += bytes;
     this.bytes += bytes + STREAM_BYTES;
     stream.once('close', () => this.onClose(held));
-    if (this.bytes > MOST_BYTES) this.makeRoom();
+    if (this.bytes > MAX_BYTES) this.makeRoom();
   }
 
+  /** Stops counting a stream whose key was accepted. */
   admit(opened: SessionStreams, stream: HeldStream): void {
     opened.hasKey = true;
     const held = stream[HELD];
@@ -137,7 +141,7 @@ export class UnadmittedStreams {
     else this.release(held);
   }
 
-  /** Counts streams that the client resets, against rapid reset attacks (CVE-2023-44487). */
+  /** Stops counting a closed stream. Counts a reset by the client, against rapid reset attacks (CVE-2023-44487). */
   private onClose(held: Held): void {
     if (!this.held.has(held)) return;
     this.release(held);
@@ -149,15 +153,15 @@ export class UnadmittedStreams {
     const { session, bytes } = held;
     if (!held.isReset) this.bytes -= bytes + STREAM_BYTES;
     session.bytes -= bytes;
-    if (held.isUntaken) session.untaken -= 1;
+    if (held.isUnread) session.unread -= 1;
   }
 
-  /** Resets the oldest streams: first those with an untaken refusal, then those whose key is being looked up. */
+  /** Resets the oldest streams: first those with an unread refusal, then those whose key is being looked up. */
   private makeRoom(): void {
     for (const isAny of [false, true]) {
       for (const held of this.held) {
-        if (this.bytes <= MOST_BYTES) return;
-        if (!held.isReset && (isAny || hasUntakenRefusal(held.stream))) this.reset(held, 'header_bytes');
+        if (this.bytes <= MAX_BYTES) return;
+        if (!held.isReset && (isAny || hasUnreadRefusal(held.stream))) this.reset(held, 'header_bytes');
       }
     }
   }
@@ -165,20 +169,20 @@ export class UnadmittedStreams {
   private sweep(now: number): void {
     for (const held of this.held) {
       const age = now - held.sinceMs;
-      if (age < UNTAKEN_AFTER_MS) return;
+      if (age < UNREAD_AFTER_MS) return;
       const { stream, session } = held;
       if (held.isReset) {
         if (age >= CLOSE_AFTER_MS) session.close();
-      } else if (hasUntakenRefusal(stream)) {
-        if (!held.isUntaken) session.untaken += 1;
-        held.isUntaken = true;
-        // With an accepted key, it may wait behind a slow download.
+      } else if (hasUnreadRefusal(stream)) {
+        if (!held.isUnread) session.unread += 1;
+        held.isUnread = true;
+        // With an accepted key, the refusal may only be waiting for a slow download on the same connection.
         if (age >= RESET_AFTER_MS && !session.hasKey) this.reset(held, 'untaken_refusal');
       }
     }
   }
 
-  /** Resets a stream. The connection counts it until it has closed. */
+  /** Resets a stream. The limits of its connection count the stream until it has closed. */
   private reset(held: Held, reason: 'header_bytes' | 'untaken_refusal'): void {
     const { stream, session, bytes } = held;
     held.isReset = true;
@@ -189,8 +193,8 @@ export class UnadmittedStreams {
   }
 }
 
-/** Reports whether a refusal waits for its client. It does not while the key is being looked up. */
-function hasUntakenRefusal(stream: ServerHttp2Stream): boolean {
+/** Reports whether a refusal was written but not yet read by the client. False while the key is being looked up. */
+function hasUnreadRefusal(stream: ServerHttp2Stream): boolean {
   return stream.writableEnded && !stream.writableFinished && stream.writableLength <= LARGEST_REFUSAL_BYTES;
 }
 

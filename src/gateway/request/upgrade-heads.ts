@@ -1,6 +1,6 @@
 /**
- * Bytes that a client sent after the head of a WebSocket handshake (RFC 6455). The step that opens the WebSocket needs
- * them.
+ * Stores the bytes that a client sent after the head of a WebSocket handshake (RFC 6455). The code that opens the
+ * WebSocket reads them.
  */
 import type { ClientMessage } from '../../http/client/client-response.js';
 

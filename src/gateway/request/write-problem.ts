@@ -1,4 +1,4 @@
-/** Writes problems (RFC 9457) to the client, the same way for every step. */
+/** Writes problem responses (RFC 9457) in the same way for every step. */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../../platform/problems/errors.js';
 import type { KeptResponse } from '../../idempotency/record.js';
@@ -34,9 +34,9 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
   // HTTP/2 has no connection-specific fields.
   const upgrade = isHttp2(message) ? undefined : problem.options.upgrade;
   if (upgrade !== undefined) head += `Upgrade: ${upgrade}\r\n`;
-  // There is no body left to read, although the parser may not have reported its end yet.
-  const isBare = (message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD';
-  if (isBare && response.takesWhole) {
+  // The request has no unread body, although the parser may not have reported its end yet.
+  const mayWriteWhole = (message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD';
+  if (mayWriteWhole && response.canWriteWhole) {
     response.writeWhole(problem.status, upgrade === undefined ? head : `${head}Connection: Upgrade\r\n`, body);
     return;
   }
@@ -62,13 +62,16 @@ function entityLines(body: string): string {
   return `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n`;
 }
 
-/** Handles an unread body. Returns whether the connection must close after the response. */
+/**
+ * Discards an unread body, or makes the response the last one of its connection.
+ * @returns whether the connection must close after the response
+ */
 function endsConnection(exchange: Exchange, { status }: Problem): boolean {
   const { message } = exchange;
-  // HTTP/2 bodies have their own stream.
+  // An HTTP/2 body has its own stream, so the connection can stay open.
   if (message.complete || !hasUnreadBody(message) || isHttp2(message)) return false;
-  // After a timeout, the rest will not arrive soon.
-  if (status !== 408 && isSmall(message)) {
+  // After a timeout, the rest of the body will not arrive soon.
+  if (status !== 408 && canDiscardRest(message)) {
     discardRest(exchange.incoming);
     return false;
   }
@@ -77,10 +80,11 @@ function endsConnection(exchange: Exchange, { status }: Problem): boolean {
 }
 
 /**
- * Reports whether the rest of the body can be discarded to keep the connection open. Not if the client waits for `100
- * Continue`. It may then omit the body, and its next request would be read as one (RFC 9110 section 10.1.1).
+ * Reports whether the rest of the body can be discarded, which keeps the connection open. Returns false if the client
+ * waits for `100 Continue`. Such a client may omit the body, and its next request would be read as the body (RFC 9110
+ * section 10.1.1).
  */
-function isSmall(message: ClientMessage): boolean {
+function canDiscardRest(message: ClientMessage): boolean {
   const { headers, socket } = message;
   const length = headers['content-length'];
   return (

@@ -1,4 +1,4 @@
-/** The last step: calls the backend, and refunds requests that it could not serve. */
+/** The last step of a request: calls the backend. Refunds requests that were not sent or are not charged. */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
@@ -58,9 +58,9 @@ export class Backend {
   }
 
   /**
-   * Streams the backend's response to the client, or responds with a problem. A request whose client has disconnected
-   * is not sent and is refunded. Also refunded: what the plan does not charge for, and requests refused before they
-   * were sent. A completed request with the same `Idempotency-Key` is replayed.
+   * Streams the backend's response to the client, or responds with a problem. Replays the stored response to a
+   * completed request with the same `Idempotency-Key`. If the client has disconnected, the request is not sent. Refunds
+   * requests that were not sent, and failures that the plan does not charge for.
    */
   forward(exchange: Exchange): void {
     const { operation, key, keyed, message, response, clientAddress, scheme, requestId } = exchange;
@@ -117,6 +117,7 @@ export class Backend {
     return { claim, problemResponse: (problem) => problemResponse(problem, requestId, this.errorPages) };
   }
 
+  /** Handles a failed backend call: refunds it if it is free, and responds with the problem. */
   private readonly onFailed = (exchange: Exchange, error: unknown): void => {
     const isFree = error instanceof Problem && !isCharged(exchange, error.status);
     if (!exchange.wasSent || isFree) this.refund(exchange);
@@ -143,8 +144,8 @@ function linesFor(message: ClientMessage): string {
 }
 
 /**
- * Reports whether the cost of a failed request (400 and above) stays counted. For 502, 503 and 504 the caller got
- * nothing. A client that disconnects pays, or disconnecting early would be free.
+ * Reports whether the plan charges for a failed request (status 400 and above). For 502, 503 and 504 the caller got
+ * nothing. A client that disconnects is charged, because disconnecting early would otherwise be free.
  */
 function isCharged({ subject, response }: Exchange, status: number): boolean {
   if (status === 502 || status === 503 || status === 504) return false;

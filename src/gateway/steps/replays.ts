@@ -1,6 +1,6 @@
 /**
- * Replays the stored response to a completed request with the same `Idempotency-Key`. First it reads the body and
- * compares its digest with the stored one. A replay is free, reaches no backend and emits no event.
+ * Replays the stored response to a completed request with the same `Idempotency-Key`, after comparing the digests of
+ * both bodies. A replay is free, reaches no backend and emits no event.
  */
 import { createHash, hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -26,10 +26,11 @@ export class Replays {
 
   /** Responds after reading the body. Never throws. */
   respond(exchange: Exchange, replay: Replay, bounds: UploadBounds): void {
-    void this.compare(exchange, replay, bounds).catch((error: unknown) => this.filter.respond(error, exchange));
+    void this.replayIfSame(exchange, replay, bounds).catch((error: unknown) => this.filter.respond(error, exchange));
   }
 
-  private async compare(exchange: Exchange, replay: Replay, bounds: UploadBounds): Promise<void> {
+  /** Rejects with a 422 if the body differs from that of the first request. */
+  private async replayIfSame(exchange: Exchange, replay: Replay, bounds: UploadBounds): Promise<void> {
     const bodyHash = await bodyHashOf(exchange, bounds);
     if (bodyHash !== replay.bodyHash) {
       METRICS.idempotentRequests.series('mismatch').inc();
@@ -40,7 +41,7 @@ export class Replays {
     // The stored response has just expired. A retry will run as the first request.
     if (response === undefined) throw inProgress();
     METRICS.idempotentRequests.series('replayed').inc();
-    write(exchange, response);
+    writeStored(exchange, response);
   }
 }
 
@@ -53,7 +54,7 @@ async function bodyHashOf(exchange: Exchange, { maxBodyBytes, idleTimeoutMs }: U
     return hash('sha256', message.body, 'base64url');
   }
   const digest = createHash('sha256');
-  // Only Node's requests have other bodies.
+  // A body that did not arrive with the head can only be read through Node's request.
   const body = new RequestBody(message as IncomingMessage, maxBodyBytes, (piece) => {
     digest.update(piece);
     exchange.bytesIn = body.bytes;
@@ -71,13 +72,13 @@ async function bodyHashOf(exchange: Exchange, { maxBodyBytes, idleTimeoutMs }: U
   return digest.digest('base64url');
 }
 
-function write(exchange: Exchange, { status, code, lines, body }: KeptResponse): void {
+function writeStored(exchange: Exchange, { status, code, lines, body }: KeptResponse): void {
   const { response, dateLine } = exchange;
   exchange.problemCode = code;
   exchange.bytesOut = body.length;
   const own = code === '' ? exchange.responseLines : exchange.problemLines;
   const head = `${lines}${REPLAYED_LINE}${dateLine}${own}`;
-  if (response.takesWhole) {
+  if (response.canWriteWhole) {
     response.writeWhole(status, head, body);
     return;
   }

@@ -12,7 +12,7 @@ import type { GatewayRequest } from '../request/exchange.js';
 export const STEPS_TOKEN = Symbol('Steps');
 
 /** Runs a step as a guard. Returns a promise only if the step must wait. */
-function askStep(step: Step, context: ExecutionContext): boolean | Promise<boolean> {
+function runStep(step: Step, context: ExecutionContext): boolean | Promise<boolean> {
   const { exchange } = context.getArgByIndex<GatewayRequest>(0);
   const promised = new Promised<unknown>();
   return step.check(exchange, promised) ?? promised.promise.then((late) => step.conclude(exchange, late));
@@ -25,17 +25,17 @@ function stepGuard(name: keyof Steps): Type<CanActivate> {
     constructor(@Inject(STEPS_TOKEN) private readonly steps: Steps) {}
 
     canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-      return askStep(this.steps[name], context);
+      return runStep(this.steps[name], context);
     }
   }
-  // Name for Nest and stack traces.
+  // Set the class name, for Nest and stack traces.
   Object.defineProperty(StepGuard, 'name', { value: `${name}StepGuard` });
   return StepGuard;
 }
 
 /**
- * QuotaGuard runs the quota step. The library's own guard would decide window by window, and count some before another
- * refuses.
+ * QuotaGuard runs the quota step. The library's own guard would decide window by window, and count a request in some
+ * windows before another window refuses it.
  */
 @Injectable()
 export class QuotaGuard extends ThrottlerGuard {
@@ -50,7 +50,7 @@ export class QuotaGuard extends ThrottlerGuard {
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
     // The base class declares a promise. Nest also accepts a plain value, which saves a tick.
-    return askStep(this.steps.quota, context) as Promise<boolean>;
+    return runStep(this.steps.quota, context) as Promise<boolean>;
   }
 }
 

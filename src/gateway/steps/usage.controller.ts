@@ -1,7 +1,7 @@
 /**
- * `GET {basePath}/usage`: the caller's limits, and with `group_by` the usage of the calling key only. Needs a key but
- * no scope, and is free. Responds with 400 for invalid parameters, 429 for too many aggregations, and 503 if the usage
- * is unavailable.
+ * `GET {basePath}/usage`: the limits of the calling key and its account. With `group_by`, also the usage of that key
+ * only. Needs a key but no scope, and uses no quota. Responds with 400 for invalid parameters, 429 for too many
+ * aggregations, and 503 if the usage is unavailable.
  */
 import { Controller, Get, Req, Res, UseGuards, type Type } from '@nestjs/common';
 import { Problem } from '../../platform/problems/errors.js';
@@ -19,7 +19,7 @@ import type { Exchange, GatewayReply, GatewayRequest } from '../request/exchange
 import { QuotaReport } from '../../admission/quota-report.js';
 
 /** Policy name in the `RateLimit` field. */
-const SUMS_POLICY = 'usage-queries';
+const AGGREGATIONS_POLICY = 'usage-queries';
 
 @UseGuards(ApiKeyGuard)
 export class UsageEndpoint {
@@ -52,21 +52,21 @@ export class UsageEndpoint {
     nodeResponse.end(body);
   }
 
-  /** Adds the limit fields even to errors, because the key was accepted. */
+  /** Returns the JSON body. Adds the limit fields to the response even if it rejects, because the key was accepted. */
   private async bodyFor(exchange: Exchange): Promise<Buffer> {
     const { key, url, pathEnd } = exchange;
     if (key === undefined) throw new Problem('missing_api_key');
-    let sums: OwnPolicy | undefined;
+    let policyUsed: OwnPolicy | undefined;
     try {
       const wrong: ParameterError[] = [];
       const query = this.usage.parseQuery(usageParameters(url.slice(pathEnd), wrong), key.record, wrong);
-      if (query !== undefined) sums = await this.countSum(key.record.keyId);
+      if (query !== undefined) policyUsed = await this.countAggregation(key.record.keyId);
       return Buffer.from(JSON.stringify(await this.reportOf(key.record, query, key.subject)));
     } catch (error) {
-      if (error instanceof TooManySums) sums = error.policy;
+      if (error instanceof TooManyAggregations) policyUsed = error.policy;
       throw error;
     } finally {
-      await this.report.addTo(exchange, sums);
+      await this.report.addTo(exchange, policyUsed);
     }
   }
 
@@ -79,18 +79,20 @@ export class UsageEndpoint {
     }
   }
 
-  /** Counts an aggregation. It is free for the caller but costs database time, so it has its own limit. */
-  private async countSum(keyId: string): Promise<OwnPolicy> {
+  /**
+   * Counts an aggregation. An aggregation is free for the caller but costs database time, so there is a separate limit.
+   */
+  private async countAggregation(keyId: string): Promise<OwnPolicy> {
     const verdict = await this.quotas.throttle(THROTTLES.usageSums).count(keyId);
     const { limit, windowMs } = THROTTLES.usageSums;
     const policy = {
-      name: SUMS_POLICY,
+      name: AGGREGATIONS_POLICY,
       limit,
       windowSeconds: windowMs / 1_000,
       remaining: verdict.admitted ? limit - verdict.hits : 0,
       resetSeconds: retryAfterOf(verdict),
     };
-    if (!verdict.admitted) throw new TooManySums(policy);
+    if (!verdict.admitted) throw new TooManyAggregations(policy);
     return policy;
   }
 }
@@ -102,7 +104,7 @@ export function createUsageController(basePaths: readonly string[]): Type<UsageE
   return UsageController;
 }
 
-class TooManySums extends Problem {
+class TooManyAggregations extends Problem {
   constructor(readonly policy: OwnPolicy) {
     const seconds = String(policy.resetSeconds);
     super('too_many_usage_queries', {

@@ -17,7 +17,8 @@ export interface Call {
   readonly bodyBytes: number;
 
   /**
-   * Called when a connection has been assigned. The request is written when this returns, unless it aborted the call.
+   * Called when a connection has been assigned. The request is written when this callback returns, unless the callback
+   * aborted the call.
    */
   onConnection(sending: Sending): void;
   /** Called when the whole request has been handed to the socket. */
@@ -27,17 +28,23 @@ export interface Call {
   /** Called with the head of the final response. `onWhole` or any number of `onData` follow, and then `onEnd`. */
   onHead(head: ResponseHead): void;
   /**
-   * Called with a body that arrived completely together with its head. The buffer is reused for the next read: it is
+   * Called with a body that arrived completely together with its head. The buffer is reused for the next read. It is
    * valid until `onEnd` returns.
    */
   onWhole(body: Buffer): void;
-  /** Called with a piece of the body. The buffer is reused for the next read: it is valid until this returns. */
+  /**
+   * Called with a piece of the body. The buffer is reused for the next read. It is valid until this callback returns.
+   */
   onData(piece: Buffer): void;
-  /** Called after the part of the body that arrived with the head, if more is to come. Not called after `onWhole`. */
+  /**
+   * Called after the part of the body that arrived with the head, if more of the body will arrive. Not called after
+   * `onWhole`.
+   */
   onPartial(): void;
   /**
-   * Called when the response is complete, and the request is sent or no longer needed.
-   * @param trailerText validated trailer field lines of a chunked body, as sent, each with its CRLF. Empty if none.
+   * Called when the response is complete, and the request has been sent or is no longer needed.
+   * @param trailerText validated trailer field lines of a chunked body, as sent, each with its CRLF. Empty if there are
+   *   none.
    */
   onEnd(trailerText: string): void;
   /**
@@ -46,13 +53,16 @@ export interface Call {
    */
   onAnswered(): void;
   /**
-   * Called instead of `onEnd` when the call fails. No callback follows. Errors thrown by the callbacks above end up
-   * here.
+   * Called instead of `onEnd` when the call fails. No callback follows. Also called with an error that one of the
+   * callbacks above has thrown.
    */
   onError(error: Error): void;
 }
 
-/** The connection that serves a call, as seen by that call. Methods do nothing for a call that it no longer serves. */
+/**
+ * The connection that serves a call, as seen by that call. A method does nothing if the connection no longer serves the
+ * given call.
+ */
 export interface Sending {
   /** Fails the call with `onError(reason)` and closes the connection. */
   abort(call: Call, reason: Error): void;

@@ -11,7 +11,8 @@ const enum Step {
 }
 
 /**
- * Limit for a chunk size line with its extensions. Extensions are ignored, so a long line only costs the reader memory.
+ * Maximum length of a chunk size line with its extensions. The decoder ignores extensions, so a long line would only
+ * cost memory.
  */
 const LONGEST_SIZE_LINE = 256;
 const TOKEN = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/.source;
@@ -27,7 +28,8 @@ export class ChunkedBody {
   /** Validated trailer field lines, each with its CRLF. Complete once `isDone`. */
   trailerText = '';
   private step = Step.Size;
-  private left = 0;
+  /** Bytes left of the current chunk, or of the CRLF after it. */
+  private bytesLeft = 0;
   /** Start of a line whose end has not been received yet. */
   private line = '';
 
@@ -38,7 +40,7 @@ export class ChunkedBody {
   /**
    * Decodes the bytes from `at` to `end` of `buffer`.
    * @param onData called for each piece of data, with its range in the buffer.
-   * @returns the offset behind the body, or `end` if the body continues.
+   * @returns the offset of the first byte after the body, or `end` if the body continues.
    * @throws Error `TRAILGATE_BAD_ANSWER`, `TRAILGATE_ANSWER_HEAD_TOO_LARGE`.
    */
   decode(buffer: Buffer, at: number, end: number, onData: (from: number, to: number) => void): number {
@@ -52,19 +54,19 @@ export class ChunkedBody {
   }
 
   private decodeData(at: number, end: number, onData: (from: number, to: number) => void): number {
-    const to = Math.min(end, at + this.left);
-    this.left -= to - at;
-    if (this.left === 0) {
+    const to = Math.min(end, at + this.bytesLeft);
+    this.bytesLeft -= to - at;
+    if (this.bytesLeft === 0) {
       this.step = Step.DataEnd;
-      this.left = 2;
+      this.bytesLeft = 2;
     }
     onData(at, to);
     return to;
   }
 
   private checkDataEnd(buffer: Buffer, at: number): number {
-    if (buffer[at] !== (this.left === 2 ? CR : LF)) throw protocolError('end of a chunk');
-    if (--this.left === 0) this.step = Step.Size;
+    if (buffer[at] !== (this.bytesLeft === 2 ? CR : LF)) throw protocolError('end of a chunk');
+    if (--this.bytesLeft === 0) this.step = Step.Size;
     return at + 1;
   }
 
@@ -89,8 +91,8 @@ export class ChunkedBody {
   private beginChunk(line: string): void {
     const size = SIZE_LINE.exec(line)?.[1];
     if (size === undefined) throw protocolError('size of a chunk');
-    this.left = Number.parseInt(size, 16);
-    this.step = this.left === 0 ? Step.Trailers : Step.Data;
+    this.bytesLeft = Number.parseInt(size, 16);
+    this.step = this.bytesLeft === 0 ? Step.Trailers : Step.Data;
   }
 
   private addTrailer(line: string): void {

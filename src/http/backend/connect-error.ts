@@ -1,6 +1,6 @@
 /**
- * Finds out why a connection could not be opened: the server, the network or a shortage of this process. The system's
- * error codes alone do not always tell.
+ * Finds out why a connection could not be opened: a fault of the server or the network, or a shortage of this process.
+ * The error codes of the system alone do not always show it.
  */
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -38,7 +38,8 @@ export function connectError(error: ConnectError): Error {
 /**
  * Returns the code of the actual cause.
  * - Without a free file descriptor, the C library can open neither its files nor a socket. It then reports a look-up as
- *   "not found" or "try again". `EBUSY` has no other cause. So a failed look-up counts only if a file can be opened.
+ *   "not found" or "try again". The result of a failed look-up is therefore used only if a file can be opened. `EBUSY`
+ *   has no other cause.
  * - An address of a family that this machine does not support fails as if all ports were in use.
  */
 function codeOf({ code = '', syscall, address }: ConnectError): string {

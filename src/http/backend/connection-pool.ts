@@ -32,16 +32,16 @@ const LONGEST_PAUSE_MS = 1_500;
 
 export class ConnectionPool implements ConnectionOwner {
   private readonly open = new Set<Connection>();
-  /** Used as a stack, so that surplus connections stay unused and expire. */
+  /** Idle connections, used as a stack, so that surplus connections stay unused and expire. */
   private readonly idle: Connection[] = [];
-  /** Waiting for a connection, oldest first. */
+  /** Calls that wait for a connection, oldest first. */
   private readonly queue: Call[] = [];
   private connecting = 0;
   private readonly fixedLines: string;
   private sweeper: NodeJS.Timeout | undefined;
   /** Time of the last sweep (`performance.now()`). Valid only while `sweeper` is set. */
   private sweptMs = 0;
-  private whenEmpty: (() => void)[] = [];
+  private closeResolvers: (() => void)[] = [];
   private isClosed = false;
 
   constructor(
@@ -77,7 +77,7 @@ export class ConnectionPool implements ConnectionOwner {
     this.isClosed = true;
     this.closeIdle();
     if (this.open.size > 0 || this.connecting > 0 || this.queue.length > 0) {
-      await new Promise<void>((resolve) => void this.whenEmpty.push(resolve));
+      await new Promise<void>((resolve) => void this.closeResolvers.push(resolve));
     }
     clearInterval(this.sweeper);
   }
@@ -88,7 +88,7 @@ export class ConnectionPool implements ConnectionOwner {
     const closed = this.close();
     for (const call of this.queue.splice(0)) call.onError(reason);
     for (const connection of this.open) connection.destroy(reason);
-    this.resolveWhenEmpty();
+    this.resolveIfEmpty();
     return closed;
   }
 
@@ -98,13 +98,13 @@ export class ConnectionPool implements ConnectionOwner {
       this.serve(connection, call);
       return;
     }
-    const longest = idleMs === -1 ? this.options.idleMs : Math.min(idleMs - EARLIER_THAN_SERVER_MS, LONGEST_IDLE_MS);
-    if (this.isClosed || longest <= 0) {
+    const limitMs = idleMs === -1 ? this.options.idleMs : Math.min(idleMs - EARLIER_THAN_SERVER_MS, LONGEST_IDLE_MS);
+    if (this.isClosed || limitMs <= 0) {
       connection.destroy(connectionError('TRAILGATE_POOL_CLOSED'));
       return;
     }
     const nowMs = performance.now();
-    connection.idleUntilMs = nowMs + longest;
+    connection.idleUntilMs = nowMs + limitMs;
     this.idle.push(connection);
     if (this.sweeper !== undefined) return;
     this.sweptMs = nowMs;
@@ -112,8 +112,8 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   /**
-   * Closes all idle connections because one of them was already closed by the server. The others have been idle for
-   * longer, and a retry must not pick one of them.
+   * Closes all idle connections, because the server had already closed one of them. The others have been idle for
+   * longer, and a retry must not use one of them.
    */
   onStale(): void {
     this.closeIdle();
@@ -124,7 +124,7 @@ export class ConnectionPool implements ConnectionOwner {
     const at = this.idle.indexOf(connection);
     if (at !== -1) this.idle.splice(at, 1);
     this.openMore();
-    this.resolveWhenEmpty();
+    this.resolveIfEmpty();
   }
 
   private takeIdle(): Connection | undefined {
@@ -167,7 +167,7 @@ export class ConnectionPool implements ConnectionOwner {
     }
     this.queue.shift()?.onError(error);
     this.openMore();
-    this.resolveWhenEmpty();
+    this.resolveIfEmpty();
   }
 
   private sweep(): void {
@@ -186,8 +186,8 @@ export class ConnectionPool implements ConnectionOwner {
     for (const connection of this.idle.splice(0)) connection.destroy(connectionError('TRAILGATE_POOL_CLOSED'));
   }
 
-  private resolveWhenEmpty(): void {
+  private resolveIfEmpty(): void {
     if (!this.isClosed || this.open.size > 0 || this.connecting > 0 || this.queue.length > 0) return;
-    for (const resolve of this.whenEmpty.splice(0)) resolve();
+    for (const resolve of this.closeResolvers.splice(0)) resolve();
   }
 }

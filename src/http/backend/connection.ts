@@ -14,10 +14,13 @@ const HEAD_END = '\r\n\r\n';
 
 /** Events that a connection reports to its pool. */
 export interface ConnectionOwner {
-  /** The connection can serve another call. `idleMs` is the server's limit for idle time, or -1 if it named none. */
+  /**
+   * Called when the connection can serve another call.
+   * @param idleMs the server's limit for idle time, or -1 if the server named none
+   */
   onFree(connection: Connection, idleMs: number): void;
   onClosed(connection: Connection): void;
-  /** The server had already closed a reused connection when the next request was sent. Called before `onClosed`. */
+  /** Called if the server had already closed a reused connection when the next request was sent. `onClosed` follows. */
   onStale(): void;
 }
 
@@ -26,10 +29,10 @@ export class Connection implements Sending {
   idleUntilMs = 0;
   private socket!: Socket;
   private call: Call | undefined;
-  /** Start of a response head whose rest has not arrived yet. */
+  /** Received part of a response head whose rest has not arrived yet. */
   private partialHead: Buffer | undefined;
   private head: ResponseHead | undefined;
-  /** Remaining bytes of a body with `Content-Length`. */
+  /** Number of bytes that are missing from a body with `Content-Length`. */
   private bytesLeft = 0;
   private chunked: ChunkedBody | undefined;
   /**
@@ -53,7 +56,7 @@ export class Connection implements Sending {
     });
   }
 
-  /** Takes over an open socket that reads into `onRead`. */
+  /** Takes over a socket, which may still be connecting. Its reads must call `onRead`. */
   attach(socket: Socket): void {
     this.socket = socket;
     this.writer.attach(socket);
@@ -98,7 +101,7 @@ export class Connection implements Sending {
   /** Processes the bytes that have been read. Returns false if reading must stop until `resume`. */
   readonly onRead = (bytes: number, buffer: Buffer): boolean => {
     try {
-      // Nothing may follow a complete response.
+      // No bytes may follow a complete response.
       if (this.earlyTrailer !== undefined) this.finishEarly(false);
       else if (this.head === undefined) this.readHead(buffer, bytes);
       else this.readBody(buffer, 0, bytes);
@@ -110,7 +113,7 @@ export class Connection implements Sending {
 
   private readHead(buffer: Buffer, bytes: number): void {
     const { call } = this;
-    // No request is open. The next call must not take these bytes for its response.
+    // No request waits for a response. The next call must not take these bytes for its response.
     if (call === undefined) {
       this.fail(connectionError('TRAILGATE_BAD_ANSWER', 'nothing was asked'));
       return;
@@ -136,7 +139,7 @@ export class Connection implements Sending {
         this.beginBody(call, head, whole, to);
         return;
       }
-      // The gateway never requests an upgrade, and what follows would not be HTTP/1.1.
+      // The gateway never requests an upgrade here, and the bytes that follow would not be HTTP/1.1.
       if (head.status === 101) throw connectionError('TRAILGATE_BAD_ANSWER', 'switching protocols');
       call.onInterim(head);
       if (this.call !== call) return;
@@ -149,7 +152,7 @@ export class Connection implements Sending {
    */
   private keepPartialHead(buffer: Buffer, at: number, to: number, seen: number): void {
     this.partialHead = Buffer.from(buffer.subarray(at, to));
-    // Fail now if this cannot become a response. Otherwise the call would wait until its deadline.
+    // Fail now if these bytes cannot become a response head. Otherwise the call would wait until its deadline.
     const text = this.partialHead.toString('latin1');
     if (!mayBecomeHead(text, Math.max(0, seen - at - HEAD_END.length))) throw protocolError('status line');
   }
@@ -196,7 +199,7 @@ export class Connection implements Sending {
 
   /**
    * Handles the end of the response.
-   * @param isClean false if more bytes followed it.
+   * @param isClean false if more bytes followed the response
    */
   private complete(call: Call, trailerText: string, isClean: boolean): void {
     const { head } = this;
@@ -204,14 +207,18 @@ export class Connection implements Sending {
     else this.finish(call, trailerText, isClean);
   }
 
-  /** Whether the server may still need the rest of the request. After a redirect or an error it does not. */
+  /**
+   * Reports whether the server may still need the rest of the request. After a redirect or an error, the server does
+   * not.
+   */
   private needsRest(head: ResponseHead | undefined): boolean {
     return !this.writer.isDone && head !== undefined && head.status < 300 && head.framing !== Framing.Close;
   }
 
+  /** Keeps the call open after its complete response, until the rest of the request has been sent. */
   private awaitRest(call: Call, trailerText: string): void {
     this.earlyTrailer = trailerText;
-    // Reading must continue to notice that the connection closes.
+    // Continue to read, to notice when the connection closes.
     this.resumeReading();
     try {
       call.onAnswered();
@@ -221,7 +228,7 @@ export class Connection implements Sending {
       this.fail(error as Error);
       return;
     }
-    // All of the body may have been handed to the socket without having left, for example if the server reads slowly.
+    // The whole body may have been handed to the socket but not sent yet, for example if the server reads slowly.
     if (this.call === call && !this.writer.isSending) this.whenFlushed();
   }
 
@@ -263,7 +270,10 @@ export class Connection implements Sending {
     }
   }
 
-  /** Handles the end of the stream. It ends a response body that has no other end, or the connection. */
+  /**
+   * Handles the end of the stream. Completes a response body that ends with the connection. Otherwise the connection is
+   * lost.
+   */
   private onEof(): void {
     const { call } = this;
     if (call !== undefined && this.head?.framing === Framing.Close) this.complete(call, '', true);
@@ -278,7 +288,7 @@ export class Connection implements Sending {
 
   private fail(reason: Error): void {
     const { call } = this;
-    // The response is complete: only the rest of the request is lost.
+    // The response is complete, so only the rest of the request is lost.
     if (this.earlyTrailer !== undefined) {
       this.finishEarly(false);
       return;

@@ -1,10 +1,10 @@
-/** Opens TCP or TLS connections to one server within a deadline. Offers HTTP/1.1 only. */
+/** Opens TCP or TLS connections to one server, each within a timeout. Offers HTTP/1.1 only. */
 import { connect as connectPlain, isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { connectError } from './connect-error.js';
 import { connectionError } from '../grammar/errors.js';
 
-/** Delay before TCP keep-alive probes, which detect that the peer of an idle connection is gone. */
+/** Delay before TCP keep-alive probes, which detect that the peer of an idle connection no longer exists. */
 const KEEP_ALIVE_PROBE_MS = 60_000;
 const PLAIN_READ_BYTES = 64 * 1024;
 /** Maximum size of a TLS record. */
@@ -61,7 +61,7 @@ export class Connector {
       if (isDone) return;
       isDone = true;
       clearTimeout(timer);
-      // The session may be the reason for the failure. The next attempt does without it.
+      // The TLS session may be the reason for the failure. The next attempt uses none.
       if (error !== undefined) this.session = undefined;
       connected(error === undefined ? undefined : connectError(error));
     };

@@ -6,13 +6,13 @@ import { connectionError } from '../grammar/errors.js';
 import { keepReadable } from './upload-guard.js';
 
 export interface RequestWriterListener {
-  /** The last byte has been handed to the socket. */
+  /** Called when the last byte has been handed to the socket. */
   onSent(): void;
-  /** The body ended early, or its size differs from `Content-Length`. */
+  /** Called if the body failed or ended early, or if its size differs from `Content-Length`. */
   onFailure(error: Error): void;
 }
 
-/** RFC 9110 section 8.6: without a body, requests with these methods send `Content-Length: 0`. */
+/** Requests with these methods send `Content-Length: 0` if they have no body (RFC 9110 section 8.6). */
 const EXPECTS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY']);
 const NO_BODY = 'Content-Length: 0\r\n\r\n';
 const LENGTH_LINE = /(?:^|\n)content-length:/i;
@@ -24,11 +24,12 @@ export class RequestWriter {
   /** Remaining bytes of the body, if it has a `Content-Length`. */
   private bytesLeft = 0;
   /**
-   * A head that has not been written yet. It waits for the first data of the body, at most until the next
-   * `setImmediate`.
+   * A head that has not been written yet. It waits for the first data of the body, but no longer than `setImmediate`.
    */
   private heldHead = '';
+  /** End of the head if the streamed body turns out to be empty. */
   private emptyBodyLines = '';
+  /** Whether the current request has a body. */
   private isUpload = false;
   private isGuarded = false;
 
@@ -42,7 +43,7 @@ export class RequestWriter {
     socket.on('drain', () => this.body?.resume());
   }
 
-  /** Whether everything has been written and sent. */
+  /** Whether the whole request has been written and has left the process. */
   get isDone(): boolean {
     return this.body === undefined && this.socket.writableLength === 0;
   }
@@ -98,7 +99,9 @@ export class RequestWriter {
     body.destroy();
   }
 
-  /** Installs the guard with the first body, so that connections without bodies do not pay for it. */
+  /**
+   * Installs the guard of `upload-guard.ts` with the first body, so that connections without bodies do not pay for it.
+   */
   private installGuard(): void {
     if (this.isGuarded) return;
     this.isGuarded = true;
@@ -118,13 +121,13 @@ export class RequestWriter {
 
   private readonly onData = (piece: Buffer): void => {
     const { socket } = this;
-    let hasRoom: boolean;
+    let mayContinue: boolean;
     socket.cork();
     this.writeHead();
     if (this.isChunked) {
       socket.write(`${piece.length.toString(16)}\r\n`, 'latin1');
       socket.write(piece);
-      hasRoom = socket.write('\r\n', 'latin1');
+      mayContinue = socket.write('\r\n', 'latin1');
     } else {
       this.bytesLeft -= piece.length;
       if (this.bytesLeft < 0) {
@@ -132,17 +135,17 @@ export class RequestWriter {
         this.listener.onFailure(connectionError('TRAILGATE_BODY_LENGTH'));
         return;
       }
-      hasRoom = socket.write(piece);
+      mayContinue = socket.write(piece);
     }
     socket.uncork();
-    if (!hasRoom) this.body?.pause();
+    if (!mayContinue) this.body?.pause();
   };
 
   private readonly onEnd = (): void => {
     const { body } = this;
     if (body === undefined) return;
     if (this.heldHead !== '' && this.isChunked) {
-      // The stream was empty: send no body at all.
+      // The stream was empty, so send no body at all.
       this.socket.write(this.heldHead + this.emptyBodyLines, 'latin1');
       this.heldHead = '';
     } else if (this.isChunked) {

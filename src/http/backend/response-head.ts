@@ -1,6 +1,6 @@
 /**
- * Parser for response heads: the status line, the fields, and what they mean for body and connection (RFC 9112 sections
- * 4 to 6 and 9). It is strict, so that no other parser can understand the same head differently.
+ * Parser for response heads: status line, fields, and their effect on body and connection (RFC 9112 sections 4 to 6 and
+ * 9). The parser is strict, so that no other parser can understand the same head differently.
  */
 import { COLON, CR, isName, LF, nameEnd, SPACE, matchesAt, valueEnd } from '../grammar/bytes.js';
 import { protocolError } from '../grammar/errors.js';
@@ -22,13 +22,16 @@ export interface ResponseHead {
    */
   readonly lines: string;
   readonly framing: Framing;
-  /** -1 without `Content-Length`. For a response to HEAD and for a 304, the length that a GET would have. */
+  /**
+   * Value of `Content-Length`, or -1 without one. For a response to HEAD and for a 304, the length that a GET would
+   * have.
+   */
   readonly contentLength: number;
   /** Whether the connection can serve another request. */
   readonly keepsAlive: boolean;
   /** `timeout` of the `Keep-Alive` field in milliseconds, or -1. */
   readonly keepAliveMs: number;
-  /** Offset behind the head. */
+  /** Offset of the first byte after the head. */
   readonly end: number;
 }
 
@@ -64,7 +67,7 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
   const linesAt = statusLineEnd(bytes, from, to);
   if (linesAt === -1) return undefined;
   const framingFields: FramingFields = { length: -1, isChunked: false, connection: '', keepAliveMs: -1 };
-  const isOld = bytes[from + PROTOCOL.length] === ZERO;
+  const isHttp10 = bytes[from + PROTOCOL.length] === ZERO;
   let at = linesAt;
   while (bytes[at] !== CR || at >= to) {
     const colon = nameEnd(bytes, at, to);
@@ -76,7 +79,7 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
     // The length of a name rules out most fields cheaply.
     const nameLength = colon - at;
     if (nameLength === 10 || nameLength === 14 || nameLength === 17) {
-      recordField(bytes, at, nameLength, colon + 1, end, framingFields, isOld);
+      recordField(bytes, at, nameLength, colon + 1, end, framingFields, isHttp10);
     }
     at = end + 2;
   }
@@ -86,10 +89,10 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
   if (isChunked && length !== -1) throw protocolError('content-length beside transfer-encoding');
   const status = statusAt(bytes, from);
   const framing = framingOf(status, isHead, isChunked, length);
-  const isKept = framing !== Framing.Close && persists(connection, isOld);
+  const isKept = framing !== Framing.Close && persists(connection, isHttp10);
   const lines = bytes.toString('latin1', linesAt, at);
   if (status === 204) {
-    // If the fields announce a body, it may follow, and its bytes would be taken for the next response.
+    // If the fields announce a body, that body may follow, and its bytes would be taken for the next response.
     const keepsAlive = isKept && length <= 0 && !isChunked;
     const noLength = length === -1 ? lines : withoutLength(lines);
     return { status, lines: noLength, framing, contentLength: -1, keepsAlive, keepAliveMs, end: at + 2 };
@@ -97,7 +100,7 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
   return { status, lines, framing, contentLength: length, keepsAlive: isKept, keepAliveMs, end: at + 2 };
 }
 
-/** Returns the offset behind the status line (RFC 9112 section 4), or -1 if the line is incomplete. */
+/** Returns the offset after the status line (RFC 9112 section 4), or -1 if the line is incomplete. */
 function statusLineEnd(bytes: Buffer, from: number, to: number): number {
   if (to - from < STATUS_BYTES + 2) {
     if (valueEnd(bytes, from, Math.min(to, from + STATUS_BYTES)) < Math.min(to, from + STATUS_BYTES))
@@ -127,7 +130,7 @@ function statusAt(bytes: Buffer, from: number): number {
   return status;
 }
 
-/** Records the value of a field that affects body or connection. The caller has checked the name's length only. */
+/** Records the value of a field that affects body or connection. The caller has checked only the length of the name. */
 function recordField(
   bytes: Buffer,
   at: number,
@@ -135,7 +138,7 @@ function recordField(
   from: number,
   to: number,
   framingFields: FramingFields,
-  isOld: boolean,
+  isHttp10: boolean,
 ): void {
   if (nameLength === 14) {
     if (isName(bytes, at, CONTENT_LENGTH)) framingFields.length = lengthOf(bytes, from, to, framingFields);
@@ -143,7 +146,7 @@ function recordField(
     if (!isName(bytes, at, TRANSFER_ENCODING)) return;
     // A coding that the gateway does not decode would be taken for content.
     const isOnlyChunked = valueOf(bytes, from, to).toLowerCase() === 'chunked';
-    if (framingFields.isChunked || isOld || !isOnlyChunked) throw protocolError('transfer-encoding');
+    if (framingFields.isChunked || isHttp10 || !isOnlyChunked) throw protocolError('transfer-encoding');
     framingFields.isChunked = true;
   } else if (isName(bytes, at, CONNECTION)) {
     framingFields.connection +=
@@ -168,7 +171,7 @@ function valueOf(bytes: Buffer, from: number, to: number): string {
 }
 
 /**
- * Whether a partial head can still become valid. Other protocols and lines with wrong ends cannot.
+ * Reports whether a partial head can still become valid. Other protocols and lines with wrong ends cannot.
  * @param from offset up to which earlier calls have checked the text.
  */
 export function mayBecomeHead(text: string, from: number): boolean {
@@ -186,10 +189,10 @@ function framingOf(status: number, isHead: boolean, isChunked: boolean, length: 
   return length === 0 ? Framing.None : Framing.Length;
 }
 
-/** Whether the connection stays open (RFC 9112 section 9.3). */
-function persists(connection: string, isOld: boolean): boolean {
-  if (connection === '' || connection === LISTED_KEEP_ALIVE) return !isOld || connection !== '';
+/** Reports whether the connection stays open (RFC 9112 section 9.3). */
+function persists(connection: string, isHttp10: boolean): boolean {
+  if (connection === '' || connection === LISTED_KEEP_ALIVE) return !isHttp10 || connection !== '';
   const options = listTokens(connection);
   if (options.includes('close')) return false;
-  return !isOld || options.includes('keep-alive');
+  return !isHttp10 || options.includes('keep-alive');
 }

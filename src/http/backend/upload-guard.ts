@@ -8,16 +8,17 @@ import type { Socket } from 'node:net';
 import { interceptWrites, type WriteDone } from '../../platform/node-internals.js';
 
 /**
- * Replaces failed writes of request bodies with a callback, so that the socket stays readable.
+ * Keeps the socket readable after a failed write of a request body, by calling `onBroken` instead of failing the
+ * stream.
  * @param isUploading whether the current request has a body. Other writes are not affected.
- * @param onBroken called when a write has failed. Nothing more can be sent; the end of the connection is read as usual.
+ * @param onBroken called when a write has failed. Nothing more can be sent. The end of the connection is read as usual.
  */
 export function keepReadable(socket: Socket, isUploading: () => boolean, onBroken: () => void): void {
   const guarded =
     (done: WriteDone): WriteDone =>
     (error) => {
       if (error === null || error === undefined) done();
-      // The stream is not told, so for it the write stays pending until the connection closes.
+      // The stream gets no callback, so the write stays pending until the connection closes.
       else onBroken();
     };
   interceptWrites(socket, (done) => (isUploading() ? guarded(done) : done));

@@ -1,17 +1,17 @@
-/** A plain request whose body has not arrived completely. Most clients send a small body right after its head. */
+/** Collects a plain request whose body has not arrived completely with its head. */
 
-/** More pieces than this are unusual for a small body. */
-const MOST_PIECES = 16;
+/** Maximum number of pieces. A small body rarely arrives in more. */
+const MAX_PIECES = 16;
 
 export class AwaitedBody {
   private readonly pieces: Buffer[] = [];
   private readonly timer: NodeJS.Timeout;
 
   /**
-   * @param first the bytes read so far, from the start of the request. Copied, as all pieces are.
+   * @param first the bytes read so far, from the start of the request. The bytes of all pieces are copied.
    * @param bytesLeft number of missing bytes; more than 0.
-   * @param longestWaitMs after this time the body is treated as a stream.
-   * @param onLate called once when that time has passed.
+   * @param longestWaitMs after this time, `onLate` is called.
+   * @param onLate called once. The caller then treats the body as a stream.
    */
   constructor(
     first: Buffer,
@@ -23,14 +23,14 @@ export class AwaitedBody {
     this.timer = setTimeout(onLate, longestWaitMs);
   }
 
-  /** Adds a piece. Returns true when waiting is over: the body is complete, or there are too many pieces. */
+  /** Adds a piece. Returns true if the body is complete, or if there are too many pieces. */
   add(piece: Buffer): boolean {
     this.pieces.push(Buffer.from(piece));
     this.bytesLeft -= piece.length;
-    return this.bytesLeft <= 0 || this.pieces.length === MOST_PIECES;
+    return this.bytesLeft <= 0 || this.pieces.length === MAX_PIECES;
   }
 
-  /** Whether exactly the whole body has arrived. */
+  /** Whether the whole body has arrived, and no byte more. */
   get isWhole(): boolean {
     return this.bytesLeft === 0;
   }

@@ -1,38 +1,39 @@
 /**
- * Handles clients that close their side of a connection while a request is running. Such a client may be waiting for
- * its response, or it may be gone. TCP can tell the two apart only when something is written, because a client that is
- * gone sends a reset. So the gateway writes the first bytes of the status line, which are the same for every response.
+ * Handles clients that close their side of a connection while a request is running (half-close). Such a client may be
+ * waiting for its response, or may have disconnected. TCP shows the difference only when something is written, because
+ * a disconnected client then sends a reset. So the gateway writes the first bytes of the status line, which are the
+ * same for every response.
  */
 import type { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import { Socket } from 'node:net';
-import { isReadByParser, keepHalfClosed, queuedBytes, responseUnderWay } from '../../platform/node-internals.js';
+import { isReadByParser, keepHalfClosed, queuedBytes, currentResponse } from '../../platform/node-internals.js';
 
 const STATUS_LINE_START = 'HTTP/1.1 ';
 /**
- * Pause before the second byte. If the client is gone, the first byte provokes a reset, and the second write detects
- * it.
+ * Pause before the second byte. A disconnected client responds to the first byte with a reset, which the second write
+ * detects.
  */
 const FIRST_PAUSE_MS = 100;
 /**
- * Pauses between the bytes. Those after the second byte detect clients that leave later. After the last byte, the
- * deadlines of the service apply.
+ * Pauses between the bytes. The bytes after the second one detect clients that disconnect later. After the last byte,
+ * the timeouts of the service apply.
  */
 const PAUSES_MS = [FIRST_PAUSE_MS, 400, 1_500, 3_000, 5_000, 10_000, 20_000, 20_000];
-/** A started response is cut after this time without progress, if no data is waiting to be sent. */
+/** A response that has begun is cut after this time without progress, if no data is waiting to be sent. */
 const SILENCE_MS = 1_000;
 
-/** Keeps Node's server from closing half-closed connections. `awaitResponse` detects clients that are gone. */
+/** Keeps Node's server from closing half-closed connections. `awaitResponse` then detects disconnected clients. */
 export function serveHalfClosed(server: Server): void {
   keepHalfClosed(server);
 }
 
 /**
- * Handles a half-close on a connection that Node reads. The request continues as long as its client is there to receive
- * the response. Does nothing if no request is running or its body is incomplete, because Node handles those cases.
+ * Handles a half-close on a connection that Node reads. The request continues while its client can receive the
+ * response. Does nothing if no request is running or its body is incomplete, because Node handles those cases.
  */
 export function awaitResponse(socket: Socket): void {
-  const response = responseUnderWay(socket);
+  const response = currentResponse(socket);
   if (!isReadByParser(socket) || response?.req.complete !== true) return;
   if (response.headersSent) cutWhenSilent(socket, response);
   else announceResponse(socket);
@@ -43,8 +44,8 @@ export function awaitResponse(socket: Socket): void {
 }
 
 /**
- * Writes the start of the response byte by byte until the actual response is written. The writer of that response does
- * not need to know: the bytes already sent are removed from its first write.
+ * Writes the start of the status line byte by byte, until the actual response is written. The writer of that response
+ * needs no change, because the bytes already sent are removed from its first write.
  */
 export function announceResponse(socket: Socket): void {
   let written = 0;
@@ -67,8 +68,8 @@ export function announceResponse(socket: Socket): void {
 }
 
 /**
- * Cuts the connection of a started response when the response makes no progress. Nothing else can be written into it,
- * so a response that progresses detects a missing client by itself.
+ * Cuts a connection whose response has begun but makes no progress. Nothing else can be written into such a response. A
+ * response that makes progress detects a disconnected client by itself.
  * @param ending emits `close` when the response has ended: Node's response, or the socket if it ends with the response.
  */
 export function cutWhenSilent(socket: Socket, ending: EventEmitter): void {

@@ -1,4 +1,4 @@
-/** A response on a connection that Node's HTTP server reads. Small complete responses bypass Node's `writeHead`. */
+/** A response on a connection that Node's HTTP server reads. Complete responses bypass Node's `writeHead`. */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import {
@@ -29,7 +29,7 @@ export class NodeClientResponse implements ClientResponse {
     return this.nodeResponse.headersSent;
   }
 
-  get takesWhole(): boolean {
+  get canWriteWhole(): boolean {
     const { nodeResponse, message } = this;
     return message.httpVersion === '1.1' && !nodeResponse.headersSent && nodeResponse.getHeaderNames().length === 0;
   }
@@ -59,7 +59,7 @@ function connectionLines(response: ServerResponse): string {
   return CLOSE_LINE;
 }
 
-/** Returns a destroyed response, for callers that have not noticed yet that the client is gone. */
+/** Returns a destroyed response, for callers that have not noticed yet that the client has disconnected. */
 export function destroyedResponse(socket: Socket): ServerResponse {
   const response = new ServerResponse({
     method: 'GET',

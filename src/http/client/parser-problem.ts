@@ -1,6 +1,6 @@
 /**
- * Maps errors of Node's HTTP parser to error codes, and formats the response that is written directly to the socket.
- * The error can occur before there is a request or within its body.
+ * Maps errors of Node's HTTP parser to error codes, and formats the response that is written directly to the socket. An
+ * error can occur before there is a request, or within the body of one.
  */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { ERRORS, Problem, PROBLEM_CONTENT_TYPE } from '../../platform/problems/errors.js';
@@ -17,7 +17,7 @@ export type ParserProblemCode =
   | 'content_too_large'
   | 'not_implemented';
 
-/** Reason phrases from RFC 9110 section 15. Node has an older one for 413. */
+/** Reason phrases from RFC 9110 section 15. Node uses an older phrase for 413. */
 const STATUS_TEXT: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   408: 'Request Timeout',
@@ -52,7 +52,7 @@ export interface ParserProblem {
   readonly lines: string;
 }
 
-/** Returns the complete response to such a request. It closes the connection. */
+/** Returns the complete response to a request that could not be parsed, with `Connection: close`. */
 export function parserProblemText(content: ParserProblem, pages: ErrorPages): string {
   const { code, detail, requestId, dateLine, lines } = content;
   const { status } = ERRORS[code];

@@ -1,7 +1,7 @@
 /**
  * A client connection that the gateway reads and writes itself, at a fraction of the cost of Node's HTTP server. This
- * works as long as requests are plain and responses have a known length. At the first exception, the connection is
- * handed over to Node for good, together with the bytes read so far and the running request.
+ * works as long as requests are plain (`plain-request.ts`) and responses have a known length. At the first exception,
+ * Node permanently takes over the connection, the bytes read so far and the running request.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,32 +13,35 @@ import { parsePlainRequest, type PlainRequest } from './plain-request.js';
 import { PlainStream } from './plain-stream.js';
 import { CLOSE_LINE, wholeHead, writeEncrypted, writeJoined } from './whole-response.js';
 
+/** PlainRequestServer is what a plain connection needs from its listener. */
 export interface PlainRequestServer {
   /** Maximum number of requests per connection; 0 for no limit. */
   readonly mostRequests: number;
   /** Field lines, each with its CRLF, for a response that keeps the connection open. */
   readonly keepAliveLines: string;
   /**
-   * Whether the connection uses TLS. Then written data has been copied when the write returns, and its callback runs
-   * later.
+   * Whether the connection uses TLS. With TLS, written data has been copied when the write returns, and the callback of
+   * the write runs later.
    */
   readonly isEncrypted: boolean;
-  /** How long the rest of a small body may take before the request is handed over to Node. */
+  /** How long to wait for the rest of a small body before the request is handed over to Node. */
   readonly bodyWaitMs: number;
   /**
-   * Serves a request, and calls `begin` before anything else.
-   * @returns false if it did nothing; the request is then handed over to Node.
+   * Serves a request. Calls `PlainConnection.begin` before anything else.
+   * @returns false if nothing was done. The request is then handed over to Node.
    */
   serve(request: PlainRequest, connection: PlainConnection): boolean;
   /** Gives a connection to Node's server. Bytes that were already read follow as a `data` event. */
   handOver(socket: Socket): void;
+  /** Called with an error of the socket. */
   onFailure(error: Error, socket: Socket): void;
 }
 
+/** Transaction is a request in progress on a connection. */
 export interface Transaction {
-  /** The response has been sent. Status 0 means that the client left first. */
+  /** Called when the response has been sent. Status 0 means that the client disconnected first. */
   onEnd(status: number): void;
-  /** Node has taken over the connection, and `message` is this same request. */
+  /** Called when Node has taken over the connection. `message` is Node's object for the same request. */
   onHandedOver(message: IncomingMessage, response: ServerResponse): void;
 }
 
@@ -53,19 +56,22 @@ export function plainConnectionOf(socket: Socket): PlainConnection | undefined {
 export class PlainConnection implements ClientResponse {
   /** Time of opening (`performance.now()`). */
   readonly openedMs = performance.now();
-  /** Client address, cached by the server of the requests. */
+  /** Client address, cached by the code that serves the requests. */
   clientAddress: string | undefined;
   /** Number of requests so far, including those read by Node. */
   private requests = 0;
   private transaction: Transaction | undefined;
   private request: PlainRequest | undefined;
   private awaited: AwaitedBody | undefined;
-  /** Bytes received during a streamed response. They wait for its end. */
+  /** Bytes received during a streamed response. They are parsed after its end. */
   private unread: Buffer | undefined;
   private isStreaming = false;
+  /** Status of the current response; 0 until the response begins. */
   private status = 0;
+  /** Whether the connection closes after the current response. */
   private isLast = false;
   private isHandedOver = false;
+  /** Node's response object after a handover, or a destroyed one. */
   private adopted: ServerResponse | undefined;
 
   constructor(
@@ -78,7 +84,7 @@ export class PlainConnection implements ClientResponse {
     socket.on('close', onSocketClose);
   }
 
-  /** Whether the connection is read here and waits for a request. */
+  /** Whether the connection has not been handed over and waits for a request. */
   get isIdle(): boolean {
     return !this.isHandedOver && this.transaction === undefined && this.awaited === undefined;
   }
@@ -107,7 +113,7 @@ export class PlainConnection implements ClientResponse {
 
   /** Processes the bytes that have been read. Returns false if reading must stop until the socket is resumed. */
   onRead(bytes: number, buffer: Buffer): boolean {
-    // Node's server or an upgraded protocol reads the socket as a stream now.
+    // After a handover, Node's server or an upgraded protocol reads the socket as a stream.
     if (this.isHandedOver) return this.socket.push(Buffer.from(buffer.subarray(0, bytes)));
     // RFC 9112 section 9.6: data after the last request must not be processed.
     if (this.isLast) return true;
@@ -158,7 +164,7 @@ export class PlainConnection implements ClientResponse {
   /**
    * Counts a request that Node has read, and makes it the last one if the limit is reached. Node itself counts only the
    * requests that it has read.
-   * @returns false if the limit was reached before, so the request must not be served (RFC 9112 section 9.6).
+   * @returns false if the limit had already been reached. The request must then not be served (RFC 9112 section 9.6).
    */
   countNodeRequest(response: ServerResponse): boolean {
     if (this.isLast) return false;
@@ -183,13 +189,13 @@ export class PlainConnection implements ClientResponse {
     return true;
   }
 
-  get takesWhole(): boolean {
+  get canWriteWhole(): boolean {
     return !this.isHandedOver && this.status === 0;
   }
 
   writeWhole(status: number, lines: string, body: string | Buffer): void {
     const { socket } = this;
-    // The client is gone or the socket is closing. The end of the connection ends the request.
+    // The client has disconnected or the socket is closing. The end of the connection ends the request.
     if (!socket.writable) return;
     const { isEncrypted, keepAliveLines } = this.server;
     const head = wholeHead(status, lines, this.isLast ? CLOSE_LINE : keepAliveLines);
@@ -219,7 +225,7 @@ export class PlainConnection implements ClientResponse {
     this.socket.destroy();
   }
 
-  /** Handles a half-close by the client. The connection ends after the running response, or now. */
+  /** Handles a half-close by the client. The connection ends after the running response, or now if there is none. */
   onEof(): void {
     if (this.isHandedOver) {
       awaitResponse(this.socket);
@@ -255,7 +261,7 @@ export class PlainConnection implements ClientResponse {
     if (!this.serveOrAwait(unread, unread.length)) this.handOverWith(unread);
   }
 
-  /** Ends the request, unless the write failed. In that case the end of the connection ends it. */
+  /** Ends the request, unless the write failed. After a failed write, the end of the connection ends the request. */
   private onWritten(status: number, error: Error | null | undefined): void {
     if (error === null || error === undefined) this.end(status);
   }
@@ -268,7 +274,7 @@ export class PlainConnection implements ClientResponse {
     this.status = 0;
     this.isStreaming = false;
     transaction.onEnd(status);
-    // The last request may be running on Node's side by now, after this one.
+    // After a handover, Node ends the connection, on which it may already serve the last request.
     if (this.isLast && !this.isHandedOver) this.socket.destroySoon();
     else if (this.unread !== undefined) this.readHeldBack(this.unread);
   }
@@ -285,13 +291,13 @@ export class PlainConnection implements ClientResponse {
     this.request = undefined;
     socket.off('error', onSocketError);
     this.server.handOver(socket);
-    // Hand over the running request, too. One that has been responded to ends here, when the client has taken its
-    // response.
+    // Hand over the running request, too. A request whose response has begun ends here, when the client has received
+    // the response.
     if (request !== undefined && !this.hasBegun) socket.emit('data', request.bytes);
   }
 }
 
-/** Shared by all connections, which saves memory for idle ones. */
+/** Socket listeners that all connections share, which saves memory for idle ones. */
 function onSocketEnd(this: Socket): void {
   plainConnectionOf(this)?.onEof();
 }

@@ -1,6 +1,6 @@
 /**
- * Reads new connections with `plain-connection.ts` first. Node's server counts them, and takes over those that turn out
- * not to be plain.
+ * Reads new connections with `plain-connection.ts` first. Node's server counts all connections, and takes over those
+ * with requests that are not plain.
  */
 import type { Server } from 'node:http';
 import type { OnReadOpts, Socket } from 'node:net';
@@ -10,10 +10,10 @@ import { plainConnectionOf, PlainConnection, type PlainRequestServer } from './p
 import { keepAliveLines } from './whole-response.js';
 
 const READ_BYTES = 64 * 1024;
-/** Most clients send a small body right after its head. */
+/** How long to wait for the rest of a small body. Most clients send it right after the head. */
 const BODY_WAIT_MS = 200;
 
-/** Read buffer of all connections. Data is used or copied before the next read. */
+/** Read buffer of all connections without TLS. Data is used or copied before the next read. */
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 const ONREAD: OnReadOpts = {
   buffer: sharedBuffer,
@@ -32,20 +32,20 @@ export interface PlainRequestHandler
 type ConnectionListener = (this: Server, socket: Socket) => void;
 
 /**
- * Installs itself before the server's `connection` listeners. Those get the socket that is read here, and Node's own
- * listener gets it only when the connection is handed over.
+ * Reads the connections of a server without TLS. The other `connection` listeners get the socket that is read here.
+ * Node's own listener gets the socket only when the connection is handed over.
  */
 export function readPlainRequests(server: Server, handler: PlainRequestHandler): void {
   const listeners = server.listeners('connection') as ConnectionListener[];
   const [nodeListener, ...others] = listeners;
   if (nodeListener === undefined) throw new Error('Node has no listener for the connections of its server');
-  const owner = ownerFor(server, handler, false, (socket) => nodeListener.call(server, socket));
+  const requestServer = createRequestServer(server, handler, false, (socket) => nodeListener.call(server, socket));
   server.removeAllListeners('connection');
   server.on('connection', (accepted: Socket) => {
-    // Bytes that an earlier reader has put back: those after a load balancer's PROXY protocol header.
+    // Bytes that an earlier reader has put back, such as those after the PROXY protocol header of a load balancer.
     const unread = accepted.readableLength === 0 ? null : (accepted.read() as Buffer | null);
     const socket = reopenForReading(accepted);
-    const connection = new PlainConnection(socket, owner);
+    const connection = new PlainConnection(socket, requestServer);
     for (const other of others) other.call(server, socket);
     if (unread === null) return;
     connection.onRead(unread.copy(sharedBuffer), sharedBuffer);
@@ -53,9 +53,9 @@ export function readPlainRequests(server: Server, handler: PlainRequestHandler):
 }
 
 /**
- * Creates the same for TLS connections whose handshake is complete. Decrypted data arrives in separate buffers. Written
- * data has been encrypted, and so copied, when the write returns.
- * @param nodeListener Node's listener for such a connection, which takes over those that are not plain.
+ * Creates a listener that reads TLS connections after their handshake. Decrypted data arrives in separate buffers.
+ * Written data has been encrypted, and so copied, when the write returns.
+ * @param nodeListener Node's listener, which takes over the connections that are not plain.
  * @returns the listener to call with each connection that negotiated HTTP/1.1.
  */
 export function plainTlsListener(
@@ -63,12 +63,12 @@ export function plainTlsListener(
   nodeListener: (socket: TLSSocket) => void,
   handler: PlainRequestHandler,
 ): (socket: TLSSocket) => void {
-  const owner = ownerFor(server, handler, true, (socket) => {
+  const requestServer = createRequestServer(server, handler, true, (socket) => {
     socket.off('data', onDecrypted);
     nodeListener(socket as TLSSocket);
   });
   return (socket) => {
-    void new PlainConnection(socket, owner);
+    void new PlainConnection(socket, requestServer);
     // A client that closes its side may still wait for its response; see `half-closed.ts`.
     socket.allowHalfOpen = true;
     socket.on('data', onDecrypted);
@@ -79,7 +79,7 @@ function onDecrypted(this: TLSSocket, piece: Buffer): void {
   plainConnectionOf(this)?.onRead(piece.length, piece);
 }
 
-function ownerFor(
+function createRequestServer(
   server: Server,
   { keepAliveTimeoutMs, bodyWaitMs = BODY_WAIT_MS, serve }: PlainRequestHandler,
   isEncrypted: boolean,
@@ -112,7 +112,10 @@ function remoteProperties(socket: Socket): PropertyDescriptorMap {
   return { remoteAddress, remotePort, remoteFamily } as PropertyDescriptorMap;
 }
 
-/** Returns a socket that replaces the accepted one and reads into the shared buffer, without an event per piece. */
+/**
+ * Returns a socket that replaces the accepted one. The new socket reads into the shared buffer, without an event per
+ * piece.
+ */
 function reopenForReading(accepted: Socket): Socket {
   const socket = reopenWith(accepted, ONREAD);
   // Keep the client's address that a load balancer has sent (`proxied-connections.ts`).

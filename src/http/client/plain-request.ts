@@ -1,7 +1,7 @@
 /**
- * Parser for plain requests: GET and DELETE without a body; POST, PUT and PATCH with a body of known length. The
- * request must arrive completely, and every byte of its head must be valid by RFC 9112. Anything else is not an error:
- * Node's parser reads it, and reports what is wrong with it.
+ * Parser for plain requests: GET and DELETE without a body, and POST, PUT and PATCH with a body of known length. The
+ * request must arrive completely, and every byte of its head must be valid by RFC 9112. Any other request is left to
+ * Node's parser, which also reports errors.
  */
 import type { Socket } from 'node:net';
 import type { ClientFields, ClientMessage } from './client-response.js';
@@ -10,10 +10,10 @@ import { fieldsOfLines, linesOf, trimmed } from '../grammar/fields.js';
 
 /** Longer heads and more fields go to Node's parser, which enforces the limits. */
 const LONGEST_HEAD = 8_192;
-const MOST_FIELDS = 100;
-/** Larger bodies are streamed, by Node. */
+const MAX_FIELDS = 100;
+/** Node reads requests with larger bodies, and streams the body. */
 const LARGEST_BODY_BYTES = 16 * 1024;
-const MOST_DIGITS = 5;
+const MAX_DIGITS = 5;
 const ZERO = 0x30;
 const VERSION = Buffer.from(' HTTP/1.1\r\n');
 
@@ -46,7 +46,7 @@ export class PlainRequest implements ClientMessage {
   constructor(
     readonly method: PlainMethod,
     readonly url: string,
-    /** Validated field lines as sent, each with its CRLF. Fields that Node would not join occur once at most. */
+    /** Validated field lines as sent, each with its CRLF. Each field in `headers` occurs once. */
     readonly lines: string,
     readonly headers: ClientFields,
     readonly socket: Socket,
@@ -60,6 +60,7 @@ export class PlainRequest implements ClientMessage {
     return fieldsOfLines(this.lines);
   }
 
+  /** The request as HTTP/1.1, for Node's parser. */
   get bytes(): Buffer {
     const head = Buffer.from(`${this.method} ${this.url} HTTP/1.1\r\n${this.lines}\r\n`, 'latin1');
     return this.body === undefined ? head : Buffer.concat([head, this.body]);
@@ -89,10 +90,10 @@ class PlainFields implements ClientFields {
 }
 
 /** Fields that make a request not plain: they announce a body of unknown length, an upgrade or an expectation. */
-const BARRED = ['expect', 'proxy-connection', 'transfer-encoding', 'upgrade'];
+const NOT_PLAIN = ['expect', 'proxy-connection', 'transfer-encoding', 'upgrade'];
 
-/** Known names by length. `field` is undefined for barred names. */
-const KNOWN = byLength([...Object.keys(new PlainFields()), 'idempotency-key', ...BARRED]);
+/** Known names by length. `field` is undefined for names in `NOT_PLAIN`. */
+const KNOWN = byLength([...Object.keys(new PlainFields()), 'idempotency-key', ...NOT_PLAIN]);
 
 interface KnownName {
   /** First letter in lower case. Most other names of the same length differ here. */
@@ -104,7 +105,7 @@ interface KnownName {
 function byLength(names: readonly string[]): KnownName[][] {
   const known: KnownName[][] = [];
   for (const name of names) {
-    const field = BARRED.includes(name) ? undefined : (name as keyof PlainFields);
+    const field = NOT_PLAIN.includes(name) ? undefined : (name as keyof PlainFields);
     (known[name.length] ??= []).push({ first: name.charCodeAt(0), lower: Buffer.from(name), field });
   }
   return known;
@@ -114,8 +115,8 @@ function byLength(names: readonly string[]): KnownName[][] {
  * Parses one complete request.
  * @param bytes begins with the request. The buffer is reused for the next read, so the body is copied.
  * @param to end of the bytes read.
- * @returns the request. If only its body is incomplete, its total size in bytes. Otherwise undefined: the bytes are not
- * exactly one plain request.
+ * @returns the request. If only its body is incomplete, its total size in bytes. Undefined if the bytes are not exactly
+ *   one plain request.
  */
 export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): PlainRequest | number | undefined {
   const { method, bytes: start, hasBody } = startOf(bytes);
@@ -137,7 +138,7 @@ export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): Pl
   return new PlainRequest(method, target, lines, headers, socket, headers.connection !== 'close', body);
 }
 
-/** Returns the only candidate, chosen by the first two bytes. */
+/** Returns the only method that is possible after the first two bytes. The caller must compare the rest. */
 function startOf(bytes: Buffer): Start {
   if (bytes[0] === GET.bytes[0]) return GET;
   if (bytes[0] === DELETE.bytes[0]) return DELETE;
@@ -154,7 +155,7 @@ function bodyBytes({ 'content-length': length }: PlainFields, hasBody: boolean):
 
 /** Parses a short decimal number without leading zeros. Returns NaN for any other text. */
 function plainNumber(text: string): number {
-  if (text.length > MOST_DIGITS || text === '') return NaN;
+  if (text.length > MAX_DIGITS || text === '') return NaN;
   let number = 0;
   for (let at = 0; at < text.length; at++) {
     const digit = text.charCodeAt(at) - ZERO;
@@ -165,7 +166,7 @@ function plainNumber(text: string): number {
 }
 
 /**
- * Reads the fields, and records the known ones. Returns the offset behind the last field, or -1 if one is not plain.
+ * Reads the fields, and records the known ones. Returns the offset after the last field, or -1 if a field is not plain.
  */
 function readFields(bytes: Buffer, from: number, to: number, fields: PlainFields): number {
   let at = from;
@@ -173,7 +174,7 @@ function readFields(bytes: Buffer, from: number, to: number, fields: PlainFields
     const colon = nameEnd(bytes, at, to);
     const end = valueEnd(bytes, colon + 1, to);
     const isField = colon > at && end + 1 < to && bytes[colon] === COLON && bytes[end] === CR && bytes[end + 1] === LF;
-    if (!isField || count === MOST_FIELDS) return -1;
+    if (!isField || count === MAX_FIELDS) return -1;
     const known = knownName(bytes, at, colon);
     if (known !== undefined && !recordField(known.field, bytes, colon + 1, end, fields)) return -1;
     at = end + 2;
@@ -192,7 +193,7 @@ function knownName(bytes: Buffer, at: number, colon: number): KnownName | undefi
 
 /** Records a field. Returns false if it makes the request not plain. */
 function recordField(name: KnownName['field'], bytes: Buffer, from: number, to: number, fields: PlainFields): boolean {
-  // Repeated field: Node joins some names, and keeps the first value of others.
+  // A field that is not plain, or is repeated. Node joins some repeated fields, and keeps the first value of others.
   if (name === undefined || fields[name] !== undefined) return false;
   const text = bytes.toString('latin1', from, to);
   const value = trimmed(text, 0, text.length);

@@ -4,16 +4,16 @@ import type { ResponseStream } from './client-response.js';
 import { writeEncrypted, writeJoined } from './whole-response.js';
 
 /**
- * Limit for unsent data over TLS, where every write completes a turn later. On plain connections, data counts as unsent
- * only if the kernel does not take it at once.
+ * Maximum unsent data over TLS, where every write completes a turn later. Without TLS, data counts as unsent only if
+ * the kernel does not accept it at once.
  */
-const MOST_UNSENT_BYTES = 96 * 1024;
+const MAX_UNSENT_BYTES = 96 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export interface PlainStreamOwner {
-  /** There is room again after `write` returned false. */
+  /** Called when more can be written after `write` returned false. */
   onDrain(): void;
-  /** The last byte has been sent. */
+  /** Called when the last byte has been sent. */
   onSent(): void;
 }
 
@@ -22,7 +22,7 @@ export class PlainStream implements ResponseStream {
   private isStalled = false;
   private isEnded = false;
 
-  /** @param head of the response. It is sent with the first piece. */
+  /** @param head response head, which is sent with the first piece. */
   constructor(
     private readonly socket: Socket,
     private head: string,
@@ -32,7 +32,7 @@ export class PlainStream implements ResponseStream {
 
   write(piece: Buffer): boolean {
     const { socket, head, isEncrypted } = this;
-    // The client is gone. The end of the connection ends the request.
+    // The client has disconnected. The end of the connection ends the request.
     if (!socket.writable) return true;
     this.head = '';
     if (isEncrypted) {
@@ -45,7 +45,7 @@ export class PlainStream implements ResponseStream {
         socket.write('', 'latin1', this.onWritten);
       }
     }
-    this.isStalled = socket.writableLength > (isEncrypted ? MOST_UNSENT_BYTES : 0);
+    this.isStalled = socket.writableLength > (isEncrypted ? MAX_UNSENT_BYTES : 0);
     return !this.isStalled;
   }
 
@@ -60,7 +60,7 @@ export class PlainStream implements ResponseStream {
   }
 
   private readonly onWritten = (error: Error | null | undefined): void => {
-    // The end of the connection ends the stream.
+    // The write has failed. The end of the connection ends the request.
     if (error !== null && error !== undefined) return;
     this.pending--;
     if (this.pending > 0) return;

@@ -1,20 +1,22 @@
-/** Tells unknown methods from bytes that are not HTTP. Node's parser reports the same error for both. */
+/** Distinguishes unknown methods from bytes that are not HTTP. Node's parser reports the same error for both. */
 import { isNameByte } from '../grammar/bytes.js';
 
 const INVALID_METHOD = 'HPE_INVALID_METHOD';
 /** A valid request line (RFC 9112 section 3) with a method of limited length. */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40} [\x21-\x7e]+ HTTP\/1\.[01]\r\n/;
-/** Number of bytes that are checked. */
+/** Maximum number of bytes that are checked. */
 const LONGEST_LINE = 16 * 1024;
 
 export interface ParserError extends Error {
   readonly code?: string;
-  /** Buffer that was being parsed, if any. `bytesParsed` is the offset of the error. */
+  /** The bytes that were being parsed, if any. `bytesParsed` is the offset of the error in them. */
   readonly rawPacket?: unknown;
   readonly bytesParsed?: number;
 }
 
-/** Whether the request line is valid except for a method that the parser does not know (RFC 9110 section 9.1). */
+/**
+ * Reports whether the request line is valid except for a method that the parser does not know (RFC 9110 section 9.1).
+ */
 export function hasUnknownMethod({ code, rawPacket, bytesParsed = 0 }: ParserError): boolean {
   if (code !== INVALID_METHOD || !Buffer.isBuffer(rawPacket)) return false;
   // The parser stops within the method, or after a prefix that equals a known method.

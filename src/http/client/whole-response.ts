@@ -3,22 +3,22 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WriteDone } from '../../platform/node-internals.js';
 
-/** Reusable buffer that joins a head and its body. It can be reused while the kernel takes the data at once. */
+/** Reusable buffer that joins a head and its body. It can be reused if the kernel has accepted the data at once. */
 class JoinBuffer {
   private buffer: Buffer | undefined;
 
   /** @param largestBytes maximum size of head and body together. */
   constructor(readonly largestBytes: number) {}
 
-  /** Returns head and body as one Buffer. It is valid until the next call. */
-  put(head: string, body: Buffer): Buffer {
+  /** Returns head and body as one Buffer, which is valid until the next call. */
+  join(head: string, body: Buffer): Buffer {
     const buffer = (this.buffer ??= Buffer.allocUnsafeSlow(this.largestBytes));
     const at = buffer.write(head, 0, 'latin1');
     body.copy(buffer, at);
     return buffer.subarray(0, at + body.length);
   }
 
-  /** Gives the buffer away because its content has not been sent yet. */
+  /** Stops using the current buffer, because its content has not been sent yet. The next call allocates another one. */
   release(): void {
     this.buffer = undefined;
   }
@@ -70,15 +70,15 @@ export function writeJoined(socket: Socket, head: string, body: string | Buffer)
     socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]));
     return;
   }
-  const join = bytes > forSmall.largestBytes ? forLarge : forSmall;
-  socket.write(join.put(head, body));
-  if (socket.writableLength > 0) join.release();
+  const joinBuffer = bytes > forSmall.largestBytes ? forLarge : forSmall;
+  socket.write(joinBuffer.join(head, body));
+  if (socket.writableLength > 0) joinBuffer.release();
 }
 
 /**
  * Writes head and body over TLS. Data has been encrypted, and so copied, when `write` returns (verified by
- * `whole-response.spec.ts`), and every write completes a turn later.
- * @param done called when the data has left, or the write has failed.
+ * `whole-response.spec.ts`). Every write completes a turn later.
+ * @param done called when the data has been sent, or the write has failed.
  */
 export function writeEncrypted(socket: Socket, head: string, body: string | Buffer, done: WriteDone): void {
   if (typeof body === 'string') {
@@ -86,11 +86,11 @@ export function writeEncrypted(socket: Socket, head: string, body: string | Buff
     return;
   }
   const bytes = head.length + body.length;
-  // Queued behind another write, the buffer is not copied yet.
+  // A queued write has not been copied yet, so it must not use a shared buffer.
   if (bytes > forLarge.largestBytes || socket.writableLength > 0) {
     socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]), done);
     return;
   }
-  const join = bytes > forSmall.largestBytes ? forLarge : forSmall;
-  socket.write(join.put(head, body), done);
+  const joinBuffer = bytes > forSmall.largestBytes ? forLarge : forSmall;
+  socket.write(joinBuffer.join(head, body), done);
 }

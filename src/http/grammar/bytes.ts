@@ -5,7 +5,7 @@ export const LF = 0x0a;
 export const SPACE = 0x20;
 export const COLON = 0x3a;
 
-/** Bit that is set in lower-case letters and in the dash. Or-ing it lower-cases a letter. */
+/** Bit that is set in lower-case letters and in the dash. A bitwise OR with it converts a letter to lower case. */
 export const LETTER_CASE = 0x20;
 const NAME = 1;
 const VALUE = 2;
@@ -25,7 +25,7 @@ function classes(): Uint8Array {
   return table;
 }
 
-/** Whether a byte is allowed in tokens, such as field names and methods. */
+/** Reports whether a byte is allowed in tokens, such as field names and methods. */
 export function isNameByte(byte: number | undefined): boolean {
   return byte !== undefined && ((CLASSES[byte] as number) & NAME) !== 0;
 }
@@ -51,7 +51,7 @@ export function targetEnd(bytes: Uint8Array, at: number, to: number): number {
   return end;
 }
 
-/** Whether `bytes` contains `expected` at offset `at`, before `to`. */
+/** Reports whether `bytes` contains `expected` at offset `at`, before `to`. */
 export function matchesAt(bytes: Uint8Array, at: number, to: number, expected: Uint8Array): boolean {
   if (to - at < expected.length) return false;
   for (let index = 0; index < expected.length; index++) if (bytes[at + index] !== expected[index]) return false;
@@ -59,7 +59,7 @@ export function matchesAt(bytes: Uint8Array, at: number, to: number, expected: U
 }
 
 /**
- * Whether the field name at `at` equals `lower`, ignoring case.
+ * Reports whether the field name at `at` equals `lower`, ignoring case.
  * @param at start of a valid name of the same length as `lower`.
  * @param lower the name in lower case.
  */

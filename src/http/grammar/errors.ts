@@ -1,14 +1,13 @@
 /**
- * Errors of connections, identified by `code`. They have no stack trace, because they describe the peer, not the
- * program.
+ * Errors of connections, identified by `code`. They have no stack trace, because the peer causes them, not the program.
  */
 
 export type ConnectionErrorCode =
   /** The connection was not established within the timeout. */
   | 'TRAILGATE_CONNECT_TIMEOUT'
-  /** No connection: the process is out of file descriptors or of memory for sockets. */
+  /** No connection was opened, because the process is out of file descriptors or of memory for sockets. */
   | 'TRAILGATE_OUT_OF_RESOURCES'
-  /** No connection: all local ports for this address are in use. */
+  /** No connection was opened, because all local ports for this address are in use. */
   | 'TRAILGATE_OUT_OF_PORTS'
   /** The peer closed the connection before the response or its body was complete. */
   | 'TRAILGATE_BACKEND_CLOSED'
@@ -18,6 +17,7 @@ export type ConnectionErrorCode =
   | 'TRAILGATE_ANSWER_HEAD_TOO_LARGE'
   /** The request body does not have the length in its Content-Length. */
   | 'TRAILGATE_BODY_LENGTH'
+  /** The connection pool is closed, or has discarded an idle connection. */
   | 'TRAILGATE_POOL_CLOSED';
 
 export function connectionError(code: ConnectionErrorCode, detail = ''): Error {
@@ -34,7 +34,8 @@ export function errorOfPeer(code: string, detail = ''): Error {
 }
 
 /**
- * @param part names the invalid part of the response. Never its content: that is the backend's, and must not be logged.
+ * Creates the error for an invalid response.
+ * @param part names the invalid part of the response. Must not contain its content, which must not be logged.
  */
 export function protocolError(part: string): Error {
   return connectionError('TRAILGATE_BAD_ANSWER', part);

@@ -1,12 +1,12 @@
-/** Reads header fields in their flat form: name, value, name, value. Names are kept as sent. */
+/** Reads and converts header fields. The flat form is a list of alternating names and values, with names as sent. */
 import { protocolError } from './errors.js';
 
-/** Fields by lower-case name. Repeated fields are lists. Has no prototype, so any name is safe. */
+/** Fields by lower-case name. A repeated field is a list. The object has no prototype, so any name is safe. */
 export type FieldsByName = Record<string, string | string[] | undefined>;
 
 /**
- * Valid field lines: no space before the colon, no line folding, no control characters. The expression matches in one
- * way only, so it runs in linear time.
+ * Valid field lines: no space before the colon, no line folding, no control characters. The expression can match in
+ * only one way, so it runs in linear time.
  */
 const LINES = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 const LENGTH_LINE = /^content-length:[^\n]*\n/im;
@@ -16,6 +16,7 @@ const ZERO = 0x30;
 
 /**
  * Returns the value of a field, with repeated fields joined as in RFC 9110 section 5.3. Undefined if absent.
+ * @param fields in flat form.
  * @param lower the name in lower case.
  */
 export function fieldValue(fields: readonly string[], lower: string): string | undefined {
@@ -29,6 +30,7 @@ export function fieldValue(fields: readonly string[], lower: string): string | u
   return value;
 }
 
+/** Converts fields from flat form. */
 export function fieldsByName(fields: readonly string[]): FieldsByName {
   const byName = Object.create(null) as FieldsByName;
   for (let index = 0; index < fields.length; index += 2) {
@@ -40,7 +42,7 @@ export function fieldsByName(fields: readonly string[]): FieldsByName {
   return byName;
 }
 
-/** Whether a text consists of valid field lines (RFC 9112 section 5), each with its CRLF. */
+/** Reports whether a text consists of valid field lines (RFC 9112 section 5), each with its CRLF. */
 export function areFieldLines(text: string): boolean {
   return LINES.test(text);
 }
@@ -96,9 +98,9 @@ export function listTokens(value: string): string[] {
 }
 
 /**
- * Whether the value of a `Content-Length` can be forwarded as sent: one space, a number without leading zeros, nothing
- * after it.
- * @param from offset behind the colon.
+ * Reports whether the value of a `Content-Length` can be forwarded as sent: one space, a number without leading zeros,
+ * nothing after it.
+ * @param from offset after the colon.
  * @param to offset of the line's CRLF. Only digits and surrounding spaces are in between.
  */
 export function isLengthLine(lines: string, from: number, to: number): boolean {
@@ -106,12 +108,12 @@ export function isLengthLine(lines: string, from: number, to: number): boolean {
   return lines.charCodeAt(from + 1) > ZERO || to - from === 2;
 }
 
-/** Removes the `Content-Length` line. The lines must have one at most. */
+/** Removes the `Content-Length` line. The lines must not have more than one. */
 export function withoutLength(lines: string): string {
   return lines.replace(LENGTH_LINE, '');
 }
 
-/** Removes leading zeros from a number. Some readers would take them for octal, or reject the number. */
+/** Removes leading zeros from a number. Some parsers would read the number as octal, or reject it. */
 export function withoutLeadingZeros(digits: string): string {
   return digits.replace(/^0+(?=[0-9])/, '');
 }

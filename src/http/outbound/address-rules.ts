@@ -1,6 +1,7 @@
 /**
- * Decides which addresses the gateway may connect to when someone else has chosen the destination: the public internet,
- * and private networks that the operator allows. Compares numbers, not text, because one address has many spellings.
+ * Decides which addresses the gateway may connect to when a customer or another party has chosen the destination.
+ * Allowed are the public internet, and private networks that the operator allows. Compares numbers, not text, because
+ * one address can be written in many ways.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { ipv4InGroups, ipv6Groups, NetworkList, plainAddress } from '../../platform/network-list.js';
@@ -37,9 +38,7 @@ const NEVER_ALLOWED: ReadonlySet<AddressReason> = new Set([
 
 type Networks = readonly (readonly [reason: AddressReason, ...networks: string[]])[];
 
-/**
- * IANA's registry of special-purpose IPv4 addresses, and cloud metadata addresses elsewhere. The first match counts.
- */
+/** IANA's registry of special-purpose IPv4 addresses, and the metadata addresses of clouds. The first match counts. */
 const SPECIAL_IPV4: Networks = [
   // Azure, Alibaba Cloud and Oracle Cloud. Other clouds use link-local addresses.
   ['cloud_metadata', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
@@ -81,7 +80,7 @@ const NAT64 = '64:ff9b::/96';
 const ISATAP = 0x5efe;
 const UNIVERSAL_BIT = 0x0200;
 
-/** Returns a list of the CIDR blocks that an operator allows or denies, or undefined if there are none. */
+/** Returns the list of CIDR blocks that an operator allows or denies, or undefined if there are none. */
 export function namedNetworks(blocks: readonly string[]): NetworkList | undefined {
   return blocks.length === 0 ? undefined : NetworkList.of(blocks);
 }
@@ -103,12 +102,12 @@ export function refusedAddress(
   const isAllowed = allowed?.holds(address) === true;
   const isBehindNat64 = isAllowed && NAT64_LIST.holds(address);
   const reason = isBehindNat64
-    ? refusedAddress(behindNat64(address), allowed, denied)
+    ? refusedAddress(ipv4BehindNat64(address), allowed, denied)
     : unlessAllowed(specialReason(address), isAllowed);
   return reason ?? (denied?.holds(address) === true ? 'denied' : undefined);
 }
 
-function behindNat64(address: string): string {
+function ipv4BehindNat64(address: string): string {
   const [, , , , , , high = 0, low = 0] = ipv6Groups(address);
   return ipv4InGroups(high, low);
 }
@@ -117,6 +116,7 @@ function unlessAllowed(reason: AddressReason | undefined, isAllowed: boolean): A
   return reason !== undefined && isAllowed && !NEVER_ALLOWED.has(reason) ? undefined : reason;
 }
 
+/** Returns why an address is not on the public internet, or undefined if it is. */
 function specialReason(address: string): AddressReason | undefined {
   const special = SPECIAL_LISTS.find(({ list }) => list.holds(address));
   if (special !== undefined) return special.reason;

@@ -1,6 +1,6 @@
 /**
- * Validates destination URLs chosen by someone else, by their text alone. Accepted URLs have a scheme, host and port
- * that every parser reads in the same way. Resolved addresses are checked when a connection is opened.
+ * Validates destination URLs that a customer or another party has chosen, by their text alone. Every parser reads
+ * scheme, host and port of an accepted URL in the same way. Resolved addresses are checked when a connection is opened.
  */
 import { isIP } from 'node:net';
 import { domainToUnicode } from 'node:url';
@@ -35,8 +35,11 @@ export interface OutboundOptions {
 /** OutboundRules are the settings in the form that checks use. */
 export interface OutboundRules {
   readonly allowHttp: boolean;
+  /** Private networks that are allowed. Undefined if there are none. */
   readonly networks: NetworkList | undefined;
+  /** Undefined if no network is denied. */
   readonly denied: NetworkList | undefined;
+  /** Allowed ports. Undefined for all except `BAD_PORTS`. */
   readonly ports: ReadonlySet<number> | undefined;
 }
 
@@ -76,7 +79,7 @@ export function parseDestination(text: string, rules: OutboundRules): Destinatio
   if (text.includes('#')) throw new OutboundRefused('fragment');
   const [, writtenHost = '', writtenPort] = AUTHORITY.exec(authority) ?? [];
   const port = portOf(writtenPort, isSecure, rules);
-  const refusal = misspelling(writtenHost, url.hostname);
+  const refusal = hostReason(writtenHost, url.hostname);
   if (refusal !== undefined) throw new OutboundRefused(refusal, refusal === 'host_spelling' ? url.hostname : undefined);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const isAddress = isIP(host) !== 0;
@@ -85,7 +88,10 @@ export function parseDestination(text: string, rules: OutboundRules): Destinatio
   return { isSecure, host, isAddress, port, authority: url.host, path: `${url.pathname}${url.search}` };
 }
 
-/** @throws OutboundRefused if the address is not allowed. */
+/**
+ * Checks an IP address.
+ * @throws OutboundRefused if the address is not allowed.
+ */
 export function checkAddress(address: string, rules: OutboundRules): void {
   const reason = refusedAddress(address, rules.networks, rules.denied);
   if (reason !== undefined) throw new OutboundRefused(reason, address);
@@ -110,8 +116,12 @@ function portOf(written: string | undefined, isSecure: boolean, { ports }: Outbo
   return port;
 }
 
-/** Reports a host that differs from its normalized form by more than case and internationalized labels. */
-function misspelling(written: string, used: string): UrlReason | undefined {
+/**
+ * Returns why the spelling of a host is refused, or undefined. A host may differ from its normalized form only by case
+ * and by internationalized labels.
+ * @param used the normalized form, from `URL`
+ */
+function hostReason(written: string, used: string): UrlReason | undefined {
   const host = written.toLowerCase();
   if (host.startsWith('[')) return undefined;
   if (host.endsWith('.')) return 'trailing_dot';
@@ -124,7 +134,7 @@ function checkName(name: string, { networks }: OutboundRules): void {
   const labels = name.split('.');
   if (name.length > LONGEST_NAME || !labels.every((label) => LABEL.test(label)))
     throw new OutboundRefused('name_malformed');
-  // Such names are useful if private networks are allowed. Their addresses are checked in any case.
+  // Private networks may use such names. Their addresses are checked in any case.
   if (networks === undefined && (labels.length === 1 || NOT_PUBLIC.test(name)))
     throw new OutboundRefused('name_not_public');
 }

@@ -1,6 +1,7 @@
 /**
- * Keeps guarded connections open for further requests to the same destination, because opening one costs more than a
- * request. `openGuardedSocket` checks each connection when it opens. A connection is not reused after the rules change.
+ * Keeps guarded connections open for further requests to the same destination, because opening a connection costs more
+ * than a request. `openGuardedSocket` checks each connection when it opens. A connection is not reused after the rules
+ * have changed.
  */
 import { Agent, type ClientRequest, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -8,13 +9,13 @@ import type { Destination, OutboundRules } from './destination.js';
 import { openGuardedSocket, type GuardedSocketOptions } from './guarded-socket.js';
 import { OutboundFailed } from './outbound-failed.js';
 
-/** Idle timeout. Receivers with a shorter one announce it or close the connection. */
+/** Idle timeout. A receiver with a shorter timeout announces it or closes the connection. */
 const IDLE_TIMEOUT_MS = 10_000;
 /** Maximum idle connections per destination, and in total. */
-const MOST_IDLE_EACH = 8;
-const MOST_IDLE = 512;
-/** Connections are not reused after this time, so that names are resolved again. */
-const LIFE_MS = 60_000;
+const MAX_IDLE_EACH = 8;
+const MAX_IDLE = 512;
+/** Maximum age of an agent. Its connections are then no longer reused, so that names are resolved again. */
+const AGENT_LIFETIME_MS = 60_000;
 
 /** Request options with the destination, in addition to Node's own. */
 export interface GuardedArgs extends ClientRequestArgs {
@@ -35,10 +36,10 @@ export type GuardedConnectionsOptions = Omit<GuardedSocketOptions, 'rules'>;
  * @returns undefined, so that Node waits for the callback.
  */
 export function connectGuarded(args: ConnectArgs, options: GuardedSocketOptions, callback: SocketCallback): undefined {
-  void open(args, options, callback);
+  void connect(args, options, callback);
 }
 
-async function open({ destination, abort }: ConnectArgs, options: GuardedSocketOptions, callback: SocketCallback) {
+async function connect({ destination, abort }: ConnectArgs, options: GuardedSocketOptions, callback: SocketCallback) {
   let socket: Duplex;
   try {
     socket = await openGuardedSocket(destination, options, abort);
@@ -49,15 +50,21 @@ async function open({ destination, abort }: ConnectArgs, options: GuardedSocketO
   callback(null, socket);
 }
 
-/** Agents use a proxy only if they are given `proxyEnv`, which is never the case here. */
+/**
+ * GuardedAgent opens and keeps guarded connections. Node's agents use a proxy only if `proxyEnv` is set, which is not
+ * the case here.
+ */
 class GuardedAgent extends Agent {
   private readonly idle = new Set<Duplex>();
 
   constructor(private readonly guard: GuardedSocketOptions) {
-    super({ keepAlive: true, maxFreeSockets: MOST_IDLE_EACH, timeout: IDLE_TIMEOUT_MS });
+    super({ keepAlive: true, maxFreeSockets: MAX_IDLE_EACH, timeout: IDLE_TIMEOUT_MS });
   }
 
-  /** A connection serves one scheme and authority only, because its certificate was checked for that name. */
+  /**
+   * Returns the name under which connections are kept. A connection serves one scheme and authority only, because its
+   * certificate was checked for that name.
+   */
   override getName(options?: ClientRequestArgs): string {
     const { isSecure, authority } = (options as GuardedArgs).destination;
     return `${isSecure ? 'https' : 'http'}://${authority}`;
@@ -72,7 +79,7 @@ class GuardedAgent extends Agent {
   }
 
   override keepSocketAlive(socket: Duplex): boolean {
-    if (this.idle.size >= MOST_IDLE) return false;
+    if (this.idle.size >= MAX_IDLE) return false;
     // Node's method also evaluates `Keep-Alive: timeout`. Its return type is missing in the type definitions.
     if (!(super.keepSocketAlive(socket) as unknown as boolean)) return false;
     this.idle.add(socket);
@@ -92,12 +99,12 @@ export class GuardedConnections {
 
   constructor(
     readonly options: GuardedConnectionsOptions,
-    private readonly lifeMs = LIFE_MS,
+    private readonly lifeMs = AGENT_LIFETIME_MS,
   ) {}
 
   /**
-   * Returns the agent for requests under these rules. Changed rules or the end of its lifetime lead to a new agent. The
-   * old one finishes its running requests, and its idle connections time out unused.
+   * Returns the agent for requests under these rules. Creates another agent if the rules have changed or the agent is
+   * too old. The previous agent finishes its running requests, and its idle connections time out unused.
    */
   agentFor(rules: OutboundRules): Agent {
     const nowMs = performance.now();
@@ -115,7 +122,10 @@ export class GuardedConnections {
   }
 }
 
-/** Whether a reused connection was already closed. The receiver has not seen the request, so it can be sent again. */
+/**
+ * Reports whether a request failed because its reused connection was already closed. The receiver has not seen such a
+ * request, so it can be sent again.
+ */
 export function wasClosedWhileIdle(request: ClientRequest, error: unknown): boolean {
   return request.reusedSocket && error instanceof OutboundFailed && error.reason === 'connection_closed';
 }

@@ -1,6 +1,6 @@
 /**
- * Sends one request to a destination chosen by someone else, and reads status, fields and the start of the body. Size
- * and time are limited, and redirects are not followed.
+ * Sends one request to a destination that a customer or another party has chosen, such as a webhook. Reads status,
+ * fields and the start of the body. Size and time are limited, and redirects are not followed.
  */
 import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { Destination } from './destination.js';
@@ -12,19 +12,19 @@ import { OutboundRefused } from './outbound-refused.js';
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /** Limit for a response body. Reading stops after it. */
 const LARGEST_BODY_BYTES = 64 * 1024;
-/** Time limit for the body after the head. The status is known by then; the body is only for people to read. */
+/** Time limit for the body after the head. The status is known by then, and the body is only for people to read. */
 const BODY_TIMEOUT_MS = 1_000;
-const MOST_INTERIM = 8;
+const MAX_INTERIM = 8;
 
 export interface GuardedRequest {
   readonly destination: Destination;
   readonly method: 'POST' | 'GET';
-  /** Without `Host` and `Content-Length`. */
+  /** Header fields without `Host` and `Content-Length`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   /** Time limit for everything, from the DNS look-up to the end of the response. */
   readonly timeoutMs: number;
-  /** How many bytes of the response body are kept. */
+  /** Maximum number of bytes of the response body that are kept. */
   readonly keepBytes: number;
 }
 
@@ -33,6 +33,7 @@ export interface GuardedResponse {
   readonly headers: IncomingHttpHeaders;
   /** Start of the body as received, still encoded. */
   readonly body: Buffer;
+  /** IP address of the peer. Empty if it is no longer known. */
   readonly address: string;
 }
 
@@ -72,7 +73,10 @@ export async function sendGuarded(request: GuardedRequest, options: GuardedSendO
   }
 }
 
-/** An abort causes different errors. Report a timeout, unless the name was still being resolved. */
+/**
+ * Returns the error to report after an abort, which causes various errors. The result is a timeout, unless the name was
+ * still being resolved.
+ */
 function timeoutError(error: unknown): unknown {
   return error instanceof OutboundFailed && error.reason === 'name_unresolved'
     ? error
@@ -81,9 +85,9 @@ function timeoutError(error: unknown): unknown {
 
 interface Sending {
   readonly response: Promise<IncomingMessage>;
-  /** Whether it failed because a kept connection had already been closed. */
+  /** Reports whether the request failed because a kept connection had already been closed. */
   hasClosedIdle(error: unknown): boolean;
-  /** Releases the connection. It is kept only if request and response are complete. */
+  /** Releases the connection, which is kept only if request and response are complete. */
   end(response: IncomingMessage | undefined): void;
 }
 
@@ -104,7 +108,7 @@ function send(request: GuardedRequest, options: GuardedSendOptions, signal: Abor
     maxHeaderSize: LARGEST_HEAD_BYTES,
     setHost: false,
     insecureHTTPParser: false,
-    // Neither form uses a proxy.
+    // Neither option uses a proxy.
     ...(connections === undefined
       ? { createConnection: (_options, callback) => connectGuarded(args, guard, callback) }
       : { agent: connections.agentFor(guard.rules) }),
@@ -133,7 +137,7 @@ function responseTo(message: ClientRequest, signal: AbortSignal): Promise<Incomi
     });
     message.on('information', () => {
       interim += 1;
-      if (interim > MOST_INTERIM) message.destroy(new OutboundFailed('malformed_response', 'interim responses'));
+      if (interim > MAX_INTERIM) message.destroy(new OutboundFailed('malformed_response', 'interim responses'));
     });
     message.on('response', (received) => {
       hasResponse = true;
@@ -152,7 +156,10 @@ function responseTo(message: ClientRequest, signal: AbortSignal): Promise<Incomi
   });
 }
 
-/** Resolves to the start of the body, once the body ends, reaches the limit or takes too long. Errors are ignored. */
+/**
+ * Resolves to the start of the body, when the body has ended, failed, reached the size limit or taken too long. Never
+ * rejects.
+ */
 function readBodyStart(response: IncomingMessage, keepBytes: number, timeoutMs = BODY_TIMEOUT_MS): Promise<Buffer> {
   return new Promise((resolve) => {
     const kept: Buffer[] = [];

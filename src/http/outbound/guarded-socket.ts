@@ -1,6 +1,7 @@
 /**
- * Opens connections to destinations chosen by someone else. Addresses are checked here, because a later DNS look-up may
- * return others. The socket connects to exactly the checked addresses, and its peer is verified before the first byte.
+ * Opens connections to destinations that a customer or another party has chosen. Resolved addresses are checked here,
+ * because a later DNS look-up may return others. The socket connects to exactly the checked addresses, and its peer is
+ * verified before the first byte.
  */
 import { connect as connectPlain, isIPv6, type NetConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
@@ -9,7 +10,8 @@ import { checkAddress, type Destination, type OutboundRules } from './destinatio
 import type { ResolveName } from './name-resolver.js';
 import { codeOf, type FailureReason, OutboundFailed } from './outbound-failed.js';
 
-const MOST_TRIES = 3;
+/** Maximum number of addresses that are tried. */
+const MAX_TRIES = 3;
 
 export interface GuardedSocketOptions {
   readonly rules: OutboundRules;
@@ -38,7 +40,7 @@ export async function openGuardedSocket(
   // One refused address is enough to refuse the name. Mixed results are a sign of an attack.
   for (const address of addresses) checkAddress(address, options.rules);
   let failure = new OutboundFailed('name_not_found');
-  for (const address of addresses.slice(0, MOST_TRIES)) {
+  for (const address of addresses.slice(0, MAX_TRIES)) {
     try {
       return await openAt(address, destination, options, signal);
     } catch (error) {
@@ -51,7 +53,7 @@ export async function openGuardedSocket(
   throw failure;
 }
 
-/** Progress of an attempt, by its failure. */
+/** Progress of an attempt, by the reason of its failure. A higher number is further. */
 const STAGES: Partial<Record<FailureReason, number>> = {
   connect_failed: 1,
   connect_timeout: 2,
@@ -106,7 +108,7 @@ async function startTls(socket: Socket, destination: Destination, options: Guard
   const secure = connectTls({
     ...options.tls,
     socket,
-    // The name that the certificate must match. RFC 6066 section 3: an IP address is not a valid server name.
+    // `host` is the name that the certificate must match. RFC 6066 section 3: an IP address is not a valid server name.
     host,
     ...(isAddress ? {} : { servername: host }),
     ALPNProtocols: ['http/1.1'],
@@ -116,11 +118,11 @@ async function startTls(socket: Socket, destination: Destination, options: Guard
   return secure;
 }
 
-/** Resolves when the socket is ready. Rejects if it fails or closes before. */
+/** Resolves when the socket is ready. Rejects if it fails or closes before that. */
 function waitUntilOpen(socket: Socket, reason: 'connect_failed' | 'tls_failed'): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once(reason === 'tls_failed' ? 'secureConnect' : 'connect', resolve);
-    // This listener stays. Later errors are reported by `close`.
+    // This listener remains for the life of the socket. Later errors are reported by `close`.
     socket.on('error', (error) =>
       reject(error instanceof OutboundFailed ? error : new OutboundFailed(reason, codeOf(error))),
     );

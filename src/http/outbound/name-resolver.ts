@@ -1,20 +1,20 @@
 /**
- * Resolves names chosen by someone else. Does not use the system's resolver, because it has only four threads per
- * process, and a silent name server blocks each of them for seconds. It also reads files.
+ * Resolves host names that a customer or another party has chosen. Does not use the system's resolver, which reads
+ * files and has only four threads per process. A silent name server would block each thread for seconds.
  */
 import { Resolver } from 'node:dns/promises';
 import { codeOf, OutboundFailed } from './outbound-failed.js';
 
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
-/** Names with more addresses are rejected, because each address is checked. */
-const MOST_ADDRESSES = 32;
-/** RFC 6761 section 6.3: resolved without a name server. */
+/** Maximum number of addresses of a name. Names with more are rejected, because each address is checked. */
+const MAX_ADDRESSES = 32;
+/** Names that are resolved without a name server (RFC 6761 section 6.3). */
 const LOCALHOST = /^(?:.+\.)?localhost$/;
-/** The name does not exist, or has no address of this family. */
+/** Error codes for a name that does not exist, or has no address of this family. */
 const NONE: ReadonlySet<string | undefined> = new Set(['ENODATA', 'ENOTFOUND']);
 
-/** Returns all addresses of a name, IPv4 first. Rejects with `OutboundFailed` if there are none. */
+/** Resolves to all addresses of a name, IPv4 first. Rejects with `OutboundFailed` if there are none or too many. */
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
 /** Options for tests. */
@@ -32,7 +32,7 @@ export function nameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameResolverOp
     if (LOCALHOST.test(name)) return ['127.0.0.1', '::1'];
     const families = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
     const addresses = families.flatMap((family) => (family.status === 'fulfilled' ? family.value : []));
-    if (addresses.length > 0 && addresses.length <= MOST_ADDRESSES) return addresses;
+    if (addresses.length > 0 && addresses.length <= MAX_ADDRESSES) return addresses;
     const codes = families.map((family) => (family.status === 'rejected' ? codeOf(family.reason) : 'too many'));
     const isMissing = addresses.length === 0 && codes.every((code) => NONE.has(code));
     throw new OutboundFailed(

@@ -1,4 +1,7 @@
-/** Errors of outbound requests that the gateway did not refuse itself. */
+/**
+ * Errors of outbound requests that failed at the receiver or on the network. For destinations that the gateway refuses,
+ * see `outbound-refused.ts`.
+ */
 
 /** Reason of a failure. Part of the API: a reason never changes its meaning. */
 export type FailureReason =
@@ -12,7 +15,7 @@ export type FailureReason =
   | 'malformed_response'
   | 'head_too_large';
 
-/** OutboundFailed reports a failure at the receiver or on the network. */
+/** OutboundFailed is the failure of an outbound request. */
 export class OutboundFailed extends Error {
   override readonly name = 'OutboundFailed';
 

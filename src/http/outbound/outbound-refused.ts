@@ -1,4 +1,6 @@
-/** Destinations that the gateway refuses to connect to, with a message for the person who entered the URL. */
+/**
+ * Errors for destinations that the gateway refuses to connect to, with a message for the person who entered the URL.
+ */
 import type { AddressReason } from './address-rules.js';
 
 /** Reason why a URL is refused before its name is resolved. */
@@ -28,7 +30,7 @@ const WORDS: Readonly<Record<OutboundReason, string>> = {
   trailing_dot: 'has a host that ends in a dot',
   name_malformed: 'has a host that is no domain name',
   name_not_public: 'has a host that is not on the public internet',
-  not_an_address: 'leads to what is no address',
+  not_an_address: 'leads to an invalid address',
   unspecified: 'leads to this machine',
   loopback: 'leads to this machine',
   private: 'leads to a private network',
@@ -42,10 +44,10 @@ const WORDS: Readonly<Record<OutboundReason, string>> = {
   transition: 'leads to an address that stands for another one (NAT64, 6to4, Teredo, ISATAP)',
   embedded_ipv4: 'leads to an IPv4 address that is written as IPv6',
   not_global: 'leads to an address that is not on the public internet',
-  denied: 'leads to a network that nothing is sent to from here',
+  denied: 'leads to a network that the operator has blocked',
 };
 
-/** OutboundRefused reports a refused destination. The message continues a sentence that begins with “The URL”. */
+/** OutboundRefused is the refusal of a destination. The message continues a sentence that begins with “The URL”. */
 export class OutboundRefused extends Error {
   override readonly name = 'OutboundRefused';
 

@@ -7,13 +7,13 @@ import type { Trusts } from './client-address.js';
 import { NetworkCounts } from './network-counts.js';
 
 /**
- * Closes new connections of a network (for IPv6, the /64) that already has `most` open ones.
+ * Closes new connections of a network (for IPv6, the /64) that already has `maxOpen` open connections.
  * @param isExempt reports whether an address has no limit, because many clients share it.
  */
-export function boundNetworks(server: Server, most: number, isExempt: Trusts): void {
+export function boundNetworks(server: Server, maxOpen: number, isExempt: Trusts): void {
   const networks = new NetworkCounts();
   server.on('connection', (socket: Socket) => {
-    if (isExempt(plainAddress(socket.remoteAddress ?? '')) || networks.add(socket) <= most) return;
+    if (isExempt(plainAddress(socket.remoteAddress ?? '')) || networks.add(socket) <= maxOpen) return;
     METRICS.connectionsCut.series('address_limit').inc();
     socket.destroy();
   });

@@ -5,7 +5,7 @@ import { NetworkList, plainAddress } from '../../platform/network-list.js';
 /** Trusts reports whether an address is that of a trusted proxy. */
 export type Trusts = (address: string) => boolean;
 
-/** Creates the function for a list of proxies. Undefined if the list is empty. */
+/** Returns the function for a list of trusted addresses and networks. Undefined if the list is empty. */
 export function trustsOf(trustedProxies: readonly string[]): Trusts | undefined {
   if (trustedProxies.length === 0) return undefined;
   const list = NetworkList.of(trustedProxies);
@@ -15,7 +15,7 @@ export function trustsOf(trustedProxies: readonly string[]): Trusts | undefined 
 /**
  * Returns the address of the client. Reads `X-Forwarded-For` from the end, and returns the first address that is not a
  * trusted proxy. Returns the address of the connection if that is not a trusted proxy, or if an entry is malformed.
- * @param forwardedFor all values of the header, joined with commas.
+ * @param forwardedFor all values of the header, joined with commas. Undefined if it is missing.
  */
 export function clientAddress(
   remoteAddress: string | undefined,

@@ -10,7 +10,7 @@ export class NetworkCounts {
   constructor() {
     const { counts } = this;
     this.countDown = function countDown() {
-      // Node caches the address once it has been read, so it is available after the close.
+      // Node caches the address after the first read, so it is available after the close.
       const network = clientNetwork(this.remoteAddress ?? '');
       const left = (counts.get(network) ?? 0) - 1;
       if (left > 0) counts.set(network, left);

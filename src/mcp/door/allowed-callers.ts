@@ -1,6 +1,6 @@
 /**
- * Checks of `Host` and `Origin`. They keep foreign pages from using the browser of someone with a key, also by DNS
- * rebinding.
+ * Checks `Host` and `Origin` of requests to the MCP server. Without these checks, a foreign page could send requests
+ * from the browser of a user with access, also by DNS rebinding.
  */
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../config/model/address-values.js';
@@ -10,10 +10,10 @@ import type { McpSettings } from '../settings.js';
 /** AllowedCallers holds the configured hosts and origins. */
 export type AllowedCallers = Pick<McpSettings, 'allowedHosts' | 'allowedOrigins'>;
 
-/** The last accepted host by list of allowed hosts. Nearly all requests use the same one. */
+/** The last accepted `Host`, by list of allowed hosts. Nearly all requests use the same one. */
 const lastHosts = new WeakMap<readonly string[], string>();
 
-/** Returns why `Host` or `Origin` is refused, or undefined if both are allowed. */
+/** Returns the error if `Host` or `Origin` is refused, or undefined if both are allowed. */
 export function callerProblem(
   { host = '', origin }: { readonly host?: string | undefined; readonly origin?: string | undefined },
   { allowedHosts, allowedOrigins }: AllowedCallers,
@@ -21,18 +21,18 @@ export function callerProblem(
   if (origin === undefined && host === lastHosts.get(allowedHosts)) return undefined;
   const name = nameOf(host);
   // DNS rebinding needs a name, so IP addresses and loopback names are always allowed.
-  const isUnnamed = isLoopbackHost(name) || isIP(name) !== 0;
-  if (!isUnnamed && !allowedHosts.some((allowed) => nameOf(allowed) === name)) {
-    return refusal(`The MCP server is not asked under ${JSON.stringify(name.slice(0, 100))}: see mcp.allowedHosts.`);
+  const isAddressOrLoopback = isLoopbackHost(name) || isIP(name) !== 0;
+  if (!isAddressOrLoopback && !allowedHosts.some((allowed) => nameOf(allowed) === name)) {
+    return refusal(`The MCP server is not served under ${JSON.stringify(name.slice(0, 100))}: see mcp.allowedHosts.`);
   }
   lastHosts.set(allowedHosts, host);
-  if (origin === undefined || isOfHost(origin, name)) return undefined;
+  if (origin === undefined || isSameHost(origin, name)) return undefined;
   if (allowedOrigins.includes(origin) || allowedOrigins.includes('*')) return undefined;
-  return refusal(`A page of ${JSON.stringify(origin.slice(0, 100))} may not ask: see mcp.allowedOrigins.`);
+  return refusal(`The origin ${JSON.stringify(origin.slice(0, 100))} is not allowed: see mcp.allowedOrigins.`);
 }
 
 /** Reports whether a page comes from the requested host. All loopback names count as the same host. */
-function isOfHost(origin: string, name: string): boolean {
+function isSameHost(origin: string, name: string): boolean {
   const url = URL.parse(origin);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
   const page = nameOf(url.host);

@@ -1,4 +1,4 @@
-/** Rate limit for calls that consume no quota: lists, prompts and the server's own tools. */
+/** Rate limit for free calls, which use no quota: lists, prompts and the server's own tools. */
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { OwnPolicy } from '../../quota/model/headers.js';
 import type { Limiter } from '../../quota/limiter.js';
@@ -11,7 +11,7 @@ export const FREE_CALLS_POLICY = 'mcp-free-calls';
 
 const { limit: LIMIT, windowMs: WINDOW_MS } = THROTTLES.mcpFreeCalls;
 
-/** FreeCalls counts them per key. */
+/** FreeCalls counts the free calls of each API key. */
 export class FreeCalls {
   private readonly throttle: Throttle;
 
@@ -19,7 +19,7 @@ export class FreeCalls {
     this.throttle = quotas.throttle(THROTTLES.mcpFreeCalls);
   }
 
-  /** Counts a call. Returns what is left of the limit, or the problem to refuse it with. */
+  /** Counts a call. Returns the state of the limit, or the problem if the limit is exceeded. */
   async count({ record }: CachedKey): Promise<OwnPolicy | Problem> {
     const verdict = await this.throttle.count(record.keyId);
     const resetSeconds = retryAfterOf(verdict);
@@ -32,7 +32,7 @@ export class FreeCalls {
 function tooMany(seconds: number): Problem {
   return new Problem('rate_limited', {
     detail:
-      `What costs nothing can be asked for ${LIMIT} times a minute with one key. ` +
+      `A key can make ${LIMIT} free calls a minute. ` +
       `Try again in ${seconds} seconds. Calls of the API's own tools have the limits of the plan alone.`,
     headers: ['Retry-After', String(seconds), 'X-Should-Retry', 'true'],
     violatedPolicies: [FREE_CALLS_POLICY],

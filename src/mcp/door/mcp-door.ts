@@ -1,9 +1,9 @@
 /**
- * READ FIRST: the MCP server.
+ * READ FIRST: the MCP server, which offers the operations of the API to AI assistants as tools.
  * - The gateway (`gateway/listener/entrance.ts`) assigns a request ID and rejects malformed framing.
  * - `mcp-request.ts` processes a request: host and origin, key, body, message, era, method.
  * - `methods/` has one file per method. `tools/operation-call.ts` turns a tool call into an API request
- * (`admission/doors/inner-call.ts`), which takes the normal request path.
+ *   (`admission/doors/inner-call.ts`), which takes the normal request path.
  */
 import type { Door, OpenDoor } from '../../admission/doors/door.js';
 import type { DoorRequest } from '../../admission/doors/door-request.js';
@@ -16,7 +16,10 @@ import { McpRequest } from './mcp-request.js';
 /** Path of the server on the public listener. */
 export const MCP_PATH = '/mcp';
 
-/** Creates the server. @param methods methods to serve; tests may pass more */
+/**
+ * Creates the server.
+ * @param methods methods to serve; tests may pass more
+ */
 export function mcpDoor(parts: McpParts, methods: ServedMethods = SERVED_METHODS): OpenDoor {
   return (host): Door => {
     const opened = { ...parts, host };

@@ -1,6 +1,7 @@
 /**
- * A request to the MCP server: checks of host and origin, key, body, message and method. The first failure ends it.
- * Failures before the message is parsed are HTTP problems, later ones are JSON-RPC errors.
+ * Processes a request to the MCP server. Checks host and origin, key, body, message and method, in this order. The
+ * first failure ends the request. Failures before the message is parsed are HTTP problems. Later failures are JSON-RPC
+ * errors.
  */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
@@ -25,7 +26,7 @@ import { letPageRead, respondToPreflight } from './pages.js';
 import { readBody } from './read-body.js';
 import { respondAccepted, respondJson } from './respond.js';
 
-/** Source for the request log, unless a tool is called. */
+/** Source of the request in logs, unless the request calls a tool. */
 const SOURCE: RequestSource = { name: 'mcp', tool: '', isCarrier: false };
 
 const NOT_POST = new Problem('method_not_allowed', {
@@ -35,7 +36,7 @@ const NOT_POST = new Problem('method_not_allowed', {
 const NOT_JSON = new Problem('unsupported_media_type', {
   detail: 'Send messages as "Content-Type: application/json".',
 });
-const NOT_TAKEN = new Problem('not_acceptable', {
+const NOT_ACCEPTABLE = new Problem('not_acceptable', {
   detail:
     'Responses are application/json, and streams text/event-stream: say "Accept: application/json, text/event-stream".',
 });
@@ -44,17 +45,17 @@ const USUAL_ACCEPT = 'application/json, text/event-stream';
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 const ACCEPTS_JSON = /\bapplication\/(?:json|\*)|\*\/\*/i;
 
-/** McpRequest processes one request. */
+/** McpRequest processes one request and sends its response. */
 export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
   key!: CachedKey;
   message!: RpcRequest;
   era: Era = 'legacy';
-  /** Method for the metrics. */
+  /** The requested method, if it exists. Label of the metrics. */
   private method: Method | undefined;
   private isNotification = false;
   private fields!: McpFields;
-  /** Body that arrived after the head; undefined until then. */
-  private late: Buffer | undefined;
+  /** The body, if it arrived after the head. Undefined until it has arrived. */
+  private lateBody: Buffer | undefined;
 
   constructor(
     readonly parts: OpenedParts,
@@ -70,15 +71,16 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
       request.source = SOURCE;
       const { message } = request;
       const { headers } = message;
-      const stranger = callerProblem(headers, parts.settings());
-      if (stranger !== undefined) return this.refuse(stranger);
+      const callerError = callerProblem(headers, parts.settings());
+      if (callerError !== undefined) return this.refuse(callerError);
       letPageRead(request);
       if (message.method === 'OPTIONS' && headers.origin !== undefined) return respondToPreflight(request);
       if (message.method !== 'POST') return this.refuse(NOT_POST);
-      this.askKey();
+      this.checkKey();
     });
   }
 
+  /** Continues with the result of a key look-up. */
   answered(late: CachedKey | Problem): void {
     this.guard(() => this.onKey(this.parts.keyStep.conclude(this.request, late)));
   }
@@ -115,20 +117,21 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     }
   }
 
-  private askKey(): void {
-    const passes = this.parts.keyStep.check(this.request, this);
-    if (passes !== undefined) this.onKey(passes);
+  private checkKey(): void {
+    const mayPass = this.parts.keyStep.check(this.request, this);
+    if (mayPass !== undefined) this.onKey(mayPass);
   }
 
-  private onKey(passes: boolean): void {
-    const { request, parts, late } = this;
-    // The client disconnected. Its request has already been recorded.
+  /** Continues after the check of the key: with the head, or with the body if it has arrived. */
+  private onKey(mayPass: boolean): void {
+    const { request, parts, lateBody } = this;
+    // The client has disconnected, and its request has already been recorded.
     if (request.response.isGone) return;
     const { key } = request;
-    if (!passes || key === undefined) return parts.host.refuse(request, request.refusal);
+    if (!mayPass || key === undefined) return parts.host.refuse(request, request.refusal);
     this.key = key;
-    if (late === undefined) this.onHead();
-    else this.onText(late);
+    if (lateBody === undefined) this.onHead();
+    else this.onText(lateBody);
   }
 
   private onHead(): void {
@@ -136,7 +139,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     this.fields = mcpFieldsOf(request.message);
     const { 'content-type': type = '', accept = USUAL_ACCEPT } = this.fields;
     if (type !== USUAL_TYPE && !JSON_TYPE.test(type)) return this.refuse(NOT_JSON);
-    if (accept !== USUAL_ACCEPT && !ACCEPTS_JSON.test(accept)) return this.refuse(NOT_TAKEN);
+    if (accept !== USUAL_ACCEPT && !ACCEPTS_JSON.test(accept)) return this.refuse(NOT_ACCEPTABLE);
     readBody(request, (body) => this.guard(() => this.onBody(body)));
   }
 
@@ -145,24 +148,24 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     const { request } = this;
     request.bytesIn = body.length;
     if (request.message.body !== undefined) return this.onText(body);
-    // Check the key again, since reading the body can take long.
-    this.late = body;
-    this.askKey();
+    // Check the key again, because reading the body can take long.
+    this.lateBody = body;
+    this.checkKey();
   }
 
   private onText(body: Buffer): void {
     const parsed = parseJson(body);
-    if (parsed instanceof RpcError) return this.failUnread(parsed, undefined);
-    if (this.isReply(parsed.value)) return this.free(() => respondAccepted(this.request));
+    if (parsed instanceof RpcError) return this.failUnparsed(parsed, undefined);
+    if (this.isReply(parsed.value)) return this.runFree(() => respondAccepted(this.request));
     const message = messageIn(parsed.value);
-    if (message instanceof RpcError) return this.failUnread(message, parsed.value);
+    if (message instanceof RpcError) return this.failUnparsed(message, parsed.value);
     const era = eraOf(this.fields, message);
-    if (era instanceof RpcError) return this.failUnread(era, parsed.value);
+    if (era instanceof RpcError) return this.failUnparsed(era, parsed.value);
     this.era = era;
     this.onMessage(message);
   }
 
-  /** Passes on a client's reply to a request of the server. Returns false if the body is none. */
+  /** Passes on a client's reply to a request of the server. Returns false if the body is not such a reply. */
   private isReply(body: unknown): boolean {
     return this.methods.takeReply !== undefined && isReply(body) && this.methods.takeReply(body);
   }
@@ -170,7 +173,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
   private onMessage(message: RpcMessage): void {
     if (message.id === undefined) {
       this.isNotification = true;
-      return this.free(() => respondAccepted(this.request));
+      return this.runFree(() => respondAccepted(this.request));
     }
     this.message = message;
     const method = this.methods.byName.get(message.method);
@@ -179,7 +182,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     }
     this.method = method;
     if (method.serve !== undefined) return method.serve(this);
-    this.free(async () => {
+    this.runFree(async () => {
       const result = await method.result?.(this);
       if (result instanceof RpcError) this.fail(result);
       else {
@@ -189,14 +192,15 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     });
   }
 
-  /** Counts a free call and runs it if the rate limit allows. */
-  private free(go: () => void | Promise<void>): void {
+  /** Counts a free call, and calls `run` if the rate limit allows it. */
+  private runFree(run: () => void | Promise<void>): void {
     void this.countFree()
-      .then((problem) => (problem === undefined ? go() : this.refuse(problem)))
+      .then((problem) => (problem === undefined ? run() : this.refuse(problem)))
       .catch((error: unknown) => this.refuse(error));
   }
 
-  private failUnread(error: RpcError, body: unknown): void {
+  /** Responds with the error of a message that could not be parsed. */
+  private failUnparsed(error: RpcError, body: unknown): void {
     this.countOutcome('protocol_error');
     respondJson(this.request, error.status, errorText(error, idIn(body)));
   }
@@ -208,9 +212,10 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     );
   }
 
-  private guard(go: () => void): void {
+  /** Calls `run`, and refuses the request if it throws. */
+  private guard(run: () => void): void {
     try {
-      go();
+      run();
     } catch (error) {
       this.refuse(error);
     }

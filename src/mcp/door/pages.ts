@@ -1,10 +1,10 @@
-/** CORS responses for pages in browsers (Fetch standard, section 3.2). */
+/** CORS for pages in browsers that use the MCP server (Fetch standard, section 3.2). */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 
 const PREFLIGHT_SECONDS = 600;
 /**
- * Allowed methods and fields. The server has no sessions, but clients that also use servers with sessions send
+ * Allowed methods and header fields. The server has no sessions. But clients that also use servers with sessions send
  * `Mcp-Session-Id`, `Last-Event-ID` and DELETE. A failed preflight would hide the 405 from them.
  */
 const PREFLIGHT =
@@ -13,7 +13,7 @@ const PREFLIGHT =
   'Mcp-Session-Id, Last-Event-ID\r\n' +
   `Access-Control-Max-Age: ${PREFLIGHT_SECONDS}\r\n`;
 
-/** Adds the fields that let the requesting page read the response. */
+/** Adds the fields that let the requesting page read the response. Does nothing without `Origin`. */
 export function letPageRead(request: DoorRequest): void {
   const { origin } = request.message.headers;
   if (origin === undefined) return;

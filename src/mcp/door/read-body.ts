@@ -1,25 +1,28 @@
-/** Reads request bodies with limits on size and time. */
+/** Reads the bodies of MCP requests, with limits on size and time. */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { expectsContinue } from '../../proxy/calls/request-body.js';
 
-/** Maximum size of a message. Arguments of an assistant are far smaller. */
-export const MOST_BODY_BYTES = 1024 * 1024;
+/** Maximum size of a message. The arguments of an assistant are far smaller. */
+export const MAX_BODY_BYTES = 1024 * 1024;
 /** Timeout for the whole body. */
 export const BODY_TIMEOUT_MS = 10_000;
 
 const TOO_LARGE = new Problem('content_too_large', {
-  detail: `A message of the Model Context Protocol may have ${MOST_BODY_BYTES} bytes.`,
+  detail: `A message of the Model Context Protocol may have ${MAX_BODY_BYTES} bytes.`,
 });
 const TOO_SLOW = new Problem('request_timeout', {
   detail: `The body had not arrived after ${BODY_TIMEOUT_MS / 1_000} seconds.`,
 });
 
-/** Reads the body of a request. Calls `done` once with the body or a problem, but not if the client disconnects. */
+/**
+ * Reads the body of a request.
+ * @param done called once with the body or a problem, but not if the client disconnects
+ */
 export function readBody(request: DoorRequest, done: (body: Buffer | Problem) => void): void {
-  const { body: atHand, headers } = request.message;
-  if (atHand !== undefined) return done(atHand);
-  if (Number(headers['content-length'] ?? 0) > MOST_BODY_BYTES) return done(TOO_LARGE);
+  const { body: received, headers } = request.message;
+  if (received !== undefined) return done(received);
+  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return done(TOO_LARGE);
   if (expectsContinue(request.message)) request.nodeResponse.writeContinue();
   const { incoming } = request;
   const pieces: Buffer[] = [];
@@ -32,12 +35,12 @@ export function readBody(request: DoorRequest, done: (body: Buffer | Problem) =>
   const onData = (piece: Buffer): void => {
     bytes += piece.length;
     pieces.push(piece);
-    if (bytes > MOST_BODY_BYTES) finish(TOO_LARGE);
+    if (bytes > MAX_BODY_BYTES) finish(TOO_LARGE);
   };
   const onEnd = (): void => finish(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
   const onClose = (): void => clearTimeout(timer);
   const timer = setTimeout(() => finish(TOO_SLOW), BODY_TIMEOUT_MS).unref();
   incoming.on('data', onData).on('end', onEnd).on('close', onClose);
-  // A disconnect is handled elsewhere.
+  // Ignore the error. The owner of the connection handles a disconnect.
   incoming.on('error', () => {});
 }

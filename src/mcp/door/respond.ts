@@ -1,4 +1,4 @@
-/** Writes JSON responses. */
+/** Writes the responses of the MCP server, except event streams. */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 
@@ -7,12 +7,15 @@ export function respondJson(request: DoorRequest, status: number, text: string):
   respond(request, status, 'Content-Type: application/json\r\n', bytesOf(text));
 }
 
-/** Responds to an accepted notification. */
+/** Responds with 202 to an accepted notification or reply. */
 export function respondAccepted(request: DoorRequest): void {
   respond(request, 202, '', '');
 }
 
-/** @param body UTF-8 bytes as a Latin-1 string, one character per byte. */
+/**
+ * Responds, unless the client has disconnected or a response has begun.
+ * @param body UTF-8 bytes as a Latin-1 string, one character per byte
+ */
 function respond(request: DoorRequest, status: number, lines: string, body: string): void {
   const { response, message } = request;
   if (response.isGone || response.hasBegun) return;
@@ -20,7 +23,7 @@ function respond(request: DoorRequest, status: number, lines: string, body: stri
   const head =
     `${lines}Content-Length: ${body.length}\r\nCache-Control: no-store\r\n` +
     `${request.dateLine}${request.responseLines}`;
-  if (message.complete && response.takesWhole) {
+  if (message.complete && response.canWriteWhole) {
     response.writeWhole(status, head, body);
     return;
   }

@@ -1,4 +1,7 @@
-/** `initialize` of the legacy versions (2025-11-25, Lifecycle). The server has no sessions, so it stores nothing. */
+/**
+ * `initialize` of the legacy versions (2025-11-25, Lifecycle): negotiates a version. The server has no sessions, so it
+ * stores nothing.
+ */
 import { invalidParams } from '../protocol/rpc-error.js';
 import { legacyVersionFor } from '../protocol/versions.js';
 import type { Method } from '../method-call.js';

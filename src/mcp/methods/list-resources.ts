@@ -1,4 +1,7 @@
-/** `resources/list` and `resources/templates/list`: two resources, no templates, one page each. */
+/**
+ * `resources/list` and `resources/templates/list`. The resources are one OpenAPI document per API, and the error codes.
+ * There are no templates, and each list has one page.
+ */
 import { invalidParams } from '../protocol/rpc-error.js';
 import type { Method, MethodCall } from '../method-call.js';
 import { resourcesOf } from './resources.js';
@@ -18,9 +21,9 @@ export const listResourceTemplates: Method = {
   result: (call) => (hasCursor(call) ? NO_CURSOR : '"resourceTemplates":[]'),
 };
 
-const NO_CURSOR = invalidParams('The cursor is none that a list has given: there is one page.');
+const NO_CURSOR = invalidParams('The cursor is invalid: there is one page.');
 
-/** Reports whether the request has a cursor. Single-page lists never give one, so it is invalid. */
+/** Reports whether the request has a cursor. Lists with one page never return a cursor, so every cursor is invalid. */
 export function hasCursor({ message }: MethodCall): boolean {
   return message.params['cursor'] !== undefined;
 }

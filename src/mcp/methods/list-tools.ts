@@ -1,4 +1,4 @@
-/** `tools/list`: the tools that the key may call, in configuration order, paginated. */
+/** `tools/list`: lists the tools that the key may call, in configuration order and in pages. */
 import { invalidParams } from '../protocol/rpc-error.js';
 import { visibleTools } from '../tools/visible-tools.js';
 import type { Method } from '../method-call.js';
@@ -9,6 +9,6 @@ export const listTools: Method = {
   result({ key, parts, message }) {
     const { cursor } = message.params;
     const page = visibleTools(parts, key.scopeSet).page(cursor);
-    return page ?? invalidParams('The cursor is none that a list has given.');
+    return page ?? invalidParams('The cursor is invalid.');
   },
 };

@@ -1,4 +1,6 @@
-/** Supported methods. Completions and methods that need sessions are not supported. */
+/**
+ * The supported methods of the Model Context Protocol. Completions and methods that need sessions are not supported.
+ */
 import type { Method, ServedMethods } from '../method-call.js';
 import { callTool } from './call-tool.js';
 import { discover } from './discover.js';
@@ -24,5 +26,5 @@ const METHODS: readonly Method[] = [
   listen,
 ];
 
-/** The methods of the program. Its server sends no requests to clients. */
+/** The methods of the program. The set has no `takeReply`, because the server sends no requests to clients. */
 export const SERVED_METHODS: ServedMethods = { byName: new Map(METHODS.map((method) => [method.name, method])) };

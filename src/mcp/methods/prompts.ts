@@ -1,4 +1,4 @@
-/** Prompts for the most common questions about an API. */
+/** `prompts/list` and `prompts/get`: prompts for the most common questions about an API. */
 import { isObject } from '../protocol/message.js';
 import { invalidParams, quoted } from '../protocol/rpc-error.js';
 import type { Method } from '../method-call.js';
@@ -46,7 +46,7 @@ export const listPrompts: Method = {
   name: 'prompts/list',
   isCacheable: true,
   result(call) {
-    if (hasCursor(call)) return invalidParams('The cursor is none that a list has given: there is one page.');
+    if (hasCursor(call)) return invalidParams('The cursor is invalid: there is one page.');
     return `"prompts":${JSON.stringify(PROMPTS.map(({ description }) => description))}`;
   },
 };
@@ -58,18 +58,19 @@ export const getPrompt: Method = {
     const given = message.params['arguments'] ?? {};
     const prompt = PROMPTS.find(({ description }) => description.name === name);
     if (prompt === undefined) return invalidParams(`Unknown prompt: ${quoted(String(name))}.`);
-    const args = textsIn(given);
+    const args = textArguments(given);
     if (args === undefined) return invalidParams('"arguments" must be an object of texts.');
     const { description } = prompt.description;
-    const wanted = (prompt.description['arguments'] ?? []) as readonly { readonly name: string }[];
-    const missing = wanted.find((argument) => args[argument.name] === undefined);
+    const parameters = (prompt.description['arguments'] ?? []) as readonly { readonly name: string }[];
+    const missing = parameters.find((argument) => args[argument.name] === undefined);
     if (missing !== undefined) return invalidParams(`The argument "${missing.name}" is missing.`);
     const messages = [{ role: 'user', content: { type: 'text', text: prompt.text(args) } }];
     return `"description":${JSON.stringify(description)},"messages":${JSON.stringify(messages)}`;
   },
 };
 
-function textsIn(given: unknown): Readonly<Record<string, string>> | undefined {
+/** Returns the arguments of a prompt, or undefined if they are not an object of texts of limited length. */
+function textArguments(given: unknown): Readonly<Record<string, string>> | undefined {
   if (!isObject(given)) return undefined;
   const isText = (value: unknown) => typeof value === 'string' && value.length <= LONGEST_ARGUMENT;
   return Object.values(given).every(isText) ? (given as Record<string, string>) : undefined;

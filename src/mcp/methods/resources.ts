@@ -1,10 +1,13 @@
-/** Resources for assistants: the OpenAPI document and the error codes. */
+/** Resources for assistants: the OpenAPI document of each API, and the error codes. */
 import type { McpReference } from '../mcp-parts.js';
 
-/** Limit for the embedded document. A larger one would fill the assistant's context, so only its URL is given. */
-const MOST_DESCRIPTION_BYTES = 1024 * 1024;
+/**
+ * Maximum size of a document that is returned. A larger document would fill the assistant's context, so only its URL is
+ * returned.
+ */
+const MAX_DESCRIPTION_BYTES = 1024 * 1024;
 
-/** Resource is a readable document. */
+/** Resource is a document that assistants can read. */
 export interface Resource {
   readonly uri: string;
   /** Entry in `resources/list`, as JSON. */
@@ -27,9 +30,11 @@ export function resourcesOf({ openApis, errors }: McpReference): readonly Resour
         size: body.length,
       },
       () =>
-        body.length <= MOST_DESCRIPTION_BYTES
+        body.length <= MAX_DESCRIPTION_BYTES
           ? body.toString('utf8')
-          : JSON.stringify({ detail: `It has ${body.length} bytes: read it from ${url}, which wants no key.` }),
+          : JSON.stringify({
+              detail: `The document has ${body.length} bytes. Read it from ${url}, which needs no key.`,
+            }),
     ),
   );
   return [

@@ -1,9 +1,9 @@
-/** The server's description of itself, for clients of both eras. */
+/** The server's description of itself: capabilities, instructions, name and version. */
 import { serverInfoText } from '../protocol/response-text.js';
 import type { MethodCall } from '../method-call.js';
 import type { McpSettings } from '../settings.js';
 
-/** `listChanged` is only for modern clients, which have `subscriptions/listen`. */
+/** Capabilities. Only modern clients have `subscriptions/listen`, and so `listChanged`. */
 const MODERN_CAPABILITIES = '{"tools":{"listChanged":true},"resources":{},"prompts":{}}';
 const LEGACY_CAPABILITIES = '{"tools":{},"resources":{},"prompts":{}}';
 
@@ -13,7 +13,7 @@ const USUAL_INSTRUCTIONS =
   'wait; get_usage says what is left and costs nothing. Long lists come in pages: ask for the next one with what ' +
   'the last one gave.';
 
-/** Returns the result members with capabilities and instructions. */
+/** Returns capabilities and instructions, as members of a result in JSON. */
 export function serverMembers({ era, parts }: MethodCall): string {
   const { instructions = USUAL_INSTRUCTIONS } = parts.settings();
   const capabilities = era === 'modern' ? MODERN_CAPABILITIES : LEGACY_CAPABILITIES;
@@ -22,7 +22,7 @@ export function serverMembers({ era, parts }: MethodCall): string {
 
 const infos = new WeakMap<McpSettings, string>();
 
-/** Returns name and version of the server, as JSON. */
+/** Returns the name and version of the server, as JSON. */
 export function serverInfo({ parts }: Pick<MethodCall, 'parts'>): string {
   const settings = parts.settings();
   let info = infos.get(settings);

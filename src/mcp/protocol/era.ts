@@ -1,6 +1,6 @@
 /**
- * Determines a message's era and checks the metadata of modern messages. Version, method and name must be the same in
- * headers and body, so that proxies can rely on the headers (2026-07-28, Streamable HTTP, Request metadata).
+ * Determines the era of a message, and checks the metadata of modern messages. Version, method and name must be the
+ * same in headers and body, so that proxies can rely on the headers (2026-07-28, Streamable HTTP, Request metadata).
  */
 import type { McpFields } from './mcp-fields.js';
 import { isObject, type JsonObject, type RpcMessage } from './message.js';
@@ -9,7 +9,7 @@ import { CAPABILITIES_MEMBER, isLegacyVersion, MODERN_VERSION, VERSION_MEMBER, t
 
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
-/** Parameter with the name, by method. */
+/** The parameter that `Mcp-Name` repeats, by method. */
 const NAME_MEMBERS: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -33,20 +33,21 @@ export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
     return headerMismatch(`MCP-Protocol-Version is ${quoted(inHeader)}, and in the body ${quoted(inBody)}.`);
   }
   if (inBody !== MODERN_VERSION) return unsupportedVersion(inBody);
-  return message.id === undefined ? 'modern' : (faultOf(headers, message, meta!) ?? 'modern');
+  return message.id === undefined ? 'modern' : (metadataError(headers, message, meta!) ?? 'modern');
 }
 
-/** Returns the `_meta` object of parameters. */
+/** Returns the `_meta` object of parameters, or undefined if there is none. */
 export function metaOf(params: JsonObject): JsonObject | undefined {
   const { _meta: meta } = params;
   return isObject(meta) ? meta : undefined;
 }
 
-function faultOf(headers: McpFields, { method, params }: RpcMessage, meta: JsonObject): RpcError | undefined {
-  const said = headers['mcp-method'];
-  if (said !== method) {
-    if (said === undefined) return headerMismatch('Mcp-Method is missing.');
-    return headerMismatch(`Mcp-Method is ${quoted(said)}, and in the body ${quoted(method)}.`);
+/** Returns the error in the headers and `_meta` of a modern request, or undefined. */
+function metadataError(headers: McpFields, { method, params }: RpcMessage, meta: JsonObject): RpcError | undefined {
+  const methodHeader = headers['mcp-method'];
+  if (methodHeader !== method) {
+    if (methodHeader === undefined) return headerMismatch('Mcp-Method is missing.');
+    return headerMismatch(`Mcp-Method is ${quoted(methodHeader)}, and in the body ${quoted(method)}.`);
   }
   const member = NAME_MEMBERS.get(method);
   const name = member === undefined ? undefined : params[member];

@@ -1,9 +1,9 @@
-/** Header fields that the protocol uses, read from either kind of request message. */
+/** Reads the header fields that the protocol uses, from any kind of request message. */
 import { linesOfMessage } from '../../http/client/plain-request.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { trimmed } from '../../http/grammar/fields.js';
 
-/** McpFields holds their values. Repeated fields are joined, and then match no value in a body. */
+/** McpFields holds the values of the fields. Repeated fields are joined, and then match no value in a body. */
 export class McpFields {
   accept: string | undefined = undefined;
   'content-type': string | undefined = undefined;
@@ -18,7 +18,7 @@ interface KnownName {
   spelled: string;
 }
 
-/** Field names by length. No two have the same length. */
+/** Field names by length. No two of them have the same length. */
 const KNOWN: (KnownName | undefined)[] = [];
 for (const field of Object.keys(new McpFields()) as (keyof McpFields)[])
   KNOWN[field.length] = { field, spelled: field };
@@ -46,7 +46,7 @@ function isAt(lines: string, at: number, colon: number, known: KnownName): boole
   if (lines.startsWith(known.spelled, at)) return true;
   const name = lines.slice(at, colon);
   if (name.toLowerCase() !== known.field) return false;
-  // Copy the string. A slice would keep all the lines in memory.
+  // Copy the string. A slice would keep all the field lines in memory.
   known.spelled = Buffer.from(name).toString();
   return true;
 }

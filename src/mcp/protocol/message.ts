@@ -3,7 +3,7 @@ import { type ExactNumber, isExactNumber, isWhole } from '../../platform/json/ex
 import { invalidRequest, RpcError } from './rpc-error.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
-/** Numeric IDs keep all their digits. */
+/** Type of message IDs. Numeric IDs keep all their digits. */
 export type RequestId = string | number | ExactNumber;
 
 /** RpcRequest is a message that expects a response. */
@@ -33,7 +33,7 @@ export function messageIn(body: unknown): RpcMessage | RpcError {
   if (body['jsonrpc'] !== '2.0') return invalidRequest('"jsonrpc" must be "2.0".');
   const { method, id, params = NO_PARAMS } = body;
   if (isReply(body)) {
-    return invalidRequest('Nothing was asked that this could be a response to.');
+    return invalidRequest('The server has sent no request that this could be a response to.');
   }
   if (typeof method !== 'string' || method === '' || method.length > LONGEST_METHOD) {
     return invalidRequest('"method" must be the name of a method.');
@@ -49,7 +49,7 @@ export function isReply(body: unknown): body is JsonObject {
   return isObject(body) && body['method'] === undefined && ('result' in body || 'error' in body);
 }
 
-/** Returns the ID for an error response, or undefined if it cannot be read. */
+/** Returns the ID for an error response, or undefined if the body has no valid ID. */
 export function idIn(body: unknown): RequestId | undefined {
   return isObject(body) && isId(body['id']) ? body['id'] : undefined;
 }

@@ -1,17 +1,17 @@
-/** Serializes JSON-RPC responses. Methods provide the members of the result as JSON. */
+/** Serializes JSON-RPC responses. Methods provide the members of a result as JSON. */
 import type { RequestId } from './message.js';
 import type { RpcError } from './rpc-error.js';
 import { SERVER_INFO_MEMBER, type Era } from './versions.js';
 
-/** Cache lifetime of lists and resources for clients (2026-07-28, Caching). */
+/** Time for which clients may cache lists and resources (2026-07-28, Caching). */
 export const CACHE_MS = 60_000;
-/** Private, because results depend on the key. */
+/** Cache members of a result. The scope is private, because results depend on the key. */
 const CACHE_MEMBERS = `"ttlMs":${CACHE_MS},"cacheScope":"private"`;
 
 /** Type of a modern result: complete, or a question that the client answers in another request. */
 export type ResultType = 'complete' | 'input_required';
 
-/** Returns name and version of the server, as in every modern result. */
+/** Returns the name and version of the server as JSON, for every modern result. */
 export function serverInfoText(name: string, version: string): string {
   return JSON.stringify({ name, version });
 }
@@ -19,7 +19,7 @@ export function serverInfoText(name: string, version: string): string {
 /**
  * Serializes a result.
  * @param members members of the result, as JSON without braces; may be empty
- * @param serverInfo JSON
+ * @param serverInfo result of `serverInfoText`
  * @param isCacheable whether the specification requires a cache lifetime
  */
 export function resultText(
@@ -37,7 +37,10 @@ export function resultText(
   return `${begin}"resultType":"${resultType}"${own}${cache},"_meta":{"${SERVER_INFO_MEMBER}":${serverInfo}}}}`;
 }
 
-/** Serializes an error. @param id undefined if it could not be read */
+/**
+ * Serializes an error.
+ * @param id undefined if the ID of the message could not be read
+ */
 export function errorText({ code, message, data }: RpcError, id: RequestId | undefined): string {
   return JSON.stringify({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), error: { code, message, data } });
 }

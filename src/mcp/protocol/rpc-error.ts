@@ -1,6 +1,6 @@
 /**
- * Errors of the protocol: a JSON-RPC or MCP code (2026-07-28, Basic, Error codes) with an HTTP status. Failures of an
- * operation are not among them; they are tool results.
+ * Errors of the protocol: a JSON-RPC or MCP code (2026-07-28, Basic, Error codes) with an HTTP status. A failed
+ * operation is not such an error, but a tool result.
  */
 import { MODERN_VERSION } from './versions.js';
 
@@ -15,7 +15,7 @@ export const LEGACY_RESOURCE_NOT_FOUND = -32_002;
 
 /** RpcError is an error to be sent to the client. */
 export class RpcError {
-  /** @param status HTTP status for modern clients. Legacy clients get 200 for an error of a request. */
+  /** @param status HTTP status for modern clients. Legacy clients get 200 if the message itself could be parsed. */
   constructor(
     readonly code: number,
     readonly message: string,
@@ -53,8 +53,8 @@ export function headerMismatch(message: string): RpcError {
 }
 
 /**
- * Creates the error for an unknown version. It lists the modern version only, because legacy versions are negotiated
- * with `initialize`.
+ * Creates the error for an unsupported version. The error lists only the modern version, because legacy versions are
+ * negotiated with `initialize`.
  */
 export function unsupportedVersion(requested: string): RpcError {
   const data = { supported: [MODERN_VERSION], requested: requested.slice(0, LONGEST_QUOTED) };

@@ -1,11 +1,12 @@
 /**
- * Supported versions of the Model Context Protocol. Modern requests name their version. Legacy clients negotiate one
- * with `initialize`, which the server does not store. So its responses must be valid in every legacy version.
+ * Supported versions of the Model Context Protocol, in two eras. Every modern request names its version. Legacy clients
+ * negotiate a version with `initialize`, which the server does not store. So its responses must be valid in every
+ * legacy version.
  */
 
 /** Version of all modern requests and responses. */
 export const MODERN_VERSION = '2026-07-28';
-/** Newest first. */
+/** Supported legacy versions, newest first. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 
 /** Era of a request: modern or legacy protocol. */
@@ -17,9 +18,9 @@ export function isLegacyVersion(version: string): boolean {
   return (LEGACY_VERSIONS as readonly string[]).includes(version);
 }
 
-/** Negotiates a version with a legacy client: the newest that is not newer than requested, or the oldest. */
-export function legacyVersionFor(asked: string): string {
-  return LEGACY_VERSIONS.find((version) => version <= asked) ?? OLDEST_LEGACY;
+/** Returns the version for a legacy client: the newest that is not newer than the requested one, or the oldest. */
+export function legacyVersionFor(requested: string): string {
+  return LEGACY_VERSIONS.find((version) => version <= requested) ?? OLDEST_LEGACY;
 }
 
 // Members of `_meta` (2026-07-28, Basic, General fields).

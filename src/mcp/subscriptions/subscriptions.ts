@@ -7,21 +7,27 @@ import type { Problem } from '../../platform/problems/errors.js';
 import type { RequestId } from '../protocol/message.js';
 import { SUBSCRIPTION_MEMBER } from '../protocol/versions.js';
 
-/** Streams per key. The oldest is closed beyond this, because clients that lost a connection open a new one. */
-const MOST_OF_KEY = 8;
-/** Streams per process. */
-const MOST_STREAMS = 2_000;
-/** Shorter than the idle timeout of common load balancers. */
+/**
+ * Maximum number of streams per API key. Beyond it, the oldest stream is closed, because clients that lost a connection
+ * open a new one.
+ */
+const MAX_STREAMS_OF_KEY = 8;
+/** Maximum number of streams per process. Beyond it, the oldest stream is closed. */
+const MAX_STREAMS = 2_000;
+/** Interval of keep-alive comments. Shorter than the idle timeout of common load balancers. */
 const KEEP_ALIVE_MS = 20_000;
 /** Maximum lifetime of a stream. The client must then open another one. */
-const LONGEST_MS = 3_600_000;
-/** Maximum unread data of a client. */
-const MOST_UNREAD_BYTES = 16 * 1024;
+const MAX_LIFETIME_MS = 3_600_000;
+/** Maximum unsent data of a stream. Beyond it, the client is considered not to read. */
+const MAX_UNREAD_BYTES = 16 * 1024;
 
 const HEAD = 'Content-Type: text/event-stream\r\nCache-Control: no-store, no-transform\r\nX-Accel-Buffering: no\r\n';
 const KEEP_ALIVE = ':\n\n';
 
-/** Checks a key again. Resolves to the problem if it may no longer be used. Never rejects. */
+/**
+ * RecheckKey checks a key again. Resolves to the problem if the key may no longer be used, otherwise to undefined.
+ * Never rejects.
+ */
 export type RecheckKey = (hash: string, address: string) => Promise<Problem | undefined>;
 
 /** Subscriptions manages the open streams. */
@@ -40,11 +46,14 @@ export class Subscriptions {
     return this.streams.size;
   }
 
-  /** Opens a stream as the response to a request. @param ofTools whether to send notifications of tool changes */
-  open(request: DoorRequest, id: RequestId, key: CachedKey, ofTools: boolean): void {
+  /**
+   * Opens a stream as the response to a request.
+   * @param wantsToolChanges whether to send notifications of tool changes
+   */
+  open(request: DoorRequest, id: RequestId, key: CachedKey, wantsToolChanges: boolean): void {
     if (request.response.isGone) return;
     this.makeRoom(key.record.keyId);
-    const stream = new EventStream(request, id, key, ofTools, this.nowMs() + LONGEST_MS);
+    const stream = new EventStream(request, id, key, wantsToolChanges, this.nowMs() + MAX_LIFETIME_MS);
     this.streams.add(stream);
     request.closeListener = { onClose: () => void this.streams.delete(stream) };
     if (!this.hasEnded) this.timer ??= setInterval(() => this.keepAlive(), KEEP_ALIVE_MS).unref();
@@ -60,8 +69,8 @@ export class Subscriptions {
   }
 
   /**
-   * Handles a changed key or account. Ends its streams if the key may no longer be used. Otherwise notifies them,
-   * because the visible tools may differ.
+   * Handles a changed key or account. Ends the streams whose key may no longer be used. Notifies the other streams of
+   * the key or account, because the visible tools may differ.
    */
   onChange(change: Invalidation): void {
     for (const stream of this.streams) {
@@ -71,7 +80,10 @@ export class Subscriptions {
     }
   }
 
-  /** Ends all streams, and each later one at once. The specification requires a final response to the request. */
+  /**
+   * Ends all streams, and from now on each new stream at once. The specification requires a final response to the
+   * request.
+   */
   stop(): void {
     this.hasEnded = true;
     clearInterval(this.timer);
@@ -79,7 +91,10 @@ export class Subscriptions {
     for (const stream of this.streams) this.end(stream);
   }
 
-  /** Checks a stream's key. @param notifies whether to notify of tool changes if the key is valid */
+  /**
+   * Checks the key of a stream again, and ends the stream if the key may no longer be used.
+   * @param notifies whether to notify of tool changes if the key is valid
+   */
   private recheckStream(stream: EventStream, notifies: boolean): void {
     void this.recheck(stream.key.record.hash, stream.request.clientAddress).then((problem) => {
       if (problem !== undefined) this.end(stream);
@@ -87,12 +102,13 @@ export class Subscriptions {
     });
   }
 
-  /** Ends a stream only once, even if two checks of its key fail. */
+  /** Ends a stream. Can be called twice for a stream, if two checks of its key fail. */
   private end(stream: EventStream): void {
     this.streams.delete(stream);
     stream.end();
   }
 
+  /** Sends a keep-alive comment on every stream, and ends those that have reached their maximum lifetime. */
   private keepAlive(): void {
     const nowMs = this.nowMs();
     for (const stream of this.streams) {
@@ -104,11 +120,12 @@ export class Subscriptions {
     this.timer = undefined;
   }
 
+  /** Ends the oldest stream of a key, and the oldest of all streams, if a limit is reached. */
   private makeRoom(keyId: string): void {
     const own = [...this.streams].filter(({ key }) => key.record.keyId === keyId);
-    const oldest = own.length >= MOST_OF_KEY ? own[0] : undefined;
+    const oldest = own.length >= MAX_STREAMS_OF_KEY ? own[0] : undefined;
     if (oldest !== undefined) this.end(oldest);
-    if (this.streams.size < MOST_STREAMS) return;
+    if (this.streams.size < MAX_STREAMS) return;
     for (const first of this.streams) {
       this.end(first);
       return;
@@ -116,7 +133,7 @@ export class Subscriptions {
   }
 }
 
-/** One stream. */
+/** EventStream is one open stream of server-sent events. */
 class EventStream {
   private readonly meta: string;
   private isOver = false;
@@ -125,7 +142,8 @@ class EventStream {
     readonly request: DoorRequest,
     private readonly id: RequestId,
     readonly key: CachedKey,
-    private readonly ofTools: boolean,
+    private readonly wantsToolChanges: boolean,
+    /** Time at which the stream ends, by the clock of `Subscriptions`. */
     readonly endsMs: number,
   ) {
     this.meta = `"_meta":{"${SUBSCRIPTION_MEMBER}":${JSON.stringify(id)}}`;
@@ -134,7 +152,7 @@ class EventStream {
   begin(): void {
     const { request } = this;
     request.nodeResponse.writeHead(200, fieldsOfLines(HEAD + request.dateLine + request.responseLines));
-    const notifications = this.ofTools ? '{"toolsListChanged":true}' : '{}';
+    const notifications = this.wantsToolChanges ? '{"toolsListChanged":true}' : '{}';
     this.writeEvent(
       `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",` +
         `"params":{${this.meta},"notifications":${notifications}}}`,
@@ -142,7 +160,7 @@ class EventStream {
   }
 
   notifyToolsChanged(): void {
-    if (!this.ofTools) return;
+    if (!this.wantsToolChanges) return;
     this.writeEvent(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{${this.meta}}}`);
   }
 
@@ -157,8 +175,8 @@ class EventStream {
   write(text: string): void {
     const { nodeResponse, response } = this.request;
     if (this.isOver || response.isGone) return;
-    // The client does not read, so a final response is useless. Close the connection.
-    if (nodeResponse.writableLength > MOST_UNREAD_BYTES) response.destroy();
+    // The client does not read, so it would not receive a final response. Close the connection.
+    if (nodeResponse.writableLength > MAX_UNREAD_BYTES) response.destroy();
     else nodeResponse.write(text);
     this.request.bytesOut += text.length;
   }

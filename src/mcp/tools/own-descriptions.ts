@@ -10,7 +10,7 @@ export interface ListedTool {
 
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** Shows limits and usage. */
+/** Tool that returns limits and usage. */
 export const GET_USAGE = listed({
   name: 'get_usage',
   title: 'Limits and usage',
@@ -21,7 +21,7 @@ export const GET_USAGE = listed({
   annotations: READS,
 });
 
-/** Searches the operations. */
+/** Tool that searches the operations. */
 export const SEARCH_OPERATIONS = listed({
   name: 'search_operations',
   title: 'Search operations',
@@ -37,7 +37,7 @@ export const SEARCH_OPERATIONS = listed({
         maxLength: 200,
         description: 'What it should do, in a few words: "create customer", "list invoices".',
       },
-      limit: { type: 'integer', minimum: 1, maximum: 20, default: 5, description: 'Most operations to be told.' },
+      limit: { type: 'integer', minimum: 1, maximum: 20, default: 5, description: 'Maximum number of operations.' },
     },
     required: ['query'],
     additionalProperties: false,
@@ -45,14 +45,14 @@ export const SEARCH_OPERATIONS = listed({
   annotations: READS,
 });
 
-/** Describes the tool that calls another tool by name. It is read-only if all of those are. */
+/** Describes the tool that calls an operation by its name. The tool is read-only if all operations are. */
 export function callOperationTool(tools: readonly Tool[]): ListedTool {
   const reads = tools.every(({ annotations }) => annotations.readOnlyHint);
   return listed({
     name: 'call_operation',
     title: 'Call an operation',
     description:
-      'Calls an operation that search_operations has found, with arguments as its schema says. Costs what that costs.',
+      'Calls an operation that search_operations has found, with arguments as its schema says. Costs as much as the operation.',
     inputSchema: {
       type: 'object',
       properties: {

@@ -1,4 +1,6 @@
-/** The server's own tools: usage, and a search for APIs with very many operations. */
+/**
+ * The server's own tools: one for usage, and two that search and call the operations of APIs with very many of them.
+ */
 import type { ArgumentFault } from '../../config/tools/tool.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -15,24 +17,24 @@ import { visibleTools } from './visible-tools.js';
 
 /** OwnTool is a tool that is not an API operation. */
 interface OwnTool {
-  /** Counts, executes and responds. Never throws. */
+  /** Counts the call, runs it and responds. Never throws. */
   serve(call: MethodCall, args: JsonObject): void;
 }
 
 const USUAL_RESULTS = 5;
-const MOST_RESULTS = 20;
+const MAX_RESULTS = 20;
 const LONGEST_QUERY = 200;
-const MOST_FAULTS = 10;
+const MAX_FAULTS = 10;
 
-/** Tools by name. */
+/** The server's own tools by name. */
 export const OWN_TOOLS: ReadonlyMap<string, OwnTool> = new Map<string, OwnTool>([
-  ['get_usage', { serve: (call, args) => free(call, 'get_usage', () => usageResult(call, args)) }],
-  ['search_operations', { serve: (call, args) => free(call, 'search_operations', () => searchResult(call, args)) }],
+  ['get_usage', { serve: (call, args) => runFree(call, 'get_usage', () => usageResult(call, args)) }],
+  ['search_operations', { serve: (call, args) => runFree(call, 'search_operations', () => searchResult(call, args)) }],
   ['call_operation', { serve: callByName }],
 ]);
 
-/** Counts a free call and responds with its result. */
-function free(call: MethodCall, tool: string, result: () => string | Promise<string>): void {
+/** Counts a free call, and responds with its result or with the error. */
+function runFree(call: MethodCall, tool: string, result: () => string | Promise<string>): void {
   call.request.source = ownSource(tool);
   void call
     .countFree()
@@ -76,9 +78,9 @@ function searchResult({ key, parts, request }: MethodCall, args: JsonObject): st
     ...(typeof query === 'string' && query !== '' && query.length <= LONGEST_QUERY
       ? []
       : [{ field: 'query', detail: `must be a text of 1 to ${LONGEST_QUERY} characters` }]),
-    ...(Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST_RESULTS
+    ...(Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MAX_RESULTS
       ? []
-      : [{ field: 'limit', detail: `must be a whole number from 1 to ${MOST_RESULTS}` }]),
+      : [{ field: 'limit', detail: `must be a whole number from 1 to ${MAX_RESULTS}` }]),
   ];
   if (faults.length > 0) return errorResult(faultsText({ faults }, request.requestId));
   const { tools } = visibleTools(parts, key.scopeSet);
@@ -86,24 +88,26 @@ function searchResult({ key, parts, request }: MethodCall, args: JsonObject): st
   return textResult(found.length > 0 ? foundText(found) : allNamesText(tools));
 }
 
+/** Serves `call_operation`. Invalid arguments count as a free call. */
 function callByName(call: MethodCall, given: JsonObject): void {
   const { name } = given;
   const args = given['arguments'] ?? {};
   const tool = typeof name === 'string' ? call.parts.tools.current.byName.get(name) : undefined;
   const faults = unknownIn(given, ['name', 'arguments']);
   if (tool === undefined) {
-    const said = typeof name === 'string' ? `; ${quoted(name)} is none` : '';
-    faults.push({ field: 'name', detail: `must be one that search_operations gave${said}` });
+    const invalidName = typeof name === 'string' ? `; ${quoted(name)} is none` : '';
+    faults.push({ field: 'name', detail: `must be one that search_operations gave${invalidName}` });
   }
   if (!isObject(args)) faults.push({ field: 'arguments', detail: 'must be an object' });
   if (tool !== undefined && isObject(args) && faults.length === 0) callOperation(call, tool, args);
-  else free(call, 'call_operation', () => errorResult(faultsText({ faults }, call.request.requestId)));
+  else runFree(call, 'call_operation', () => errorResult(faultsText({ faults }, call.request.requestId)));
 }
 
+/** Returns a fault for each unknown argument, up to `MAX_FAULTS`. */
 function unknownIn(args: JsonObject, known: readonly string[]): ArgumentFault[] {
   const unknown = Object.keys(args).filter((name) => !known.includes(name));
   return unknown
-    .slice(0, MOST_FAULTS)
+    .slice(0, MAX_FAULTS)
     .map((field) => ({ field: field.slice(0, 100), detail: 'is not an argument of it' }));
 }
 

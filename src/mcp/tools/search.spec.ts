@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { toolsOf } from '../../../test/support/tools.js';
 import { allNamesText, foundText, foundTools } from './search.js';
 
-const MOST_CHARACTERS = 6_000;
+const MAX_CHARACTERS = 6_000;
 
 /** Operations as GitHub names them, each with as large a schema. */
 const OPERATIONS: Readonly<Record<string, string>> = {
@@ -65,7 +65,7 @@ describe('a search', () => {
 
   it.each(['create issue', 'issue', 'get', 'list'])('for "%s" returns at most 1,500 tokens', (query) => {
     const text = foundText(foundTools(tools, query, 20));
-    expect(text.length).toBeLessThanOrEqual(MOST_CHARACTERS);
+    expect(text.length).toBeLessThanOrEqual(MAX_CHARACTERS);
     const { operations } = JSON.parse(text) as { operations: Record<string, unknown>[] };
     expect(operations.length).toBeGreaterThan(0);
     expect(operations.map((each) => 'inputSchema' in each || 'arguments' in each).slice(0, 3)).toEqual(
@@ -86,12 +86,12 @@ describe('a search', () => {
     expect(JSON.parse(text)).toMatchObject({
       operations: [{ name: 'post_it', arguments: expect.arrayContaining(['f1']), required: ['f1'] }],
     });
-    expect(text.length).toBeLessThanOrEqual(MOST_CHARACTERS);
+    expect(text.length).toBeLessThanOrEqual(MAX_CHARACTERS);
   });
 
   it('without matches returns as many tool names as fit', () => {
     const names = (of: typeof tools) => (JSON.parse(allNamesText(of)) as { all_names: string[] }).all_names;
     expect(names(tools)).toEqual(tools.map(({ name }) => name));
-    expect(allNamesText(Array(1_000).fill(tools[0])).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+    expect(allNamesText(Array(1_000).fill(tools[0])).length).toBeLessThanOrEqual(MAX_CHARACTERS);
   });
 });

@@ -1,31 +1,31 @@
 /**
- * Full-text search of tools: names first, then titles and paths, then descriptions. The result has the arguments of the
- * best matches and the names of the others, in at most 1,500 tokens.
+ * Full-text search of tools. Matches in names count most, then those in titles and paths, then those in descriptions.
+ * The result has the arguments of the best matches and the names of the others, in at most 1,500 tokens.
  */
 import type { Tool } from '../../config/tools/tool.js';
 
 const WORD = /[\p{L}\p{N}]+/gu;
 /** Scores of a word by field. A prefix match scores half. */
-const NAME_WORTH = 8;
-const TITLE_WORTH = 4;
-const PATH_WORTH = 4;
-const DESCRIPTION_WORTH = 2;
+const NAME_SCORE = 8;
+const TITLE_SCORE = 4;
+const PATH_SCORE = 4;
+const DESCRIPTION_SCORE = 2;
 /**
  * Penalty for each word of the name that is not in the query, so that `create issue` finds `create_issue` before
  * `create_issue_label`.
  */
-const EXTRA_WORD_COST = 1;
-/** Minimum share of query words that must match. */
-const LEAST_SHARE = 2 / 3;
+const EXTRA_WORD_PENALTY = 1;
+/** A tool matches if more than this share of the query words match it. */
+const MIN_MATCHED_SHARE = 2 / 3;
 /** 1,500 tokens of about four characters each. */
-const MOST_CHARACTERS = 6_000;
+const MAX_CHARACTERS = 6_000;
 /** Number of matches with full arguments. */
-const MOST_WITH_SCHEMA = 2;
+const MAX_WITH_SCHEMA = 2;
 const LONGEST_DESCRIPTION = 200;
 
-/** Stop words. */
-const FILLERS = new Set('a all an and by for from in is me my of on or please the to with'.split(' '));
-/** Common words and their equivalents in APIs. */
+/** Words that a query may contain but that are not searched. */
+const STOP_WORDS = new Set('a all an and by for from in is me my of on or please the to with'.split(' '));
+/** Common words, and the words that APIs use instead. */
 const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ['add', 'create'],
   ['change', 'update'],
@@ -39,45 +39,51 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ['show', 'get'],
 ]);
 
-interface Indexed {
+interface IndexedTool {
   readonly name: readonly string[];
   readonly title: readonly string[];
   readonly path: readonly string[];
   readonly description: readonly string[];
 }
 
-const indexes = new WeakMap<Tool, Indexed>();
+const indexes = new WeakMap<Tool, IndexedTool>();
 
-/** Returns the matching tools, best first. Equal scores keep the configuration order. */
-export function foundTools(tools: readonly Tool[], query: string, most: number): readonly Tool[] {
+/**
+ * Returns the matching tools, best first. Tools with equal scores keep the configuration order.
+ * @param maxTools maximum number of tools
+ */
+export function foundTools(tools: readonly Tool[], query: string, maxTools: number): readonly Tool[] {
   const all = wordsOf(query);
-  const meant = all.filter((word) => !FILLERS.has(word));
-  const words = meant.length === 0 ? all : meant;
+  const significant = all.filter((word) => !STOP_WORDS.has(word));
+  const words = significant.length === 0 ? all : significant;
   return tools
-    .map((tool, at) => ({ tool, at, worth: worthOf(indexOf(tool), words) }))
-    .filter(({ worth }) => worth > 0)
-    .toSorted((a, b) => b.worth - a.worth || a.at - b.at)
-    .slice(0, most)
+    .map((tool, at) => ({ tool, at, score: scoreOf(indexOf(tool), words) }))
+    .filter(({ score }) => score > 0)
+    .toSorted((a, b) => b.score - a.score || a.at - b.at)
+    .slice(0, maxTools)
     .map(({ tool }) => tool);
 }
 
-/** Formats matches as JSON for the assistant. @param found best first */
+/**
+ * Formats matches as JSON for the assistant.
+ * @param found best first
+ */
 export function foundText(found: readonly Tool[]): string {
-  const told: string[] = [];
-  let left = MOST_CHARACTERS - '{"operations":[]}'.length;
+  const listed: string[] = [];
+  let left = MAX_CHARACTERS - '{"operations":[]}'.length;
   for (const [index, tool] of found.entries()) {
-    const texts = index < MOST_WITH_SCHEMA ? [withSchema(tool), withArguments(tool), named(tool)] : [named(tool)];
+    const texts = index < MAX_WITH_SCHEMA ? [withSchema(tool), withArguments(tool), named(tool)] : [named(tool)];
     const text = texts.find(({ length }) => length < left);
     if (text === undefined) break;
-    told.push(text);
+    listed.push(text);
     left -= text.length + 1;
   }
-  return `{"operations":[${told.join(',')}]}`;
+  return `{"operations":[${listed.join(',')}]}`;
 }
 
 /** Returns as many tool names as fit, for a search without matches. */
 export function allNamesText(tools: readonly Tool[]): string {
-  let left = MOST_CHARACTERS - '{"operations":[],"all_names":[]}'.length;
+  let left = MAX_CHARACTERS - '{"operations":[],"all_names":[]}'.length;
   const names = tools.map(({ name }) => name).filter((name) => (left -= name.length + 3) >= 0);
   return JSON.stringify({ operations: [], all_names: names });
 }
@@ -86,46 +92,51 @@ function withSchema({ name, title, description, inputSchema }: Tool): string {
   return JSON.stringify({ name, title, description, inputSchema });
 }
 
-/** Returns a tool with its argument names, if its schema is too long. A call reports invalid arguments. */
+/** Formats a tool with its argument names, if its schema is too long. A call reports invalid arguments. */
 function withArguments({ name, title, description, inputSchema }: Tool): string {
   const { properties = {}, required = [] } = inputSchema as { properties?: object; required?: readonly string[] };
-  return JSON.stringify({ name, title, description: short(description), arguments: Object.keys(properties), required });
+  const args = Object.keys(properties);
+  return JSON.stringify({ name, title, description: shortened(description), arguments: args, required });
 }
 
 function named({ name, title, description }: Tool): string {
-  return JSON.stringify(title === undefined ? { name, description: short(description) } : { name, title });
+  return JSON.stringify(title === undefined ? { name, description: shortened(description) } : { name, title });
 }
 
-function short(text: string): string {
+function shortened(text: string): string {
   return text.length <= LONGEST_DESCRIPTION ? text : `${text.slice(0, LONGEST_DESCRIPTION - 1).toWellFormed()}…`;
 }
 
-function worthOf({ name, title, path, description }: Indexed, words: readonly string[]): number {
-  let [worth, matched] = [0, 0];
-  const asked = new Set<string>();
-  for (const said of words) {
-    const word = SYNONYMS.has(said) && share(name, said) === 0 ? SYNONYMS.get(said)! : said;
-    asked.add(word);
-    const own =
-      NAME_WORTH * share(name, word) +
-      TITLE_WORTH * share(title, word) +
-      PATH_WORTH * share(path, word) +
-      DESCRIPTION_WORTH * Math.max(share(description, word), share(description, said));
-    worth += own;
-    if (own > 0) matched++;
+/** Returns the score of a tool for the words of a query. 0 if too few words match. */
+function scoreOf({ name, title, path, description }: IndexedTool, words: readonly string[]): number {
+  let [score, matched] = [0, 0];
+  const searched = new Set<string>();
+  for (const given of words) {
+    const word = SYNONYMS.has(given) && matchOf(name, given) === 0 ? SYNONYMS.get(given)! : given;
+    searched.add(word);
+    const wordScore =
+      NAME_SCORE * matchOf(name, word) +
+      TITLE_SCORE * matchOf(title, word) +
+      PATH_SCORE * matchOf(path, word) +
+      DESCRIPTION_SCORE * Math.max(matchOf(description, word), matchOf(description, given));
+    score += wordScore;
+    if (wordScore > 0) matched++;
   }
-  if (matched <= LEAST_SHARE * words.length) return 0;
-  const extra = name.filter((word) => share([...asked], word) === 0).length;
-  return Math.max(worth - EXTRA_WORD_COST * extra, Number.EPSILON);
+  if (matched <= MIN_MATCHED_SHARE * words.length) return 0;
+  const extra = name.filter((word) => matchOf([...searched], word) === 0).length;
+  return Math.max(score - EXTRA_WORD_PENALTY * extra, Number.EPSILON);
 }
 
-/** Returns 1 for an exact match, 1/2 if one word is a prefix of the other, such as `customer` and `customers`. */
-function share(texts: readonly string[], word: string): number {
+/**
+ * Returns 1 for an exact match, and 1/2 if one word is a prefix of the other, such as `customer` and `customers`.
+ * Otherwise 0.
+ */
+function matchOf(texts: readonly string[], word: string): number {
   if (texts.includes(word)) return 1;
   return texts.some((text) => text.startsWith(word) || (text.length > 2 && word.startsWith(text))) ? 1 / 2 : 0;
 }
 
-function indexOf(tool: Tool): Indexed {
+function indexOf(tool: Tool): IndexedTool {
   let index = indexes.get(tool);
   if (index === undefined) {
     const { name, title = '', description, operation } = tool;

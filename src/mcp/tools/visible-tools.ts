@@ -1,6 +1,6 @@
 /**
- * Tools visible to a key: those that its scopes allow, and the server's own. Cached per set of scopes and
- * configuration.
+ * Tools that a key can see: the operations that its scopes allow, and the server's own tools. Cached per set of scopes
+ * and configuration.
  */
 import type { Tool, ToolSet } from '../../config/tools/tool.js';
 import type { ScopeSet } from '../../keys/scopes.js';
@@ -10,9 +10,9 @@ import { GET_USAGE, SEARCH_OPERATIONS, callOperationTool, type ListedTool } from
 const PAGE_TOOLS = 50;
 const CURSOR_PREFIX = 'after:';
 
-/** VisibleTools is the set of tools for a set of scopes. */
+/** VisibleTools is the tools for one set of scopes. */
 export class VisibleTools {
-  /** Operations in configuration order. */
+  /** Tools of operations, in configuration order. */
   readonly tools: readonly Tool[];
   /** Whether tools are searched instead of listed. */
   readonly isSearched: boolean;
@@ -27,9 +27,9 @@ export class VisibleTools {
       : [GET_USAGE, ...this.tools];
   }
 
-  /** Returns the members of a list page as JSON, or undefined for an invalid cursor. */
+  /** Returns the result members for a page of the list as JSON. Undefined if the cursor is invalid. */
   page(cursor: unknown): string | undefined {
-    const from = cursor === undefined ? 0 : this.placeOf(cursor);
+    const from = cursor === undefined ? 0 : this.positionAfter(cursor);
     if (from === undefined) return undefined;
     let page = this.pages.get(from);
     if (page === undefined) this.pages.set(from, (page = this.pageFrom(from)));
@@ -47,8 +47,11 @@ export class VisibleTools {
     return `${members},"nextCursor":"${Buffer.from(CURSOR_PREFIX + last.name).toString('base64url')}"`;
   }
 
-  /** Returns the position after a cursor. The cursor names a tool, so it stays valid when the configuration changes. */
-  private placeOf(cursor: unknown): number | undefined {
+  /**
+   * Returns the position after a cursor, or undefined if the cursor is invalid. A cursor names a tool, so it stays
+   * valid when the configuration changes.
+   */
+  private positionAfter(cursor: unknown): number | undefined {
     if (typeof cursor !== 'string') return undefined;
     const text = Buffer.from(cursor, 'base64url').toString();
     if (!text.startsWith(CURSOR_PREFIX)) return undefined;
@@ -57,7 +60,7 @@ export class VisibleTools {
   }
 }
 
-/** Caches the visible tools by tool set and scope set. */
+/** Cached visible tools, by tool set and scope set. */
 const visibleOf = new WeakMap<ToolSet, WeakMap<ScopeSet, VisibleTools>>();
 
 /** Returns the visible tools of a set of scopes, for the current tools and settings. */

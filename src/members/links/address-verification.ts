@@ -10,12 +10,12 @@ import { Problem } from '../../platform/problems/errors.js';
 import { createLink } from '../links.js';
 import { lockMember } from '../member-rows.js';
 import { MAILED } from '../verified-addresses.js';
-import { refuseBeyond } from './invitation-pace.js';
+import { checkThrottle } from './invitation-pace.js';
 
 const LINK_MS = 24 * 3_600_000;
 const KIND = 'email_verification';
 
-/** AddressVerification sends the links. */
+/** AddressVerification mails verification links. */
 export class AddressVerification {
   constructor(
     private readonly database: DatabaseHandle,
@@ -40,7 +40,7 @@ export class AddressVerification {
       if (member.email_verified_at !== null) {
         throw new Problem('conflict', { detail: 'Your address is already verified.' });
       }
-      await checkPace(trx, memberId, now);
+      await checkRateLimit(trx, memberId, now);
       const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', KIND);
       await open
         .where('account_id', 'is', null)
@@ -58,8 +58,8 @@ export class AddressVerification {
   }
 }
 
-async function checkPace(trx: Transaction<Tables>, memberId: string, nowMs: number): Promise<void> {
-  const row = THROTTLES.addressVerifications;
+async function checkRateLimit(trx: Transaction<Tables>, memberId: string, nowMs: number): Promise<void> {
+  const throttle = THROTTLES.addressVerifications;
   const latest = await trx
     .selectFrom('link')
     .select('created_at')
@@ -67,8 +67,8 @@ async function checkPace(trx: Transaction<Tables>, memberId: string, nowMs: numb
     .where('kind', '=', KIND)
     .where('member_id', '=', memberId)
     .orderBy('id', 'desc')
-    .limit(row.limit)
+    .limit(throttle.limit)
     .execute();
-  const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < row.windowMs);
-  refuseBeyond(row, fresh, 'You requested too many verification links within an hour.', nowMs);
+  const recent = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < throttle.windowMs);
+  checkThrottle(throttle, recent, 'You requested too many verification links within an hour.', nowMs);
 }

@@ -8,7 +8,7 @@ export const createInvitationSchema = z
     email: emailField,
     role: z.enum(ROLES).meta({ description: 'Role in the account. Only owners can invite owners.' }),
     locale: localeField.optional().meta({
-      description: 'Language of the mail; without it that of whom it is for, where we know them, else of who invites.',
+      description: 'Language of the mail. Default: that of the recipient if known, else of the inviting member.',
     }),
     expires_in_days: z.int().min(1).max(30).default(7).meta({ description: 'Lifetime of the link.' }),
   })

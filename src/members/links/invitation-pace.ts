@@ -1,18 +1,18 @@
-/** Rate limit for invitations. Each may send mail to a person who did not ask for it. */
+/** Rate limit for invitations. Each invitation may send mail to a person who did not ask for it. */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js';
 import { Problem } from '../../platform/problems/errors.js';
-import type { Giver } from '../permissions.js';
+import type { CallerAccess } from '../permissions.js';
 
 /**
  * Checks the hourly limits of invitations per account and per address. Resent invitations count again. Operators are
  * exempt. Call it in the transaction that creates the invitation.
  * @throws Problem `too_many_requests` with `Retry-After`
  */
-export async function checkPace(
+export async function checkInvitationLimits(
   trx: Transaction<Tables>,
-  giver: Giver,
+  giver: CallerAccess,
   accountId: string,
   emailKey: string,
   nowMs: number,
@@ -27,10 +27,10 @@ export async function checkPace(
     .limit(THROTTLES.invitations.limit)
     .execute();
   // Ignore links dated in the future by a clock that was ahead.
-  const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < THROTTLES.invitations.windowMs);
-  const toAddress = fresh.filter((link) => link.email_key === emailKey);
-  refuseBeyond(THROTTLES.invitations, fresh, 'You sent too many invitations within an hour.', nowMs);
-  refuseBeyond(
+  const recent = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < THROTTLES.invitations.windowMs);
+  const toAddress = recent.filter((link) => link.email_key === emailKey);
+  checkThrottle(THROTTLES.invitations, recent, 'You sent too many invitations within an hour.', nowMs);
+  checkThrottle(
     THROTTLES.invitationsToAddress,
     toAddress,
     'Too many invitations to this address within an hour.',
@@ -40,17 +40,17 @@ export async function checkPace(
 
 /**
  * Throws `too_many_requests` if the limit of a throttle is reached.
- * @param made links created within the throttle's window, newest first
+ * @param links links created within the throttle's window, newest first
  */
-export function refuseBeyond(
+export function checkThrottle(
   { limit, windowMs }: ThrottleRow,
-  made: readonly { readonly created_at: number }[],
+  links: readonly { readonly created_at: number }[],
   detail: string,
   nowMs: number,
 ): void {
-  const first = made[limit - 1];
-  if (first === undefined) return;
-  const seconds = Math.ceil((first.created_at + windowMs - nowMs) / 1_000);
+  const oldest = links[limit - 1];
+  if (oldest === undefined) return;
+  const seconds = Math.ceil((oldest.created_at + windowMs - nowMs) / 1_000);
   throw new Problem('too_many_requests', {
     detail: `${detail} Try again in ${Math.ceil(seconds / 60)} minutes.`,
     headers: ['Retry-After', String(seconds)],

@@ -13,11 +13,11 @@ import { addLinkMail, mailStatesOf, type MailState } from '../../mail/mail-outbo
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { CreateInvitation } from './invitation-fields.js';
-import { checkPace } from './invitation-pace.js';
+import { checkInvitationLimits } from './invitation-pace.js';
 import { checkCreator } from '../credentials.js';
 import { createLink, dataOf, type LinkRow } from '../links.js';
 import { emailKeyOf, LOCALES, type Locale } from '../member-fields.js';
-import type { Giver, Role } from '../permissions.js';
+import type { CallerAccess, Role } from '../permissions.js';
 import { checkMayGive } from '../role-rules.js';
 import { MAILED, verifiedMemberByEmail } from '../verified-addresses.js';
 
@@ -41,7 +41,7 @@ export interface MadeInvitation {
   readonly token: string | null;
 }
 
-/** Fields of a new invitation. `lastsMs` is its lifetime. */
+/** Fields of a new invitation. `lastsMs` is its lifetime in milliseconds. */
 interface NewInvitation {
   readonly accountId: string;
   readonly email: string;
@@ -65,12 +65,12 @@ export class Invitations {
 
   /**
    * Invites an address. Revokes open invitations for the same address in this account.
-   * @throws Problem `already_a_member`, `forbidden`, `too_many_requests`
+   * @throws Problem `already_a_member`, `forbidden`, `too_many_requests`; `resource_not_found` for the account
    */
   async create(
     accountId: string,
     { email, role, locale, expires_in_days: days }: CreateInvitation,
-    giver: Giver,
+    giver: CallerAccess,
     context: ChangeContext,
   ): Promise<MadeInvitation> {
     checkMayGive(giver, role);
@@ -79,7 +79,7 @@ export class Invitations {
       await checkCreator(trx, this.database.kind, context, { type: 'invitation', role }, accountId);
       await lockAccount(trx, this.database.kind, accountId);
       await refuseMember(trx, accountId, email);
-      await checkPace(trx, giver, accountId, emailKeyOf(email), now);
+      await checkInvitationLimits(trx, giver, accountId, emailKeyOf(email), now);
       const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', 'invitation');
       await open
         .where('account_id', '=', accountId)
@@ -87,7 +87,7 @@ export class Invitations {
         .where('used_at', 'is', null)
         .where('revoked_at', 'is', null)
         .execute();
-      return this.make(trx, { accountId, email, role, locale, lastsMs: days * DAY_MS }, 'invitation.created', context);
+      return this.add(trx, { accountId, email, role, locale, lastsMs: days * DAY_MS }, 'invitation.created', context);
     });
   }
 
@@ -113,26 +113,26 @@ export class Invitations {
    * Creates a new invitation for the same address and revokes the old one.
    * @throws Problem `resource_not_found`, `forbidden`, `conflict`, `too_many_requests`
    */
-  async resend(id: string, giver: Giver, context: ChangeContext): Promise<MadeInvitation> {
+  async resend(id: string, giver: CallerAccess, context: ChangeContext): Promise<MadeInvitation> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
       const link = trx.selectFrom('link').select(['account_id', 'role']).where('id', '=', id);
-      const { account_id: accountOf, role: given } = (await link.executeTakeFirst()) ?? {
+      const { account_id: linkAccountId, role: linkRole } = (await link.executeTakeFirst()) ?? {
         account_id: null,
         role: null,
       };
-      if (given !== null) checkMayGive(giver, given);
-      await checkCreator(trx, this.database.kind, context, { type: 'invitation', role: given }, accountOf);
+      if (linkRole !== null) checkMayGive(giver, linkRole);
+      await checkCreator(trx, this.database.kind, context, { type: 'invitation', role: linkRole }, linkAccountId);
       const row = await this.lock(trx, id);
       const { accountId, email, role, status } = invitationOf(row, now);
       if (status === 'accepted' || status === 'revoked') {
         throw new Problem('conflict', { detail: `The invitation is ${status}. Create a new one.` });
       }
       await refuseMember(trx, accountId, email);
-      await checkPace(trx, giver, accountId, emailKeyOf(email), now);
+      await checkInvitationLimits(trx, giver, accountId, emailKeyOf(email), now);
       await trx.updateTable('link').set({ revoked_at: now }).where('id', '=', id).execute();
       const lastsMs = row.expires_at - row.created_at;
-      return this.make(trx, { accountId, email, role, locale: localeOf(row), lastsMs }, 'invitation.resent', context);
+      return this.add(trx, { accountId, email, role, locale: localeOf(row), lastsMs }, 'invitation.resent', context);
     });
   }
 
@@ -140,7 +140,7 @@ export class Invitations {
    * Revokes an invitation. Revoking it again changes nothing.
    * @throws Problem `resource_not_found`, `forbidden`, `conflict` if it was accepted
    */
-  async revoke(id: string, giver: Giver, context: ChangeContext): Promise<Invitation> {
+  async revoke(id: string, giver: CallerAccess, context: ChangeContext): Promise<Invitation> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
       const row = await this.lock(trx, id);
@@ -159,7 +159,7 @@ export class Invitations {
     });
   }
 
-  private async make(
+  private async add(
     trx: Transaction<Tables>,
     { accountId, email, role, locale, lastsMs }: NewInvitation,
     action: AuditAction,
@@ -179,21 +179,24 @@ export class Invitations {
     await recordChange(trx, context, { ...target, action, before: null, after }, now);
     const invitation = invitationOf(row, now);
     if (!this.hasMail()) return { invitation, token };
-    const { accountName, host } = await this.namesOf(trx, accountId, context.actor);
-    const content = { kind: 'invitation', role, accountName, invitedBy: host?.name ?? accountName } as const;
-    const language = locale ?? (await verifiedMemberByEmail(trx, email))?.locale ?? host?.locale ?? 'en';
+    const { accountName, inviter } = await this.namesOf(trx, accountId, context.actor);
+    const content = { kind: 'invitation', role, accountName, invitedBy: inviter?.name ?? accountName } as const;
+    const language = locale ?? (await verifiedMemberByEmail(trx, email))?.locale ?? inviter?.locale ?? 'en';
     await addLinkMail(trx, { linkId: row.id, to: { name: '', address: email }, locale: language, content }, now);
-    const made: MadeInvitation = { invitation: { ...invitation, mail: 'waiting' }, token: null };
-    await context.made?.(trx, made);
-    return made;
+    const created: MadeInvitation = { invitation: { ...invitation, mail: 'waiting' }, token: null };
+    await context.storeResponse?.(trx, created);
+    return created;
   }
 
-  /** Reads the names for the mail. Programs and the operator token have no name. */
+  /**
+   * Reads the account name and the inviting member for the mail. `inviter` is undefined for programs and the operator
+   * token.
+   */
   private async namesOf(trx: Transaction<Tables>, accountId: string, actor: string) {
     const account = trx.selectFrom('account').select('name').where('id', '=', accountId);
     const member = trx.selectFrom('member').select(['name', 'locale']).where('id', '=', actor);
     const { name: accountName } = await account.executeTakeFirstOrThrow();
-    return { accountName, host: await member.executeTakeFirst() };
+    return { accountName, inviter: await member.executeTakeFirst() };
   }
 
   private async lock(trx: Transaction<Tables>, id: string): Promise<LinkRow> {
@@ -215,26 +218,26 @@ function localeOf(row: LinkRow): Locale | undefined {
 }
 
 async function refuseMember(trx: Transaction<Tables>, accountId: string, email: string): Promise<void> {
-  const there = await trx
+  const existing = await trx
     .selectFrom('account_member')
     .innerJoin('member', 'member.id', 'account_member.member_id')
     .select('member.id')
     .where('account_member.account_id', '=', accountId)
     .where('member.email_key', '=', emailKeyOf(email))
     .executeTakeFirst();
-  if (there === undefined) return;
+  if (existing === undefined) return;
   throw new Problem('already_a_member', { detail: 'A member of the account already has this address.' });
 }
 
 function invitationOf(row: LinkRow, nowMs: number, mail: Invitation['mail'] = 'none'): Invitation {
   const { email } = dataOf(row);
-  const isOver = row.expires_at <= nowMs;
+  const isExpired = row.expires_at <= nowMs;
   return {
     id: row.id,
     accountId: row.account_id ?? '',
     email: typeof email === 'string' ? email : (row.email_key ?? ''),
     role: row.role ?? 'viewer',
-    status: row.used_at !== null ? 'accepted' : row.revoked_at !== null ? 'revoked' : isOver ? 'expired' : 'open',
+    status: row.used_at !== null ? 'accepted' : row.revoked_at !== null ? 'revoked' : isExpired ? 'expired' : 'open',
     mail,
     createdBy: row.created_by,
     createdAt: row.created_at,

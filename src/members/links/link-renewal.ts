@@ -1,9 +1,9 @@
-/** Renews the token of a link. The mail worker does this when it sends, so that the token is never stored. */
+/** Renews the token of a link. The mail worker does this when it sends a mail, so that no token is ever stored. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { createToken, hashToken } from '../session-token.js';
 
-/** Replaces the token of a link. Returns undefined if the link is used, revoked or expired. */
+/** Replaces and returns the token of a link. Returns undefined if the link is used, revoked or expired. */
 export async function renewLinkToken(db: Kysely<Tables>, linkId: string, nowMs: number): Promise<string | undefined> {
   const token = createToken();
   const { numUpdatedRows } = await db

@@ -1,4 +1,4 @@
-/** Portal links: a company signs its own customers in to the panel without another sign-in. */
+/** Portal links, with which a company signs its own customers in to the panel without another sign-in. */
 import { z } from 'zod';
 import { nameField } from '../../records/account-fields.js';
 import { plainText } from '../../records/plain-text.js';
@@ -45,8 +45,9 @@ export class PortalLinks {
   ) {}
 
   /**
-   * Creates a link that works for 15 minutes.
-   * @throws Problem `validation_failed` for a return URL of another origin, `resource_not_found` for the account
+   * Creates a portal link that works for 15 minutes.
+   * @throws Problem `validation_failed` for a return URL of another origin, `resource_not_found` for the account,
+   * `forbidden` if the caller lost their rights in the meantime
    */
   async create(
     input: CreatePortalSession,

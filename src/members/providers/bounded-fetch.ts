@@ -1,7 +1,7 @@
 /** HTTP for calls to identity providers, with a limit on the response size. The caller sets the deadline. */
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
 
-/** Metadata, keys and tokens take a few kilobytes. */
+/** Maximum size of a decoded response body. Metadata, keys and tokens take a few kilobytes. */
 const LARGEST_RESPONSE_BYTES = 1_048_576;
 
 /** Fetches a URL and rejects if the response exceeds 1 MiB. */
@@ -20,7 +20,7 @@ export const boundedFetch: CustomFetch = async (url: string, options: CustomFetc
   return new Response(isEmpty ? null : Buffer.concat(chunks), { status, statusText, headers: plainHeaders(headers) });
 };
 
-/** Drops the fields that no longer match the decoded body. */
+/** Drops the header fields that do not match the decoded body. */
 function plainHeaders(headers: Headers): Headers {
   const plain = new Headers(headers);
   plain.delete('content-encoding');

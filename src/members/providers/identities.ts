@@ -1,5 +1,6 @@
 /**
- * Links between members and their identities at providers. An identity is an issuer and a subject, never an address.
+ * Links between members and their identities at providers. The issuer and the subject identify a person, never the
+ * email address.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { AuditAction } from '../../records/audit-actions.js';
@@ -11,7 +12,7 @@ import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { identityId } from '../identity-id.js';
 import { markVerified } from '../verified-addresses.js';
-import type { OwnWays } from '../ways.js';
+import type { SignInMethods } from '../sign-in-methods.js';
 import type { ProviderIdentity } from './provider-identity.js';
 
 /** A linked identity, as shown to its owner. */
@@ -29,20 +30,23 @@ export class Identities {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
-    private readonly ways: OwnWays,
+    private readonly ways: SignInMethods,
   ) {}
 
-  /** Returns the member ID of an identity and records its use, or returns null if it is not linked. */
+  /**
+   * Returns the ID of the member who has linked an identity, or null if there is none. Records the use. Marks the
+   * member's address as verified if the provider has verified the same address.
+   */
   async use(identity: ProviderIdentity, trx: Transaction<Tables>): Promise<string | null> {
-    const row = await this.using(identity, trx).returning('member_id').executeTakeFirst();
+    const row = await this.updateLastUse(identity, trx).returning('member_id').executeTakeFirst();
     if (row === undefined) return null;
-    await this.noteAddress(trx, row.member_id, identity);
+    await this.markAddressVerified(trx, row.member_id, identity);
     return row.member_id;
   }
 
-  /** Records the use of an identity if it belongs to this member. Returns whether it does. */
+  /** Records the use of an identity if this member has linked it. Reports whether the member has. */
   async useOwn(identity: ProviderIdentity, memberId: string): Promise<boolean> {
-    const own = this.using(identity, this.database.db).where('member_id', '=', memberId);
+    const own = this.updateLastUse(identity, this.database.db).where('member_id', '=', memberId);
     return (await own.executeTakeFirst()).numUpdatedRows === 1n;
   }
 
@@ -67,7 +71,7 @@ export class Identities {
     if (numInsertedOrUpdatedRows === 1n) {
       const after = { id: identityId({ issuer, subject }), issuer };
       await recordChange(trx, context, { ...targetOf(memberId, 'member.identity_linked'), before: null, after }, now);
-      await this.noteAddress(trx, memberId, identity);
+      await this.markAddressVerified(trx, memberId, identity);
       return;
     }
     const owner = await trx
@@ -96,14 +100,14 @@ export class Identities {
       if (row === undefined) throw new Problem('resource_not_found', { detail: 'Not found. No identity has this id.' });
       const { issuer, subject } = row;
       const own = trx.deleteFrom('member_identity').where('member_id', '=', memberId);
-      const taken = own.where('issuer', '=', issuer).where('subject', '=', subject);
-      await this.ways.removeUnlessLast(trx, memberId, async () => void (await taken.execute()));
+      const removal = own.where('issuer', '=', issuer).where('subject', '=', subject);
+      await this.ways.removeUnlessLast(trx, memberId, async () => void (await removal.execute()));
       const change = { ...targetOf(memberId, 'member.identity_unlinked'), before: { id, issuer }, after: null };
       await recordChange(trx, context, change, this.clock.now());
     });
   }
 
-  private async noteAddress(
+  private async markAddressVerified(
     trx: Transaction<Tables>,
     memberId: string,
     { email, isEmailVerified }: Pick<ProviderIdentity, 'email' | 'isEmailVerified'>,
@@ -111,7 +115,7 @@ export class Identities {
     if (email !== null && isEmailVerified) await markVerified(trx, memberId, email, this.clock.now());
   }
 
-  private using({ issuer, subject, email }: ProviderIdentity, db: Kysely<Tables>) {
+  private updateLastUse({ issuer, subject, email }: ProviderIdentity, db: Kysely<Tables>) {
     return db
       .updateTable('member_identity')
       .set({ last_used_at: this.clock.now(), email })

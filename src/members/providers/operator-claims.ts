@@ -7,8 +7,8 @@ import type { Browser } from '../sign-in/sign-in.js';
 import type { ProviderIdentity } from './provider-identity.js';
 
 /**
- * Grants or removes operator rights according to the provider. Does nothing if the provider has no `operators` rule. A
- * change ends the member's older sessions, and credentials that they may no longer create.
+ * Grants or removes operator rights, as the provider's claim says. Does nothing if the provider has no `operators`
+ * rule. A change ends the member's older sessions, and credentials that they may no longer create.
  * @param access the transaction of the sign-in, before its session begins
  */
 export async function applyOperatorClaim(

@@ -9,16 +9,16 @@ import { boundedFetch } from './bounded-fetch.js';
 
 /** Timeout of each call to a provider. */
 const CALL_TIMEOUT_MS = 5_000;
-const KEPT_MS = 10 * 60_000;
-/** Pause after a failed discovery. */
+const CACHE_MS = 10 * 60_000;
+/** Time after a failed discovery in which its error is returned again. */
 const RETRY_MS = 5_000;
 /** Accepted difference between the provider's clock and ours. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
 type OpenIdClient = typeof import('openid-client');
 
-interface Known {
-  /** Compared by reference: a reloaded configuration has new objects. */
+interface CachedClient {
+  /** Compared by reference, because a reloaded configuration has new objects. */
   readonly provider: ProviderConfig;
   readonly atMs: number;
   readonly client: Promise<Configuration>;
@@ -30,21 +30,21 @@ export const loadOpenIdClient = (): Promise<OpenIdClient> => import('openid-clie
 
 /** ProviderClients discovers providers and caches the result. */
 export class ProviderClients {
-  private readonly known = new Map<string, Known>();
+  private readonly cache = new Map<string, CachedClient>();
 
   constructor(private readonly clock: Clock) {}
 
   /** Returns the client of a provider. Rejects with the library's error if discovery fails. */
   async find(id: string, provider: ProviderConfig): Promise<Configuration> {
-    const known = this.known.get(id);
-    if (known !== undefined && known.provider === provider && this.isFresh(known)) return await known.client;
-    const found: Known = {
+    const cached = this.cache.get(id);
+    if (cached !== undefined && cached.provider === provider && this.isFresh(cached)) return await cached.client;
+    const found: CachedClient = {
       provider,
       atMs: this.clock.now(),
       client: discover(provider),
       hasFailed: false,
     };
-    this.known.set(id, found);
+    this.cache.set(id, found);
     try {
       return await found.client;
     } catch (error) {
@@ -53,9 +53,9 @@ export class ProviderClients {
     }
   }
 
-  private isFresh({ atMs, hasFailed }: Known): boolean {
+  private isFresh({ atMs, hasFailed }: CachedClient): boolean {
     const ageMs = this.clock.now() - atMs;
-    return ageMs >= 0 && ageMs < (hasFailed ? RETRY_MS : KEPT_MS);
+    return ageMs >= 0 && ageMs < (hasFailed ? RETRY_MS : CACHE_MS);
   }
 }
 
@@ -75,16 +75,19 @@ async function discover({ issuer, clientId, clientSecret }: ProviderConfig): Pro
   return found;
 }
 
-/** Rejects `javascript:` and other URLs that must not become a redirect. The library does not check the scheme. */
+/**
+ * Rejects `javascript:` and other URLs to which a browser must not be redirected. The library does not check the
+ * scheme.
+ */
 function checkAuthorizationEndpoint(endpoint: string | undefined, issuer: string): void {
-  const way = URL.parse(endpoint ?? '');
-  const isPage = way?.protocol === 'https:' || (way?.protocol === 'http:' && issuer.startsWith('http:'));
-  if (!isPage) throw new Error('The authorization endpoint is no page that a browser may be sent to');
+  const url = URL.parse(endpoint ?? '');
+  const isWebUrl = url?.protocol === 'https:' || (url?.protocol === 'http:' && issuer.startsWith('http:'));
+  if (!isWebUrl) throw new Error('The authorization endpoint is no page that a browser may be sent to');
 }
 
 /**
- * Sends the client secret as HTTP Basic, which providers must support (RFC 6749 section 2.3.1), unless metadata says
- * otherwise.
+ * Sends the client secret with HTTP Basic, which providers must support (RFC 6749 section 2.3.1). If the provider's
+ * metadata does not list this method, sends the secret in the body.
  */
 function clientAuth({ ClientSecretBasic, ClientSecretPost }: OpenIdClient, secret: string): ClientAuth {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];

@@ -11,11 +11,11 @@ const SUBJECT = plainText(255).min(1);
 /** A person's identity at a provider. */
 export interface ProviderIdentity {
   readonly provider: string;
-  /** Identifies the person together with `subject`. Email addresses can be reassigned. */
+  /** Identifies the person together with `subject`. Email addresses do not, because they can be reassigned. */
   readonly issuer: string;
   readonly subject: string;
   readonly email: string | null;
-  /** Whether the provider verified the address and is allowed to speak for its domain. */
+  /** Whether the provider verified the address, and the configuration allows it to verify addresses of this domain. */
   readonly isEmailVerified: boolean;
   readonly name: string | null;
   /** Whether the provider grants operator rights; null if it has no `operators` rule. */
@@ -33,21 +33,21 @@ export function isSubject(subject: unknown): boolean {
 }
 
 /** Reads the identity from the claims. Check the subject with `isSubject` first. */
-export function identityOf(id: string, provider: ProviderConfig, token: Claims, userInfo: Claims): ProviderIdentity {
+export function identityOf(id: string, provider: ProviderConfig, idToken: Claims, userInfo: Claims): ProviderIdentity {
   // Signed claims take precedence over userinfo claims.
-  const claims = { ...userInfo, ...token };
+  const claims = { ...userInfo, ...idToken };
   // `email` and `email_verified` must come from the same source.
-  const { email: told, email_verified: verified } = token.email === undefined ? userInfo : token;
-  const email = typeof told === 'string' && emailAddress.safeParse(told).success ? told : null;
-  // Must be a boolean (OpenID Connect Core 1.0 section 5.1). The text "true" does not count.
+  const { email: claimedEmail, email_verified: verified } = idToken.email === undefined ? userInfo : idToken;
+  const email = typeof claimedEmail === 'string' && emailAddress.safeParse(claimedEmail).success ? claimedEmail : null;
+  // `email_verified` must be a boolean (OpenID Connect Core 1.0 section 5.1). The text "true" does not count.
   const isVerified = verified === true;
   const { name, auth_time: authTime } = claims;
   return {
     provider: id,
-    issuer: String(token.iss),
-    subject: String(token.sub),
+    issuer: String(idToken.iss),
+    subject: String(idToken.sub),
     email,
-    isEmailVerified: email !== null && isVerified && maySpeakFor(provider, email),
+    isEmailVerified: email !== null && isVerified && mayVerify(provider, email),
     name: nameOf(name),
     isOperator:
       provider.operators === undefined
@@ -58,22 +58,25 @@ export function identityOf(id: string, provider: ProviderConfig, token: Claims, 
 }
 
 /**
- * Reports whether the provider may sign in this person. A provider limited to domains needs a verified address in one.
+ * Reports whether the provider may sign in this person. A provider that is limited to domains may sign in only people
+ * with a verified address in one of them.
  */
-export function isOfItsDomains(provider: ProviderConfig, identity: ProviderIdentity): boolean {
+export function isAllowedDomain(provider: ProviderConfig, identity: ProviderIdentity): boolean {
   return provider.domains.length === 0 || identity.isEmailVerified;
 }
 
-/** Limits a name to what pages and mail headers can safely show. */
-function nameOf(told: unknown): string | null {
-  if (typeof told !== 'string') return null;
-  const start = told.trim().slice(0, LONGEST_NAME);
+/**
+ * Returns a name that pages and mail headers can safely show, cut to its maximum length. Returns null if there is none.
+ */
+function nameOf(claim: unknown): string | null {
+  if (typeof claim !== 'string') return null;
+  const start = claim.trim().slice(0, LONGEST_NAME);
   // Drop half a surrogate pair at the cut.
   const name = nameField.safeParse(start.isWellFormed() ? start : start.slice(0, -1));
   return name.success ? name.data : null;
 }
 
-function maySpeakFor({ domains }: ProviderConfig, email: string): boolean {
+function mayVerify({ domains }: ProviderConfig, email: string): boolean {
   return domains.length === 0 || domains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase());
 }
 

@@ -17,7 +17,7 @@ import { applyOperatorClaim } from './operator-claims.js';
 import type { ProviderIdentity } from './provider-identity.js';
 import type { ProviderArrival } from './providers.js';
 
-/** A complete invitation. */
+/** The fields of an invitation link that an acceptance needs. */
 interface Invited {
   readonly accountId: string;
   readonly role: NonNullable<LinkRow['role']>;
@@ -36,18 +36,18 @@ export class ProviderInvitations {
   ) {}
 
   /**
-   * Returns the hash of the invitation link, which the sign-in is bound to. Does not use the link.
+   * Returns the hash of an invitation link, to which the caller binds the sign-in. Does not use the link.
    * @throws Problem `link_ended`
    */
   async begin(token: string): Promise<string> {
     const link = await findLink(this.database.db, token, this.clock.now());
-    invitedBy(link);
+    invitationOf(link);
     return link.hash;
   }
 
   /**
-   * Accepts the invitation for the identity's member, or for a new one, and starts a session.
-   * @throws Problem `link_ended`
+   * Accepts the invitation for the identity's member, or for a new member, and starts a session.
+   * @throws Problem `link_ended`, `already_a_member`
    * @throws Problem `identity_unknown` if the provider does not verify the invited address
    * @throws Problem `missing_credentials` if another member has the address and has not linked the identity
    */
@@ -57,9 +57,10 @@ export class ProviderInvitations {
     return this.access.run(async (access) => {
       const { trx } = access;
       const now = this.clock.now();
-      const invited = invitedBy(await takeLink(trx, linkHash, now));
-      if (!isAddressOf(identity, invited)) throw notInvited();
-      const memberId = (await this.identities.use(identity, trx)) ?? (await this.join(trx, identity, invited, browser));
+      const invited = invitationOf(await takeLink(trx, linkHash, now));
+      if (!hasInvitedAddress(identity, invited)) throw notInvited();
+      const memberId =
+        (await this.identities.use(identity, trx)) ?? (await this.createMember(trx, identity, invited, browser));
       const { accountId, role } = invited;
       await joinAccount(trx, accountId, memberId, role, contextOf(memberId, browser), now);
       await applyOperatorClaim(access, kind, memberId, identity, browser, now);
@@ -68,7 +69,7 @@ export class ProviderInvitations {
   }
 
   /** Creates a member with this identity. An existing member is never linked by email address alone. */
-  private async join(
+  private async createMember(
     trx: Transaction<Tables>,
     identity: ProviderIdentity,
     { email, emailKey }: Invited,
@@ -76,10 +77,10 @@ export class ProviderInvitations {
   ): Promise<string> {
     if ((await memberByEmail(trx, emailKey)) !== undefined) throw signInFirst();
     const name = identity.name ?? email.slice(0, email.lastIndexOf('@'));
-    const made = { email, name, isOperator: false, password: null, locale: null };
+    const member = { email, name, isOperator: false, password: null, locale: null };
     const { id } = await addMember(
       trx,
-      made,
+      member,
       (memberId) => contextOf(memberId, browser),
       signInFirst,
       this.clock.now(),
@@ -89,14 +90,14 @@ export class ProviderInvitations {
   }
 }
 
-function invitedBy(link: LinkRow): Invited {
+function invitationOf(link: LinkRow): Invited {
   const { kind, account_id: accountId, role, email_key: emailKey } = link;
   if (kind !== 'invitation' || accountId === null || role === null || emailKey === null) throw linkEnded();
   const { email } = dataOf(link);
   return { accountId, role, emailKey, email: typeof email === 'string' ? email : emailKey };
 }
 
-function isAddressOf({ email, isEmailVerified }: ProviderIdentity, { emailKey }: Invited): boolean {
+function hasInvitedAddress({ email, isEmailVerified }: ProviderIdentity, { emailKey }: Invited): boolean {
   return email !== null && isEmailVerified && emailKeyOf(email) === emailKey;
 }
 

@@ -12,7 +12,7 @@ import type { Identities } from './identities.js';
 import { applyOperatorClaim } from './operator-claims.js';
 import type { ProviderArrival } from './providers.js';
 
-/** ProviderSignIn maps identities to sessions. */
+/** ProviderSignIn completes sign-ins, except those that accept an invitation (`ProviderInvitations`). */
 export class ProviderSignIn {
   constructor(
     private readonly database: DatabaseHandle,

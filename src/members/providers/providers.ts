@@ -1,5 +1,5 @@
 /**
- * OpenID Connect sign-in: authorization code flow with PKCE, `state` and `nonce`. It returns a verified identity.
+ * OpenID Connect sign-in: authorization code flow with PKCE, `state` and `nonce`. The result is a verified identity.
  * `provider-sign-in.ts` decides what that identity may do.
  */
 import type { Configuration, IDToken } from 'openid-client';
@@ -8,22 +8,24 @@ import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { loadOpenIdClient, type ProviderClients } from './provider-clients.js';
-import { identityOf, isOfItsDomains, isSubject, type Claims, type ProviderIdentity } from './provider-identity.js';
+import { identityOf, isAllowedDomain, isSubject, type Claims, type ProviderIdentity } from './provider-identity.js';
 import { returnPath } from '../sign-in/return-to.js';
 import type { BegunStep, SignInStep, SignInSteps, StepData } from '../sign-in/steps.js';
 
 /** Accepted clock difference when a sign-in must be fresh. */
 const CLOCK_TOLERANCE_MS = 30_000;
 
-/** Error codes caused by the browser's callback. All others are faults of the provider or the network. */
-const REFUSALS: ReadonlySet<unknown> = new Set([
+/**
+ * Error codes that a wrong callback of the browser causes. All other codes are faults of the provider or the network.
+ */
+const CALLBACK_ERRORS: ReadonlySet<unknown> = new Set([
   'OAUTH_AUTHORIZATION_RESPONSE_ERROR',
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
 ]);
-/** Depth of `cause` in logged errors, such as `fetch failed: connect ECONNREFUSED …`. */
-const MOST_CAUSES = 3;
+/** Maximum number of messages in a logged error, such as `fetch failed: connect ECONNREFUSED …`. */
+const MAX_CAUSES = 3;
 /** OAuth error codes for a provider outage, RFC 6749 section 4.1.2.1. */
 const OUTAGES: ReadonlySet<unknown> = new Set(['server_error', 'temporarily_unavailable']);
 
@@ -113,8 +115,8 @@ export class Providers {
   }
 
   /**
-   * Consumes the sign-in step of the browser that returns.
-   * @throws Problem `sign_in_ended` if it expired or belongs to another browser
+   * Consumes the sign-in step of a browser that returns from a provider.
+   * @throws Problem `sign_in_ended` if the step expired or the browser has none
    */
   async takeStep(stepToken: string | undefined): Promise<SignInStep<'oidc'>> {
     return await this.parts.steps.take(stepToken, 'oidc');
@@ -127,27 +129,29 @@ export class Providers {
    * that the provider may not sign in; `identity_provider_unavailable`
    */
   async finish(id: string, { memberId, data }: SignInStep<'oidc'>, query: string): Promise<ProviderArrival> {
-    // The callback must come from the provider that the step began with (mix-up attack).
-    if (data.provider !== id) throw refused();
+    // The callback must come from the provider with which the step began (mix-up attack).
+    if (data.provider !== id) throw rejected();
     const provider = this.providerOf(id);
     const client = await this.clientOf(id, provider);
     const [token, userInfo] = await this.claimsOf(id, client, data, query, neededClaims(provider));
-    if (!isSubject(token.sub)) throw this.refused(id, new Error('The subject of the ID token is none'));
+    if (!isSubject(token.sub)) throw this.logRefusal(id, new Error('The subject of the ID token is none'));
     const identity = identityOf(id, provider, token, userInfo);
     const { purpose, linkHash, returnTo, startedAt } = data;
-    if (purpose === 'confirm' && (identity.authTime ?? 0) * 1_000 < startedAt - CLOCK_TOLERANCE_MS) throw refused();
-    if (!isOfItsDomains(provider, identity)) {
-      throw new Problem('identity_unknown', { detail: 'This provider only signs in people of its own domains.' });
+    if (purpose === 'confirm' && (identity.authTime ?? 0) * 1_000 < startedAt - CLOCK_TOLERANCE_MS) throw rejected();
+    if (!isAllowedDomain(provider, identity)) {
+      throw new Problem('identity_unknown', {
+        detail: 'This provider can only sign in addresses of its configured domains.',
+      });
     }
     return { identity, purpose, memberId, linkHash, returnTo };
   }
 
-  /** Discovers the provider. Every failure counts as the provider's. */
+  /** Returns the client of a provider. Reports every failure as `identity_provider_unavailable`. */
   private async clientOf(id: string, provider: ProviderConfig): Promise<Configuration> {
     try {
       return await this.parts.clients.find(id, provider);
     } catch (cause) {
-      throw this.failed(id, cause);
+      throw this.logFailure(id, cause);
     }
   }
 
@@ -171,11 +175,11 @@ export class Providers {
       const claims = tokens.claims();
       if (claims === undefined) throw new Error('The response has no ID token');
       // Strict providers return most claims only from the userinfo endpoint.
-      const isTold = needed.every((claim) => claims[claim] !== undefined);
-      const isWhole = isTold || client.serverMetadata().userinfo_endpoint === undefined;
-      return [claims, isWhole ? {} : await fetchUserInfo(client, tokens.access_token, claims.sub)];
+      const hasAllNeeded = needed.every((claim) => claims[claim] !== undefined);
+      const isComplete = hasAllNeeded || client.serverMetadata().userinfo_endpoint === undefined;
+      return [claims, isComplete ? {} : await fetchUserInfo(client, tokens.access_token, claims.sub)];
     } catch (cause) {
-      throw isRefusal(cause) ? this.refused(id, cause) : this.failed(id, cause);
+      throw isRefusal(cause) ? this.logRefusal(id, cause) : this.logFailure(id, cause);
     }
   }
 
@@ -187,13 +191,15 @@ export class Providers {
     return provider;
   }
 
-  private refused(id: string, cause: unknown): Problem {
+  /** Logs why a sign-in is refused. Returns the error to throw, which does not name the cause. */
+  private logRefusal(id: string, cause: unknown): Problem {
     const fields = { event: 'identity_refused', ...errorFields(id, cause) };
     this.parts.log.warn(fields, 'A sign-in from an identity provider was refused');
-    return refused();
+    return rejected();
   }
 
-  private failed(id: string, cause: unknown): Problem {
+  /** Logs why a provider cannot be used. Returns the error to throw. */
+  private logFailure(id: string, cause: unknown): Problem {
     const fields = { event: 'identity_provider_failed', ...errorFields(id, cause) };
     this.parts.log.warn(fields, 'An identity provider cannot be used');
     return new Problem('identity_provider_unavailable', {
@@ -204,17 +210,17 @@ export class Providers {
   }
 }
 
-/** Claims that must be present, or the userinfo endpoint is asked. */
+/** Returns the claims that the ID token must have. If one is missing, the userinfo endpoint is queried. */
 function neededClaims({ operators }: ProviderConfig): readonly string[] {
   return ['email', ...(operators === undefined ? [] : [operators.claim])];
 }
 
-/** Formats an error for the log, without anything that was sent. */
+/** Formats an error for the log: its codes and messages, without the request or the response. */
 function errorFields(provider: string, fault: unknown) {
   const { code, error } = fault as { code?: unknown; error?: unknown };
   const details: string[] = [];
-  for (let each = fault; each instanceof Error && details.length < MOST_CAUSES; each = each.cause) {
-    details.push(each.message);
+  for (let cause = fault; cause instanceof Error && details.length < MAX_CAUSES; cause = cause.cause) {
+    details.push(cause.message);
   }
   return { provider, reason: code ?? null, error: error ?? null, detail: details.join(': ') };
 }
@@ -223,10 +229,10 @@ function errorFields(provider: string, fault: unknown) {
 function isRefusal(fault: unknown): boolean {
   const { code, error } = fault as { code?: unknown; error?: unknown };
   if (code === 'OAUTH_RESPONSE_BODY_ERROR') return error === 'invalid_grant';
-  return REFUSALS.has(code) && !OUTAGES.has(error);
+  return CALLBACK_ERRORS.has(code) && !OUTAGES.has(error);
 }
 
-function refused(): Problem {
+function rejected(): Problem {
   return new Problem('invalid_credentials', {
     detail: 'The identity provider rejected the sign-in, or its response belongs to another one. Start over.',
   });

@@ -10,13 +10,11 @@ import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js'
 import type { ThrottleVerdict, ThrottleWindows } from '../../quota/throttle-windows.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** Allows for a few typing errors per person, and for several people on one network. */
+/** Limits per network. They allow for a few typing errors per person, and for several people on one network. */
 const BY_NETWORK: readonly ThrottleRow[] = [THROTTLES.signInNetwork, THROTTLES.signInNetworkHour];
-/** Limits guesses for one name from any number of networks. */
+/** Limits per name, for guesses from any number of networks. */
 const BY_NAME: readonly ThrottleRow[] = [THROTTLES.signInName];
-/**
- * Separate limit for browsers in which the member signed in before, so that guessing elsewhere cannot lock them out.
- */
+/** Limits per browser in which the member signed in before. Guessing in other browsers cannot lock that browser out. */
 const BY_BROWSER: readonly ThrottleRow[] = [THROTTLES.signInBrowser];
 /** Limits for second-factor codes. Three of a million codes are valid at a time, so the daily limit is small. */
 const BY_CODES: readonly ThrottleRow[] = [THROTTLES.signInCodes, THROTTLES.signInCodesDay];
@@ -24,17 +22,17 @@ const BY_CODES: readonly ThrottleRow[] = [THROTTLES.signInCodes, THROTTLES.signI
 /** AttemptedSignIn describes who tries to sign in, and as whom. */
 export interface AttemptedSignIn {
   readonly address: string;
-  /** The normalized email address, or the member's ID for second-factor codes. */
+  /** The normalized email address, or the member's ID for second-factor codes and recovery codes. */
   readonly subject: string;
   /** The ID that `KnownBrowsers` found, or null if the member has not signed in with this browser before. */
   readonly browser: string | null;
 }
 
-/** CountedAttempt is an attempt in progress. It counts as a failure unless one of these methods is called. */
+/** CountedAttempt is an attempt in progress. The attempt counts as a failure unless one of these methods is called. */
 export interface CountedAttempt {
   /** Records a complete sign-in. Clears the member's failures but not those of other attempts from the network. */
   succeeded(): Promise<void>;
-  /** Removes this attempt from the count, for attempts that had no result or need another factor. */
+  /** Removes this attempt from the count, if the attempt had no result or needs another factor. */
   refunded(): Promise<void>;
 }
 
@@ -72,37 +70,37 @@ export class SignInAttempts {
    * @throws Problem `too_many_failed_attempts` with `Retry-After`; the attempt is then not counted
    */
   async beginUnnamed(address: string): Promise<CountedAttempt> {
-    return underway(await this.count(this.ofNetwork(address)), []);
+    return countedAttempt(await this.count(this.networkCounts(address)), []);
   }
 
-  private async begin({ address, subject, browser }: AttemptedSignIn, ofSubject: readonly ThrottleRow[]) {
-    const own = this.ofSubject(subject, browser, ofSubject);
-    const counted = await this.count([...this.ofNetwork(address), ...own]);
-    return underway(counted, own);
+  private async begin({ address, subject, browser }: AttemptedSignIn, subjectRows: readonly ThrottleRow[]) {
+    const own = this.subjectCounts(subject, browser, subjectRows);
+    const counted = await this.count([...this.networkCounts(address), ...own]);
+    return countedAttempt(counted, own);
   }
 
-  private ofNetwork(address: string): Count[] {
+  private networkCounts(address: string): Count[] {
     const key = clientNetwork(address);
     return BY_NETWORK.map((row) => ({ throttle: new Throttle(this.windows, row), key }));
   }
 
-  private ofSubject(subject: string, browser: string | null, ofSubject: readonly ThrottleRow[]): Count[] {
-    // Hash the name, because it may be the address of someone who is not a member.
-    const rows = browser === null || ofSubject === BY_CODES ? ofSubject : BY_BROWSER;
+  private subjectCounts(subject: string, browser: string | null, subjectRows: readonly ThrottleRow[]): Count[] {
+    // Hash the name, because the name may be the address of someone who is not a member.
+    const rows = browser === null || subjectRows === BY_CODES ? subjectRows : BY_BROWSER;
     const key = createHash('sha256')
       .update(`${subject}\0${browser ?? ''}`)
       .digest('base64url');
     return rows.map((row) => ({ throttle: new Throttle(this.windows, row), key }));
   }
 
-  /** Counts in every window, or in none if one is full. */
+  /** Counts the attempt in every window, or in none if one window is full. */
   private async count(counts: readonly Count[]): Promise<readonly Counted[]> {
     const counted: Counted[] = [];
     for (const { throttle, key } of counts) {
       const verdict = await throttle.count(key);
       if (!verdict.admitted) {
         await refund(counted);
-        throw throttled(verdict);
+        throw tooManyAttempts(verdict);
       }
       counted.push({ throttle, key, verdict });
     }
@@ -110,7 +108,7 @@ export class SignInAttempts {
   }
 }
 
-function underway(counted: readonly Counted[], own: readonly Count[]): CountedAttempt {
+function countedAttempt(counted: readonly Counted[], own: readonly Count[]): CountedAttempt {
   return {
     refunded: async () => await refund(counted),
     succeeded: async () => {
@@ -124,10 +122,10 @@ async function refund(counted: readonly Counted[]): Promise<void> {
   await Promise.all(counted.map(({ throttle, key, verdict }) => throttle.refund(key, verdict)));
 }
 
-function throttled(verdict: ThrottleVerdict): Problem {
+function tooManyAttempts(verdict: ThrottleVerdict): Problem {
   const seconds = String(retryAfterOf(verdict));
   return new Problem('too_many_failed_attempts', {
-    // The same text for both limits, so that it does not reveal which names are being guessed.
+    // The text is the same for all limits, so that it does not reveal which names are being guessed.
     detail: `Too many failed attempts to sign in. Wait ${seconds} seconds.`,
     headers: ['Retry-After', seconds],
   });

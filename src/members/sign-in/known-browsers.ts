@@ -4,12 +4,12 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 const ID_BYTES = 16;
 const MAC_BYTES = 32;
 const DAY_SECONDS = 24 * 3_600;
-/** Lifetime of the cookie after a sign-in. */
+/** Lifetime of the cookie after a sign-in, in seconds. */
 export const KNOWN_BROWSER_SECONDS = 180 * DAY_SECONDS;
 
-/** KnownBrowsers creates and verifies cookie values. They are authenticated with a MAC, so nothing is stored. */
+/** KnownBrowsers creates and verifies cookie values. The values are authenticated with a MAC, so nothing is stored. */
 export class KnownBrowsers {
-  /** @param key secret of the installation, used only for this. */
+  /** @param key secret of the installation, used only for this cookie */
   constructor(private readonly key: Buffer) {}
 
   /** Creates the cookie value after a complete sign-in. */
@@ -19,7 +19,7 @@ export class KnownBrowsers {
     return `${id.toString('base64url')}.${untilSeconds}.${this.mac(id, untilSeconds, memberId).toString('base64url')}`;
   }
 
-  /** Returns the browser's ID if the value is valid for this member, otherwise null. */
+  /** Returns the browser's ID if the cookie value is valid for this member, otherwise null. */
   find(value: string | undefined, memberId: string, nowMs: number): string | null {
     const [, id = '', until = '', mac = ''] = /^([\w-]{22})\.(\d{1,11})\.([\w-]{43})$/.exec(value ?? '') ?? [];
     const given = Buffer.from(mac, 'base64url');

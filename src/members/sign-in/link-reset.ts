@@ -1,7 +1,7 @@
 /**
- * Reset of a member's sign-in methods with a reset link. It removes passkeys and identities: someone else may have
- * added them after intercepting the invitation. It keeps the authenticator app, because a link alone must not remove a
- * second factor. Operators can remove it.
+ * Reset of a member's sign-in methods with a reset link. A reset removes passkeys and identities, because someone else
+ * may have added them after intercepting the invitation. It keeps the authenticator app, because a link alone must not
+ * remove a second factor. Operators can remove the app.
  */
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
@@ -16,7 +16,7 @@ import type { SignInNotices } from './sign-in-notices.js';
 /** A sign-in method other than the password. */
 export interface Factor {
   readonly type: 'passkey' | 'identity' | 'totp';
-  /** The name of a passkey or the email address of an identity; empty if it has none. */
+  /** The name of a passkey or the email address of an identity; empty if the factor has none. */
   readonly name: string;
   /** The identity provider; null for other factors. */
   readonly issuer: string | null;

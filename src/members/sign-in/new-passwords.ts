@@ -13,7 +13,7 @@ import type { SignInNotices } from './sign-in-notices.js';
 
 /** NewPasswords validates and hashes new passwords. */
 export class NewPasswords {
-  /** @param host returns the host name of the panel, which passwords must not consist of. */
+  /** @param host returns the host name of the panel, which passwords must not consist of */
   constructor(
     private readonly passwords: Passwords,
     private readonly host: () => string,
@@ -32,7 +32,7 @@ export class NewPasswords {
 }
 
 /**
- * Sets a member's password. Ends all sessions, pending second factors and open reset links, which somebody else may
+ * Sets a member's password. Ends all sessions, unfinished sign-in steps and open reset links, which someone else may
  * have. Mails a notice, unless this is the member's first password and nothing was removed.
  * @param phc the hash; null removes the password
  * @param removed other factors that the same change removed, for the notice

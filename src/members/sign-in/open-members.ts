@@ -1,6 +1,6 @@
-/** Wiring of the members room. */
+/** Creates the services of `src/members` and connects them with each other. */
 import type { DatabaseHandle } from '../../stores/database/connect.js';
-import type { Ground } from '../../config/ground.js';
+import type { SharedDependencies } from '../../config/shared-dependencies.js';
 import { adminUrlOf } from '../../config/model/admin-url.js';
 import { AccountAccess } from '../account-access.js';
 import { AccountMembers } from '../account-members.js';
@@ -8,15 +8,15 @@ import { AccountTokens } from '../account-tokens.js';
 import { AccessChanges, type KeyRevocations } from '../credential-ends.js';
 import { FirstOwner } from '../first-owner.js';
 import { Forgetting } from '../forgetting.js';
-import { LinkTaking } from './link-taking.js';
+import { LinkUse } from './link-use.js';
 import { AddressVerification } from '../links/address-verification.js';
 import { Invitations } from '../links/invitations.js';
 import { MemberAdmin } from '../member-admin.js';
 import { PortalLinks } from '../links/portal-links.js';
 import { MemberStore } from '../members.js';
-import { PassingNotes } from '../passing-notes.js';
+import { BestEffortWrites } from '../best-effort-writes.js';
 import { Sessions } from '../sessions.js';
-import { offeredWaysOf, OwnWays } from '../ways.js';
+import { offeredWaysOf, SignInMethods } from '../sign-in-methods.js';
 import type { ThrottleWindows } from '../../quota/throttle-windows.js';
 import { SignInAttempts } from './attempts.js';
 import { KnownBrowsers } from './known-browsers.js';
@@ -32,17 +32,20 @@ import { SignIn } from './sign-in.js';
 import { SignInNotices } from './sign-in-notices.js';
 import { SignInSteps } from './steps.js';
 
-/** MembersParts is what members need beside the ground. */
+/** MembersParts holds the dependencies that `Ground` does not have. */
 export interface MembersParts {
-  /** Revokes the keys of assistants whose member loses access. */
+  /** Revokes the keys of OAuth clients when the member who authorized them loses access. */
   readonly keys: KeyRevocations;
   /** Counters of sign-in attempts. */
   readonly windows: ThrottleWindows;
-  /** Every node has the same, so that a browser is known on all of them. */
+  /**
+   * Secret of the installation, from which the key of the known browser cookie is derived. It is the same on every
+   * node, so that all nodes accept the cookie.
+   */
   readonly operatorToken: string;
 }
 
-/** Services of the members room. */
+/** The services of `src/members`. */
 export interface Members {
   readonly database: DatabaseHandle;
   readonly access: AccountAccess;
@@ -50,7 +53,7 @@ export interface Members {
   readonly tokens: AccountTokens;
   readonly sessions: Sessions;
   readonly store: MemberStore;
-  readonly ways: OwnWays;
+  readonly ways: SignInMethods;
   readonly passwords: Passwords;
   readonly newPasswords: NewPasswords;
   readonly attempts: SignInAttempts;
@@ -60,7 +63,7 @@ export interface Members {
   readonly openPasskeys: (origin: () => string) => Passkeys;
   readonly secondFactors: SecondFactors;
   readonly secondFactorSignIn: SecondFactorSignIn;
-  readonly links: LinkTaking;
+  readonly links: LinkUse;
   readonly firstOwner: FirstOwner;
   readonly accountMembers: AccountMembers;
   readonly invitations: Invitations;
@@ -71,9 +74,9 @@ export interface Members {
   readonly portal: PortalLinks;
 }
 
-/** Opens them. They follow `admin`. */
+/** Creates the services. They read the current `admin` configuration at each use. */
 export function openMembers(
-  ground: Pick<Ground, 'config' | 'database' | 'clock' | 'log' | 'secretBox'>,
+  ground: Pick<SharedDependencies, 'config' | 'database' | 'clock' | 'log' | 'secretBox'>,
   { keys, windows, operatorToken }: MembersParts,
 ): Members {
   const {
@@ -89,8 +92,8 @@ export function openMembers(
   const offeredWays = () => offeredWaysOf(settings().signIn);
   const sessionLimits = () => ({ idleMs: settings().sessions.idle, absoluteMs: settings().sessions.absolute });
   const store = new MemberStore(database, clock);
-  const ways = new OwnWays(database, offeredWays);
-  const notes = new PassingNotes(clock, log);
+  const ways = new SignInMethods(database, offeredWays);
+  const notes = new BestEffortWrites(clock, log);
   const sessions = new Sessions(database, clock, sessionLimits, notes);
   const passwords = new Passwords(new PasswordWork());
   const newPasswords = new NewPasswords(passwords, host);
@@ -121,7 +124,7 @@ export function openMembers(
     },
     secondFactors,
     secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, clock),
-    links: new LinkTaking(database, clock, sessions, newPasswords, signIn, offeredWays, notices),
+    links: new LinkUse(database, clock, sessions, newPasswords, signIn, offeredWays, notices),
     firstOwner: new FirstOwner(database, clock, store),
     accountMembers: new AccountMembers(database, clock, accessChanges),
     invitations: new Invitations(database, clock, hasMail),

@@ -15,7 +15,7 @@ import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { holdSession } from '../sessions.js';
-import type { OwnWays } from '../ways.js';
+import type { SignInMethods } from '../sign-in-methods.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { BegunStep, SignInSteps } from './steps.js';
 import {
@@ -31,7 +31,7 @@ import {
 } from './webauthn.js';
 
 /** Maximum number of passkeys per member. */
-const MOST_PASSKEYS = 20;
+const MAX_PASSKEYS = 20;
 
 /** A passkey as shown to its owner. */
 export interface Passkey {
@@ -56,7 +56,7 @@ export interface PasskeyParts {
   readonly steps: SignInSteps;
   readonly party: () => RelyingParty;
   readonly log: Pick<Logger, 'warn'>;
-  readonly ways: OwnWays;
+  readonly ways: SignInMethods;
   readonly notices: SignInNotices;
 }
 
@@ -64,10 +64,13 @@ export interface PasskeyParts {
 export class Passkeys {
   constructor(private readonly parts: PasskeyParts) {}
 
-  /** Starts the registration of a passkey. @throws Problem `conflict` if the member has the maximum number */
+  /**
+   * Starts the registration of a passkey.
+   * @throws Problem `conflict` if the member has the maximum number
+   */
   async beginRegistration(owner: PasskeyOwner): Promise<BegunPasskey<PublicKeyCredentialCreationOptionsJSON>> {
     const kept = await this.rowsOf(owner.id);
-    if (kept.length >= MOST_PASSKEYS) throw tooMany();
+    if (kept.length >= MAX_PASSKEYS) throw tooMany();
     const options = await registrationOptions(this.parts.party(), owner, kept.map(keptOf));
     const data = { challenge: options.challenge, purpose: 'register' } as const;
     return { options, step: await this.parts.steps.begin('passkey', owner.id, data) };
@@ -75,7 +78,7 @@ export class Passkeys {
 
   /**
    * Completes the registration of a passkey.
-   * @throws Problem `sign_in_ended` if its step expired; `validation_failed` if the response is invalid or the passkey
+   * @throws Problem `sign_in_ended` if the step expired; `validation_failed` if the response is invalid or the passkey
    * exists; `session_ended` if the session ended in the meantime
    */
   async register(
@@ -87,21 +90,21 @@ export class Passkeys {
     context: ChangeContext,
   ): Promise<Passkey> {
     const step = await this.parts.steps.take(stepToken, 'passkey');
-    if (step.memberId !== memberId || step.data.purpose !== 'register') throw stepOfAnother();
-    const made = await this.convertRefusal(
+    if (step.memberId !== memberId || step.data.purpose !== 'register') throw wrongStep();
+    const verified = await this.convertRefusal(
       () => verifiedRegistration(this.parts.party(), step.data.challenge, response),
-      () => notTaken('The browser created no valid passkey for this panel.'),
+      () => registrationRefused('The browser created no valid passkey for this panel.'),
     );
     const now = this.parts.clock.now();
     const row: MemberPasskeyTable = {
       id: newId('psk', now),
       member_id: memberId,
-      credential_id: made.credentialId,
-      public_key: made.publicKey,
-      counter: made.counter,
-      transports: JSON.stringify(made.transports),
-      device_type: made.deviceType,
-      backed_up: made.isBackedUp ? 1 : 0,
+      credential_id: verified.credentialId,
+      public_key: verified.publicKey,
+      counter: verified.counter,
+      transports: JSON.stringify(verified.transports),
+      device_type: verified.deviceType,
+      backed_up: verified.isBackedUp ? 1 : 0,
       name,
       created_at: now,
       last_used_at: null,
@@ -114,7 +117,7 @@ export class Passkeys {
         .values(row)
         .onConflict((conflict) => conflict.column('credential_id').doNothing())
         .executeTakeFirst();
-      if (numInsertedOrUpdatedRows !== 1n) throw notTaken('This passkey is already registered.');
+      if (numInsertedOrUpdatedRows !== 1n) throw registrationRefused('This passkey is already registered.');
       await this.record(
         trx,
         memberId,
@@ -122,7 +125,7 @@ export class Passkeys {
         context,
       );
       await this.parts.notices.add(trx, memberId, 'passkey_added', context, { name });
-      await context.made?.(trx, passkeyOf(row));
+      await context.storeResponse?.(trx, passkeyOf(row));
     });
     return passkeyOf(row);
   }
@@ -133,8 +136,8 @@ export class Passkeys {
   }
 
   /**
-   * Starts a confirmation of the signed-in member with one of their passkeys. @throws Problem `conflict` if they have
-   * none
+   * Starts a confirmation of the signed-in member with one of their passkeys.
+   * @throws Problem `conflict` if they have none
    */
   async beginConfirmation(memberId: string): Promise<BegunPasskey<PublicKeyCredentialRequestOptionsJSON>> {
     const rows = await this.rowsOf(memberId);
@@ -143,7 +146,7 @@ export class Passkeys {
   }
 
   /**
-   * Completes a sign-in or confirmation and returns whose passkey it is. The challenge is used up even on failure.
+   * Completes a sign-in or confirmation and returns the member and passkey. Consumes the step even on failure.
    * @throws Problem `sign_in_ended` if the step expired; `invalid_credentials` if the passkey is unknown or belongs to
    * another member, or the response is invalid
    */
@@ -153,19 +156,19 @@ export class Passkeys {
     response: AuthenticationResponseJSON,
   ): Promise<{ readonly memberId: string; readonly passkeyId: string }> {
     const { memberId, data } = await this.parts.steps.take(stepToken, 'passkey');
-    if (data.purpose !== purpose) throw stepOfAnother();
+    if (data.purpose !== purpose) throw wrongStep();
     const row = await this.parts.database.db
       .selectFrom('member_passkey')
       .selectAll()
       .where('credential_id', '=', response.id)
       .executeTakeFirst();
-    if (row === undefined || (memberId !== null && row.member_id !== memberId)) throw notKnown();
+    if (row === undefined || (memberId !== null && row.member_id !== memberId)) throw passkeyUnknown();
     const { userHandle } = response.response;
-    const named = userHandle === undefined ? row.member_id : Buffer.from(userHandle, 'base64url').toString('utf8');
-    if (named !== row.member_id) throw notKnown();
+    const claimedId = userHandle === undefined ? row.member_id : Buffer.from(userHandle, 'base64url').toString('utf8');
+    if (claimedId !== row.member_id) throw passkeyUnknown();
     const verify = async (): Promise<void> =>
       this.recordUse(row, await verifiedAuthentication(this.parts.party(), data.challenge, response, keptOf(row)));
-    await this.convertRefusal(verify, notKnown, row.id);
+    await this.convertRefusal(verify, passkeyUnknown, row.id);
     return { memberId: row.member_id, passkeyId: row.id };
   }
 
@@ -174,7 +177,10 @@ export class Passkeys {
     return (await this.rowsOf(memberId)).map(passkeyOf);
   }
 
-  /** Renames a passkey. @throws Problem `resource_not_found` */
+  /**
+   * Renames a passkey.
+   * @throws Problem `resource_not_found`
+   */
   async rename(memberId: string, id: string, name: string, context: ChangeContext): Promise<Passkey> {
     return await this.parts.database.db.transaction().execute(async (trx) => {
       const row = await this.ownRow(trx, memberId, id);
@@ -193,8 +199,8 @@ export class Passkeys {
   async remove(memberId: string, id: string, context: ChangeContext): Promise<void> {
     await this.parts.database.db.transaction().execute(async (trx) => {
       const { name } = await this.ownRow(trx, memberId, id);
-      const taken = trx.deleteFrom('member_passkey').where('id', '=', id);
-      await this.parts.ways.removeUnlessLast(trx, memberId, async () => void (await taken.execute()));
+      const removal = trx.deleteFrom('member_passkey').where('id', '=', id);
+      await this.parts.ways.removeUnlessLast(trx, memberId, async () => void (await removal.execute()));
       await this.record(
         trx,
         memberId,
@@ -206,8 +212,9 @@ export class Passkeys {
   }
 
   /**
-   * Stores the counter of a use, unless the passkey was removed or another use stored a counter first. Two uses with
-   * the same counter indicate a cloned passkey. Authenticators without a counter always send 0.
+   * Stores the signature counter of a use. Throws `WebAuthnRefusal` if the passkey was removed, or another use stored
+   * the same or a higher counter first. Two uses with the same counter indicate a cloned passkey. Authenticators
+   * without a counter always send 0.
    */
   private async recordUse({ id, counter: before }: MemberPasskeyTable, used: UsedPasskey): Promise<void> {
     const { counter, isBackedUp } = used;
@@ -252,7 +259,7 @@ export class Passkeys {
     await recordChange(trx, context, { ...target, ...change }, this.parts.clock.now());
   }
 
-  /** Logs why a response is invalid. The caller gets only the general error. */
+  /** Runs a verification. If the response is invalid, logs the reason and throws only the general error `refusal`. */
   private async convertRefusal<Result>(verify: () => Promise<Result>, refusal: () => Problem, passkeyId?: string) {
     try {
       return await verify();
@@ -287,19 +294,19 @@ function passkeyOf(row: MemberPasskeyTable): Passkey {
 }
 
 function tooMany(): Problem {
-  return new Problem('conflict', { detail: `You have ${MOST_PASSKEYS} passkeys. Remove one that you no longer use.` });
+  return new Problem('conflict', { detail: `You have ${MAX_PASSKEYS} passkeys. Remove one that you no longer use.` });
 }
 
-function notTaken(detail: string): Problem {
+function registrationRefused(detail: string): Problem {
   return new Problem('validation_failed', { detail, errors: [{ pointer: '#/response', detail: 'is not valid' }] });
 }
 
-function notKnown(): Problem {
+function passkeyUnknown(): Problem {
   return new Problem('invalid_credentials', {
     detail: 'This passkey does not belong to a member of this installation.',
   });
 }
 
-function stepOfAnother(): Problem {
+function wrongStep(): Problem {
   return new Problem('sign_in_ended', { detail: 'The challenge belongs to another operation. Start over.' });
 }

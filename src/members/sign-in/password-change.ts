@@ -19,7 +19,12 @@ export class PasswordChange {
     private readonly notices: SignInNotices,
   ) {}
 
-  /** @throws Problem `validation_failed` for a password that breaks the rules, `session_ended` after a reset */
+  /**
+   * Changes the member's password.
+   * @returns the new session of this browser
+   * @throws Problem `validation_failed` for a password that breaks the rules, `session_ended` if a reset ended the
+   * session, `sign_in_busy`
+   */
   async change(
     memberId: string,
     password: string,

@@ -1,19 +1,20 @@
 /** Rules for new passwords (NIST SP 800-63B-4, 3.1.1.2): a minimum length, and nothing that is easy to guess. */
 
-/** Minimum length if the password is the only factor. */
+/** Minimum length in characters if the password is the only factor. */
 export const SHORTEST_PASSWORD = 15;
-/** Minimum length with a second factor. */
+/** Minimum length in characters with a second factor. */
 export const SHORTEST_WITH_SECOND_FACTOR = 8;
-/** Maximum length in UTF-16 code units. It limits the work of hashing, which anyone can trigger. */
+/** Maximum length in UTF-16 code units. The maximum limits the work of hashing, which anyone can trigger. */
 export const LONGEST_PASSWORD = 200;
 
-/** Minimum length of the parts that are searched for. Shorter ones occur in many good passwords. */
+/** Minimum length of the guessable parts that are searched for. Shorter parts occur in many good passwords. */
 const SHORTEST_PART = 4;
 /** Minimum number of distinct characters, against `aaaaaaaaaaaaaaa` and `abababababababa`. */
 const FEWEST_CHARACTERS = 5;
+/** Rows of QWERTY, QWERTZ and AZERTY keyboards, and the columns of QWERTY. */
+const KEY_ROWS = ['qwertyuiop', 'qwertzuiop', 'azertyuiop', 'asdfghjkl', 'zxcvbnm', 'yxcvbnm', 'qazwsxedcrfvtgbyhnujm'];
+const RUNS = [...KEY_ROWS, 'abcdefghijklmnopqrstuvwxyz', '01234567890123456789'];
 /** Sequences on keyboards, in the alphabet and of digits, in both directions. */
-const ROWS = ['qwertyuiop', 'qwertzuiop', 'azertyuiop', 'asdfghjkl', 'zxcvbnm', 'yxcvbnm', 'qazwsxedcrfvtgbyhnujm'];
-const RUNS = [...ROWS, 'abcdefghijklmnopqrstuvwxyz', '01234567890123456789'];
 const SEQUENCES = RUNS.flatMap((run) => [run, [...run].toReversed().join('')]);
 /** Words that leaked passwords often contain. */
 const WORDS = [
@@ -37,7 +38,7 @@ export interface PasswordContext {
   readonly hasSecondFactor: boolean;
 }
 
-/** Returns what is wrong with a new password, for display in a form, or null. */
+/** Returns what is wrong with a new password, as the end of a sentence for a form. Returns null if nothing is wrong. */
 export function passwordFault(password: string, context: PasswordContext): string | null {
   const shortest = context.hasSecondFactor ? SHORTEST_WITH_SECOND_FACTOR : SHORTEST_PASSWORD;
   const normal = password.normalize('NFKC');
@@ -51,7 +52,7 @@ export function passwordFault(password: string, context: PasswordContext): strin
   return 'is too easy to guess: avoid your name, email address, the product name and keyboard patterns';
 }
 
-/** Parts of the member's name, the address, the host and the product name, in lower case. */
+/** Returns the parts of the member's name, the address, the host and the product name, in lower case. */
 function ownParts({ email, name, host }: PasswordContext): string[] {
   const parts = [email, name, host, 'trailgate'].flatMap((text) => {
     const plain = text.normalize('NFKC').toLowerCase();

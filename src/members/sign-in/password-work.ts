@@ -1,14 +1,16 @@
-/** Queue for password hashes. Each takes 19 MiB and much CPU by design, in the process that serves requests. */
+/**
+ * Queue for password hashes. By design, each hash takes 19 MiB and much CPU time, in the process that serves requests.
+ */
 import { Problem } from '../../platform/problems/errors.js';
 
 /** Maximum number of concurrent hashes. They use libuv's pool of four threads, which DNS and file access share. */
-const MOST_AT_ONCE = 2;
-const MOST_WAITING = 20;
+const MAX_AT_ONCE = 2;
+const MAX_WAITING = 20;
 const LONGEST_WAIT_MS = 3_000;
 const RETRY_AFTER_SECONDS = 2;
 
 interface Waiter {
-  readonly go: () => void;
+  readonly start: () => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -27,36 +29,40 @@ export class PasswordWork {
    * @throws Problem `sign_in_busy` if the queue is full or the wait is too long; the task has not started
    */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.running < MOST_AT_ONCE) this.running++;
+    if (this.running < MAX_AT_ONCE) this.running++;
     else await this.waitForSlot();
     try {
       return await work();
     } finally {
-      this.pass();
+      this.releaseSlot();
     }
   }
 
-  /** Waits until a finished task hands over its slot. */
+  /**
+   * Waits until a finished task passes its slot on. Rejects with `sign_in_busy` if the queue is full or the wait is too
+   * long.
+   */
   private async waitForSlot(): Promise<void> {
-    if (this.waiting.length >= MOST_WAITING) throw busy();
+    if (this.waiting.length >= MAX_WAITING) throw busy();
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting.splice(this.waiting.indexOf(waiter), 1);
         reject(busy());
       }, LONGEST_WAIT_MS);
-      const waiter = { go: resolve, timer };
+      const waiter = { start: resolve, timer };
       this.waiting.push(waiter);
     });
   }
 
-  private pass(): void {
+  /** Passes the slot of a finished task to the next waiting task, or frees the slot. */
+  private releaseSlot(): void {
     const next = this.waiting.shift();
     if (next === undefined) {
       this.running--;
       return;
     }
     clearTimeout(next.timer);
-    next.go();
+    next.start();
   }
 }
 

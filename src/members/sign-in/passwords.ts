@@ -4,14 +4,14 @@ import { promisify } from 'node:util';
 import { LONGEST_PASSWORD } from './password-rules.js';
 import type { PasswordWork } from './password-work.js';
 
-/** PasswordCost is the cost of a hash. */
+/** PasswordCost holds the cost parameters of a hash. */
 export interface PasswordCost {
   readonly memoryKib: number;
   readonly passes: number;
   readonly parallelism: number;
 }
 
-/** OWASP's minimum for argon2id, 46 ms of a core. The next sign-in replaces hashes of another cost. */
+/** OWASP's minimum for argon2id, about 46 ms of one CPU core. The next sign-in replaces hashes of another cost. */
 export const PASSWORD_COST: PasswordCost = { memoryKib: 19_456, passes: 2, parallelism: 1 };
 
 const SALT_BYTES = 16;
@@ -37,11 +37,11 @@ interface PasswordHash {
 /** PasswordVerdict is the result of a password check. */
 export interface PasswordVerdict {
   readonly matches: boolean;
-  /** Whether the hash has an outdated cost. Only true together with `matches`. */
+  /** Whether the password matches, but the hash has an outdated cost. */
   readonly outdated: boolean;
 }
 
-/** Dummy hash for unknown members, with the same cost. No password has a tag of zeros. */
+/** Dummy hash for unknown members, with the same cost. No password matches it, because its tag consists of zeros. */
 const DUMMY_HASH: PasswordHash = { cost: PASSWORD_COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
 
 /** Passwords creates and verifies hashes. */
@@ -69,16 +69,18 @@ export class Passwords {
    * @throws Problem `sign_in_busy`
    */
   async check(phc: string | null, password: string): Promise<PasswordVerdict> {
-    const isLong = password.length > LONGEST_PASSWORD;
-    const kept = phc === null || isLong ? DUMMY_HASH : parsePhc(phc);
-    const message = messageOf(isLong ? '' : password);
-    const tag = await this.work.run(() => this.derive(message, kept.salt, kept.tag.length, kept.cost));
-    const matches = timingSafeEqual(tag, kept.tag) && kept !== DUMMY_HASH;
-    return { matches, outdated: matches && !isOfToday(kept) };
+    const isTooLong = password.length > LONGEST_PASSWORD;
+    const stored = phc === null || isTooLong ? DUMMY_HASH : parsePhc(phc);
+    const message = messageOf(isTooLong ? '' : password);
+    const tag = await this.work.run(() => this.derive(message, stored.salt, stored.tag.length, stored.cost));
+    const matches = timingSafeEqual(tag, stored.tag) && stored !== DUMMY_HASH;
+    return { matches, outdated: matches && !hasCurrentCost(stored) };
   }
 }
 
-/** NFKC, so that the same password from different keyboards matches (NIST SP 800-63B-4, 3.1.1.2). */
+/**
+ * Encodes a password in NFKC, so that the same password from different keyboards matches (NIST SP 800-63B-4, 3.1.1.2).
+ */
 function messageOf(password: string): Buffer {
   return Buffer.from(password.normalize('NFKC'), 'utf8');
 }
@@ -95,7 +97,7 @@ function parsePhc(phc: string): PasswordHash {
   return { cost, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') };
 }
 
-function isOfToday({ cost, salt, tag }: PasswordHash): boolean {
+function hasCurrentCost({ cost, salt, tag }: PasswordHash): boolean {
   return (
     cost.memoryKib === PASSWORD_COST.memoryKib &&
     cost.passes === PASSWORD_COST.passes &&

@@ -5,10 +5,14 @@ import type { Tables } from '../../stores/database/schema.js';
 
 /** Number of codes in a set. A new set replaces the old one. */
 export const RECOVERY_CODES = 10;
-/** 80 bits of entropy. Unsalted SHA-256 is safe for that; a slow hash would add nothing. */
+/**
+ * Number of characters of a code, with 5 bits each. 80 random bits are safe with unsalted SHA-256, so a slow hash would
+ * add nothing.
+ */
 const CODE_LENGTH = 16;
 /** Crockford's base 32 in lower case, without the ambiguous i, l, o and u. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+/** Letters that people may type instead of a digit. */
 const READ_AS: Readonly<Record<string, string>> = { i: '1', l: '1', o: '0' };
 
 /** Generates codes such as `k3f9-0xqz-71mb-w4ne`. */
@@ -20,7 +24,8 @@ export function newRecoveryCodes(): string[] {
 }
 
 /**
- * Hashes a code, or returns null if it cannot be one. Ignores spaces, hyphens and case, and reads i, l and o as digits.
+ * Hashes a code, or returns null if the text cannot be a code. Ignores spaces, hyphens and case, and reads i, l and o
+ * as digits.
  */
 export function recoveryCodeHash(typed: string): string | null {
   const plain = typed
@@ -31,7 +36,10 @@ export function recoveryCodeHash(typed: string): string | null {
   return createHash('sha256').update(plain).digest('hex');
 }
 
-/** Replaces all codes of a member and returns the new ones. They cannot be read again. */
+/**
+ * Replaces all codes of a member and returns the new ones. Only their hashes are stored, so the codes cannot be read
+ * again.
+ */
 export async function replaceRecoveryCodes(transaction: Kysely<Tables>, memberId: string): Promise<string[]> {
   const codes = newRecoveryCodes();
   await removeRecoveryCodes(transaction, memberId);
@@ -45,7 +53,10 @@ export async function removeRecoveryCodes(transaction: Kysely<Tables>, memberId:
   await transaction.deleteFrom('recovery_code').where('member_id', '=', memberId).execute();
 }
 
-/** Uses a code of the member. Only one of several concurrent calls returns true. */
+/**
+ * Marks a member's code as used. Returns false if the code is wrong or was used before. Only one of several concurrent
+ * calls returns true.
+ */
 export async function takeRecoveryCode(
   db: Kysely<Tables>,
   memberId: string,

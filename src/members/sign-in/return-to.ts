@@ -1,16 +1,16 @@
 /** Validation of the page to open after a sign-in, against open redirects. */
 
-const LONGEST = 2_000;
+const LONGEST_PATH = 2_000;
 /** Placeholder origin for parsing. It never appears in the result. */
-const NOWHERE = 'https://panel.invalid';
+const PLACEHOLDER_ORIGIN = 'https://panel.invalid';
 
 /**
  * Returns path, query and fragment of a panel page. Returns `/` for anything that could lead to another origin, such as
  * `//host` or `/\host`.
  */
 export function returnPath(text: string | undefined): string {
-  if (text === undefined || text.length > LONGEST || !/^\/(?![/\\])[\x21-\x7e]*$/.test(text)) return '/';
-  const url = URL.parse(text, NOWHERE);
-  if (url === null || url.origin !== NOWHERE || url.pathname.startsWith('//')) return '/';
+  if (text === undefined || text.length > LONGEST_PATH || !/^\/(?![/\\])[\x21-\x7e]*$/.test(text)) return '/';
+  const url = URL.parse(text, PLACEHOLDER_ORIGIN);
+  if (url === null || url.origin !== PLACEHOLDER_ORIGIN || url.pathname.startsWith('//')) return '/';
   return `${url.pathname}${url.search}${url.hash}`;
 }

@@ -19,13 +19,13 @@ export class SecondFactorSignIn {
     private readonly clock: Clock,
   ) {}
 
-  /** Starts the step after a first factor. */
+  /** Starts the step after the first factor `method`. */
   async begin(memberId: string, method: StepData['second_factor']['method']): Promise<BegunStep> {
     return await this.steps.begin('second_factor', memberId, { method });
   }
 
   /**
-   * Completes a sign-in.
+   * Completes a sign-in and starts the session.
    * @throws Problem `invalid_credentials` for a wrong or used code, `sign_in_ended` after five attempts or when the
    * step expired; `too_many_failed_attempts`
    */
@@ -42,12 +42,13 @@ export class SecondFactorSignIn {
   }
 
   /**
-   * Checks the second factor of a member who is already signed in. Counts like a sign-in attempt.
+   * Reports whether the second factor is right, and marks a right code as used. A wrong code counts as a failed
+   * sign-in. Also checks members who are already signed in.
    * @throws Problem `too_many_failed_attempts`
    */
   async isRight(memberId: string, shown: ShownFactor, browser: Browser): Promise<boolean> {
     const known = this.knownBrowsers.find(browser.known, memberId, this.clock.now());
-    const attempt = await this.begun({ address: browser.ip, subject: memberId, browser: known });
+    const attempt = await this.beginAttempt({ address: browser.ip, subject: memberId, browser: known });
     let isRight = false;
     try {
       isRight = await this.factors.take(memberId, shown);
@@ -59,7 +60,7 @@ export class SecondFactorSignIn {
     return isRight;
   }
 
-  private async begun(attempted: Parameters<SignInAttempts['beginCode']>[0]): Promise<CountedAttempt> {
+  private async beginAttempt(attempted: Parameters<SignInAttempts['beginCode']>[0]): Promise<CountedAttempt> {
     try {
       return await this.attempts.beginCode(attempted);
     } catch (error) {

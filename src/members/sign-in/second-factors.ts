@@ -31,7 +31,7 @@ export class SecondFactors {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
-    /** Null without a key to encrypt secrets. Apps then cannot be set up. */
+    /** Encrypts the secrets of apps. Null if the installation has no key. Apps then cannot be set up. */
     private readonly box: SecretBox | null,
     /** Returns the issuer name that apps show. */
     private readonly issuer: () => string,
@@ -49,7 +49,7 @@ export class SecondFactors {
   }
 
   /**
-   * Starts the setup of an app. It has no effect until `confirm`. Starting again replaces an unconfirmed setup.
+   * Starts the setup of an app. The app has no effect until `confirm`. Starting again replaces an unconfirmed setup.
    * @throws Problem `conflict` if the member has an app, or apps cannot be set up
    */
   async begin(memberId: string): Promise<TotpSetup> {
@@ -59,7 +59,7 @@ export class SecondFactors {
     const { email } = await this.rowOf(this.database.db, memberId);
     const { numUpdatedRows } = await this.database.db
       .updateTable('member')
-      .set({ totp_secret: box.seal(secret, rowName(memberId)), totp_last_step: 0 })
+      .set({ totp_secret: box.seal(secret, encryptionContext(memberId)), totp_last_step: 0 })
       .where('id', '=', memberId)
       .where('totp_confirmed_at', 'is', null)
       .executeTakeFirst();
@@ -76,7 +76,7 @@ export class SecondFactors {
     return await this.database.db.transaction().execute(async (trx) => {
       const row = await this.rowOf(trx, memberId, true);
       if (row.totp_confirmed_at !== null) throw alreadySetUp();
-      const step = row.totp_secret === null ? undefined : this.stepOf(row, row.totp_secret, code);
+      const step = row.totp_secret === null ? undefined : this.timeStepOf(row, row.totp_secret, code);
       if (step === undefined)
         throw new Problem('conflict', { detail: 'No setup of an authenticator app is in progress.' });
       if (step === null) throw wrongCode();
@@ -114,7 +114,8 @@ export class SecondFactors {
 
   /**
    * Replaces the recovery codes.
-   * @throws Problem `conflict` without an app
+   * @returns the new codes, shown once
+   * @throws Problem `conflict` if the member has no app
    */
   async replaceCodes(memberId: string, context: ChangeContext): Promise<readonly string[]> {
     return await this.database.db.transaction().execute(async (trx) => {
@@ -131,13 +132,16 @@ export class SecondFactors {
     return await recoveryCodesLeft(this.database.db, memberId);
   }
 
-  /** Verifies a code and marks it as used. Each code works once, across all nodes. */
+  /**
+   * Verifies a code and marks it as used. Returns false if the code is wrong or was used before. Each code works once,
+   * across all nodes.
+   */
   async take(memberId: string, shown: ShownFactor): Promise<boolean> {
     const { db } = this.database;
     const row = await this.rowOf(db, memberId);
     if (row.totp_confirmed_at === null || row.totp_secret === null) return false;
     if ('recoveryCode' in shown) return await takeRecoveryCode(db, memberId, shown.recoveryCode, this.clock.now());
-    const step = this.stepOf(row, row.totp_secret, shown.code);
+    const step = this.timeStepOf(row, row.totp_secret, shown.code);
     if (step === null) return false;
     const { numUpdatedRows } = await db
       .updateTable('member')
@@ -149,10 +153,10 @@ export class SecondFactors {
     return numUpdatedRows === 1n;
   }
 
-  /** Returns the time step of a code, or null if the code is wrong. */
-  private stepOf(row: TotpRow, sealed: string, code: string): number | null {
+  /** Returns the time step of an app's code, or null if the code is wrong or too old. */
+  private timeStepOf(row: TotpRow, sealed: string, code: string): number | null {
     if (this.box === null) throw notOffered();
-    const secret = this.box.open(sealed, rowName(row.id));
+    const secret = this.box.open(sealed, encryptionContext(row.id));
     return matchingStep(secret, code, this.clock.now(), row.totp_last_step);
   }
 
@@ -180,12 +184,13 @@ export class SecondFactors {
   }
 }
 
+/** Returns the columns that every change of a member sets. */
 function touched<Version>(version: Version, nowMs: number): { version: Version; updated_at: number } {
   return { version, updated_at: nowMs };
 }
 
-/** Context that binds an encrypted secret to its member. */
-function rowName(memberId: string): string {
+/** Returns the name that binds an encrypted secret to its member. */
+function encryptionContext(memberId: string): string {
   return `member:${memberId}`;
 }
 

@@ -39,13 +39,13 @@ export type PasswordResult =
   | ({ readonly state: 'signed_in' } & SignedInMember)
   | { readonly state: 'second_factor'; readonly memberId: string };
 
-/** Details of how the member signed in. */
-interface Shown {
+/** Options of `finish`. */
+interface FinishOptions {
   /** The caller's transaction, if it has one. */
   readonly trx?: Transaction<Tables>;
-  /** The browser's current session, if the member presented only that. */
+  /** Session that the new session extends, if the member has not signed in again. */
   readonly continuing?: Session | undefined;
-  /** The member's row at the time of the password check. */
+  /** Row of the member whose password was checked. `finish` rejects if the password has changed since. */
   readonly compared?: Pick<MemberRow, 'password_changed_at'>;
   /** The second factor, if one was used. */
   readonly secondFactor?: SecondFactorKind;
@@ -54,14 +54,14 @@ interface Shown {
 /** Type of second factor. Recovery codes are recorded separately because they are for emergencies. */
 export type SecondFactorKind = 'totp' | 'recovery_code';
 
-/** Minimum time between two recorded refusals of one member. Somebody else may be causing them. */
+/** Minimum time between two recorded refusals of one member, because an attacker may cause any number of them. */
 const REFUSAL_INTERVAL_MS = 60_000;
-const MOST_REFUSED = 10_000;
+const MAX_REFUSED = 10_000;
 
 /** SignIn signs members in. */
 export class SignIn {
   /** Time of the last recorded refusal by member ID, in milliseconds. */
-  private readonly refusals = new LRUCache<string, number>({ max: MOST_REFUSED });
+  private readonly refusals = new LRUCache<string, number>({ max: MAX_REFUSED });
 
   constructor(
     private readonly database: DatabaseHandle,
@@ -74,12 +74,12 @@ export class SignIn {
   ) {}
 
   /**
-   * Signs in with a password.
+   * Signs in with a password, or returns that a second factor is needed.
    * @throws Problem `invalid_credentials`, `too_many_failed_attempts`, `sign_in_busy`
    */
   async withPassword(email: string, password: string, browser: Browser): Promise<PasswordResult> {
     const row = await memberByEmail(this.database.db, email);
-    if (!(await this.isPasswordOf(row, emailKeyOf(email), password, browser)) || row === undefined) {
+    if (!(await this.checkPassword(row, emailKeyOf(email), password, browser)) || row === undefined) {
       throw wrongCredentials();
     }
     if (row.totp_confirmed_at !== null) return { state: 'second_factor', memberId: row.id };
@@ -87,21 +87,25 @@ export class SignIn {
     return { state: 'signed_in', ...signedIn };
   }
 
-  /** Checks the password of a signed-in member. Counts like a sign-in attempt. */
+  /**
+   * Reports whether the password of a signed-in member is right. A wrong password counts as a failed sign-in.
+   * @throws Problem `too_many_failed_attempts`, `sign_in_busy`
+   */
   async confirmPassword(member: { readonly email: string }, password: string, browser: Browser): Promise<boolean> {
     const row = await memberByEmail(this.database.db, member.email);
-    return this.isPasswordOf(row, emailKeyOf(member.email), password, browser);
+    return this.checkPassword(row, emailKeyOf(member.email), password, browser);
   }
 
   /**
    * Starts the session of a member who has provided every required factor.
-   * @throws Problem `invalid_credentials` if the member was disabled, or changed their password since the check
+   * @throws Problem `invalid_credentials` if the member was disabled, or changed their password since the check;
+   * `session_ended` if the session to extend has ended
    */
   async finish(
     memberId: string,
     method: SignInMethod,
     browser: Browser,
-    { trx, continuing, compared, secondFactor }: Shown = {},
+    { trx, continuing, compared, secondFactor }: FinishOptions = {},
   ): Promise<SignedInMember> {
     const finishIn = async (transaction: Transaction<Tables>): Promise<BegunSession> => {
       const now = this.clock.now();
@@ -111,7 +115,8 @@ export class SignIn {
         update = update.where('password_changed_at', 'is not distinct from', compared.password_changed_at);
       }
       const { numUpdatedRows } = await update.executeTakeFirst();
-      // The member was disabled or got another password after the check. Ending their sessions did not cover this one.
+      // The member was disabled or got another password after the check. The session of this sign-in did not exist yet
+      // when their sessions were ended.
       if (numUpdatedRows === 0n) throw wrongCredentials();
       const { session: replaced } = browser;
       const begun = await this.sessions.begin({ memberId, continuing }, method, browser, replaced, transaction);
@@ -127,8 +132,8 @@ export class SignIn {
   }
 
   /**
-   * Records a failed sign-in in the log, the metric and the member's audit log. Not awaited, because the time would
-   * reveal whether the member exists.
+   * Records a failed sign-in in the log, the metric and the member's audit log. Does not wait for the audit log,
+   * because the time would reveal whether the member exists.
    */
   noteRefused(memberId: string | null, method: SignInMethod, browser: Browser, secondFactor?: SecondFactorKind): void {
     const shown = { method, ...(secondFactor === undefined ? {} : { second_factor: secondFactor }) };
@@ -149,7 +154,7 @@ export class SignIn {
     });
   }
 
-  private async isPasswordOf(
+  private async checkPassword(
     row: MemberRow | undefined,
     subject: string,
     password: string,
@@ -159,7 +164,7 @@ export class SignIn {
     const known = row === undefined ? null : this.knownBrowsers.find(browser.known, row.id, now);
     const attempt = await this.attempts
       .beginPassword({ address: browser.ip, subject, browser: known })
-      .catch((error: unknown) => this.throttled(error, row, browser));
+      .catch((error: unknown) => this.rethrowThrottled(error, row, browser));
     const isActive = row?.status === 'active';
     try {
       const verdict = await this.passwords.check(isActive ? row.password : null, password);
@@ -177,7 +182,7 @@ export class SignIn {
     return false;
   }
 
-  private throttled(error: unknown, row: MemberRow | undefined, browser: Browser): never {
+  private rethrowThrottled(error: unknown, row: MemberRow | undefined, browser: Browser): never {
     if (error instanceof Problem) {
       METRICS.adminSignIns.series('password', 'throttled').inc();
       const fields = { member_id: row?.id ?? null, ip: browser.ip, request_id: browser.requestId };
@@ -187,17 +192,17 @@ export class SignIn {
   }
 
   /**
-   * Replaces the hash only if it is still the one that was compared. Another sign-in or a new password may have changed
-   * it.
+   * Replaces a hash with an outdated cost, if it is still the hash that was compared. Another sign-in or a new password
+   * may have replaced it.
    */
   private async rehash(row: MemberRow, password: string): Promise<void> {
-    const made = await this.passwords.hash(password);
-    const update = this.database.db.updateTable('member').set({ password: made }).where('id', '=', row.id);
+    const hash = await this.passwords.hash(password);
+    const update = this.database.db.updateTable('member').set({ password: hash }).where('id', '=', row.id);
     await update.where('password', '=', row.password).execute();
   }
 }
 
-/** Creates the error for every kind of wrong credentials. */
+/** Creates the error for an unknown member, a wrong password and a disabled member alike. */
 export function wrongCredentials(): Problem {
   return new Problem('invalid_credentials', {
     detail: 'Incorrect email or password.',

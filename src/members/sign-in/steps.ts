@@ -1,6 +1,6 @@
 /**
  * Unfinished sign-ins: a pending second factor, a passkey challenge, or a redirect to an identity provider. A step is
- * not a session. It has its own cookie, expires soon and works once.
+ * not a session. A step has its own cookie, expires within minutes and works once.
  */
 import type { Kysely } from 'kysely';
 import type { SignInStepTable } from '../../stores/database/tables/member-tables.js';
@@ -10,14 +10,15 @@ import { Problem } from '../../platform/problems/errors.js';
 import { createToken, hashToken, isToken } from '../session-token.js';
 
 const STEP_MS = 5 * 60_000;
-const AT_PROVIDER_MS = 10 * 60_000;
+const PROVIDER_STEP_MS = 10 * 60_000;
 /** Lifetime of each kind of step. */
-const LASTS_MS: Readonly<Record<StepKind, number>> = {
+const LIFETIMES_MS: Readonly<Record<StepKind, number>> = {
   second_factor: STEP_MS,
   passkey: STEP_MS,
-  oidc: AT_PROVIDER_MS,
+  oidc: PROVIDER_STEP_MS,
 };
-const MOST_ATTEMPTS = 5;
+/** Maximum number of second-factor codes per step. */
+const MAX_ATTEMPTS = 5;
 /** Number of expired steps to delete when a new one starts. Anyone can start steps, so they must not accumulate. */
 const REMOVED_AT_ONCE = 20;
 
@@ -38,7 +39,7 @@ export interface StepData {
     /** Hash of the invitation link to accept; null for other purposes. */
     readonly linkHash: string | null;
     readonly returnTo: string;
-    /** Start time in milliseconds. A confirmation needs a sign-in at the provider after it. */
+    /** Start time in milliseconds since the epoch. A confirmation needs a sign-in at the provider after this time. */
     readonly startedAt: number;
   };
 }
@@ -50,7 +51,7 @@ export interface SignInStep<Kind extends StepKind> {
   readonly expiresAt: number;
 }
 
-/** A new step with its plain token, which exists only here. */
+/** A new step with its token in plain text. The database stores only the hash of the token. */
 export interface BegunStep {
   readonly token: string;
   readonly expiresAt: number;
@@ -63,11 +64,11 @@ export class SignInSteps {
     private readonly clock: Clock,
   ) {}
 
-  /** Starts a step. */
+  /** Starts a step, and deletes some expired steps. */
   async begin<Kind extends StepKind>(kind: Kind, memberId: string | null, data: StepData[Kind]): Promise<BegunStep> {
     await this.deleteEnded(REMOVED_AT_ONCE);
     const token = createToken();
-    const expiresAt = this.clock.now() + LASTS_MS[kind];
+    const expiresAt = this.clock.now() + LIFETIMES_MS[kind];
     const step = { kind, member_id: memberId, data: JSON.stringify(data), attempts: 0, expires_at: expiresAt };
     await this.db
       .insertInto('sign_in_step')
@@ -77,7 +78,8 @@ export class SignInSteps {
   }
 
   /**
-   * Finds a step and counts an attempt before the attempt is made, so that concurrent attempts cannot exceed the limit.
+   * Finds a step and counts an attempt. Call it before checking the code, so that concurrent attempts cannot exceed the
+   * limit.
    * @throws Problem `sign_in_ended` if the step is unknown, expired or out of attempts
    */
   async attempt<Kind extends StepKind>(token: string | undefined, kind: Kind): Promise<SignInStep<Kind>> {
@@ -88,14 +90,14 @@ export class SignInSteps {
       .where('hash', '=', hashToken(token))
       .where('kind', '=', kind)
       .where('expires_at', '>', this.clock.now())
-      .where('attempts', '<', MOST_ATTEMPTS)
+      .where('attempts', '<', MAX_ATTEMPTS)
       .returningAll()
       .executeTakeFirst();
     return stepOf(row);
   }
 
   /**
-   * Consumes a step. Only one caller gets it.
+   * Consumes a step. Only one of several concurrent calls returns it.
    * @throws Problem `sign_in_ended` if the step is unknown or expired
    */
   async take<Kind extends StepKind>(token: string | undefined, kind: Kind): Promise<SignInStep<Kind>> {
@@ -110,14 +112,14 @@ export class SignInSteps {
     return stepOf(row);
   }
 
-  /** Deletes expired steps. Returns their number. */
+  /** Deletes at most `most` expired steps. Returns their number. */
   async deleteEnded(most: number): Promise<number> {
-    const over = this.db
+    const expired = this.db
       .selectFrom('sign_in_step')
       .select('hash')
       .where('expires_at', '<=', this.clock.now())
       .limit(most);
-    const { numDeletedRows } = await this.db.deleteFrom('sign_in_step').where('hash', 'in', over).executeTakeFirst();
+    const { numDeletedRows } = await this.db.deleteFrom('sign_in_step').where('hash', 'in', expired).executeTakeFirst();
     return Number(numDeletedRows);
   }
 }

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const STEP_MS = 30_000;
 const DIGITS = 6;
-/** RFC 4226 section 4 requires 128 bits and recommends 160. */
+/** Length of a new secret: 160 bits. RFC 4226 section 4 requires 128 bits and recommends 160. */
 export const TOTP_SECRET_BYTES = 20;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const BITS_OF_CHARACTER = 5;
@@ -30,7 +30,7 @@ export function matchingStep(key: Buffer, code: string, nowMs: number, lastStep:
   if (!/^\d{6}$/.test(code)) return null;
   const now = Math.floor(nowMs / STEP_MS);
   const given = Buffer.from(code);
-  // Compute all three, so that timing does not reveal which one matched.
+  // Compute all three codes, so that timing does not reveal which one matched.
   const found = [now - 1, now, now + 1].filter((step) => timingSafeEqual(Buffer.from(hotp(key, step)), given));
   return found.find((step) => step > lastStep) ?? null;
 }

@@ -6,7 +6,9 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 
-/** ES256, EdDSA and RS256. The library's default adds an experimental algorithm with keys of 1.3 kB. */
+/**
+ * COSE identifiers of ES256, EdDSA and RS256. The library's default adds an experimental algorithm with keys of 1.3 kB.
+ */
 const ALGORITHMS = [-7, -8, -257];
 const TIMEOUT_MS = 5 * 60_000;
 
@@ -51,16 +53,16 @@ export class WebAuthnRefusal extends Error {
   override readonly name = 'WebAuthnRefusal';
 }
 
-/** Loaded on demand: it costs 0.18 s and 30 MB. */
-const load = () => import('@simplewebauthn/server');
+/** Loads the library on demand, because it costs 0.18 s and 30 MB. */
+const loadLibrary = () => import('@simplewebauthn/server');
 
-/** Creates registration options. They exclude the member's passkeys, so that a device registers only once. */
+/** Creates registration options. They exclude the member's passkeys, so that each device registers only once. */
 export async function registrationOptions(
   party: RelyingParty,
   owner: PasskeyOwner,
   kept: readonly Pick<KeptPasskey, 'credentialId' | 'transports'>[],
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const { generateRegistrationOptions } = await load();
+  const { generateRegistrationOptions } = await loadLibrary();
   return await generateRegistrationOptions({
     rpName: party.name,
     rpID: party.id,
@@ -70,7 +72,7 @@ export async function registrationOptions(
     timeout: TIMEOUT_MS,
     attestationType: 'none',
     excludeCredentials: kept.map(descriptorOf),
-    // Discoverable, so that no user name is needed. User verification makes the passkey two factors.
+    // The passkey is discoverable, so that no user name is needed. User verification makes the passkey two factors.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   });
@@ -81,7 +83,7 @@ export async function authenticationOptions(
   party: RelyingParty,
   kept: readonly Pick<KeptPasskey, 'credentialId' | 'transports'>[],
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
-  const { generateAuthenticationOptions } = await load();
+  const { generateAuthenticationOptions } = await loadLibrary();
   return await generateAuthenticationOptions({
     rpID: party.id,
     timeout: TIMEOUT_MS,
@@ -91,15 +93,15 @@ export async function authenticationOptions(
 }
 
 /**
- * Verifies a registration. @throws WebAuthnRefusal for a wrong challenge, origin, host or signature, or without user
- * verification
+ * Verifies a registration.
+ * @throws WebAuthnRefusal for a wrong challenge, origin, host or signature, or without user verification
  */
 export async function verifiedRegistration(
   party: RelyingParty,
   challenge: string,
   response: RegistrationResponseJSON,
 ): Promise<NewPasskey> {
-  const { verifyRegistrationResponse } = await load();
+  const { verifyRegistrationResponse } = await loadLibrary();
   const { verified, registrationInfo } = await asRefusal(() =>
     verifyRegistrationResponse({
       response,
@@ -133,7 +135,7 @@ export async function verifiedAuthentication(
   response: AuthenticationResponseJSON,
   { credentialId, publicKey, counter, transports }: KeptPasskey,
 ): Promise<UsedPasskey> {
-  const { verifyAuthenticationResponse } = await load();
+  const { verifyAuthenticationResponse } = await loadLibrary();
   const credential = {
     id: credentialId,
     publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')),
@@ -158,7 +160,7 @@ function descriptorOf({ credentialId, transports }: Pick<KeptPasskey, 'credentia
   return { id: credentialId, transports: [...transports] };
 }
 
-/** Every error of the library is about the response. */
+/** Converts every error of the library to a `WebAuthnRefusal`, because each concerns the response. */
 async function asRefusal<Result>(verify: () => Promise<Result>): Promise<Result> {
   try {
     return await verify();

@@ -1,4 +1,4 @@
-/** Lists the access tokens of an account. At `/access-tokens/new` it shows the dialog that creates one. */
+/** Page that lists the access tokens of an account. Its path `/access-tokens/new` opens the dialog that creates one. */
 import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -6,9 +6,9 @@ import { Status } from '../api-keys/status.js';
 import { Empty } from '../layout/empty.js';
 import { ListPage } from '../layout/list-page.js';
 import { Lines, PagedList } from '../layout/paged-list.js';
-import { SureDialog } from '../layout/sure-dialog.js';
+import { ConfirmDialog } from '../layout/confirm-dialog.js';
 import { useRoleWords } from '../members/roles.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { useActorWords } from '../words/fields.js';
 import { isolated } from '../words/isolated.js';
 import { Ago, useFormats } from '../words/times.js';
@@ -18,7 +18,7 @@ import { readAgain, revokeToken, useTokens, type Token } from './tokens.js';
 export function AccessTokensPage() {
   const { t } = useLingui();
   const { id } = useAccount();
-  const may = useMay();
+  const may = useCan();
   const tokens = useTokens(id);
   return (
     <ListPage
@@ -48,7 +48,7 @@ export function AccessTokensPage() {
         >
           {(rows) => (
             <Lines>
-              {inOrder(rows).map((token) => (
+              {sortTokens(rows).map((token) => (
                 <Row key={token.id} of={token} />
               ))}
             </Lines>
@@ -59,13 +59,13 @@ export function AccessTokensPage() {
   );
 }
 
-/** Sorts active tokens first, then the newest first. */
-function inOrder(tokens: readonly Token[]): readonly Token[] {
+/** Sorts active tokens before expired and revoked ones, each newest first. The API lists the oldest first. */
+function sortTokens(tokens: readonly Token[]): readonly Token[] {
   const rank = ({ status }: Token): number => (status === 'active' ? 0 : 1);
   return tokens.toReversed().toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** Returns labels for the states of a token. */
+/** Returns the label of each token status. The context is for languages whose labels depend on the noun's gender. */
 function useStatusWords(): Readonly<Record<Token['status'], string>> {
   const { t } = useLingui();
   return {
@@ -79,7 +79,7 @@ function Row({ of: token }: { readonly of: Token }) {
   const { t } = useLingui();
   const { id: accountId, time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
-  const may = useMay();
+  const may = useCan();
   const roles = useRoleWords();
   const actorWords = useActorWords();
   const words = useStatusWords();
@@ -127,7 +127,7 @@ function Row({ of: token }: { readonly of: Token }) {
           </Button>
         )}
       </Group>
-      <SureDialog
+      <ConfirmDialog
         opened={isAsking}
         title={t`Revoke ${alone}?`}
         does={t`Revoke token`}
@@ -138,7 +138,7 @@ function Row({ of: token }: { readonly of: Token }) {
         }}
       >
         <Trans>Requests using this token fail immediately. You can't undo this.</Trans>
-      </SureDialog>
+      </ConfirmDialog>
     </li>
   );
 }

@@ -1,17 +1,18 @@
 /**
- * Creates an access token: the form, then the secret, shown once. The form keeps its values while the dialog is closed.
+ * Dialog that creates an access token. It shows the form, then the secret once. The form keeps its values while the
+ * dialog is closed.
  */
 import { Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { useSentOnce } from '../api/sent-once.js';
+import { useIdempotentRequest } from '../api/idempotent-request.js';
 import { AddressesField } from '../api-keys/addresses-field.js';
 import { ExpiryField } from '../api-keys/expiry-field.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useFieldError } from '../layout/form-errors.js';
 import { FormText } from '../layout/form-fields.js';
 import { endOf } from '../words/zone.js';
-import { SecretDialog, type Leaving } from '../layout/secret-dialog.js';
+import { SecretDialog, type LeaveConfirmation } from '../layout/secret-dialog.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
 import { useAccount } from '../session/accounts.js';
 import { createToken, EMPTY, latestTokenDay, newToken, readAgain, type MadeToken, type TokenValues } from './tokens.js';
@@ -21,14 +22,14 @@ interface CreateDialogProps {
   readonly onClose: () => void;
 }
 
-/** The new secret and its token's name. Only this dialog holds it. */
-type Made = Pick<MadeToken, 'name' | 'secret'>;
+/** Secret and name of the new token. Only the state of this dialog holds the secret. */
+type CreatedToken = Pick<MadeToken, 'name' | 'secret'>;
 
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useLingui();
   const [values, setValues] = useState<TokenValues>(EMPTY);
   return (
-    <SecretDialog<Made>
+    <SecretDialog<CreatedToken>
       opened={opened}
       onClose={onClose}
       title={t`Create access token`}
@@ -50,7 +51,7 @@ export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   );
 }
 
-function TokenSecret({ name, secret, ...leaving }: Made & Leaving) {
+function TokenSecret({ name, secret, ...leaving }: CreatedToken & LeaveConfirmation) {
   const { t } = useLingui();
   const { id } = useAccount();
   const lost = t`You can't view this secret again. You'd need to create another token.`;
@@ -78,7 +79,7 @@ interface CreateFormProps {
 function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
   const { t } = useLingui();
   const { id: accountId, time_zone: timeZone } = useAccount();
-  const { error, isPending, send, changed } = useSentOnce();
+  const { error, isPending, send, changed } = useIdempotentRequest();
   const change = (to: Partial<TokenValues>): void => {
     changed();
     onChange(to);

@@ -1,6 +1,6 @@
-/** Queries and changes of access tokens. */
+/** Requests to the admin API that read, create and revoke an account's access tokens. */
 import type { components } from '../api/admin-api.js';
-import { api, unwrap, once } from '../api/client.js';
+import { api, unwrap, idempotencyKeyHeader } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 import { dayIn, endOf } from '../words/zone.js';
@@ -12,37 +12,40 @@ export type Token = components['schemas']['AccountToken'];
 export type MadeToken = components['schemas']['AccountTokenWithSecret'];
 type NewToken = components['schemas']['CreateAccountToken'];
 
-/** Values of the form. */
+/** Values of the form that creates a token. */
 export interface TokenValues {
   readonly name: string;
   readonly role: Token['role'];
   readonly expiry: Expiry;
-  /** Custom expiration date: `2027-01-31`. */
+  /** Custom expiration date, such as `2027-01-31`. Only used if `expiry` is `date`. */
   readonly day: string;
   readonly addresses: readonly string[];
 }
 
 export const EMPTY: TokenValues = { name: '', role: 'viewer', expiry: '90', day: '', addresses: [] };
 
-/** Tokens live 366 days at most. A day less, because the last day of a token ends after the current time of day. */
-const MOST_DAYS = 365;
+/**
+ * Maximum lifetime that the form offers. The API allows 366 days until the expiration. A token expires at the end of
+ * its last day, so with 366 days it could exceed that limit by some hours.
+ */
+const MAX_LIFETIME_DAYS = 365;
 
-/** Returns the latest expiration date of a new token. */
-export const latestTokenDay = (timeZone: string): string => dayIn(MOST_DAYS, timeZone);
+/** Returns the latest expiration date that the form offers, such as `2027-01-31`. */
+export const latestTokenDay = (timeZone: string): string => dayIn(MAX_LIFETIME_DAYS, timeZone);
 
-const listOf = (accountId: string) => ['account', accountId, 'access-tokens'] as const;
+const listQueryKey = (accountId: string) => ['account', accountId, 'access-tokens'] as const;
 
 /** Reads the tokens of an account page by page. */
 export const useTokens = (accountId: string) =>
   usePages(
-    listOf(accountId),
+    listQueryKey(accountId),
     (query, signal) =>
       unwrap(api.GET('/admin/v1/accounts/{id}/tokens', { params: { path: { id: accountId }, query }, signal })),
     { size: 100 },
   );
 
-/** Refetches the list after a change. */
-export const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listOf(accountId) });
+/** Refetches the list of tokens after a change. */
+export const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listQueryKey(accountId) });
 
 /** Returns the request body for a new token. */
 export const newToken = (values: TokenValues, timeZone: string): NewToken => ({
@@ -52,12 +55,12 @@ export const newToken = (values: TokenValues, timeZone: string): NewToken => ({
   allowed_ips: [...values.addresses],
 });
 
-/** Creates a token. A retry with the same id after a lost response does not create a second one. */
+/** Creates a token. `requestId` is the idempotency key: a retry with the same key does not create a second token. */
 export const createToken = (accountId: string, body: NewToken, requestId: string) =>
   unwrap(
     api.POST('/admin/v1/accounts/{id}/tokens', {
       params: { path: { id: accountId } },
-      headers: once(requestId),
+      headers: idempotencyKeyHeader(requestId),
       body,
     }),
   );

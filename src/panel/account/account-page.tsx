@@ -1,4 +1,4 @@
-/** Shows an account: plan, limits, time zone and status. */
+/** Page that shows an account: plan, limits, time zone and status. Operators can edit and delete the account. */
 import { Badge, Button, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -7,7 +7,7 @@ import { api, unwrap } from '../api/client.js';
 import { Icon } from '../layout/icons.js';
 import { hasEntries, Metadata } from '../layout/metadata.js';
 import { Page } from '../layout/page.js';
-import { useAccount, useMay, type Account } from '../session/accounts.js';
+import { useAccount, useCan, type Account } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { LIMIT_OWNERS, LIMIT_PERIODS, useLimitWords } from '../words/limits.js';
 import { useFormats } from '../words/times.js';
@@ -23,7 +23,7 @@ const DeleteAccountDialog = lazy(async () => ({
 export function AccountPage() {
   const { t } = useLingui();
   const account = useAccount();
-  const may = useMay();
+  const may = useCan();
   const { date } = useFormats(account.time_zone);
   const day = account.billing_day;
   return (
@@ -39,7 +39,7 @@ export function AccountPage() {
       actions={
         <>
           {may('deleteAccount') && <DeleteButton account={account} />}
-          {may('updateAccount') && <ChangeButton account={account} />}
+          {may('updateAccount') && <EditButton account={account} />}
         </>
       }
     >
@@ -78,8 +78,8 @@ export function AccountPage() {
   );
 }
 
-/** Opens the form for operators. The form is loaded on demand. */
-function ChangeButton({ account }: { readonly account: Account }) {
+/** Button for operators that opens the edit dialog. The code of the dialog is loaded on the first click. */
+function EditButton({ account }: { readonly account: Account }) {
   const [isOpen, setOpen] = useState(false);
   const [wasOpen, setWasOpen] = useState(false);
   return (
@@ -103,7 +103,7 @@ function ChangeButton({ account }: { readonly account: Account }) {
   );
 }
 
-/** For operators: the dialog is loaded when one of them opens it. */
+/** Button for operators that opens the delete dialog. The code of the dialog is loaded on the first click. */
 function DeleteButton({ account }: { readonly account: Account }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -1,4 +1,7 @@
-/** Creates a key: the form, then the secret, shown once. The form keeps its values while the dialog is closed. */
+/**
+ * Dialog that creates an API key. It shows the form, then the secret once. The form keeps its values while the dialog
+ * is closed.
+ */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -11,26 +14,26 @@ import { SecretStep } from './secret-step.js';
 
 interface CreateDialogProps {
   readonly opened: boolean;
-  /** Query of the address, which prefills the form. */
+  /** Query parameters of the page's URL. They prefill the form. */
   readonly parameters: URLSearchParams;
   readonly onClose: () => void;
 }
 
-/** The new secret and its key. Only this dialog holds it. */
-type Made = Pick<MadeKey, 'name' | 'secret' | 'scopes'>;
+/** Secret, name and scopes of the new key. Only the state of this dialog holds the secret. */
+type CreatedKey = Pick<MadeKey, 'name' | 'secret' | 'scopes'>;
 
 export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const [values, setValues] = useState<KeyValues>(() => valuesOf(parameters, timeZone));
-  const given = opened ? parameters.toString() : '';
-  const [filled, setFilled] = useState(given);
-  if (given !== filled) {
-    setFilled(given);
-    if (given !== '') setValues(valuesOf(parameters, timeZone));
+  const query = opened ? parameters.toString() : '';
+  const [appliedQuery, setAppliedQuery] = useState(query);
+  if (query !== appliedQuery) {
+    setAppliedQuery(query);
+    if (query !== '') setValues(valuesOf(parameters, timeZone));
   }
   return (
-    <SecretDialog<Made>
+    <SecretDialog<CreatedKey>
       opened={opened}
       onClose={onClose}
       title={t`Create API key`}

@@ -1,17 +1,17 @@
-/** Form that creates a key, for the page of keys and for assistants. */
+/** Form that creates an API key. The API keys page and the AI assistants page use it. */
 import { useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
 import { createKey, readAgain, type MadeKey } from './keys.js';
-import { useSentOnce } from '../api/sent-once.js';
+import { useIdempotentRequest } from '../api/idempotent-request.js';
 import { KeyFields, useKeyChecks } from './key-fields.js';
 import { newKey, type KeyValues } from './key-values.js';
 
 interface CreateFormProps {
   readonly values: KeyValues;
   readonly onChange: (change: Partial<KeyValues>) => void;
-  /** Receives the key with its secret. Only the caller holds it afterwards. */
+  /** Receives the new key with its secret. The form does not keep the secret. */
   readonly onMade: (made: MadeKey) => void;
   readonly onCancel: () => void;
   /** Shown above the fields. */
@@ -22,7 +22,7 @@ export function CreateForm({ values, onChange, onMade, onCancel, children }: Cre
   const { t, i18n } = useLingui();
   const checks = useKeyChecks(values);
   const { id: accountId, time_zone: timeZone } = useAccount();
-  const { error, isPending, send, changed } = useSentOnce();
+  const { error, isPending, send, changed } = useIdempotentRequest();
   const create = () =>
     send(async (requestId) => {
       onMade(await createKey(accountId, newKey(values, timeZone, i18n.locale), requestId));

@@ -1,4 +1,4 @@
-/** Shows what someone else has changed on a key during the edit: current values, who and when. */
+/** Alert: someone else changed the key during the edit. It lists the changed fields, who changed them and when. */
 import { Alert, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ApiProblem } from '../api/problem.js';
@@ -13,7 +13,7 @@ import { useStatusWords } from './status.js';
 
 interface EditConflictProps {
   readonly error: ApiProblem;
-  /** The current version of the key. */
+  /** Latest version of the key, read after the conflict. */
   readonly now: Key;
 }
 
@@ -43,7 +43,7 @@ export function EditConflict({ error, now }: EditConflictProps) {
   );
 }
 
-/** Returns a function that describes the value of a key's field. */
+/** Returns a function that formats the value of one field of a key. */
 function useValueWords(): (key: Key, field: string) => string {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();

@@ -1,7 +1,7 @@
-/** Edits a key: name, permissions, expiration and IP restrictions. */
+/** Dialog that edits an API key: name, permissions, expiration, IP restrictions and limits. */
 import { useLingui } from '@lingui/react/macro';
 import { hasCode } from '../api/problem.js';
-import { EditDialog as Dialog, type Edited } from '../layout/edit-dialog.js';
+import { EditDialog as Dialog, type EditTarget } from '../layout/edit-dialog.js';
 import { useAccount } from '../session/accounts.js';
 import { KeyFailure, isRevokedMeanwhile } from './key-failure.js';
 import { KeyFields, useKeyChecks } from './key-fields.js';
@@ -9,7 +9,7 @@ import { changeOf, valuesOfKey, type KeyValues } from './key-values.js';
 import { readAgain, updateKey, useImpact, type Key, type OAuthGrant } from './keys.js';
 import { EditConflict } from './edit-conflict.js';
 
-export function EditDialog({ shown, ...edited }: Edited<Key>) {
+export function EditDialog({ shown, ...edited }: EditTarget<Key>) {
   const { t, i18n } = useLingui();
   const { time_zone: timeZone } = useAccount();
   return (
@@ -40,7 +40,10 @@ interface FieldsProps {
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
-/** Reads the grant of an OAuth client's key. Until then the form offers no more than the key has. */
+/**
+ * Fields of the form. For the key of an OAuth client, they offer only what the client was granted. Until the grant is
+ * loaded, they offer only what the key already has.
+ */
 function Fields(props: FieldsProps) {
   const { id, oauth_client: client, scopes, expires_at: end } = props.current;
   const { data } = useImpact(id, client !== null);

@@ -8,9 +8,9 @@ import { EXPIRIES, lastDay, type Expiry, type KeyValues } from './key-values.js'
 
 interface ExpiryFieldProps {
   readonly values: Pick<KeyValues, 'expiry' | 'day'>;
-  /** The current expiration, which the user can keep; null: none. */
+  /** Current expiration (ISO 8601), which the user can keep. Null: the key or token has none. */
   readonly kept?: string | null;
-  /** The latest date that can be chosen; null: any date, or no expiration. */
+  /** Latest date that the user can choose, such as `2027-01-31`. Null: any date, or no expiration. */
   readonly latest: string | null;
   readonly description: string;
   readonly error: string | undefined;

@@ -1,4 +1,4 @@
-/** Shows what breaks when a key is revoked or paused. */
+/** Warning in the pause and revoke dialogs of a key. It names the operations that recently used the key. */
 import { Alert, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -6,16 +6,16 @@ import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useImpact } from './keys.js';
 
-/** Number of operations to name. The others are counted. */
-const NAMED = 5;
+/** Maximum number of operations to list. The total includes the others. */
+const MAX_NAMED = 5;
 
 interface ImpactProps {
   readonly id: string;
-  /** Text to show if the impact could not be read. */
+  /** Text to show if recent usage could not be loaded. */
   readonly unread: ReactNode;
 }
 
-/** Lists the key's requests since yesterday. */
+/** Shows the number of admitted requests of yesterday and today, in total and by operation. */
 export function Impact({ id, unread }: ImpactProps) {
   const { t } = useLingui();
   const { number } = useFormats();
@@ -39,7 +39,7 @@ export function Impact({ id, unread }: ImpactProps) {
       <Text size="sm">
         <Plural value={requests} one="# request since yesterday:" other="# requests since yesterday:" />
       </Text>
-      {operations.slice(0, NAMED).map((each) => (
+      {operations.slice(0, MAX_NAMED).map((each) => (
         <Text key={each.operation} size="sm" className="name">
           {each.operation}: {number(each.requests)}
         </Text>

@@ -1,4 +1,4 @@
-/** Shows why a change of a key failed. If the key was revoked in the meantime, it says by whom and when. */
+/** Error box for a failed change of a key. If someone revoked the key in the meantime, the box says who and when. */
 import { Alert } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { hasCode } from '../api/problem.js';
@@ -6,7 +6,7 @@ import { Failure } from '../words/failure.js';
 import { useActorWords } from '../words/fields.js';
 import { useFormats } from '../words/times.js';
 
-/** Reports whether the key was revoked before the change arrived. */
+/** Reports whether a change failed because someone had already revoked the key. */
 export const isRevokedMeanwhile = (error: unknown): boolean =>
   hasCode(error, 'conflict') &&
   error.fields.some(({ field, changedBy }) => field === 'status' && changedBy !== undefined);

@@ -1,4 +1,4 @@
-/** Fields of a key, for creating and editing. */
+/** Form fields of an API key, shared by the create form and the edit dialog. */
 import { Button, Collapse, Group, Input, Radio, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -18,14 +18,14 @@ import { ScopePicker } from './scope-picker.js';
 
 interface KeyFieldsProps {
   readonly values: KeyValues;
-  /** The key that is edited. */
+  /** The key to edit. Undefined: the form creates a key. */
   readonly current?: Key | undefined;
-  /** For the key of an OAuth client, the most that it can be granted. */
+  /** Upper bound for scopes and expiration of an OAuth client's key. Null for other keys. */
   readonly grant?: OAuthGrant | null;
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
-/** Validates the values of the form. */
+/** Returns the validation errors of the form by API field name. */
 export function useKeyChecks(values: KeyValues): Checks {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
@@ -46,8 +46,8 @@ export function KeyFields({ values, current, grant = null, onChange }: KeyFields
   const { date } = useFormats(timeZone);
   const nameError = useFieldError('name');
   const expiryError = useFieldError('expires_at');
-  const bound = grant?.latest_expires_at ?? null;
-  const boundDay = bound === null ? '' : date(bound);
+  const latestExpiration = grant?.latest_expires_at ?? null;
+  const boundDay = latestExpiration === null ? '' : date(latestExpiration);
   return (
     <Stack gap="lg">
       <TextInput
@@ -66,9 +66,9 @@ export function KeyFields({ values, current, grant = null, onChange }: KeyFields
       <ExpiryField
         values={values}
         kept={current?.expires_at ?? null}
-        latest={bound === null ? null : latestDay(grant, timeZone)}
+        latest={latestExpiration === null ? null : latestDay(grant, timeZone)}
         description={
-          bound === null
+          latestExpiration === null
             ? t`Expiring keys limit the damage if one leaks.`
             : t`No later than ${boundDay}. To extend it or add permissions, connect the assistant again.`
         }
@@ -76,7 +76,7 @@ export function KeyFields({ values, current, grant = null, onChange }: KeyFields
         onChange={onChange}
       />
       {current === undefined && <EnvironmentField value={values.environment} onChange={onChange} />}
-      <More values={values} onChange={onChange} />
+      <AdvancedFields values={values} onChange={onChange} />
     </Stack>
   );
 }
@@ -103,20 +103,20 @@ function EnvironmentField({ value: chosen, onChange }: EnvironmentFieldProps) {
   );
 }
 
-interface MoreProps {
+interface AdvancedFieldsProps {
   readonly values: KeyValues;
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
-function More({ values, onChange }: MoreProps) {
+function AdvancedFields({ values, onChange }: AdvancedFieldsProps) {
   const { t } = useLingui();
   const isSet = values.addresses.length > 0 || LIMIT_PERIODS.some((period) => values.limits[period] !== '');
   const limitWords = useLimitWords();
-  const [isWanted, { toggle }] = useDisclosure(isSet);
+  const [isToggledOpen, { toggle }] = useDisclosure(isSet);
   const addressesError = useFieldError('allowed_ips');
   const limitsError = useFieldError('limits');
-  // Open the section, so that its error is visible.
-  const isOpen = isWanted || addressesError !== undefined || limitsError !== undefined;
+  // An error in the section keeps the section open.
+  const isOpen = isToggledOpen || addressesError !== undefined || limitsError !== undefined;
   return (
     <div>
       <Button

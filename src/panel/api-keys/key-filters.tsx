@@ -1,15 +1,15 @@
-/** Search, filters and order of the list of keys. */
+/** Controls above the list of API keys: search, filters and sort order. */
 import { Group, Select, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { Icon } from '../layout/icons.js';
 import type { KeyFilter } from './keys.js';
 import { useStatusWords } from './status.js';
 
-/** Default filter, which hides expired and revoked keys. */
-export const USUAL_STATUS = 'active,paused';
-const ALL = 'active,paused,expired,revoked';
+/** Default status filter. It hides expired and revoked keys. */
+export const DEFAULT_STATUS = 'active,paused';
+const ALL_STATUSES = 'active,paused,expired,revoked';
 
-/** Orders by the value of the choice. */
+/** API sort parameters of each choice in the sort menu. */
 export const ORDERS = {
   newest: { sort: 'created', order: 'desc' },
   name: { sort: 'name', order: 'asc' },
@@ -19,7 +19,7 @@ export const ORDERS = {
 
 export type Order = keyof typeof ORDERS;
 
-/** Current search, filter and order. */
+/** Current values of the controls. */
 export interface Chosen {
   readonly search: string;
   readonly status: string;
@@ -52,12 +52,12 @@ export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
         aria-label={t`Status`}
         allowDeselect={false}
         data={[
-          { value: USUAL_STATUS, label: t`Active and paused` },
+          { value: DEFAULT_STATUS, label: t`Active and paused` },
           { value: 'active', label: words.active },
           { value: 'paused', label: words.paused },
           { value: 'expired', label: words.expired },
           { value: 'revoked', label: words.revoked },
-          { value: ALL, label: t`All statuses` },
+          { value: ALL_STATUSES, label: t`All statuses` },
         ]}
         value={chosen.status}
         onChange={(status) => status !== null && onChoose({ status })}

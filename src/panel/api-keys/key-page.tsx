@@ -1,11 +1,11 @@
-/** Shows one key: its state, permissions, usage and actions. */
+/** Page of one API key: status, permissions, last use and actions. */
 import { Alert, Anchor, Badge, Box, Button, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useState, type ReactNode } from 'react';
 import { Link, Redirect, useParams } from 'wouter';
 import { hasEntries, Metadata } from '../layout/metadata.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { now } from '../words/clock.js';
@@ -32,17 +32,17 @@ export function KeyPage() {
       <Skeleton h={240} radius="lg" />
     ) : (
       <Stack>
-        <Back />
+        <BackLink />
         <Failure error={key.error} again={() => void key.refetch()} />
       </Stack>
     );
   const { data, etag } = key.data;
-  // A key of another account redirects to that account's page.
+  // The key belongs to another account. Redirect to its page in that account.
   if (data.account_id !== account.id) return <Redirect to={`/${data.account_id}/api-keys/${id}`} replace />;
-  return <Shown shown={data} etag={etag} />;
+  return <KeyDetails shown={data} etag={etag} />;
 }
 
-function Back() {
+function BackLink() {
   const { id } = useAccount();
   return (
     <Anchor
@@ -59,15 +59,15 @@ function Back() {
   );
 }
 
-type Dialog = 'rotate' | 'pause' | 'revoke' | 'edit';
+type DialogName = 'rotate' | 'pause' | 'revoke' | 'edit';
 
-function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | null }) {
-  const [dialog, setDialog] = useState<Dialog | null>(null);
+function KeyDetails({ shown, etag }: { readonly shown: Key; readonly etag: string | null }) {
+  const [dialog, setDialog] = useState<DialogName | null>(null);
   const close = useCallback(() => setDialog(null), []);
   return (
     <Page
       title={shown.name}
-      above={<Back />}
+      above={<BackLink />}
       about={
         <Group gap="sm" component="span">
           <Status status={shown.status} />
@@ -77,7 +77,7 @@ function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | n
       actions={<Actions shown={shown} onOpen={setDialog} />}
     >
       <State of={shown} />
-      {shown.status === 'active' && <Unused of={shown} etag={etag} />}
+      {shown.status === 'active' && <UnusedScopes of={shown} etag={etag} />}
       <PreviousSecret of={shown} />
       <Facts of={shown} />
       <RotateDialog shown={shown} etag={etag} opened={dialog === 'rotate'} onClose={close} />
@@ -88,14 +88,14 @@ function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | n
   );
 }
 
-function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dialog: Dialog) => void }) {
-  const may = useMay();
-  const isOver = shown.status === 'revoked';
+function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dialog: DialogName) => void }) {
+  const may = useCan();
+  const isRevoked = shown.status === 'revoked';
   const resume = useMutation({
     mutationFn: () => resumeKey(shown.id),
     onSettled: () => readAgain(shown.account_id, shown.id),
   });
-  if (isOver) return null;
+  if (isRevoked) return null;
   return (
     <>
       {may('updateApiKey') && (
@@ -138,25 +138,25 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
 }
 
 /** A key must keep at least one scope. */
-const LEAST_SCOPES = 1;
-/** Younger keys have no unused scopes yet, in milliseconds. */
-const SETTLED_MS = 7 * 86_400_000;
+const MIN_SCOPES = 1;
+/** Minimum age of a key before the page suggests removing scopes, in milliseconds. */
+const MIN_KEY_AGE_MS = 7 * 86_400_000;
 
-/** Names scopes that the key has not used for a month, with a button that removes them. */
-function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | null }) {
-  const may = useMay();
+/** Lists the scopes that the key has not used for 30 days, with a button that removes them. */
+function UnusedScopes({ of: key, etag }: { readonly of: Key; readonly etag: string | null }) {
+  const may = useCan();
   const words = useScopeWords();
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
   const { data } = useImpact(key.id, true);
   const unused = data?.scopes_unused_30d ?? [];
-  const left = key.scopes.filter((scope) => !unused.includes(scope));
-  const narrow = useMutation({
-    mutationFn: () => updateKey(key.id, { scopes: left }, etag),
+  const remaining = key.scopes.filter((scope) => !unused.includes(scope));
+  const removeUnused = useMutation({
+    mutationFn: () => updateKey(key.id, { scopes: remaining }, etag),
     onSettled: () => readAgain(key.account_id, key.id),
   });
-  if (unused.length === 0 || left.length < LEAST_SCOPES || data === undefined || !may('updateApiKey')) return null;
-  if (now().getTime() - Date.parse(key.created_at) < SETTLED_MS) return null;
+  if (unused.length === 0 || remaining.length < MIN_SCOPES || data === undefined || !may('updateApiKey')) return null;
+  if (now().getTime() - Date.parse(key.created_at) < MIN_KEY_AGE_MS) return null;
   const since = date(`${data.scopes_since}T12:00:00Z`);
   const names = unused.map(words.short).join(' · ');
   return (
@@ -167,11 +167,11 @@ function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | n
             Unused since {since}: <b>{names}</b>. Remove permissions this key doesn't need.
           </Trans>
         </Text>
-        <Button size="xs" variant="default" loading={narrow.isPending} onClick={() => narrow.mutate()}>
+        <Button size="xs" variant="default" loading={removeUnused.isPending} onClick={() => removeUnused.mutate()}>
           <Trans>Remove permissions</Trans>
         </Button>
       </Group>
-      {narrow.error !== null && <Failure error={narrow.error} />}
+      {removeUnused.error !== null && <Failure error={removeUnused.error} />}
     </Alert>
   );
 }
@@ -187,7 +187,7 @@ function Facts({ of: key }: { readonly of: Key }) {
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
       <Card>
-        <Facet label={t`Permissions`}>
+        <Fact label={t`Permissions`}>
           <Stack gap={6}>
             {key.scopes.map((scope) => (
               <Box key={scope}>
@@ -198,58 +198,58 @@ function Facts({ of: key }: { readonly of: Key }) {
               </Box>
             ))}
           </Stack>
-        </Facet>
-        <Facet label={t`Environment`}>
+        </Fact>
+        <Fact label={t`Environment`}>
           {key.environment === 'live' ? t`Live – real customer data` : t`Test – for development`}
-        </Facet>
-        <Facet label={t`Addresses`}>
+        </Fact>
+        <Fact label={t`Addresses`}>
           {key.allowed_ips.length === 0 ? (
             <Trans>From anywhere</Trans>
           ) : (
             <span className="name">{key.allowed_ips.join(', ')}</span>
           )}
-        </Facet>
+        </Fact>
       </Card>
       <Card>
         {key.oauth_client !== null && (
-          <Facet label={t`Connected with OAuth`}>
+          <Fact label={t`Connected with OAuth`}>
             <ClientIdentity client={key.oauth_client} />
-          </Facet>
+          </Fact>
         )}
-        <Facet label={t`Last used`}>
+        <Fact label={t`Last used`}>
           {key.last_used_at === null ? t`Never` : <Ago at={key.last_used_at} timeZone={timeZone} />}
-        </Facet>
-        <Facet label={t`Expiration`}>{key.expires_at === null ? t`No expiration` : time(key.expires_at)}</Facet>
-        <Made of={key} />
-        {key.revoked_at !== null && <Facet label={t`Revoked`}>{time(key.revoked_at)}</Facet>}
+        </Fact>
+        <Fact label={t`Expiration`}>{key.expires_at === null ? t`No expiration` : time(key.expires_at)}</Fact>
+        <Creation of={key} />
+        {key.revoked_at !== null && <Fact label={t`Revoked`}>{time(key.revoked_at)}</Fact>}
         {LIMIT_PERIODS.map((period) => (
-          <Facet key={period} label={limitWords[period].requests}>
+          <Fact key={period} label={limitWords[period].requests}>
             {limit(key.limits?.[period])}
-          </Facet>
+          </Fact>
         ))}
         {key.external_id !== null && (
-          <Facet label={t`External ID`}>
+          <Fact label={t`External ID`}>
             <span className="name">{key.external_id}</span>
-          </Facet>
+          </Fact>
         )}
         {hasEntries(key.metadata) && (
-          <Facet label={t`Metadata`}>
+          <Fact label={t`Metadata`}>
             <Metadata entries={key.metadata} />
-          </Facet>
+          </Fact>
         )}
       </Card>
     </SimpleGrid>
   );
 }
 
-/** Shows when the key was created and, for an OAuth client's key, who authorized it. */
-function Made({ of: key }: { readonly of: Key }) {
+/** Shows when the key was created. For the key of an OAuth client, also shows who authorized the client. */
+function Creation({ of: key }: { readonly of: Key }) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const at = useFormats(timeZone).time(key.created_at);
   const member = key.oauth_client?.let_in_by ?? null;
   return (
-    <Facet label={key.oauth_client === null ? t`Created` : t`Connected`}>
+    <Fact label={key.oauth_client === null ? t`Created` : t`Connected`}>
       {member === null ? (
         at
       ) : (
@@ -257,11 +257,11 @@ function Made({ of: key }: { readonly of: Key }) {
           {at}, by <bdi>{member}</bdi>
         </Trans>
       )}
-    </Facet>
+    </Fact>
   );
 }
 
-function Facet({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <Stack gap={4} py={8}>
       <Text size="sm" c="dimmed">

@@ -1,4 +1,4 @@
-/** Lists keys as a table, or as cards on a phone. */
+/** List of API keys: a table on wide screens, cards on narrow ones. */
 import { Anchor, Badge, Box, Card, Code, Group, Stack, Table, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -12,10 +12,10 @@ import { MonthBar } from './month-bar.js';
 import { useScopeWords } from './scopes.js';
 import { Status } from './status.js';
 
-/** Number of scopes that a row names. The others are counted. */
+/** Maximum number of scopes that a row names. The row shows only the number of the others. */
 const SHOWN_SCOPES = 2;
 
-/** Memoized: a search must not render hundreds of rows with every letter. */
+/** Memoized, so that typing in the search field does not render hundreds of rows with every letter. */
 export const KeyTable = memo(function KeyTable({ keys }: { readonly keys: readonly ListedKey[] }) {
   const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
   return isWide ? <Rows keys={keys} /> : <Cards keys={keys} />;
@@ -54,7 +54,7 @@ function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
   );
 }
 
-/** Memoized: loading another page must not render existing rows again. */
+/** Memoized, so that loading another page does not render the existing rows again. */
 const Row = memo(function Row({ of: key }: { readonly of: ListedKey }) {
   return (
     <Table.Tr>
@@ -67,7 +67,7 @@ const Row = memo(function Row({ of: key }: { readonly of: ListedKey }) {
       <Table.Td>
         <Status status={key.status} />
         <Text size="xs" c="dimmed" pt={4} component="div">
-          <End of={key} />
+          <Expiration of={key} />
         </Text>
       </Table.Td>
       <Table.Td>
@@ -94,7 +94,7 @@ function Cards({ keys }: { readonly keys: readonly ListedKey[] }) {
             <Scopes of={key} />
             <Text size="sm" c="dimmed" component="div">
               <Trans>Last used:</Trans> <LastUsed of={key} />
-              <End of={key} before=" · " />
+              <Expiration of={key} before=" · " />
             </Text>
             <Group gap={6} align="baseline">
               <Text size="sm" c="dimmed">
@@ -153,14 +153,14 @@ function LastUsed({ of: { last_used_at: at } }: { readonly of: ListedKey }) {
   );
 }
 
-interface EndProps {
+interface ExpirationProps {
   readonly of: ListedKey;
-  /** Separator before the expiration, if there is one. */
+  /** Separator before the date. It is rendered only if there is a date. */
   readonly before?: string;
 }
 
-/** Shows the expiration without a line break inside. */
-function End({ of: { expires_at: at, status }, before = '' }: EndProps) {
+/** Shows the expiration date without a line break inside. Renders nothing for expired and revoked keys. */
+function Expiration({ of: { expires_at: at, status }, before = '' }: ExpirationProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
   if (at === null || status === 'revoked' || status === 'expired') return null;

@@ -1,27 +1,28 @@
-/** Values of the key form, and the requests built from them. */
+/** Values of the form for an API key, and the request bodies built from them. */
 import { numberOf } from '../layout/number.js';
 import { LIMIT_PERIODS, type LimitPeriod } from '../words/limits.js';
 import { dayBefore, dayIn, dayOf, endOf } from '../words/zone.js';
 import type { Key, KeyChange, NewKey, OAuthGrant } from './keys.js';
 
-/** Choices of a key's lifetime, in days. */
+/** Lifetimes that the form offers, in days. */
 export const EXPIRIES = ['30', '90', '365'] as const;
+/** Choice of the expiration: a lifetime in days, none, a custom date, or the current expiration. */
 export type Expiry = (typeof EXPIRIES)[number] | 'never' | 'date' | 'kept';
 
 function limitTexts(textOf: (period: LimitPeriod) => string): Record<LimitPeriod, string> {
   return Object.fromEntries(LIMIT_PERIODS.map((period) => [period, textOf(period)])) as Record<LimitPeriod, string>;
 }
 
-/** Values of the form. */
+/** Values of the form for an API key. */
 export interface KeyValues {
   readonly name: string;
   readonly environment: 'live' | 'test';
   readonly scopes: readonly string[];
   readonly expiry: Expiry;
-  /** Custom expiration date: `2027-01-31`. */
+  /** Custom expiration date, such as `2027-01-31`. Only used if `expiry` is `date`. */
   readonly day: string;
   readonly addresses: readonly string[];
-  /** Limits. Empty: the limit of the plan. */
+  /** Limits of the key as typed. An empty text means the limit of the plan. */
   readonly limits: Readonly<Record<LimitPeriod, string>>;
 }
 
@@ -35,29 +36,32 @@ export const EMPTY: KeyValues = {
   limits: limitTexts(() => ''),
 };
 
-const listed = (text: string | null): string[] => (text ?? '').split(/[\s,]+/).filter((each) => each !== '');
+const splitList = (text: string | null): string[] => (text ?? '').split(/[\s,]+/).filter((each) => each !== '');
 
-/** Returns the values that the address prefills: `?name=…&scopes=a,b&expires_in=90d&environment=test&allowed_ips=…`. */
+/**
+ * Returns form values from the query parameters of a URL:
+ * `?name=…&scopes=a,b&expires_in=90d&environment=test&allowed_ips=…`. A missing parameter keeps its default.
+ */
 export function valuesOf(parameters: URLSearchParams, timeZone: string): KeyValues {
   const expiresIn = parameters.get('expires_in') ?? '';
   const days = /^(\d{1,4})d?$/.exec(expiresIn)?.[1];
-  const isUsual = (EXPIRIES as readonly string[]).includes(days ?? '');
+  const isPreset = (EXPIRIES as readonly string[]).includes(days ?? '');
   return {
     ...EMPTY,
     name: (parameters.get('name') ?? '').slice(0, 200),
     environment: parameters.get('environment') === 'test' ? 'test' : 'live',
-    scopes: listed(parameters.get('scopes')),
-    addresses: listed(parameters.get('allowed_ips')),
+    scopes: splitList(parameters.get('scopes')),
+    addresses: splitList(parameters.get('allowed_ips')),
     ...(/^(?:never|none)$/.test(expiresIn) ? { expiry: 'never' as const } : {}),
     ...(days === undefined
       ? {}
-      : isUsual
+      : isPreset
         ? { expiry: days as Expiry }
         : { expiry: 'date' as const, day: dayIn(Number(days), timeZone) }),
   };
 }
 
-/** Returns the current values of a key. */
+/** Returns the form values of an existing key. */
 export function valuesOfKey(key: Key): KeyValues {
   return {
     name: key.name,
@@ -70,16 +74,19 @@ export function valuesOfKey(key: Key): KeyValues {
   };
 }
 
-/** Returns the last day on which a key with these values works; empty if the values name none. */
+/** Returns the last day of validity, such as `2027-01-31`. Empty if the key never expires or keeps its expiration. */
 export function lastDay({ expiry, day }: Pick<KeyValues, 'expiry' | 'day'>, timeZone: string): string {
   if (expiry === 'never' || expiry === 'kept') return '';
   return expiry === 'date' ? day : dayIn(Number(expiry), timeZone);
 }
 
-/** Sorts after every date that a user can choose. */
+/** Stands for no upper bound: the text sorts after every date that a user can choose. */
 const ANY_DAY = '9999-12-31';
 
-/** Returns the latest date that lies fully within the grant. @param grant grant of an OAuth client's key, or null. */
+/**
+ * Returns the last date whose end is still within the grant.
+ * @param grant grant of an OAuth client's key. Null: no bound.
+ */
 export function latestDay(grant: OAuthGrant | null, timeZone: string): string {
   const latest = grant?.latest_expires_at ?? null;
   if (latest === null) return ANY_DAY;
@@ -87,20 +94,21 @@ export function latestDay(grant: OAuthGrant | null, timeZone: string): string {
   return Date.parse(endOf(day, timeZone) ?? '') <= Date.parse(latest) ? day : dayBefore(day);
 }
 
-/** Returns the expiration for the API; undefined: unchanged. */
+/** Returns the expiration for the API (ISO 8601). Null: never expires. Undefined: unchanged, or no valid date. */
 function expiresAt(values: KeyValues, timeZone: string): string | null | undefined {
   if (values.expiry === 'never') return null;
-  // A key works until the end of its last day in the account's time zone. Relative choices end then too, so that a
-  // retry after a lost response sends the same time.
+  // A key works until the end of its last day in the account's time zone, also for choices such as 30 days. A retry
+  // after a lost response therefore sends the same time.
   return endOf(lastDay(values, timeZone), timeZone);
 }
 
-function limits(values: KeyValues, locale: string): NonNullable<NewKey['limits']> | null {
-  const set = LIMIT_PERIODS.flatMap((period) => {
+/** Returns the limits for the API. Null: the key uses the limits of the plan. */
+function limitsOf(values: KeyValues, locale: string): NonNullable<NewKey['limits']> | null {
+  const entered = LIMIT_PERIODS.flatMap((period) => {
     const limit = numberOf(values.limits[period], locale);
     return limit === undefined ? [] : [[period, limit] as const];
   });
-  return set.length === 0 ? null : Object.fromEntries(set);
+  return entered.length === 0 ? null : Object.fromEntries(entered);
 }
 
 /** Returns the request body for a new key. */
@@ -110,7 +118,7 @@ export const newKey = (values: KeyValues, timeZone: string, locale: string): New
   scopes: [...values.scopes],
   expires_at: expiresAt(values, timeZone) ?? null,
   allowed_ips: [...values.addresses],
-  limits: limits(values, locale),
+  limits: limitsOf(values, locale),
 });
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -122,7 +130,7 @@ export function changeOf(before: KeyValues, after: KeyValues, timeZone: string, 
     ...(before.name === after.name.trim() ? {} : { name: after.name.trim() }),
     ...(isSame(before.scopes, after.scopes) ? {} : { scopes: [...after.scopes] }),
     ...(isSame(before.addresses, after.addresses) ? {} : { allowed_ips: [...after.addresses] }),
-    ...(isSame(limits(before, locale), limits(after, locale)) ? {} : { limits: limits(after, locale) }),
+    ...(isSame(limitsOf(before, locale), limitsOf(after, locale)) ? {} : { limits: limitsOf(after, locale) }),
     ...(before.expiry === after.expiry || expires === undefined ? {} : { expires_at: expires }),
   };
 }

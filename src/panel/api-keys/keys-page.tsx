@@ -1,21 +1,21 @@
-/** Lists the keys of an account. At `/api-keys/new` it shows the dialog that creates one. */
+/** Page that lists the API keys of an account. Its path `/api-keys/new` opens the dialog that creates a key. */
 import { Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { Empty } from '../layout/empty.js';
 import { ListPage } from '../layout/list-page.js';
 import { PagedList } from '../layout/paged-list.js';
 import { CreateDialog } from './create-dialog.js';
-import { KeyFilters, ORDERS, USUAL_STATUS, type Chosen } from './key-filters.js';
+import { KeyFilters, ORDERS, DEFAULT_STATUS, type Chosen } from './key-filters.js';
 import { KeyTable } from './key-table.js';
 import { useKeys, type KeyFilter } from './keys.js';
 
-const USUAL: Chosen = { search: '', status: USUAL_STATUS, environment: 'both', order: 'newest' };
+const DEFAULT_FILTERS: Chosen = { search: '', status: DEFAULT_STATUS, environment: 'both', order: 'newest' };
 /** Delay after the last keystroke before a search, in milliseconds. */
-const REST_MS = 200;
+const SEARCH_DELAY_MS = 200;
 
 const filterOf = ({ search, status, environment, order }: Chosen): KeyFilter => ({
   ...ORDERS[order],
@@ -27,7 +27,7 @@ const filterOf = ({ search, status, environment, order }: Chosen): KeyFilter => 
 export function KeysPage() {
   const { t } = useLingui();
   const { id } = useAccount();
-  const may = useMay();
+  const may = useCan();
   const [parameters] = useSearchParams();
   return (
     <ListPage
@@ -49,10 +49,10 @@ export function KeysPage() {
 
 function Keys({ create }: { readonly create: React.ReactNode }) {
   const account = useAccount();
-  const [chosen, setChosen] = useState(USUAL);
-  const [filter] = useDebouncedValue(filterOf(chosen), REST_MS);
+  const [chosen, setChosen] = useState(DEFAULT_FILTERS);
+  const [filter] = useDebouncedValue(filterOf(chosen), SEARCH_DELAY_MS);
   const keys = useKeys(account.id, filter);
-  const isUnfiltered = chosen.search === '' && chosen.status === USUAL_STATUS && chosen.environment === 'both';
+  const isUnfiltered = chosen.search === '' && chosen.status === DEFAULT_STATUS && chosen.environment === 'both';
   return (
     <Stack gap="md">
       <KeyFilters chosen={chosen} onChoose={(change) => setChosen({ ...chosen, ...change })} />
@@ -61,10 +61,10 @@ function Keys({ create }: { readonly create: React.ReactNode }) {
         loading={<Loading />}
         empty={
           isUnfiltered && !keys.isPlaceholderData ? (
-            <None create={create} />
+            <NoKeys create={create} />
           ) : (
             <>
-              <NoMatch onAll={() => setChosen(USUAL)} />
+              <NoMatch onClear={() => setChosen(DEFAULT_FILTERS)} />
               <Count shown={0} hasMore={keys.hasNextPage} />
             </>
           )
@@ -81,13 +81,13 @@ function Keys({ create }: { readonly create: React.ReactNode }) {
   );
 }
 
-function None({ create }: { readonly create: React.ReactNode }) {
+function NoKeys({ create }: { readonly create: React.ReactNode }) {
   const { t } = useLingui();
   const text = t`Create a key to start making requests. It takes about a minute.`;
   return <Empty icon="key" title={t`No active keys`} text={text} action={create} />;
 }
 
-function NoMatch({ onAll }: { readonly onAll: () => void }) {
+function NoMatch({ onClear }: { readonly onClear: () => void }) {
   const { t } = useLingui();
   return (
     <Empty
@@ -95,7 +95,7 @@ function NoMatch({ onAll }: { readonly onAll: () => void }) {
       title={t`No matching keys`}
       text={t`Try a different search or show all statuses.`}
       action={
-        <Button variant="default" onClick={onAll}>
+        <Button variant="default" onClick={onClear}>
           <Trans>Clear filters</Trans>
         </Button>
       }

@@ -1,7 +1,7 @@
-/** Queries and changes of API keys. */
+/** Requests to the admin API that read and change API keys. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
-import { api, unwrap, unwrapVersioned, once, onlyIf } from '../api/client.js';
+import { api, unwrap, unwrapVersioned, idempotencyKeyHeader, ifMatchHeader } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 
@@ -10,29 +10,29 @@ export type ListedKey = components['schemas']['ListedApiKey'];
 export type KeyStatus = Key['status'];
 /** A new key with its secret. */
 export type MadeKey = components['schemas']['ApiKeyWithSecret'];
-/** The most that the key of an OAuth client can be granted. */
+/** Upper bound for scopes and expiration of an OAuth client's key. */
 export type OAuthGrant = NonNullable<components['schemas']['ApiKeyImpact']['oauth_grant']>;
 export type NewKey = components['schemas']['CreateApiKey'];
 export type KeyChange = components['schemas']['UpdateApiKey'];
 export type Scope = components['schemas']['Scope'];
 type ListQuery = NonNullable<operations['listApiKeys']['parameters']['query']>;
 
-/** Filter and order of a list. */
+/** Filters and sort order of a list of keys. */
 export type KeyFilter = Pick<
   ListQuery,
   'q' | 'status' | 'environment' | 'oauth_client' | 'let_in_by' | 'sort' | 'order'
 >;
 
 type Rotation = components['schemas']['RotateApiKey'];
-/** How long the current secret keeps working after a rotation. */
+/** Time in seconds that the current secret keeps working after a rotation. */
 export type Overlap = Rotation['overlap_seconds'];
 
-const listOf = (accountId: string) => ['account', accountId, 'api-keys'] as const;
+const listQueryKey = (accountId: string) => ['account', accountId, 'api-keys'] as const;
 
 /** Reads the keys of an account page by page. */
 export const useKeys = (accountId: string, filter: KeyFilter) =>
   usePages(
-    [...listOf(accountId), filter],
+    [...listQueryKey(accountId), filter],
     (page, signal) =>
       unwrap(
         api.GET('/admin/v1/accounts/{id}/api-keys', {
@@ -43,31 +43,31 @@ export const useKeys = (accountId: string, filter: KeyFilter) =>
     { keepsPrevious: true },
   );
 
-/** Reads one key with its version. */
+/** Reads one key with its version (ETag). */
 export const useKey = (id: string) =>
   useQuery({
     queryKey: ['api-key', id],
     queryFn: () => unwrapVersioned(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id } } })),
   });
 
-/** Reads what ending or narrowing a key would break. Enabled when the user is about to do that. */
+/** Reads recent usage of a key: what would break if it were paused, revoked or lost scopes. Runs if `isWanted`. */
 export const useImpact = (id: string, isWanted: boolean) =>
   useQuery({
     queryKey: ['api-key', id, 'impact'],
     queryFn: () => unwrap(api.GET('/admin/v1/api-keys/{id}/impact', { params: { path: { id } } })),
     enabled: isWanted,
-    // A decision depends on it, so cached data is not good enough.
+    // The user decides by this data, so cached data is refetched.
     refetchOnMount: 'always',
   });
 
-/** Reads the scopes that a key can have. */
+/** Reads all scopes that a key of this installation can have. */
 export const useScopes = () =>
   useQuery({ queryKey: ['scopes'], queryFn: () => unwrap(api.GET('/admin/v1/scopes')), staleTime: 300_000 });
 
-/** Refetches keys in lists and pages after a change. */
+/** Refetches the list of keys, and the page of the given key, after a change. */
 export async function readAgain(accountId: string, keyId?: string): Promise<void> {
   await Promise.all([
-    queries.invalidateQueries({ queryKey: listOf(accountId) }),
+    queries.invalidateQueries({ queryKey: listQueryKey(accountId) }),
     ...(keyId === undefined ? [] : [queries.invalidateQueries({ queryKey: ['api-key', keyId] })]),
   ]);
 }
@@ -76,24 +76,24 @@ export const createKey = (accountId: string, body: NewKey, requestId: string) =>
   unwrap(
     api.POST('/admin/v1/accounts/{id}/api-keys', {
       params: { path: { id: accountId } },
-      headers: once(requestId),
+      headers: idempotencyKeyHeader(requestId),
       body,
     }),
   );
 
 export const updateKey = (id: string, body: KeyChange, etag: string | null) =>
-  unwrap(api.PATCH('/admin/v1/api-keys/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
+  unwrap(api.PATCH('/admin/v1/api-keys/{id}', { params: { path: { id } }, headers: ifMatchHeader(etag), body }));
 
 export const rotateKey = (id: string, body: Rotation, etag: string | null, requestId: string) =>
   unwrap(
     api.POST('/admin/v1/api-keys/{id}/rotate', {
       params: { path: { id } },
-      headers: { ...onlyIf(etag), ...once(requestId) },
+      headers: { ...ifMatchHeader(etag), ...idempotencyKeyHeader(requestId) },
       body,
     }),
   );
 
-// Revoking sends no version: it must work even if someone else changed the key.
+// Revoking sends no `If-Match`. It must work even if someone else changed the key in the meantime.
 export const revokeKey = (id: string) => unwrap(api.DELETE('/admin/v1/api-keys/{id}', { params: { path: { id } } }));
 export const pauseKey = (id: string) => unwrap(api.POST('/admin/v1/api-keys/{id}/pause', { params: { path: { id } } }));
 export const endPreviousSecret = (id: string) =>

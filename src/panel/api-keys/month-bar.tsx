@@ -1,23 +1,23 @@
-/** Shows how much of its monthly limit a key has used. */
+/** Progress bar: how much of its monthly limit a key has used. */
 import { Box, Group, Progress, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFormats } from '../words/times.js';
 
 interface MonthBarProps {
   readonly used: number;
-  /** Null if the key has no limit of its own. */
+  /** Monthly limit of the key. Null: only the number of requests is shown. */
   readonly limit: number | null;
 }
 
-/** The bar warns from this share on. */
-const NEARLY_FULL = 0.8;
+/** Share of the limit from which the bar is orange. */
+const WARNING_SHARE = 0.8;
 
 export function MonthBar({ used, limit }: MonthBarProps) {
   const { t } = useLingui();
   const { number } = useFormats();
   if (limit === null) return <Text size="sm">{number(used)}</Text>;
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
-  const color = share >= 1 ? 'red' : share >= NEARLY_FULL ? 'orange' : 'river';
+  const color = share >= 1 ? 'red' : share >= WARNING_SHARE ? 'orange' : 'river';
   return (
     <Box maw={160}>
       <Group gap={4} wrap="nowrap" pb={4}>

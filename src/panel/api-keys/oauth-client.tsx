@@ -1,14 +1,14 @@
-/** Shows which OAuth client a key belongs to, who authorized it and when. */
+/** Components that show the OAuth client of a key, who authorized the client, and when. */
 import { Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import type { Key } from './keys.js';
 import { useAccount } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
 
-/** An authorized OAuth client. */
+/** OAuth client that a key was issued to. */
 export type OAuthClient = NonNullable<Key['oauth_client']>;
 
-/** Returns the name to identify a client by: its host if verified, else the name that it chose. */
+/** Returns the verified host of a client. Without one, returns the unverified name that the client chose. */
 export const clientName = ({ host, name }: OAuthClient): string => host ?? name;
 
 interface OAuthClientLinesProps {
@@ -16,7 +16,7 @@ interface OAuthClientLinesProps {
   readonly client: OAuthClient;
 }
 
-/** Shows client, person and date in a list row. */
+/** Lines in a list row: the client, who authorized it, and the date. */
 export function OAuthClientLines({ of: key, client }: OAuthClientLinesProps) {
   const place = clientName(client);
   return (
@@ -29,7 +29,7 @@ export function OAuthClientLines({ of: key, client }: OAuthClientLinesProps) {
   );
 }
 
-/** Shows who authorized the client, and on which day. */
+/** Line with the member who authorized the client, and the date. */
 export function AuthorizedBy({ of: key, client }: OAuthClientLinesProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
@@ -48,7 +48,7 @@ export function AuthorizedBy({ of: key, client }: OAuthClientLinesProps) {
   );
 }
 
-/** Shows whether the client's name is verified. */
+/** Name of the client, with a note whether the name is verified. */
 export function ClientIdentity({ client: { host, name } }: { readonly client: OAuthClient }) {
   return (
     <>

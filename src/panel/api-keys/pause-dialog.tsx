@@ -1,7 +1,7 @@
-/** Pauses a key after naming what breaks, and offers to undo it. */
+/** Dialog that pauses a key. It first shows what breaks, and afterwards offers an undo button. */
 import { Stack } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { SureDialog } from '../layout/sure-dialog.js';
+import { ConfirmDialog } from '../layout/confirm-dialog.js';
 import { showUndo } from '../layout/toasts.js';
 import { isolated } from '../words/isolated.js';
 import { Impact } from './impact.js';
@@ -29,7 +29,7 @@ export function PauseDialog({ shown, opened, onClose }: PauseDialogProps) {
     });
   };
   return (
-    <SureDialog
+    <ConfirmDialog
       opened={opened}
       title={t`Pause this key?`}
       does={t`Pause key`}
@@ -45,6 +45,6 @@ export function PauseDialog({ shown, opened, onClose }: PauseDialogProps) {
         </span>
         <Impact id={shown.id} unread={<Trans>Couldn't load recent usage. You can still pause the key.</Trans>} />
       </Stack>
-    </SureDialog>
+    </ConfirmDialog>
   );
 }

@@ -1,13 +1,13 @@
-/** Shows the previous secret of a rotation: its end, its last use, and a button that ends it. */
+/** Alert while the previous secret of a rotated key still works: expiration, last use and a button to end it. */
 import { Trans } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { PreviousSecretAlert } from '../layout/previous-secret-alert.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
 import { endPreviousSecret, readAgain, useImpact, type Key } from './keys.js';
 
 export function PreviousSecret({ of: key }: { readonly of: Key }) {
-  const may = useMay();
+  const may = useCan();
   const impact = useImpact(key.id, true);
   if (key.previous_secret_expires_at === null) return null;
   return (
@@ -18,7 +18,7 @@ export function PreviousSecret({ of: key }: { readonly of: Key }) {
         </>
       }
       mayEnd={may('endPreviousApiKeySecret')}
-      // The decision depends on the last use, so refetch it.
+      // Refetch the last use, because the user decides by it.
       onAsk={() => void impact.refetch()}
       act={async () => {
         await endPreviousSecret(key.id);
@@ -31,7 +31,7 @@ export function PreviousSecret({ of: key }: { readonly of: Key }) {
   );
 }
 
-/** Shows until when it works. */
+/** Sentence that says until when the previous secret works. */
 export function Until({ of: { previous_secret_expires_at: at } }: { readonly of: Key }): ReactNode {
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
@@ -39,7 +39,7 @@ export function Until({ of: { previous_secret_expires_at: at } }: { readonly of:
   return <Trans>The previous secret works until {until}.</Trans>;
 }
 
-/** Shows its last use, if known. */
+/** Sentence about the last use of the previous secret. Renders nothing if there is no previous secret. */
 export function LastUse({ of: key }: { readonly of: Key }): ReactNode {
   const { relative } = useFormats();
   const { data } = useImpact(key.id, true);

@@ -1,4 +1,4 @@
-/** Revokes a key permanently, after naming what breaks. */
+/** Dialog that revokes a key permanently. It first shows what breaks. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -32,7 +32,7 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
     >
       <Stack gap="lg">
         <Text>
-          <Meaning of={shown} />
+          <Consequence of={shown} />
         </Text>
         <Impact id={shown.id} unread={<Trans>Couldn't load recent usage. You can still revoke the key.</Trans>} />
         {revoke.error !== null && <Failure error={revoke.error} />}
@@ -50,7 +50,7 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
 }
 
 /** Describes the consequence of revoking the key. */
-function Meaning({ of: { name, oauth_client: client } }: { readonly of: Key }) {
+function Consequence({ of: { name, oauth_client: client } }: { readonly of: Key }) {
   if (client === null)
     return (
       <Trans>

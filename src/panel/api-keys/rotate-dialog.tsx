@@ -1,4 +1,4 @@
-/** Rotates a key: asks how long the current secret keeps working, then shows the new secret once. */
+/** Dialog that rotates a key. It asks how long the current secret keeps working, then shows the new secret once. */
 import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -10,10 +10,10 @@ import { useFormats } from '../words/times.js';
 import { isRevokedMeanwhile, KeyFailure } from './key-failure.js';
 import { readAgain, rotateKey, useImpact, type Key, type Overlap } from './keys.js';
 import { LastUse, Until } from './previous-secret.js';
-import { useSentOnce } from '../api/sent-once.js';
+import { useIdempotentRequest } from '../api/idempotent-request.js';
 import { SecretStep } from './secret-step.js';
 
-const DAY: Overlap = 86_400;
+const DAY_SECONDS: Overlap = 86_400;
 
 interface RotateDialogProps {
   readonly shown: Key;
@@ -22,10 +22,11 @@ interface RotateDialogProps {
   readonly onClose: () => void;
 }
 
-/** The new secret, and when the old one ends. Only this dialog holds it. */
-interface Made {
+/** Result of a rotation. Only the state of this dialog holds the secret. */
+interface NewSecret {
   readonly secret: string;
-  readonly oldUntil: string;
+  /** When the previous secret stops working (ISO 8601). */
+  readonly previousExpiresAt: string;
 }
 
 export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps) {
@@ -33,14 +34,14 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
   return (
-    <SecretDialog<Made>
+    <SecretDialog<NewSecret>
       opened={opened}
       onClose={onClose}
       title={t`Rotate key`}
       madeTitle={t`New secret key`}
       form={(onMade) => <RotateForm shown={shown} etag={etag} onMade={onMade} onCancel={onClose} />}
-      secret={({ secret, oldUntil }, leaving) => {
-        const until = time(oldUntil);
+      secret={({ secret, previousExpiresAt }, leaving) => {
+        const until = time(previousExpiresAt);
         return (
           <SecretStep secret={secret} scopes={shown.scopes} {...leaving}>
             <Text>
@@ -59,15 +60,15 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
 interface RotateFormProps {
   readonly shown: Key;
   readonly etag: string | null;
-  readonly onMade: (made: Made) => void;
+  readonly onMade: (made: NewSecret) => void;
   readonly onCancel: () => void;
 }
 
 function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const { t } = useLingui();
   const { relative } = useFormats();
-  const [overlap, setOverlap] = useState<Overlap>(DAY);
-  const { error, isPending, send, changed } = useSentOnce();
+  const [overlap, setOverlap] = useState<Overlap>(DAY_SECONDS);
+  const { error, isPending, send, changed } = useIdempotentRequest();
   const endsPrevious = shown.previous_secret_expires_at !== null;
   const { data: impact } = useImpact(shown.id, true);
   const current = impact?.current_secret;
@@ -75,15 +76,16 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const from = current?.last_used_ip ?? '';
   const rotate = () =>
     send(async (requestId) => {
-      // Ends the previous secret only if the dialog has warned about it. The API rejects ending another one.
+      // Ends the previous secret only if the dialog warned about it. Otherwise the API rejects the rotation while a
+      // previous secret still works.
       const body = { overlap_seconds: overlap, end_previous_secret: endsPrevious };
       const made = await rotateKey(shown.id, body, etag, requestId).catch((caught: unknown) => {
-        // Show the current state before the next try.
+        // Refetch the key, so that the dialog shows its current state before the next try.
         if (hasCode(caught, 'precondition_failed', 'previous_secret_active', 'conflict'))
           void readAgain(shown.account_id, shown.id);
         throw caught;
       });
-      onMade({ secret: made.secret, oldUntil: made.previous_secret_expires_at });
+      onMade({ secret: made.secret, previousExpiresAt: made.previous_secret_expires_at });
       void readAgain(shown.account_id, shown.id);
     });
   return (

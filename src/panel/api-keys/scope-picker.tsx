@@ -1,4 +1,4 @@
-/** Chooses a key's permissions: presets, then every scope by group. */
+/** Form field for the scopes of a key: buttons for common selections, then a checkbox for every scope by group. */
 import { Button, Card, Checkbox, Fieldset, Group, Input, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFieldError } from '../layout/form-errors.js';
@@ -8,7 +8,7 @@ import { EVERYTHING, scopeGroups, useScopeWords } from './scopes.js';
 
 interface ScopePickerProps {
   readonly value: readonly string[];
-  /** Scopes that can be chosen; null: all. */
+  /** Scopes that the user can choose. Null: all. */
   readonly granted: readonly string[] | null;
   readonly onChange: (scopes: readonly string[]) => void;
 }
@@ -30,20 +30,20 @@ export function ScopePicker({ value, granted, onChange }: ScopePickerProps) {
     i18n.locale,
   );
   const choices = groups.flatMap((group) => group.scopes);
-  const single = choices.map(({ scope }) => scope);
-  const reading = choices.filter(({ read_only: readOnly }) => readOnly).map(({ scope }) => scope);
-  // Unknown scopes come from the address or an older version of the API. Show them, so they can be removed.
-  const known = [...new Set([...(granted ?? []), ...value])];
-  const unlisted = known.filter((scope) => scope !== EVERYTHING && !single.includes(scope));
+  const singleScopes = choices.map(({ scope }) => scope);
+  const readScopes = choices.filter(({ read_only: readOnly }) => readOnly).map(({ scope }) => scope);
+  // Unknown scopes come from the page's URL or an older version of the API. Show them, so the user can remove them.
+  const grantedOrChosen = [...new Set([...(granted ?? []), ...value])];
+  const unlisted = grantedOrChosen.filter((scope) => scope !== EVERYTHING && !singleScopes.includes(scope));
   const hasAll = value.includes(EVERYTHING);
   return (
     <Fieldset legend={t`Permissions`} variant="unstyled" classNames={{ legend: 'label' }} m={0}>
       <Stack gap="sm" pt={4}>
         <Group gap="xs">
-          <Button size="xs" variant="default" disabled={reading.length === 0} onClick={() => onChange(reading)}>
+          <Button size="xs" variant="default" disabled={readScopes.length === 0} onClick={() => onChange(readScopes)}>
             <Trans>Read only</Trans>
           </Button>
-          <Button size="xs" variant="default" onClick={() => onChange(single)}>
+          <Button size="xs" variant="default" onClick={() => onChange(singleScopes)}>
             <Trans>Select all</Trans>
           </Button>
           <Button size="xs" variant="default" disabled={value.length === 0} onClick={() => onChange([])}>

@@ -1,38 +1,38 @@
-/** Groups and labels of scopes. */
+/** Groups the scopes of the public API and returns their labels. */
 import { useLingui } from '@lingui/react/macro';
 import { type Scope, useScopes } from './keys.js';
 
-/** The scope for full access, including future permissions. */
+/** Scope for full access, including scopes that are added later. */
 export const EVERYTHING = '*';
 
 export interface ScopeGroup {
-  /** `customers` */
+  /** Heading of the group, such as `Customers`, in the language of the page if translated. */
   readonly name: string;
   readonly scopes: readonly Scope[];
 }
 
 const groupOf = (scope: string): string => scope.split(':')[0] ?? scope;
 const isWildcard = (scope: string): boolean => scope.endsWith('*');
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1).replaceAll(/[-_]/g, ' ');
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1).replaceAll(/[-_]/g, ' ');
 
-const seemsToRead = (scope: string): boolean => /:(?:read|list|get|view)$/.test(scope);
+const isReadScope = (scope: string): boolean => /:(?:read|list|get|view)$/.test(scope);
 
-/** Groups the scopes that can be chosen one by one, without wildcards. @param locale language of the page. */
+/** Groups all scopes except wildcards. @param locale language of the page. */
 export function scopeGroups(scopes: readonly Scope[], locale: string): readonly ScopeGroup[] {
   const groups = new Map<string, Scope[]>();
   for (const scope of scopes) {
     if (isWildcard(scope.scope)) continue;
-    const name = scope.translations[locale]?.group ?? scope.group ?? capital(groupOf(scope.scope));
+    const name = scope.translations[locale]?.group ?? scope.group ?? capitalize(groupOf(scope.scope));
     groups.set(name, [...(groups.get(name) ?? []), scope]);
   }
   return [...groups].map(([name, each]) => ({
     name,
-    // Read access comes first: most keys need only that.
+    // Read-only scopes come first, because most keys need only those.
     scopes: each.toSorted((one, other) => Number(other.read_only) - Number(one.read_only)),
   }));
 }
 
-/** Returns translated names of resources, where the OpenAPI document has them. */
+/** Returns the translated name of each resource. Resources that the OpenAPI document does not translate are missing. */
 function resourceNames(scopes: readonly Scope[], locale: string): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const { scope, translations } of scopes) {
@@ -40,20 +40,20 @@ function resourceNames(scopes: readonly Scope[], locale: string): ReadonlyMap<st
     if (typeof group === 'string')
       names.set(groupOf(scope), group.charAt(0).toLocaleLowerCase(locale) + group.slice(1));
   }
-  // A scope over several resources names none of them.
-  const isOfOne = (name: string): boolean => [...names.values()].filter((each) => each === name).length === 1;
-  return new Map([...names].filter(([, name]) => isOfOne(name)));
+  // A name that several resources share does not identify any of them.
+  const isUnique = (name: string): boolean => [...names.values()].filter((each) => each === name).length === 1;
+  return new Map([...names].filter(([, name]) => isUnique(name)));
 }
 
-/** Labels of scopes. */
+/** Functions that return the label of a scope. */
 export interface ScopeWords {
-  /** Short label, for lists. */
+  /** Returns a short label for lists, such as `Read customers`. */
   short(scope: string): string;
-  /** Description from the OpenAPI document, else the short label. */
+  /** Returns the description in the OpenAPI document. Without one, returns the short label. */
   long(scope: string): string;
 }
 
-/** Returns labels of scopes in the language of the page, where the OpenAPI document has them. */
+/** Returns the label functions. Names and descriptions are translated if the OpenAPI document has translations. */
 export function useScopeWords(): ScopeWords {
   const { t, i18n } = useLingui();
   const { data } = useScopes();
@@ -71,10 +71,10 @@ export function useScopeWords(): ScopeWords {
     const resource = resources.get(groupOf(scope)) ?? groupOf(scope).replaceAll(/[-_]/g, ' ');
     const verb = scope.slice(scope.indexOf(':') + 1);
     if (verb === '*') return t`Everything about ${resource}`;
-    if (seemsToRead(scope)) return t`Read ${resource}`;
+    if (isReadScope(scope)) return t`Read ${resource}`;
     if (verb === 'write') return t`Change ${resource}`;
     if (verb === 'delete') return t`Delete ${resource}`;
-    return `${capital(resource)}: ${verb}`;
+    return `${capitalize(resource)}: ${verb}`;
   };
   return { short, long: (scope) => described.get(scope) ?? short(scope) };
 }

@@ -1,11 +1,11 @@
-/** Shows the secret of a key once, with snippets to use it. */
+/** Dialog step that shows the secret of a key once, with snippets to copy. */
 import { useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
-import type { Leaving } from '../layout/secret-dialog.js';
+import type { LeaveConfirmation } from '../layout/secret-dialog.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
 import { useExampleUrl } from './example-url.js';
 
-interface SecretStepProps extends Leaving {
+interface SecretStepProps extends LeaveConfirmation {
   readonly secret: string;
   readonly scopes: readonly string[];
   readonly children?: ReactNode;

@@ -1,4 +1,4 @@
-/** Shows the state of a key as a badge, and what it means. */
+/** Badge and explanation of the status of an API key. */
 import { Alert, Badge } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { Key, KeyStatus } from './keys.js';
@@ -10,7 +10,7 @@ const COLORS: Readonly<Record<KeyStatus, string>> = {
   revoked: 'red',
 };
 
-/** Returns labels for the states. */
+/** Returns the label of each key status. */
 export function useStatusWords(): Readonly<Record<KeyStatus, string>> {
   const { t } = useLingui();
   return { active: t`Active`, paused: t`Paused`, expired: t`Expired`, revoked: t`Revoked` };
@@ -18,7 +18,7 @@ export function useStatusWords(): Readonly<Record<KeyStatus, string>> {
 
 interface StatusProps {
   readonly status: KeyStatus;
-  /** Label for something other than a key, which has another gender in Spanish. */
+  /** Replaces the label, for objects whose noun has another gender in Spanish than the word for key. */
   readonly word?: string;
 }
 
@@ -31,7 +31,7 @@ export function Status({ status, word }: StatusProps) {
   );
 }
 
-/** Explains a state other than active. */
+/** Explains the status of a key. Renders nothing for an active key. */
 export function State({ of: { status, oauth_client: client } }: { readonly of: Key }) {
   if (client !== null) return <ClientState status={status} />;
   if (status === 'paused')
@@ -55,7 +55,7 @@ export function State({ of: { status, oauth_client: client } }: { readonly of: K
   return null;
 }
 
-/** Explains the state of an OAuth client's key. */
+/** Explains the status of an OAuth client's key as that of a connection. Renders nothing for an active key. */
 function ClientState({ status }: Pick<Key, 'status'>) {
   if (status === 'paused')
     return (

@@ -1,21 +1,22 @@
 /**
- * Holds requests while the API requires a new sign-in or a confirmation. A dialog opens over the page, whose form
- * values stay. One dialog serves all waiting requests.
+ * Holds requests while the API requires a new sign-in or a confirmation. A dialog (the gate) opens over the page, so
+ * form values are not lost. One dialog serves all waiting requests.
  */
 
-/** Required action: sign in again, or confirm identity. */
+/** Action that the user must take: sign in again, or confirm their identity. */
 export type GateKind = 'sign_in' | 'confirm';
 
+/** The gate that is open now. */
 export interface OpenGate {
   readonly kind: GateKind;
-  /** Available methods, if the API names them. */
+  /** Methods to confirm with, as the API names them. Empty if the API names none. */
   readonly ways: readonly string[];
-  /** Retries all waiting requests (true) or rejects them (false). */
+  /** Closes the gate. True: all waiting requests are retried. False: they end with their original error. */
   settle(passed: boolean): void;
 }
 
-let open: OpenGate | null = null;
-let waiting: Promise<boolean> | null = null;
+let openGate: OpenGate | null = null;
+let gateResult: Promise<boolean> | null = null;
 let isArmed = false;
 const listeners = new Set<() => void>();
 
@@ -23,46 +24,47 @@ const notifyListeners = (): void => {
   for (const listener of listeners) listener();
 };
 
-/** Returns the open gate, for `useSyncExternalStore`. */
-export const currentGate = (): OpenGate | null => open;
+/** Returns the open gate, for `useSyncExternalStore`. Null if no gate is open. */
+export const currentGate = (): OpenGate | null => openGate;
 
+/** Calls the listener whenever a gate opens or closes. Returns a function that removes the listener. */
 export function onGate(listener: () => void): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
 }
 
 /**
- * Arms or disarms the gate. Before sign-in it is off, because the sign-in page handles that. After sign-out, waiting
- * requests are rejected, so the next user never sends them.
+ * Arms or disarms the gate. The gate is disarmed before sign-in, because the sign-in page is shown then. Disarming it
+ * at sign-out ends waiting requests with their error, so the next user never sends them.
  */
 export function armGate(armed: boolean): void {
   isArmed = armed;
-  if (!armed) open?.settle(false);
+  if (!armed) openGate?.settle(false);
 }
 
-/** Releases requests that wait for sign-in. The sign-in can happen in another tab or through a link. */
+/** Retries requests that wait for a sign-in. Call after any sign-in, for example in another tab or through a link. */
 export function passSignIn(): void {
-  if (open?.kind === 'sign_in') open.settle(true);
+  if (openGate?.kind === 'sign_in') openGate.settle(true);
 }
 
 /**
- * Waits until the gate is passed.
- * @returns false if the user closed it or it is not armed.
+ * Opens the gate and waits until it is closed. If a gate is already open, waits for that one, whatever its kind.
+ * @returns true if the request can be retried; false if the user closed the gate, or it is not armed.
  */
 export function passGate(kind: GateKind, ways: readonly string[]): Promise<boolean> {
   if (!isArmed) return Promise.resolve(false);
-  waiting ??= new Promise((resolve) => {
+  gateResult ??= new Promise((resolve) => {
     const settle = (passed: boolean): void => {
       // A late result of an earlier gate must not settle the current one.
-      if (open !== gate) return;
-      open = null;
-      waiting = null;
+      if (openGate !== gate) return;
+      openGate = null;
+      gateResult = null;
       notifyListeners();
       resolve(passed);
     };
     const gate: OpenGate = { kind, ways, settle };
-    open = gate;
+    openGate = gate;
     notifyListeners();
   });
-  return waiting;
+  return gateResult;
 }

@@ -1,32 +1,34 @@
-/** Reads lists of the API page by page. */
+/** Reads lists of the admin API page by page. */
 import { keepPreviousData, useInfiniteQuery, type QueryKey } from '@tanstack/react-query';
 import { pollEvery } from './polling.js';
 
-const USUAL_SIZE = 50;
+const DEFAULT_PAGE_SIZE = 50;
 
-/** PageQuery is the part of a request's query that chooses the page. */
+/** Query parameters that select a page. */
 export interface PageQuery {
+  /** Maximum number of rows. */
   readonly limit: number;
+  /** Position from the previous page. Missing for the first page. */
   readonly cursor?: string;
 }
 
 interface PagesOptions {
-  /** Rows per page. */
+  /** Rows per page. Default: 50. */
   readonly size?: number;
   /** Whether rows of the previous filter stay visible until the new ones arrive. */
   readonly keepsPrevious?: boolean;
-  /** Refetch interval for all pages, in milliseconds; false: no polling. */
+  /** Polling interval in milliseconds. Each poll reads all loaded pages. False or undefined: no polling. */
   readonly everyMs?: number | false;
 }
 
 /**
- * Reads a list page by page. `ShowMore` takes the result.
+ * Query hook for a list that loads page by page. Pass the result to `PagedList` or `ShowMore`.
  * @param read requests one page.
  */
 export const usePages = <Page extends { readonly next_cursor: string | null; readonly has_more: boolean }>(
   key: QueryKey,
   read: (page: PageQuery, signal: AbortSignal) => Promise<Page>,
-  { size = USUAL_SIZE, keepsPrevious = false, everyMs }: PagesOptions = {},
+  { size = DEFAULT_PAGE_SIZE, keepsPrevious = false, everyMs }: PagesOptions = {},
 ) =>
   useInfiniteQuery({
     queryKey: key,

@@ -1,4 +1,4 @@
-/** Uses and creates passkeys in this browser. The WebAuthn library is loaded on first use. */
+/** Asks the browser for an existing passkey or a new one. The WebAuthn library is loaded on first use. */
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
@@ -7,44 +7,45 @@ import type { components } from './admin-api.js';
 
 type RequestOptions = components['schemas']['PasskeyRequestOptions'];
 type CreationOptions = components['schemas']['PasskeyCreationOptions'];
-type Shown = components['schemas']['PasskeyResponse'];
-type Made = components['schemas']['PasskeyRegistrationResponse'];
+type PasskeyResponse = components['schemas']['PasskeyResponse'];
+type RegistrationResponse = components['schemas']['PasskeyRegistrationResponse'];
 
 /** Reports whether this browser supports passkeys. */
-export const knowsPasskeys = (): boolean => typeof PublicKeyCredential === 'function';
+export const supportsPasskeys = (): boolean => typeof PublicKeyCredential === 'function';
 
-/** The user canceled the browser's dialog, or it timed out. */
-export class PasskeyNotShown extends Error {
+/** Error: the user canceled the browser's dialog, or the dialog timed out. */
+export class PasskeyCanceled extends Error {
   override readonly name = 'PasskeyNotShown';
 }
 
-/** The authenticator already has a passkey of this member. */
-export class PasskeyThereAlready extends Error {
+/** Error: the device already has a passkey of this member. */
+export class PasskeyAlreadyExists extends Error {
   override readonly name = 'PasskeyThereAlready';
 }
 
-/** Asks the browser for a passkey. Rejects with `PasskeyNotShown`. */
-export async function showPasskey(options: RequestOptions): Promise<Shown> {
+/** Asks the user for a passkey. Rejects with `PasskeyNotShown` if the user cancels, and with browser errors. */
+export async function showPasskey(options: RequestOptions): Promise<PasskeyResponse> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
   // The OpenAPI document types some WebAuthn enumerations as plain strings.
   const optionsJSON = options as unknown as PublicKeyCredentialRequestOptionsJSON;
-  const { id, rawId, response } = await startAuthentication({ optionsJSON }).catch(refused);
+  const { id, rawId, response } = await startAuthentication({ optionsJSON }).catch(throwPasskeyError);
   const { clientDataJSON, authenticatorData, signature, userHandle = null } = response;
   return { id, rawId, type: 'public-key', response: { clientDataJSON, authenticatorData, signature, userHandle } };
 }
 
-/** Creates a passkey in the browser. Rejects with `PasskeyNotShown` or `PasskeyThereAlready`. */
-export async function makePasskey(options: CreationOptions): Promise<Made> {
+/** Creates a passkey. Rejects with `PasskeyNotShown` or `PasskeyThereAlready`, and with browser errors. */
+export async function makePasskey(options: CreationOptions): Promise<RegistrationResponse> {
   const { startRegistration } = await import('@simplewebauthn/browser');
   const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;
-  const { id, rawId, response } = await startRegistration({ optionsJSON }).catch(refused);
+  const { id, rawId, response } = await startRegistration({ optionsJSON }).catch(throwPasskeyError);
   const { clientDataJSON, attestationObject, transports = [] } = response;
   return { id, rawId, type: 'public-key', response: { clientDataJSON, attestationObject, transports } };
 }
 
-function refused(cause: unknown): never {
+/** Throws the panel's error for a WebAuthn error. Other errors are thrown unchanged. */
+function throwPasskeyError(cause: unknown): never {
   const name = cause instanceof Error ? cause.name : '';
-  if (name === 'InvalidStateError') throw new PasskeyThereAlready('There already', { cause });
-  if (name === 'NotAllowedError' || name === 'AbortError') throw new PasskeyNotShown('Not shown', { cause });
+  if (name === 'InvalidStateError') throw new PasskeyAlreadyExists('There already', { cause });
+  if (name === 'NotAllowedError' || name === 'AbortError') throw new PasskeyCanceled('Not shown', { cause });
   throw cause;
 }

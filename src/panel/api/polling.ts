@@ -1,30 +1,31 @@
-/** Refetch intervals of pages that poll: their own interval, or the wait that the server asked for with a 429. */
+/** Refetch intervals of queries that poll. After a 429, a query waits at least as long as the server asks. */
 import { ApiProblem } from './problem.js';
 
 const MINUTE_MS = 60_000;
 
-type Interval<Data> = (query: Polled<Data>) => number | false;
+type Interval<Data> = (query: PolledQuery<Data>) => number | false;
 
-interface Polled<Data> {
+/** The part of a TanStack query that decides about its next request. */
+interface PolledQuery<Data> {
   readonly state: { readonly data: Data | undefined; readonly error: Error | null };
 }
 
-/** Returns the wait that the server asked for, in milliseconds; undefined if it asked for none. */
-export function askedWaitMs(error: Error | null): number | undefined {
+/** Returns the wait after a 429, in milliseconds: its `Retry-After`, or else a minute. Undefined for other errors. */
+export function retryAfterMs(error: Error | null): number | undefined {
   if (!(error instanceof ApiProblem) || error.status !== 429) return undefined;
   return error.retryAfterSeconds === undefined ? MINUTE_MS : error.retryAfterSeconds * 1_000;
 }
 
 /**
- * Returns a `refetchInterval` for a query. A query that does not poll is refetched once after a 429.
- * @param every interval in milliseconds, or a function of the last data; false: no polling.
+ * Returns a `refetchInterval` for a query. After a 429, the query is refetched even if it does not poll.
+ * @param every interval in milliseconds, or a function of the last data. False: no polling.
  */
 export function pollEvery(every: number | false): Interval<unknown>;
 export function pollEvery<Data>(every: (data: Data | undefined) => number | false): Interval<Data>;
 export function pollEvery<Data>(every: number | false | ((data: Data | undefined) => number | false)): Interval<Data> {
   return ({ state: { data, error } }) => {
-    const usual = typeof every === 'function' ? every(data) : every;
-    const wait = askedWaitMs(error);
-    return wait === undefined ? usual : Math.max(wait, usual === false ? 0 : usual);
+    const ownInterval = typeof every === 'function' ? every(data) : every;
+    const wait = retryAfterMs(error);
+    return wait === undefined ? ownInterval : Math.max(wait, ownInterval === false ? 0 : ownInterval);
   };
 }

@@ -1,48 +1,51 @@
-/** Errors of admin API requests. */
+/** Errors that requests to the admin API can throw. */
 
-/** A field that the API rejected. */
+/** A field that the API rejected, with the reason. */
 export interface RefusedField {
-  /** Path of the field: `scopes`, `limits/minute`. */
+  /** Path of the field in the request, such as `scopes` or `limits/minute`. Empty or `#`: the whole request. */
   readonly field: string;
-  /** The API's reason, in English. */
+  /** Reason in English, as the API states it. */
   readonly detail: string;
-  /** The API's code for the reason, if it has one. */
+  /** Code of the reason. Missing if the API sends none. */
   readonly code?: string;
-  /** Actor who changed the field in the meantime. */
+  /** Actor who changed the field since it was read. Only set for edit conflicts. */
   readonly changedBy?: string;
+  /** When the field was changed (ISO 8601). Only set for edit conflicts. */
   readonly changedAt?: string;
 }
 
-/** A problem response (RFC 9457). */
+/** The API responded with an error (problem details, RFC 9457). */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
   readonly status: number;
+  /** Error code of the API, such as `conflict`. `unknown` if the response has none. */
   readonly code: string;
   readonly requestId: string | undefined;
   readonly fields: readonly RefusedField[];
-  /** The whole problem, for members of a single code. */
+  /** The whole response body, for members that only some codes have. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** Value of `Retry-After` in seconds. Undefined if missing or not a positive number. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(response: Response, body: unknown) {
-    const read = isRecord(body) ? body : {};
-    super(typeof read['detail'] === 'string' ? read['detail'] : response.statusText);
+    const problem = isRecord(body) ? body : {};
+    super(typeof problem['detail'] === 'string' ? problem['detail'] : response.statusText);
     this.status = response.status;
-    this.code = typeof read['code'] === 'string' ? read['code'] : 'unknown';
+    this.code = typeof problem['code'] === 'string' ? problem['code'] : 'unknown';
     this.requestId = response.headers.get('X-Request-Id') ?? undefined;
-    this.fields = fieldsOf(read['errors']);
-    this.body = read;
+    this.fields = fieldsOf(problem['errors']);
+    this.body = problem;
     const seconds = Number(response.headers.get('Retry-After'));
     this.retryAfterSeconds = seconds > 0 ? seconds : undefined;
   }
 }
 
-/** The request got no response: network failure or server down. */
+/** No response arrived, because the network failed or the server is down. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-/** Reports whether an error is a problem with one of these codes. */
+/** Reports whether an error is an API problem with one of these codes. */
 export const hasCode = (error: unknown, ...codes: readonly string[]): error is ApiProblem =>
   error instanceof ApiProblem && codes.includes(error.code);
 

@@ -1,4 +1,4 @@
-/** Short names for types of the OpenAPI document. */
+/** Short names for types of the admin API's OpenAPI document. */
 import type { components } from './admin-api.js';
 
 export type Me = components['schemas']['Me'];

@@ -1,6 +1,6 @@
-/** Tracks whether someone uses the page. Background polling of an unattended page must not extend the session. */
+/** Tracks whether the user is active. Background polling of an unattended page must not extend the session. */
 
-/** A page without keyboard or pointer input for this long is unattended. */
+/** A page is unattended after this time without keyboard or pointer input, in milliseconds. */
 const UNATTENDED_MS = 60_000;
 
 let lastInputMs = performance.now();
@@ -8,7 +8,7 @@ for (const event of ['keydown', 'pointerdown', 'pointermove', 'wheel', 'touchsta
   addEventListener(event, () => (lastInputMs = performance.now()), { capture: true, passive: true });
 }
 
-/** Reports whether there was input in the last minute. */
+/** Reports whether there was input in the last minute. Loading the page counts as input. */
 export function isUserActive(): boolean {
   return performance.now() - lastInputMs < UNATTENDED_MS;
 }

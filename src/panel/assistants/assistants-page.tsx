@@ -1,4 +1,4 @@
-/** Connects AI assistants to an account: key, setup, tools and recent calls. */
+/** Page that connects AI assistants to an account: setup instructions, keys, available tools and recent calls. */
 import { Button, Skeleton } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -7,7 +7,7 @@ import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { Section } from '../layout/section.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useTools, type McpTools } from './assistants.js';
 import { CLIENTS, PLACEHOLDER, serverNameOf, type Client } from './clients.js';
@@ -20,7 +20,7 @@ import { ToolList } from './tool-list.js';
 export function AssistantsPage() {
   const { t } = useLingui();
   const account = useAccount();
-  const may = useMay();
+  const may = useCan();
   const tools = useTools(account.id, null);
   const mayCreate = may('createApiKey') && tools.data?.enabled === true;
   return (
@@ -46,7 +46,7 @@ export function AssistantsPage() {
           <Failure error={tools.error} again={() => void tools.refetch()} />
         )
       ) : tools.data.enabled ? (
-        <Connected of={tools.data} mayCreate={mayCreate} />
+        <AssistantsContent of={tools.data} mayCreate={mayCreate} />
       ) : (
         <Empty
           icon="assistant"
@@ -58,16 +58,17 @@ export function AssistantsPage() {
   );
 }
 
-interface ConnectedProps {
+interface AssistantsContentProps {
   readonly of: McpTools;
   readonly mayCreate: boolean;
 }
 
-function Connected({ of: tools, mayCreate }: ConnectedProps) {
+/** Content of the page if the installation offers at least one tool. */
+function AssistantsContent({ of: tools, mayCreate }: AssistantsContentProps) {
   const { t } = useLingui();
   const { id } = useAccount();
-  const may = useMay();
-  const [location, go] = useLocation();
+  const may = useCan();
+  const [location, navigate] = useLocation();
   const [client, setClient] = useState<Client>(CLIENTS[0]);
   const [keyId, setKeyId] = useState<string | null>(null);
   const connection = { url: tools.url, server: serverNameOf(tools.server_name) };
@@ -92,7 +93,7 @@ function Connected({ of: tools, mayCreate }: ConnectedProps) {
           readingScopes={[...new Set(readingScopes)]}
           onChoose={setClient}
           onMade={setKeyId}
-          onClose={() => go(home, { replace: true })}
+          onClose={() => navigate(home, { replace: true })}
         />
       )}
     </>

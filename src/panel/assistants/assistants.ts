@@ -1,4 +1,4 @@
-/** Queries of MCP tools and recent calls. */
+/** Requests to the admin API that read MCP tools and recent MCP requests. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
@@ -7,10 +7,11 @@ import { pollEvery } from '../api/polling.js';
 export type McpTools = components['schemas']['McpTools'];
 export type McpTool = components['schemas']['McpTool'];
 
-const MOST_MESSAGES = 50;
-const FOLLOW_MS = 5_000;
+/** Number of recent requests to read, including protocol messages, which the page does not list. */
+const MAX_REQUESTS = 50;
+const POLL_MS = 5_000;
 
-/** Reads the tools that a key with these scopes can call; null: all tools. */
+/** Reads the tools that a key with these scopes can call. Null: all tools. */
 export const useTools = (accountId: string, scopes: readonly string[] | null) =>
   useQuery({
     queryKey: ['account', accountId, 'mcp-tools', scopes],
@@ -23,17 +24,17 @@ export const useTools = (accountId: string, scopes: readonly string[] | null) =>
     placeholderData: keepPreviousData,
   });
 
-/** Reads recent MCP requests of all keys: tool calls and protocol messages. */
+/** Reads and polls the recent MCP requests of all keys: tool calls and protocol messages. */
 export const useLatestCalls = (accountId: string) =>
   useQuery({
     queryKey: ['account', accountId, 'mcp-calls'],
     queryFn: ({ signal }) =>
       unwrap(
         api.GET('/admin/v1/accounts/{id}/requests', {
-          params: { path: { id: accountId }, query: { source: 'mcp', limit: MOST_MESSAGES } },
+          params: { path: { id: accountId }, query: { source: 'mcp', limit: MAX_REQUESTS } },
           signal,
         }),
       ),
-    refetchInterval: pollEvery(FOLLOW_MS),
+    refetchInterval: pollEvery(POLL_MS),
     staleTime: 0,
   });

@@ -1,18 +1,18 @@
-/** Setup snippets for each AI assistant, ready to copy. */
+/** Configuration snippets for each AI assistant, ready to copy. */
 
 /** Connection details of the MCP server. */
 export interface Connection {
   /** URL of the MCP server. */
   readonly url: string;
-  /** Name of the server in the assistant. */
+  /** Name of the MCP server in the assistant's configuration. */
   readonly server: string;
-  /** Secret of the key. */
+  /** Secret of the API key, or a placeholder. */
   readonly secret: string;
 }
 
-/** A text to copy, and where it goes. */
+/** A text to copy, and where the user pastes it. */
 export interface Snippet {
-  /** A file, a settings page or a field, in the assistant's words. */
+  /** File, settings page or field, as the assistant names it. */
   readonly place: string;
   readonly text: string;
 }
@@ -29,20 +29,20 @@ export const CLIENTS = [
 ] as const;
 export type Client = (typeof CLIENTS)[number];
 
-/** Replaces an unknown secret. */
+/** Shown in snippets instead of a secret that the page does not know. */
 export const PLACEHOLDER = 'YOUR_API_KEY';
 
-/** Some assistants limit server and tool name together to 64 characters. */
-const LONGEST_SERVER = 16;
+/** Maximum length of a server name. Some assistants allow 64 characters for server and tool name together. */
+const MAX_SERVER_NAME_LENGTH = 16;
 
-/** Returns a server name: `Tourism API` → `tourism-api`. */
+/** Turns the title of the API into a server name: `Tourism API` becomes `tourism-api`. */
 export function serverNameOf(title: string): string {
   const plain = title.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-  const slug = plain.replaceAll(/[^a-z0-9]+/g, '-').slice(0, LONGEST_SERVER);
+  const slug = plain.replaceAll(/[^a-z0-9]+/g, '-').slice(0, MAX_SERVER_NAME_LENGTH);
   return slug.replaceAll(/^-+|-+$/g, '') || 'api';
 }
 
-/** Returns the snippets for an assistant, in the order of the setup. */
+/** Returns the snippets for an assistant, in the order in which the user needs them. */
 export function snippetsOf(client: Client, { url, server, secret }: Connection): readonly Snippet[] {
   const bearer = `Bearer ${secret}`;
   const headers = { Authorization: bearer };
@@ -71,25 +71,29 @@ export function snippetsOf(client: Client, { url, server, secret }: Connection):
     case 'cursor':
       return [{ place: '~/.cursor/mcp.json', text: json({ mcpServers: { [server]: { url, headers } } }) }];
     case 'vs-code':
-      return [{ place: '.vscode/mcp.json', text: json(askedFor(url, server)) }];
+      return [{ place: '.vscode/mcp.json', text: json(vsCodeConfig(url, server)) }];
     case 'codex':
-      return [{ place: '~/.codex/config.toml', text: toml(url, server, bearer) }];
+      return [{ place: '~/.codex/config.toml', text: codexConfig(url, server, bearer) }];
     case 'json':
       return [{ place: 'mcp.json', text: json({ mcpServers: { [server]: { type: 'http', url, headers } } }) }];
   }
 }
 
-/** Reports whether an assistant asks for the key itself, so that no file contains it. */
+/** Reports whether an assistant prompts for the key, so that its configuration file does not contain the key. */
 export const asksForKey = (client: Client): boolean => client === 'vs-code';
 
-/** Claude Desktop only starts local programs, and this one connects over HTTP. Windows loses spaces in arguments. */
+/**
+ * Returns the server entry for Claude Desktop, which only starts local programs. The program `mcp-remote` connects to
+ * the server over HTTP. The secret is in an environment variable, because Windows loses spaces in arguments.
+ */
 function bridge(url: string, bearer: string): object {
   const insecure = url.startsWith('http:') ? ['--allow-http'] : [];
   const args = ['-y', 'mcp-remote', url, '--header', 'Authorization:${AUTHORIZATION}', ...insecure];
   return { command: 'npx', args, env: { AUTHORIZATION: bearer } };
 }
 
-function askedFor(url: string, server: string): object {
+/** Returns a configuration for VS Code, which prompts for the key when it connects. */
+function vsCodeConfig(url: string, server: string): object {
   const id = `${server}-key`;
   return {
     inputs: [{ type: 'promptString', id, description: 'API key', password: true }],
@@ -97,8 +101,8 @@ function askedFor(url: string, server: string): object {
   };
 }
 
-/** Codex reads `http_headers` and ignores `headers`. */
-function toml(url: string, server: string, bearer: string): string {
+/** Returns a TOML configuration for Codex, which reads `http_headers` and ignores `headers`. */
+function codexConfig(url: string, server: string, bearer: string): string {
   return [
     `[mcp_servers.${server}]`,
     `url = ${JSON.stringify(url)}`,

@@ -1,4 +1,4 @@
-/** Lists assistants connected with OAuth. Each can be disconnected. */
+/** Lists the assistants that are connected with OAuth, with a button to disconnect each. */
 import { Anchor, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
@@ -11,11 +11,11 @@ import { SecretLine } from '../layout/secret-frame.js';
 import { Section } from '../layout/section.js';
 import { ShowMore } from '../layout/show-more.js';
 import { AuthorizedBy } from '../api-keys/oauth-client.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { Ago, useFormats } from '../words/times.js';
 
-/** @param url the MCP server for assistants that sign in with OAuth. */
+/** @param url URL of the MCP server for assistants that sign in with OAuth. */
 export function ConnectedAssistants({ url }: { readonly url: string }) {
   const { t } = useLingui();
   const { id } = useAccount();
@@ -40,7 +40,7 @@ export function ConnectedAssistants({ url }: { readonly url: string }) {
             <Failure error={keys.error} again={() => void keys.refetch()} />
           )
         ) : (
-          <Clients keys={rows} />
+          <AssistantList keys={rows} />
         )}
         <ShowMore list={keys} />
       </Stack>
@@ -48,10 +48,10 @@ export function ConnectedAssistants({ url }: { readonly url: string }) {
   );
 }
 
-function Clients({ keys }: { readonly keys: readonly Key[] }) {
-  const [leaving, setLeaving] = useState<Key | null>(null);
-  const [isAsked, setAsked] = useState(false);
-  const close = useCallback(() => setAsked(false), []);
+function AssistantList({ keys }: { readonly keys: readonly Key[] }) {
+  const [toRevoke, setToRevoke] = useState<Key | null>(null);
+  const [isConfirming, setConfirming] = useState(false);
+  const close = useCallback(() => setConfirming(false), []);
   return (
     <>
       {keys.length === 0 ? (
@@ -65,21 +65,21 @@ function Clients({ keys }: { readonly keys: readonly Key[] }) {
               key={key.id}
               of={key}
               onRevoke={() => {
-                setLeaving(key);
-                setAsked(true);
+                setToRevoke(key);
+                setConfirming(true);
               }}
             />
           ))}
         </Stack>
       )}
-      {leaving !== null && <RevokeDialog shown={leaving} opened={isAsked} onClose={close} />}
+      {toRevoke !== null && <RevokeDialog shown={toRevoke} opened={isConfirming} onClose={close} />}
     </>
   );
 }
 
 function Row({ of: key, onRevoke }: { readonly of: Key; readonly onRevoke: () => void }) {
   const account = useAccount();
-  const may = useMay();
+  const may = useCan();
   const { t } = useLingui();
   const words = useScopeWords();
   const { date } = useFormats(account.time_zone);

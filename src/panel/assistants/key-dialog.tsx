@@ -1,4 +1,7 @@
-/** Creates a key for an assistant, read-only and short-lived by default. Then it shows the setup with the secret. */
+/**
+ * Dialog that creates an API key for an assistant. By default, the key is read-only and expires after 30 days. The
+ * dialog then shows the setup instructions with the secret once.
+ */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -14,22 +17,22 @@ interface KeyDialogProps {
   readonly opened: boolean;
   readonly connection: Omit<Connection, 'secret'>;
   readonly client: Client;
-  /** Scopes for all tools that only read. */
+  /** Scopes that the read-only tools require. They are preselected. */
   readonly readingScopes: readonly string[];
   readonly onChoose: (client: Client) => void;
   readonly onMade: (keyId: string) => void;
   readonly onClose: () => void;
 }
 
-/** The new secret and its key's name. Only this dialog holds it. */
-type Made = Pick<MadeKey, 'name' | 'secret'>;
+/** Secret and name of the new key. Only the state of this dialog holds the secret. */
+type CreatedKey = Pick<MadeKey, 'name' | 'secret'>;
 
 export function KeyDialog(props: KeyDialogProps) {
   const { opened, connection, client, onChoose, onClose } = props;
   const { t } = useLingui();
   const lost = t`You can't view this secret again. You'd need to rotate the key.`;
   return (
-    <SecretDialog<Made>
+    <SecretDialog<CreatedKey>
       opened={opened}
       onClose={onClose}
       title={t`Create assistant key`}
@@ -67,17 +70,17 @@ interface KeyFormProps extends Pick<KeyDialogProps, 'readingScopes'> {
 
 function KeyForm({ readingScopes, onMade, onCancel }: KeyFormProps) {
   const grantable = useScopes().data?.data.map(({ scope }) => scope) ?? [];
-  const [typed, setTyped] = useState<Partial<KeyValues>>({});
+  const [edits, setEdits] = useState<Partial<KeyValues>>({});
   const values: KeyValues = {
     ...EMPTY,
     expiry: '30',
     scopes: readingScopes.filter((scope) => grantable.includes(scope)),
-    ...typed,
+    ...edits,
   };
   return (
     <CreateForm
       values={values}
-      onChange={(change) => setTyped({ ...typed, ...change })}
+      onChange={(change) => setEdits({ ...edits, ...change })}
       onMade={onMade}
       onCancel={onCancel}
     >

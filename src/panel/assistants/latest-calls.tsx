@@ -1,4 +1,4 @@
-/** Lists recent calls of assistants, with links to the reason of a failure. */
+/** Lists the recent tool calls of assistants. Each links to its request, which explains a failure. */
 import { Anchor, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from 'wouter';
@@ -10,7 +10,7 @@ import { ResponseStatus } from '../words/response-status.js';
 import { Ago } from '../words/times.js';
 import { useLatestCalls } from './assistants.js';
 
-const MOST_CALLS = 10;
+const MAX_CALLS = 10;
 
 export function LatestCalls() {
   const { t } = useLingui();
@@ -25,19 +25,19 @@ export function LatestCalls() {
           <Failure error={calls.error} again={() => void calls.refetch()} />
         )
       ) : (
-        <Calls messages={calls.data.data} />
+        <Calls requests={calls.data.data} />
       )}
     </Section>
   );
 }
 
-function Calls({ messages }: { readonly messages: readonly LoggedRequest[] }) {
-  // Messages without a tool are of the protocol: connecting, listing tools.
-  const calls = messages.filter(({ tool }) => tool !== null).slice(0, MOST_CALLS);
+function Calls({ requests }: { readonly requests: readonly LoggedRequest[] }) {
+  // Requests without a tool are protocol messages, such as connecting or listing tools.
+  const calls = requests.filter(({ tool }) => tool !== null).slice(0, MAX_CALLS);
   if (calls.length === 0)
     return (
       <Text c="dimmed">
-        {messages.length === 0 ? (
+        {requests.length === 0 ? (
           <Trans>No calls yet.</Trans>
         ) : (
           <Trans>An assistant connected but made no calls recently.</Trans>

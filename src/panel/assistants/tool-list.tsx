@@ -1,4 +1,4 @@
-/** Lists the tools that an assistant can call with a key, and how much of its context they use. */
+/** Lists the tools that an assistant can call with a key, and how many tokens of its context they use. */
 import { Alert, Badge, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useKeyChoice } from '../explain/key-choice.js';
@@ -10,7 +10,7 @@ import { useFormats } from '../words/times.js';
 import { useTools, type McpTool, type McpTools } from './assistants.js';
 
 interface ToolListProps {
-  /** The chosen key; null: show all tools. */
+  /** ID of the chosen key. Null: show all tools. */
   readonly keyId: string | null;
   readonly onChoose: (keyId: string | null) => void;
 }

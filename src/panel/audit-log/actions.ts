@@ -1,7 +1,7 @@
-/** Labels of audited actions. */
+/** Labels of the actions in the audit log. */
 import { useLingui } from '@lingui/react/macro';
 
-/** Returns labels of actions. An unknown action keeps its name. */
+/** Returns a function that returns the label of an action. An unknown action is shown by its code. */
 export function useActionWords(): (action: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** Lists the changes of an account, newest first. */
+/** Page with the audit log of an account, newest entry first. */
 import { Code, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { components } from '../api/admin-api.js';
@@ -30,7 +30,7 @@ export function AuditLogPage() {
         {(rows) => (
           <Lines>
             {rows.map((entry) => (
-              <Change key={entry.id} entry={entry} />
+              <EntryLine key={entry.id} entry={entry} />
             ))}
           </Lines>
         )}
@@ -39,32 +39,33 @@ export function AuditLogPage() {
   );
 }
 
-/** Fields that identify a created or removed object. */
-const TELLING = ['email', 'role', 'amount'];
-/** Fields that explain a change: its reason, and how long the previous state lasts. */
-const BESIDE = ['reason', 'cause', 'disabled_reason', 'previous_secret_expires_at', 'previous_secrets_expire_at'];
+/** Fields that identify an object which was created or removed. */
+const IDENTIFYING = ['email', 'role', 'amount'];
+/** Fields that explain a change: its reason, and until when a previous secret works. */
+const EXPLANATORY = ['reason', 'cause', 'disabled_reason', 'previous_secret_expires_at', 'previous_secrets_expire_at'];
 
-/** A field to show. `from` is missing if the field did not change. */
-interface Told {
+/** A field of the changed object. `from` is missing if the field did not change. */
+interface ShownField {
   readonly name: string;
   readonly from?: unknown;
   readonly to: unknown;
 }
 
-/** Returns the fields to show: changes, and what identifies or explains them. */
-function fieldsOf({ before, after }: Entry): readonly Told[] {
-  const there = after ?? before ?? {};
+/** Returns the fields to show: those that changed, and those that identify the object or explain the change. */
+function fieldsOf({ before, after }: Entry): readonly ShownField[] {
+  // After a deletion, only `before` has the fields.
+  const state = after ?? before ?? {};
   const changed = Object.keys(before === null || after === null ? {} : after)
-    .filter((name) => before !== null && name in before && JSON.stringify(before[name]) !== JSON.stringify(there[name]))
-    .map((name) => ({ name, from: before?.[name], to: there[name] }));
-  const telling = (changed.length > 0 ? BESIDE : [...TELLING, ...BESIDE])
+    .filter((name) => before !== null && name in before && JSON.stringify(before[name]) !== JSON.stringify(state[name]))
+    .map((name) => ({ name, from: before?.[name], to: state[name] }));
+  const context = (changed.length > 0 ? EXPLANATORY : [...IDENTIFYING, ...EXPLANATORY])
     .filter((name) => changed.every((other) => other.name !== name))
-    .filter((name) => typeof there[name] === 'string' || typeof there[name] === 'number')
-    .map((name) => ({ name, to: there[name] }));
-  return [...changed, ...telling];
+    .filter((name) => typeof state[name] === 'string' || typeof state[name] === 'number')
+    .map((name) => ({ name, to: state[name] }));
+  return [...changed, ...context];
 }
 
-function Change({ entry }: { readonly entry: Entry }) {
+function EntryLine({ entry }: { readonly entry: Entry }) {
   const { time_zone: timeZone, id: accountId } = useAccount();
   const { time } = useFormats(timeZone);
   const action = useActionWords();
@@ -72,10 +73,10 @@ function Change({ entry }: { readonly entry: Entry }) {
   const value = useValueWords();
   const actorWords = useActorWords();
   const { before, after, target } = entry;
-  const then = after?.['name'] ?? before?.['name'];
-  // Omit the account's own name, which the page header shows.
-  const now = target.id === accountId ? null : target.name;
-  const name = typeof then === 'string' ? then : now;
+  const recordedName = after?.['name'] ?? before?.['name'];
+  // Omit the name of the current account, which the page header already shows.
+  const targetName = target.id === accountId ? null : target.name;
+  const name = typeof recordedName === 'string' ? recordedName : targetName;
   const actor = entry.actor_label ?? actorWords(entry.actor);
   return (
     <li className="line">

@@ -1,4 +1,4 @@
-/** Labels of field values: states, roles, times and lists. */
+/** Formats the values of fields in audit entries: statuses, roles, times, limits and lists. */
 import { useLingui } from '@lingui/react/macro';
 import { useScopeWords } from '../api-keys/scopes.js';
 import { useStatusWords } from '../api-keys/status.js';
@@ -15,7 +15,7 @@ type Words = Readonly<Record<string, string>>;
 
 const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [String(value)]);
 
-/** Returns the label of a field's value. */
+/** Returns a function that formats the value of a field. */
 export function useValueWords(): (field: string, value: unknown) => string {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
@@ -31,7 +31,7 @@ export function useValueWords(): (field: string, value: unknown) => string {
     open: t`Open`,
   };
   const roles: Words = useRoleWords();
-  const uses: Words = { live: t`Live`, test: t`Test` };
+  const environments: Words = { live: t`Live`, test: t`Test` };
   const reasons: Words = {
     operator: t`By the operator`,
     failing: t`Failed for five days`,
@@ -53,8 +53,8 @@ export function useValueWords(): (field: string, value: unknown) => string {
     });
     return texts.join(', ');
   };
-  /** Labels of an empty value, for fields where it has a meaning. */
-  const nothing: Words = {
+  /** Texts for null or an empty text, by field. Other fields show a dash. */
+  const nullWords: Words = {
     expires_at: t`No expiration`,
     limits: t`plan default`,
     retry_schedule: t`Default`,
@@ -63,18 +63,19 @@ export function useValueWords(): (field: string, value: unknown) => string {
     timeout_ms: t`Default`,
     locale: t`Browser default`,
   };
-  const empty: Words = { allowed_ips: t`From anywhere`, event_types: t`All events`, retry_schedule: t`Never` };
+  /** Texts for an empty list, by field. Other fields show a dash. */
+  const emptyWords: Words = { allowed_ips: t`From anywhere`, event_types: t`All events`, retry_schedule: t`Never` };
   return (field, value) => {
-    if (value === null || value === undefined || value === '') return nothing[field] ?? '–';
+    if (value === null || value === undefined || value === '') return nullWords[field] ?? '–';
     if (typeof value === 'boolean') return value ? t`Yes` : t`No`;
-    if (Array.isArray(value) && value.length === 0) return empty[field] ?? '–';
+    if (Array.isArray(value) && value.length === 0) return emptyWords[field] ?? '–';
     switch (field) {
       case 'status':
         return statuses[String(value)] ?? String(value);
       case 'role':
         return roles[String(value)] ?? String(value);
       case 'environment':
-        return uses[String(value)] ?? String(value);
+        return environments[String(value)] ?? String(value);
       case 'disabled_reason':
         return reasons[String(value)] ?? String(value);
       case 'cause':

@@ -1,4 +1,4 @@
-/** Explains what response a key's request would get right now. */
+/** Page that predicts whether a request of a key would be allowed now, and explains each check. Sends no request. */
 import { Alert, Badge, Button, Card, Code, Group, Progress, Stack, Table, Text, Title } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -99,7 +99,7 @@ function Verdict({ explanation }: { readonly explanation: Explanation }) {
   const { t } = useLingui();
   const words = useCodeWords();
   const { answer, limits } = explanation;
-  const known = words(answer.code ?? '');
+  const codeWords = words(answer.code ?? '');
   const cost = explanation.cost;
   return (
     <Card role="status">
@@ -109,9 +109,9 @@ function Verdict({ explanation }: { readonly explanation: Explanation }) {
             <Plural value={cost} one="Uses # request." other="Uses # requests." />
           </Alert>
         ) : (
-          <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={known?.means ?? t`Rejected`}>
+          <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={codeWords?.means ?? t`Rejected`}>
             <Stack gap={6}>
-              {known !== undefined && <Text size="sm">{known.advice}</Text>}
+              {codeWords !== undefined && <Text size="sm">{codeWords.advice}</Text>}
               <Code w="fit-content">
                 {answer.status} {answer.code}
               </Code>
@@ -125,7 +125,7 @@ function Verdict({ explanation }: { readonly explanation: Explanation }) {
   );
 }
 
-/** Lists the gateway's checks in order, including those after the first rejection. */
+/** Lists the gateway's checks in their order, including checks after the first that fails. */
 function Steps({ steps }: { readonly steps: Explanation['steps'] }) {
   const { t } = useLingui();
   const words = useCodeWords();

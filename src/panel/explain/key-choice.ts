@@ -1,18 +1,19 @@
-/** Chooses a key of an account. The API searches, because there may be very many. */
+/** Hook for a field that chooses an API key. The API does the search, because an account can have very many keys. */
 import { useDebouncedValue } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { isolated } from '../words/isolated.js';
 import { useKeys, type KeyFilter, type ListedKey } from '../api-keys/keys.js';
 
-const REST_MS = 200;
+/** Delay after the last keystroke before a search, in milliseconds. */
+const SEARCH_DELAY_MS = 200;
 
 const optionOf = ({ id, name, hint }: ListedKey) => ({ value: id, label: `${isolated(name)} (${hint})` });
 
 interface KeyChoice {
-  /** The chosen key, once it was listed. */
+  /** The chosen key. Undefined if none is chosen, or until the key was in a list. */
   readonly chosen: ListedKey | undefined;
-  /** Props of a `Select`, except label and `onChange`. */
+  /** Props for Mantine's `Select`. The caller adds the label and `onChange`. */
   readonly props: {
     readonly searchable: true;
     readonly data: readonly { readonly value: string; readonly label: string }[];
@@ -24,20 +25,24 @@ interface KeyChoice {
   };
 }
 
-/** Returns the state of a key field. @param filter filter and order of the list before a search. */
+/**
+ * Returns the state of the field.
+ * @param filter filter and sort order of the list.
+ * @param value ID of the chosen key; null: none.
+ */
 export function useKeyChoice(accountId: string, filter: KeyFilter, value: string | null): KeyChoice {
   const { t } = useLingui();
   const [search, setSearch] = useState('');
-  const [last, setLast] = useState<ListedKey | undefined>();
-  const [q] = useDebouncedValue(search.trim(), REST_MS);
-  // After a choice the field contains its name, which must not filter the list.
-  const isName = last !== undefined && q === optionOf(last).label;
-  const keys = useKeys(accountId, q === '' || isName ? filter : { ...filter, q });
+  const [lastListed, setLastListed] = useState<ListedKey | undefined>();
+  const [q] = useDebouncedValue(search.trim(), SEARCH_DELAY_MS);
+  // After a choice, the field contains the label of the chosen key, which is not a search text.
+  const isChosenLabel = lastListed !== undefined && q === optionOf(lastListed).label;
+  const keys = useKeys(accountId, q === '' || isChosenLabel ? filter : { ...filter, q });
   const found = keys.data?.pages[0]?.data ?? [];
   const listed = found.find(({ id }) => id === value);
-  // Keep the choice when a search no longer lists it.
-  if (listed !== undefined && listed.id !== last?.id) setLast(listed);
-  const chosen = listed ?? (last?.id === value ? last : undefined);
+  // Remember the chosen key, because the next search may not list it.
+  if (listed !== undefined && listed.id !== lastListed?.id) setLastListed(listed);
+  const chosen = listed ?? (lastListed?.id === value ? lastListed : undefined);
   const options = chosen === undefined || listed !== undefined ? found : [chosen, ...found];
   return {
     chosen,

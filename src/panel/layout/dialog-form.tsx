@@ -1,4 +1,4 @@
-/** A form in a dialog: fields, the error of the last try, and buttons to cancel and submit. */
+/** A form in a dialog, with buttons to cancel and submit. */
 import { Button, Group } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -8,14 +8,16 @@ interface DialogFormProps {
   /** Label of the submit button. */
   readonly does: string;
   readonly color?: 'river' | 'red';
-  /** Label of the cancel button; default: Cancel. */
+  /** Label of the cancel button. Default: Cancel. */
   readonly keeps?: string | undefined;
-  /** The failure of the last try; null without one. */
+  /** Failure of the last submit. Null if there was none. */
   readonly error: unknown;
+  /** Validation errors of the current values. */
   readonly checks?: Checks;
+  /** Replaces the error box. */
   readonly failure?: ReactNode;
   readonly isPending: boolean;
-  /** False while there is nothing to submit. */
+  /** False disables the submit button, for example if nothing changed. */
   readonly isReady?: boolean;
   readonly gap?: 'md' | 'lg';
   readonly onSubmit: () => void;

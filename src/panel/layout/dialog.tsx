@@ -1,4 +1,4 @@
-/** A dialog over the page, full screen on a phone. */
+/** A dialog over the page. Dialogs wider than 600 px fill the screen of a phone. */
 import { Group, Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
@@ -7,9 +7,10 @@ import type { ReactNode } from 'react';
 interface DialogProps {
   readonly opened: boolean;
   readonly title: string;
+  /** Width in pixels. */
   readonly size?: number;
   readonly zIndex?: number;
-  /** False if a click outside would lose form values. */
+  /** Default: true. False if closing the dialog by accident would lose form values. */
   readonly closeOnClickOutside?: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
@@ -38,7 +39,7 @@ export function Dialog({
     >
       <Modal.Overlay backgroundOpacity={0.45} blur={2} />
       <Modal.Content radius={isPhone && size > 600 ? 0 : 'lg'}>
-        {/* Not Modal.Header, which would be a second banner landmark. */}
+        {/* Not Modal.Header: it would add a second banner landmark for screen readers. */}
         <Group justify="space-between" wrap="nowrap" p="lg" pb="sm">
           <Modal.Title fz="1.2rem" fw={650} lh={1.3}>
             {title}

@@ -1,4 +1,4 @@
-/** A dialog that edits an object, and resolves conflicts with concurrent edits. */
+/** Dialog that edits an object. After a conflict with another edit, users can merge or discard their changes. */
 import { Button, Group } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -7,25 +7,28 @@ import { hasCode } from '../api/problem.js';
 import { Dialog } from './dialog.js';
 import { Form, type Checks } from './form.js';
 
-/** The edited object, its version, and whether the dialog is open. */
-export interface Edited<Thing> {
+/** Props for editing one object. */
+export interface EditTarget<Thing> {
+  /** Current state of the object, as the page shows it. */
   readonly shown: Thing;
-  /** The version that is shown. The API rejects changes to any other. */
+  /** Version of `shown`. The API rejects a change if the object has another version. */
   readonly etag: string | null;
   readonly opened: boolean;
   readonly onClose: () => void;
 }
 
-interface EditFormProps<Thing, Values> extends Omit<Edited<Thing>, 'opened'> {
+interface EditFormProps<Thing, Values> extends Omit<EditTarget<Thing>, 'opened'> {
+  /** Returns the form values of an object. */
   readonly valuesOf: (thing: Thing) => Values;
+  /** Hook that validates the values. */
   readonly useChecks: (values: Values) => Checks;
-  /** Sends the difference between the values, for this version only. */
+  /** Sends the difference between the values. The API must reject it unless `etag` is the current version. */
   readonly save: (before: Values, after: Values, etag: string | null) => Promise<unknown>;
-  /** Refetches the object after the change, and after a conflict. */
+  /** Refetches the object after a change and after a conflict. */
   readonly readAgain: () => Promise<unknown>;
-  /** Replaces the error box for errors that the object explains better. */
+  /** Returns a replacement for the error box; undefined: use the error box. */
   readonly failure?: (error: unknown) => ReactNode;
-  /** Renders the fields. @param opening the object as it was when the form opened. */
+  /** Renders the fields. @param opening the version of the object on which the user's edits are based. */
   readonly children: (values: Values, onChange: (change: Partial<Values>) => void, opening: Thing) => ReactNode;
 }
 
@@ -44,15 +47,15 @@ export function EditDialog<Thing, Values extends object>({ title, opened, ...for
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Merges the user's changes into the current values, so other people's changes stay. */
-function onTopOf<Values extends object>(now: Values, before: Values, mine: Values): Values {
+/** Applies the user's changes to the latest values. Fields that the user did not change keep their latest value. */
+function mergeChanges<Values extends object>(latest: Values, before: Values, mine: Values): Values {
   const changed = Object.entries(mine).filter(([name, value]) => !isSame(before[name as keyof Values], value));
-  return { ...now, ...Object.fromEntries(changed) };
+  return { ...latest, ...Object.fromEntries(changed) };
 }
 
 function EditForm<Thing, Values extends object>(props: EditFormProps<Thing, Values>) {
   const { shown, etag, onClose, valuesOf, useChecks, readAgain } = props;
-  // Values at opening. Later changes of others are shown separately, not mixed in.
+  // The version on which the edits are based. A refetch does not change it, until the user resolves a conflict.
   const [opening, setOpening] = useState({ thing: shown, etag });
   const before = valuesOf(opening.thing);
   const [values, setValues] = useState(before);
@@ -65,13 +68,14 @@ function EditForm<Thing, Values extends object>(props: EditFormProps<Thing, Valu
     },
     onError: (error) => void (hasCode(error, 'precondition_failed') && readAgain()),
   });
-  const isReadAgain = etag !== opening.etag;
+  // False until the refetch after a conflict has finished.
+  const hasNewVersion = etag !== opening.etag;
   const continueFrom = (next: Values): void => {
     setOpening({ thing: shown, etag });
     setValues(next);
     save.reset();
   };
-  const now = valuesOf(shown);
+  const latest = valuesOf(shown);
   return (
     <Form
       gap="lg"
@@ -86,10 +90,10 @@ function EditForm<Thing, Values extends object>(props: EditFormProps<Thing, Valu
           </Button>
           {hasCode(save.error, 'precondition_failed') ? (
             <>
-              <Button variant="default" loading={!isReadAgain} onClick={() => continueFrom(now)}>
+              <Button variant="default" loading={!hasNewVersion} onClick={() => continueFrom(latest)}>
                 <Trans>Use latest</Trans>
               </Button>
-              <Button loading={!isReadAgain} onClick={() => continueFrom(onTopOf(now, before, values))}>
+              <Button loading={!hasNewVersion} onClick={() => continueFrom(mergeChanges(latest, before, values))}>
                 <Trans>Overwrite</Trans>
               </Button>
             </>

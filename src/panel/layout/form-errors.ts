@@ -1,40 +1,43 @@
 /**
- * Errors of a form's fields: from its own validation, and from the API. Every field reads its own error here. Errors
- * without a field go to the form's error box.
+ * Errors of the fields of a form, from the form's validation and from the API. Each field reads its error from the
+ * context. The form's error box shows the errors that no field on the page shows.
  */
 import { createContext, useContext, useLayoutEffect, useState } from 'react';
 import { ApiProblem, type RefusedField } from '../api/problem.js';
 import { useReasonWords } from '../words/reasons.js';
 
+/** Errors that a form provides to its fields. */
 export interface FormErrors {
   /** Error text by field, from the form's validation. */
   readonly checks: Readonly<Record<string, string>>;
+  /** Fields that the API rejected. */
   readonly refused: readonly RefusedField[];
+  /** Tells the form that a field is on the page. Returns a function that reverts this. */
   readonly register: (field: string) => () => void;
 }
 
 export const FormErrorsContext = createContext<FormErrors>({ checks: {}, refused: [], register: () => () => {} });
 
-/** Returns the fields that a 422 names, or the parameters that a 400 names. */
+/** Returns the fields or parameters that the API rejected as invalid. Empty for other errors. */
 export function refusedFields(error: unknown): readonly RefusedField[] {
   const isValidation = error instanceof ApiProblem && ['validation_failed', 'invalid_parameter'].includes(error.code);
   return isValidation ? error.fields : [];
 }
 
-/** Reports whether one of these fields has an error, to expand a section that hides it. */
+/** Reports whether one of these fields has an error. A collapsed section with these fields must then be open. */
 export function useHasErrors(fields: readonly string[]): boolean {
   const { checks, refused } = useContext(FormErrorsContext);
-  return fields.some((field) => checks[field] !== undefined || refused.some((each) => belongs(each.field, field)));
+  return fields.some((field) => checks[field] !== undefined || refused.some((each) => belongsTo(each.field, field)));
 }
 
-/** Reports whether the API's field belongs to the form's: `limits/minute` and `limits` belong to `limits`. */
-const belongs = (refused: string, field: string): boolean => refused === field || refused.startsWith(`${field}/`);
+/** Reports whether a form field shows an API field's error. `limits` shows those of `limits` and `limits/minute`. */
+const belongsTo = (refused: string, field: string): boolean => refused === field || refused.startsWith(`${field}/`);
 
-/** Reports whether one of these fields shows the error. */
+/** Reports whether one of the form fields on the page shows the error. */
 export const isShown = (refused: RefusedField, fields: ReadonlySet<string>): boolean =>
-  [...fields].some((field) => belongs(refused.field, field));
+  [...fields].some((field) => belongsTo(refused.field, field));
 
-/** Tracks the fields of a form that are on the page. */
+/** Tracks which fields of a form are on the page. Returns their names, and the function that registers one. */
 export function useShownFields(): readonly [ReadonlySet<string>, FormErrors['register']] {
   const [fields, setFields] = useState<readonly string[]>([]);
   const [register] = useState(() => (field: string) => {
@@ -45,9 +48,9 @@ export function useShownFields(): readonly [ReadonlySet<string>, FormErrors['reg
 }
 
 /**
- * Returns the error text of a field in the surrounding form; undefined if valid.
- * @param field name in the API: `name`, `limits/minute`.
- * @param words more specific text for an API reason; undefined: use the reason.
+ * Returns the error text of a field in the surrounding form. Undefined: the field is valid.
+ * @param field name in the API, such as `name` or `limits/minute`.
+ * @param words returns a more specific text for a rejection; undefined: use the usual text.
  */
 export function useFieldError(
   field: string,
@@ -58,6 +61,6 @@ export function useFieldError(
   useLayoutEffect(() => register(field), [register, field]);
   const own = checks[field];
   if (own !== undefined) return own;
-  const reasons = refused.filter((each) => belongs(each.field, field)).map((each) => words?.(each) ?? reason(each));
+  const reasons = refused.filter((each) => belongsTo(each.field, field)).map((each) => words?.(each) ?? reason(each));
   return reasons.length === 0 ? undefined : [...new Set(reasons)].join(' ');
 }

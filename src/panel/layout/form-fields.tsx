@@ -1,4 +1,4 @@
-/** Form fields that show their error, found by their name in the API. */
+/** Mantine form fields that show their own error. The name of the field in the API identifies the error. */
 import {
   PasswordInput,
   Select,
@@ -11,21 +11,21 @@ import {
 } from '@mantine/core';
 import { useFieldError } from './form-errors.js';
 
-/** Props of a field with its name in the API: `email`, `limits/minute`. */
-type Of<P> = Omit<P, 'error'> & { readonly field: string };
+/** Props of a Mantine field, plus the name of the field in the API, such as `email` or `limits/minute`. */
+type FieldProps<P> = Omit<P, 'error'> & { readonly field: string };
 
-export function FormText({ field, ...props }: Of<TextInputProps>) {
+export function FormText({ field, ...props }: FieldProps<TextInputProps>) {
   return <TextInput {...props} error={useFieldError(field)} />;
 }
 
-export function FormPassword({ field, ...props }: Of<PasswordInputProps>) {
+export function FormPassword({ field, ...props }: FieldProps<PasswordInputProps>) {
   return <PasswordInput {...props} error={useFieldError(field)} />;
 }
 
-export function FormTextarea({ field, ...props }: Of<TextareaProps>) {
+export function FormTextarea({ field, ...props }: FieldProps<TextareaProps>) {
   return <Textarea {...props} error={useFieldError(field)} />;
 }
 
-export function FormSelect({ field, ...props }: Of<SelectProps>) {
+export function FormSelect({ field, ...props }: FieldProps<SelectProps>) {
   return <Select {...props} error={useFieldError(field)} />;
 }

@@ -1,24 +1,24 @@
 /**
- * The form component of the panel. It submits only valid values, shows every error at its field or in the error box,
- * and scrolls to the first. The browser's own validation is off, because it uses the browser's language.
+ * The form component of the panel. It submits only valid values. It shows each error at its field or in the error box,
+ * and scrolls to the first one. The browser's validation is off, because its texts are in the browser's language.
  */
 import { Stack, type MantineSpacing } from '@mantine/core';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { Failure } from '../words/failure.js';
 import { FormErrorsContext, isShown, refusedFields, useShownFields } from './form-errors.js';
 
-/** Error text by field; false and undefined: valid. */
+/** Error text by API field name. False and undefined mean that the field is valid. */
 export type Checks = Readonly<Record<string, string | false | undefined>>;
 
 interface FormProps {
-  /** The failure of the last try; null without one. */
+  /** Failure of the last submit. Null if there was none. */
   readonly error: unknown;
-  /** Errors of the current values. */
+  /** Validation errors of the current values. They are shown after the first submit. */
   readonly checks?: Checks | undefined;
   readonly gap?: MantineSpacing;
-  /** Replaces the error box for errors that the form explains better. */
+  /** Replaces the error box. Undefined: show the error box if there is an error. */
   readonly failure?: ReactNode;
-  /** Called when all values are valid. */
+  /** Called on submit if all values are valid. */
   readonly onSubmit: () => void;
   readonly onChange?: (() => void) | undefined;
   /** The buttons, below the error box. */
@@ -29,24 +29,24 @@ interface FormProps {
 
 export function Form({ error, checks, gap = 'md', failure, onSubmit, onChange, footer, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
-  // Counts rejected submits, so that each scrolls to the error.
-  const [held, setHeld] = useState(0);
+  // Number of submits with invalid values. Each new one scrolls to the first error again.
+  const [rejectedSubmits, setRejectedSubmits] = useState(0);
   const [fields, register] = useShownFields();
-  const failed = Object.entries(checks ?? {}).flatMap(([field, text]) => (text ? [[field, text] as const] : []));
+  const invalid = Object.entries(checks ?? {}).flatMap(([field, text]) => (text ? [[field, text] as const] : []));
   const refused = refusedFields(error);
   useEffect(() => {
-    if (held > 0 || error !== null) showFirstError(form.current);
-  }, [held, error]);
+    if (rejectedSubmits > 0 || error !== null) showFirstError(form.current);
+  }, [rejectedSubmits, error]);
   return (
-    <FormErrorsContext value={{ checks: held === 0 ? {} : Object.fromEntries(failed), refused, register }}>
+    <FormErrorsContext value={{ checks: rejectedSubmits === 0 ? {} : Object.fromEntries(invalid), refused, register }}>
       <form
         ref={form}
         noValidate
         onChange={onChange}
         onSubmit={(event) => {
           event.preventDefault();
-          if (failed.length > 0) return setHeld(held + 1);
-          setHeld(0);
+          if (invalid.length > 0) return setRejectedSubmits(rejectedSubmits + 1);
+          setRejectedSubmits(0);
           onSubmit();
         }}
       >
@@ -61,12 +61,12 @@ export function Form({ error, checks, gap = 'md', failure, onSubmit, onChange, f
   );
 }
 
-/** Selects Mantine's error texts of fields and groups. */
+/** CSS selector of the error texts that Mantine renders at fields and groups of fields. */
 const FIELD_ERRORS = '.mantine-InputWrapper-error, [id$="-error"]';
 
-/** Scrolls to the error box if it has its own reason, else to the first invalid field. */
+/** Scrolls to the error box if it names a reason. Otherwise scrolls to the first invalid field and focuses it. */
 function showFirstError(form: HTMLFormElement | null): void {
-  // Errors that appear with this render have no position until the next layout.
+  // Errors that this render added have no position until the browser has computed the layout.
   requestAnimationFrame(() => {
     const box = form?.querySelector('[role=alert]');
     const atField = form?.querySelector(FIELD_ERRORS);

@@ -1,4 +1,4 @@
-/** Page with a list. At `/new` it shows the dialog that adds an item. */
+/** Page with a list. The path of the page followed by `/new` opens the dialog that adds an item. */
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -8,18 +8,18 @@ import { Page } from './page.js';
 interface ListPageProps {
   readonly title: string;
   readonly about: ReactNode;
-  /** Path of the page. */
+  /** Path of the page, such as `/acc_…/api-keys`. */
   readonly home: string;
   readonly mayCreate: boolean;
   /** Label of the button that adds an item. */
   readonly does: string;
   readonly dialog: (state: { readonly opened: boolean; readonly onClose: () => void }) => ReactNode;
-  /** Renders the list. @param create the button that opens the dialog; false without permission. */
+  /** Renders the list. @param create button that opens the dialog; false if the user has no permission. */
   readonly children: (create: ReactNode) => ReactNode;
 }
 
 export function ListPage({ title, about, home, mayCreate, does, dialog, children }: ListPageProps) {
-  const [location, go] = useLocation();
+  const [location, navigate] = useLocation();
   const create = mayCreate && (
     <Button component={Link} href={`${home}/new`} leftSection={<Icon name="plus" />}>
       {does}
@@ -28,7 +28,7 @@ export function ListPage({ title, about, home, mayCreate, does, dialog, children
   return (
     <Page title={title} about={about} actions={create}>
       {children(create)}
-      {mayCreate && dialog({ opened: location === `${home}/new`, onClose: () => go(home, { replace: true }) })}
+      {mayCreate && dialog({ opened: location === `${home}/new`, onClose: () => navigate(home, { replace: true }) })}
     </Page>
   );
 }

@@ -1,4 +1,4 @@
-/** Entries of `metadata`, which the operator or its programs have set. */
+/** Lists the entries of an object's `metadata`. The operator's programs set them through the API. */
 import { Box, Text } from '@mantine/core';
 
 type Entries = Readonly<Record<string, string>>;

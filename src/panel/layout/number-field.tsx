@@ -1,4 +1,4 @@
-/** Number input that never changes what the user typed. The range is validated on submit. */
+/** Text field for a number. It never changes what the user typed. `useNumberCheck` validates the text. */
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useFormats } from '../words/times.js';
@@ -6,8 +6,9 @@ import { useFieldError } from './form-errors.js';
 import { numberOf } from './number.js';
 
 interface NumberFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error'> {
-  /** Field name in the API, for its errors. */
+  /** Name of the field in the API, which identifies its errors. */
   readonly field: string;
+  /** The text as typed. */
   readonly value: string;
   readonly onChange: (text: string) => void;
 }
@@ -26,6 +27,7 @@ export function NumberField({ field, value, onChange, ...others }: NumberFieldPr
   );
 }
 
+/** Allowed numbers. `isNeeded`: an empty text is invalid. `isFraction`: decimal places are valid. */
 interface Range {
   readonly min: number;
   readonly max?: number;
@@ -33,7 +35,7 @@ interface Range {
   readonly isFraction?: boolean;
 }
 
-/** Returns a validator of typed numbers. @returns the error text; false if valid. */
+/** Returns a function that validates a typed number. That function returns the error text, or false if valid. */
 export function useNumberCheck(): (text: string, range: Range) => string | false {
   const { t, i18n } = useLingui();
   const { number } = useFormats();

@@ -1,12 +1,12 @@
 /** Parses numbers as people type them. */
 
-/** All kinds of spaces that people and spreadsheets put between digit groups. */
+/** Spaces that people and spreadsheets use between groups of digits. */
 const SPACES = /[\s\u00a0\u202f]/g;
 const NUMBER = /^[-+]?\d+(?:\.\d+)?$/;
-/** Grouped digits: `10,000` in English, `10.000` in Spanish. */
+/** Numbers with thousands separators: `10,000` in English, `10.000` in Spanish. */
 const GROUPED = { en: /^[-+]?\d{1,3}(?:,\d{3})+$/, es: /^[-+]?\d{1,3}(?:\.\d{3})+$/ } as const;
 
-/** Returns the number in a text; undefined if empty, NaN if invalid. */
+/** Returns the number in a text. Undefined if the text is empty, NaN if it is not a number. */
 export function numberOf(text: string, locale = 'en'): number | undefined {
   const plain = text.replaceAll(SPACES, '');
   if (plain === '') return undefined;

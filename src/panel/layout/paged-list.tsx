@@ -1,4 +1,4 @@
-/** A list that loads page by page: placeholder, rows, and a button that loads more. */
+/** List that loads page by page: a placeholder while loading, the rows, and a button that loads more. */
 import { Card, Skeleton, Stack } from '@mantine/core';
 import { useMemo, type ReactNode } from 'react';
 import { Failure } from '../words/failure.js';
@@ -15,11 +15,11 @@ interface PagedListProps<Row> {
   readonly loading?: ReactNode;
   /** Shown if there are no rows. */
   readonly empty: ReactNode;
-  /** Renders the loaded rows, at least one. The array is stable until more are loaded. */
+  /** Renders the rows. Called with at least one row. The array keeps its identity until the data changes. */
   readonly children: (rows: readonly Row[]) => ReactNode;
 }
 
-/** Renders the list. An error is shown above the rows that were loaded before it. */
+/** Renders the list. An error does not hide rows that are already loaded. */
 export function PagedList<Row>({ list, loading, empty, children }: PagedListProps<Row>) {
   const rows = useMemo(() => list.data?.pages.flatMap(({ data }) => data), [list.data]);
   const failure = list.error !== null && <Failure error={list.error} again={() => void list.refetch()} />;

@@ -1,18 +1,18 @@
-/** Warns that a previous secret still works, with a button that ends it. */
+/** Alert while a previous secret still works, with a button that ends that secret early. */
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState, type ReactNode } from 'react';
-import { SureDialog } from './sure-dialog.js';
+import { ConfirmDialog } from './confirm-dialog.js';
 
 interface PreviousSecretAlertProps {
-  /** Text with the end of the secret. */
+  /** Text of the alert, such as until when the secret works. */
   readonly says: ReactNode;
   readonly mayEnd: boolean;
-  /** Called before the confirmation opens, to refetch what it shows. */
+  /** Called before the confirmation opens, for example to refetch data that the confirmation shows. */
   readonly onAsk?: () => void;
   /** Ends the secret. */
   readonly act: () => Promise<void>;
-  /** The consequence of ending it. */
+  /** Text of the confirmation: the consequence of ending the secret. */
   readonly children: ReactNode;
 }
 
@@ -36,7 +36,7 @@ export function PreviousSecretAlert({ says, mayEnd, onAsk, act, children }: Prev
           </Button>
         )}
       </Group>
-      <SureDialog
+      <ConfirmDialog
         opened={isEnding}
         title={t`End the previous secret?`}
         does={t`End previous secret`}
@@ -44,7 +44,7 @@ export function PreviousSecretAlert({ says, mayEnd, onAsk, act, children }: Prev
         act={act}
       >
         {children}
-      </SureDialog>
+      </ConfirmDialog>
     </Alert>
   );
 }

@@ -1,29 +1,38 @@
-/** A dialog that creates a secret and shows it once. Only the dialog holds it, and closing it asks first. */
+/**
+ * Dialog that creates a secret and shows it once. Only the state of the dialog holds the secret. Closing the
+ * dialog in any other way than with the Done button asks for confirmation.
+ */
 import { useCallback, useEffect, useEffectEvent, useState, type ReactNode } from 'react';
 import { flushSync } from 'react-dom';
 import { Dialog } from './dialog.js';
 
-/** State of leaving the step with the secret. */
-export interface Leaving {
-  /** Whether the user wants to leave before confirming that the secret is saved. */
+/** Props of the step with the secret that control how the user leaves the step. */
+export interface LeaveConfirmation {
+  /** Whether the user tried to close the dialog. The step then asks for confirmation. */
   readonly isLeaving: boolean;
+  /** Returns from the confirmation to the secret. */
   readonly onStay: () => void;
+  /** Removes the secret and closes the dialog. */
   readonly onDone: () => void;
 }
 
 interface SecretDialogProps<Made> {
   readonly opened: boolean;
-  /** Called when the form is canceled or done, so that going back later does not reopen it. */
+  /**
+   * Called when the form is canceled, and when the secret was created. The caller leaves the `/new` path, so that going
+   * back later does not reopen the form. The dialog itself stays open until the secret is saved.
+   */
   readonly onClose: () => void;
   readonly title: string;
   /** Title of the step with the secret. */
   readonly madeTitle: string;
-  /** Whether a click outside keeps the form open, because it has many fields. */
+  /** Whether a click outside the dialog keeps the form open, so that its values are not lost. */
   readonly keepsForm?: boolean;
   readonly size?: number;
+  /** Renders the form. `onMade` receives the new secret. */
   readonly form: (onMade: (made: Made) => void) => ReactNode;
-  /** Renders the result with its secret. */
-  readonly secret: (made: Made, leaving: Leaving) => ReactNode;
+  /** Renders the step that shows the secret. */
+  readonly secret: (made: Made, leaving: LeaveConfirmation) => ReactNode;
   /** Called after the secret was removed from the page. */
   readonly onForgotten?: () => void;
 }
@@ -40,8 +49,8 @@ export function SecretDialog<Made>(props: SecretDialogProps<Made>) {
     onForgotten?.();
   }, [onForgotten]);
   useLeaveGuard(made !== null, askToLeave, onDone);
-  const onMade = (it: Made): void => {
-    setMade(it);
+  const onMade = (created: Made): void => {
+    setMade(created);
     onClose();
   };
   return (
@@ -58,39 +67,39 @@ export function SecretDialog<Made>(props: SecretDialogProps<Made>) {
 }
 
 /**
- * While a secret is shown, the back button asks first. When the page is hidden for good or cached by the browser, the
- * secret is removed from it.
- * @param onBack called when the user went back; the page stays.
+ * Protects a secret while it is shown. The back button does not leave the page, but calls `onBack`. Closing the tab
+ * asks for confirmation. When the user leaves the page, `forget` removes the secret, because browsers cache pages.
+ * @param onBack called when the user pressed the back button.
  * @param forget removes the secret from the page.
  */
 function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () => void): void {
   const askFirst = useEffectEvent(onBack);
-  const takeOff = useEffectEvent(forget);
+  const removeSecret = useEffectEvent(forget);
   useEffect(() => {
     if (!isShown) return;
-    let isUsed = false;
+    let isStopped = false;
     let isHidden = false;
-    // Adds a history entry without the secret, which the back button consumes.
+    // The back button consumes this extra history entry and stays on the page. The entry does not contain the secret.
     history.pushState(history.state, '');
-    const back = (): void => {
-      if (isUsed) return;
+    const onPopState = (): void => {
+      if (isStopped) return;
       history.pushState(history.state, '');
       askFirst();
     };
-    const unload = (event: BeforeUnloadEvent): void => event.preventDefault();
-    const hide = (): void => {
+    const onBeforeUnload = (event: BeforeUnloadEvent): void => event.preventDefault();
+    const onPageHide = (): void => {
       isHidden = true;
-      flushSync(() => takeOff());
+      flushSync(() => removeSecret());
     };
-    addEventListener('popstate', back);
-    addEventListener('beforeunload', unload);
-    addEventListener('pagehide', hide);
+    addEventListener('popstate', onPopState);
+    addEventListener('beforeunload', onBeforeUnload);
+    addEventListener('pagehide', onPageHide);
     return () => {
-      isUsed = true;
-      removeEventListener('popstate', back);
-      removeEventListener('beforeunload', unload);
-      removeEventListener('pagehide', hide);
-      // On a page that is being left, this would navigate away from the new page.
+      isStopped = true;
+      removeEventListener('popstate', onPopState);
+      removeEventListener('beforeunload', onBeforeUnload);
+      removeEventListener('pagehide', onPageHide);
+      // Remove the extra history entry. On a page that is being left, going back would leave the next page instead.
       if (!isHidden) history.back();
     };
   }, [isShown]);

@@ -1,12 +1,15 @@
-/** Shows a secret once. Only this component's props hold it: no cache, storage, address or history entry. */
+/**
+ * Step that shows a secret once, with warnings and copy buttons. The secret is only in the props, never in a cache, in
+ * storage, in the URL or in the history.
+ */
 import { Alert, Button, Checkbox, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState, type ReactNode } from 'react';
 import { Icon } from './icons.js';
-import type { Leaving } from './secret-dialog.js';
+import type { LeaveConfirmation } from './secret-dialog.js';
 
-interface SecretFrameProps extends Leaving {
-  /** Consequence of leaving without saving it. */
+interface SecretFrameProps extends LeaveConfirmation {
+  /** Tells users how to replace a secret that they did not save. */
   readonly lost: string;
   /** Description of the secret, and the lines to copy. */
   readonly children: ReactNode;
@@ -40,7 +43,7 @@ interface SecretLineProps {
   readonly autoFocus?: boolean;
 }
 
-/** A text with a copy button. */
+/** Text with a label and a copy button. */
 export function SecretLine({ label, text, autoFocus = false }: SecretLineProps) {
   const { t } = useLingui();
   return (
@@ -74,7 +77,7 @@ export function SecretLine({ label, text, autoFocus = false }: SecretLineProps) 
 
 interface LeaveAlertProps {
   readonly title: string;
-  /** Text that tells users how to replace a secret that they did not save. */
+  /** Tells users how to replace a secret that they did not save. */
   readonly lost: string;
   readonly onStay: () => void;
   readonly onLeave: () => void;
@@ -105,7 +108,7 @@ interface StoredFooterProps {
   readonly onDone: () => void;
 }
 
-/** Footer of a step that shows something once. It closes after the user confirms that it is saved. */
+/** Footer of a step that shows a secret once. The button is enabled when the user confirms that the secret is saved. */
 export function StoredFooter({ label, onDone }: StoredFooterProps) {
   const [isStored, setStored] = useState(false);
   return (

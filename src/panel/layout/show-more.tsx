@@ -1,4 +1,4 @@
-/** Button that loads the next page of a list; nothing on the last page. */
+/** Button that loads the next page of a list. Renders nothing if there are no more pages. */
 import { Button, Center } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 

@@ -1,9 +1,9 @@
-/** Short messages after an action, with an undo button. */
+/** Short messages that report an action and offer an undo button. */
 import { Alert, Button, Group, Portal, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 
-/** Time to read and undo, in milliseconds. It pauses while hovered (WCAG 2.2.1). */
+/** Time until a message disappears, in milliseconds. Hovering or focusing the message restarts it (WCAG 2.2.1). */
 const SHOWN_MS = 12_000;
 
 interface Toast {
@@ -16,17 +16,17 @@ let toasts: readonly Toast[] = [];
 let lastId = 0;
 const listeners = new Set<() => void>();
 
-function replace(next: readonly Toast[]): void {
+function setToasts(next: readonly Toast[]): void {
   toasts = next;
   for (const listener of listeners) listener();
 }
 
-const hide = (id: number): void => replace(toasts.filter((each) => each.id !== id));
+const hide = (id: number): void => setToasts(toasts.filter((each) => each.id !== id));
 
-/** Shows a message with an undo button. It replaces the previous message. */
+/** Shows a message with an undo button, and replaces the previous message. */
 export function showUndo(text: string, undo: () => Promise<unknown>): void {
   lastId += 1;
-  replace([{ id: lastId, text, undo }]);
+  setToasts([{ id: lastId, text, undo }]);
 }
 
 const subscribe = (listener: () => void): (() => void) => {
@@ -40,21 +40,21 @@ export function Toasts() {
     <Portal>
       <div className="toasts" role="status" aria-live="polite">
         {shown.map((toast) => (
-          <Shown key={toast.id} toast={toast} />
+          <ToastAlert key={toast.id} toast={toast} />
         ))}
       </div>
     </Portal>
   );
 }
 
-function Shown({ toast }: { readonly toast: Toast }) {
-  const [isHeld, setHeld] = useState(false);
+function ToastAlert({ toast }: { readonly toast: Toast }) {
+  const [isPaused, setPaused] = useState(false);
   const [state, setState] = useState<'offered' | 'undoing' | 'failed'>('offered');
   useEffect(() => {
-    if (isHeld || state === 'undoing') return undefined;
+    if (isPaused || state === 'undoing') return undefined;
     const timer = setTimeout(() => hide(toast.id), SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [isHeld, state, toast.id]);
+  }, [isPaused, state, toast.id]);
   const undo = (): void => {
     setState('undoing');
     toast.undo().then(
@@ -66,10 +66,10 @@ function Shown({ toast }: { readonly toast: Toast }) {
     <Alert
       variant="filled"
       color="dark"
-      onMouseEnter={() => setHeld(true)}
-      onMouseLeave={() => setHeld(false)}
-      onFocus={() => setHeld(true)}
-      onBlur={() => setHeld(false)}
+      onMouseEnter={() => setPaused(true)}
+      onMouseLeave={() => setPaused(false)}
+      onFocus={() => setPaused(true)}
+      onBlur={() => setPaused(false)}
     >
       <Group justify="space-between" wrap="nowrap" gap="lg">
         <Stack gap={2}>

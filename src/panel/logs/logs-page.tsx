@@ -1,4 +1,4 @@
-/** Lists the requests of an account, with links to the reason of a failure. */
+/** Page that lists the recent requests of an account. Each row links to the page that explains the response. */
 import { Anchor, Button, Card, Group, Select, Stack, Switch, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useMediaQuery } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -14,17 +14,18 @@ import { ResponseStatus } from '../words/response-status.js';
 import { useFormats } from '../words/times.js';
 import { useRequests, type LogFilter, type LoggedRequest } from './logs.js';
 
-interface Chosen {
+interface ChosenFilters {
   readonly search: string;
   readonly status: string;
   readonly operation: string | null;
   readonly isLive: boolean;
 }
 
-const ALL: Chosen = { search: '', status: '', operation: null, isLive: true };
-const REST_MS = 250;
+const DEFAULT_FILTERS: ChosenFilters = { search: '', status: '', operation: null, isLive: true };
+/** Delay after the last keystroke before a search, in milliseconds. */
+const SEARCH_DELAY_MS = 250;
 
-function filterOf({ search, status, operation }: Chosen): LogFilter {
+function filterOf({ search, status, operation }: ChosenFilters): LogFilter {
   const text = search.trim();
   return {
     ...(text === '' ? {} : text.startsWith('key_') ? { api_key_id: text } : { request_id: text }),
@@ -35,7 +36,7 @@ function filterOf({ search, status, operation }: Chosen): LogFilter {
 
 export function LogsPage() {
   const { t } = useLingui();
-  const [chosen, setChosen] = useState(ALL);
+  const [chosen, setChosen] = useState(DEFAULT_FILTERS);
   return (
     <Page
       title={t`Logs`}
@@ -49,14 +50,14 @@ export function LogsPage() {
       }
     >
       <Filters chosen={chosen} onChoose={(change) => setChosen({ ...chosen, ...change })} />
-      <Requests chosen={chosen} onAll={() => setChosen(ALL)} />
+      <Requests chosen={chosen} onClear={() => setChosen(DEFAULT_FILTERS)} />
     </Page>
   );
 }
 
 interface FiltersProps {
-  readonly chosen: Chosen;
-  readonly onChoose: (change: Partial<Chosen>) => void;
+  readonly chosen: ChosenFilters;
+  readonly onChoose: (change: Partial<ChosenFilters>) => void;
 }
 
 function Filters({ chosen, onChoose }: FiltersProps) {
@@ -106,11 +107,11 @@ function Filters({ chosen, onChoose }: FiltersProps) {
   );
 }
 
-function Requests({ chosen, onAll }: { readonly chosen: Chosen; readonly onAll: () => void }) {
+function Requests({ chosen, onClear }: { readonly chosen: ChosenFilters; readonly onClear: () => void }) {
   const { t } = useLingui();
   const { id, time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
-  const [filter] = useDebouncedValue(filterOf(chosen), REST_MS);
+  const [filter] = useDebouncedValue(filterOf(chosen), SEARCH_DELAY_MS);
   const requests = useRequests(id, filter, chosen.isLive);
   const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
   const keptSince = requests.data?.pages[0]?.kept_since ?? null;
@@ -136,7 +137,7 @@ function Requests({ chosen, onAll }: { readonly chosen: Chosen; readonly onAll: 
             title={t`No matching requests`}
             text={t`Logs go back to ${since}.`}
             action={
-              <Button variant="default" onClick={onAll}>
+              <Button variant="default" onClick={onClear}>
                 <Trans>Show all</Trans>
               </Button>
             }
@@ -149,7 +150,7 @@ function Requests({ chosen, onAll }: { readonly chosen: Chosen; readonly onAll: 
   );
 }
 
-/** Returns the texts of a row. */
+/** Returns functions that format the time, duration and size of a request. */
 function useRowWords() {
   const { i18n } = useLingui();
   const { time_zone: timeZone } = useAccount();
@@ -174,7 +175,7 @@ function useRowWords() {
   return { time: (at: string) => time.format(new Date(at)), duration: (ms: number) => duration.format(ms), size };
 }
 
-function What({ of: { method, route, request_id: requestId, operation } }: { readonly of: LoggedRequest }) {
+function RequestLink({ of: { method, route, request_id: requestId, operation } }: { readonly of: LoggedRequest }) {
   const { id } = useAccount();
   return (
     <Anchor component={Link} href={`/${id}/logs/${encodeURIComponent(requestId)}`} size="sm" fw={600} className="name">
@@ -215,7 +216,7 @@ function Rows({ requests }: { readonly requests: readonly LoggedRequest[] }) {
             <Table.Tr key={request.id}>
               <Table.Td style={{ whiteSpace: 'nowrap' }}>{words.time(request.at)}</Table.Td>
               <Table.Td>
-                <What of={request} />
+                <RequestLink of={request} />
               </Table.Td>
               <Table.Td>
                 <ResponseStatus status={request.status} />
@@ -244,7 +245,7 @@ function Cards({ requests }: { readonly requests: readonly LoggedRequest[] }) {
       {requests.map((request) => (
         <Card key={request.id} padding="md" role="listitem">
           <Group justify="space-between" wrap="nowrap" align="flex-start">
-            <What of={request} />
+            <RequestLink of={request} />
             <ResponseStatus status={request.status} />
           </Group>
           <Text size="sm" c="dimmed" className="name" pt={4}>

@@ -1,4 +1,4 @@
-/** Queries of the request log. */
+/** Requests to the admin API that read the request log. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
@@ -9,10 +9,10 @@ export type RequestDetail = components['schemas']['RequestDetail'];
 type Query = NonNullable<operations['listRequests']['parameters']['query']>;
 export type LogFilter = Pick<Query, 'status' | 'api_key_id' | 'operation' | 'request_id'>;
 
-/** The gateway writes requests every one to two seconds. */
-const FOLLOW_MS = 2_000;
+/** Polling interval of the live tail, in milliseconds. The gateway writes the log every one to two seconds. */
+const POLL_MS = 2_000;
 
-/** Reads the newest requests page by page, and polls in live mode. */
+/** Reads the requests of an account page by page, newest first. Polls if `isLive`. */
 export const useRequests = (accountId: string, filter: LogFilter, isLive: boolean) =>
   usePages(
     ['account', accountId, 'requests', filter],
@@ -23,10 +23,10 @@ export const useRequests = (accountId: string, filter: LogFilter, isLive: boolea
           signal,
         }),
       ),
-    { keepsPrevious: true, everyMs: isLive ? FOLLOW_MS : false },
+    { keepsPrevious: true, everyMs: isLive ? POLL_MS : false },
   );
 
-/** Reads one request and the meaning of its error code. */
+/** Reads one request, with an explanation of what would happen to the same request now. */
 export const useRequest = (accountId: string, requestId: string) =>
   useQuery({
     queryKey: ['account', accountId, 'request', requestId],

@@ -1,4 +1,4 @@
-/** Shows one request: operation, response and reason. */
+/** Page of one logged request: operation, response and, for an error, the reason. */
 import { Alert, Anchor, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -17,9 +17,9 @@ export function RequestPage() {
   const { id } = useAccount();
   const { request: requestId = '' } = useParams<{ request: string }>();
   const request = useRequest(id, decodeURIComponent(requestId));
-  if (request.data !== undefined) return <Shown request={request.data} />;
+  if (request.data !== undefined) return <RequestDetails request={request.data} />;
   return (
-    <Page title={t`Request`} above={<Back />}>
+    <Page title={t`Request`} above={<BackLink />}>
       {request.error === null ? (
         <Skeleton h={240} radius="lg" />
       ) : (
@@ -29,7 +29,7 @@ export function RequestPage() {
   );
 }
 
-function Back() {
+function BackLink() {
   const { id } = useAccount();
   return (
     <Anchor component={Link} href={`/${id}/logs`} size="sm" className="back">
@@ -39,14 +39,14 @@ function Back() {
   );
 }
 
-function Shown({ request }: { readonly request: RequestDetail }) {
+function RequestDetails({ request }: { readonly request: RequestDetail }) {
   const { t } = useLingui();
   const { id, time_zone: timeZone } = useAccount();
   const { time, number } = useFormats(timeZone);
   return (
     <Page
       title={`${request.method} ${request.route ?? request.operation ?? ''}`}
-      above={<Back />}
+      above={<BackLink />}
       about={
         <Group gap="sm" component="span">
           <ResponseStatus status={request.status} />
@@ -54,7 +54,7 @@ function Shown({ request }: { readonly request: RequestDetail }) {
         </Group>
       }
     >
-      <Why request={request} />
+      <FailureReason request={request} />
       <Card>
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
           <Fact label={t`Key`}>
@@ -90,19 +90,19 @@ function Shown({ request }: { readonly request: RequestDetail }) {
   );
 }
 
-/** Explains why the request failed, and whether it would fail now. */
-function Why({ request }: { readonly request: RequestDetail }) {
+/** Explains why the request failed, and whether it would fail now. Renders nothing for requests without error code. */
+function FailureReason({ request }: { readonly request: RequestDetail }) {
   const { t } = useLingui();
   const words = useCodeWords();
   if (request.code === null) return null;
-  const known = words(request.code);
-  const now = request.explanation?.answer;
+  const codeWords = words(request.code);
+  const verdict = request.explanation?.answer;
   return (
-    <Alert color={request.status >= 500 ? 'red' : 'orange'} variant="light" title={known?.means ?? request.code}>
+    <Alert color={request.status >= 500 ? 'red' : 'orange'} variant="light" title={codeWords?.means ?? request.code}>
       <Stack gap={6}>
-        {known !== undefined && <Text size="sm">{known.advice}</Text>}
-        {now !== undefined && (
-          <Text size="sm">{now.admitted ? t`It would succeed now.` : t`It would still be rejected now.`}</Text>
+        {codeWords !== undefined && <Text size="sm">{codeWords.advice}</Text>}
+        {verdict !== undefined && (
+          <Text size="sm">{verdict.admitted ? t`It would succeed now.` : t`It would still be rejected now.`}</Text>
         )}
         <Code w="fit-content">{request.code}</Code>
       </Stack>

@@ -1,4 +1,4 @@
-/** Invites a member. Without email, the link is shown once. */
+/** Dialog that invites a member. If the installation cannot send email, the dialog shows the link once. */
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { api, unwrap } from '../api/client.js';
@@ -11,8 +11,8 @@ import { MadeInvitation, type Made } from './made-invitation.js';
 import { ResendForm, type Invitation } from './resend-dialog.js';
 import { useRoleChoice } from './roles.js';
 
-/** Number of recent invitations to search for an open one to the same address. */
-const NEWEST = 100;
+/** Number of recent invitations that are searched for an open one to the same address. */
+const MAX_SEARCHED = 100;
 
 interface InviteDialogProps {
   readonly opened: boolean;
@@ -20,9 +20,9 @@ interface InviteDialogProps {
   readonly onMade: () => void;
 }
 
-/** Finds the open invitation of an address among the newest invitations. */
+/** Finds an open invitation to an email address among the newest invitations. Undefined if there is none. */
 async function findOpen(id: string, email: string): Promise<Invitation | undefined> {
-  const params = { path: { id }, query: { limit: NEWEST } };
+  const params = { path: { id }, query: { limit: MAX_SEARCHED } };
   const { data } = await unwrap(api.GET('/admin/v1/accounts/{id}/invitations', { params }));
   return data.find((each) => each.status === 'open' && each.email.toLowerCase() === email.toLowerCase());
 }
@@ -34,18 +34,18 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('viewer');
   const [made, setMade] = useState<Made | null>(null);
-  const [open, setOpen] = useState<Invitation | null>(null);
+  const [openInvitation, setOpenInvitation] = useState<Invitation | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [isPending, setPending] = useState(false);
   const close = (): void => {
     setMade(null);
-    setOpen(null);
+    setOpenInvitation(null);
     setError(null);
     onClose();
   };
-  const take = (invitation: Made): void => {
+  const showResult = (invitation: Made): void => {
     setMade(invitation);
-    setOpen(null);
+    setOpenInvitation(null);
     setEmail('');
     onMade();
   };
@@ -53,13 +53,13 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
     setPending(true);
     setError(null);
     try {
-      const before = await findOpen(id, email.trim());
-      if (before !== undefined) return setOpen(before);
+      const existing = await findOpen(id, email.trim());
+      if (existing !== undefined) return setOpenInvitation(existing);
       const body = { email: email.trim(), role };
       const invitation = await unwrap(
         api.POST('/admin/v1/accounts/{id}/invitations', { params: { path: { id } }, body }),
       );
-      take({ email: invitation.email, link: invitation.link ?? null });
+      showResult({ email: invitation.email, link: invitation.link ?? null });
     } catch (caught) {
       setError(caught);
     } finally {
@@ -70,8 +70,8 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
     <Dialog opened={opened} title={t`Invite member`} closeOnClickOutside={false} onClose={close}>
       {made !== null ? (
         <MadeInvitation made={made} onDone={close} />
-      ) : open !== null ? (
-        <ResendForm invitation={open} onMade={take} onCancel={close} />
+      ) : openInvitation !== null ? (
+        <ResendForm invitation={openInvitation} onMade={showResult} onCancel={close} />
       ) : (
         <DialogForm
           does={t`Invite`}

@@ -1,11 +1,11 @@
-/** Result of an invitation: an email was sent, or the link is shown once. */
+/** Dialog step after an invitation. It says that an email was sent, or shows the link once. */
 import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 
 /** A new or resent invitation. */
 export interface Made {
   readonly email: string;
-  /** Null if sent by email. */
+  /** Invitation link. Null: the invitation was sent by email. */
   readonly link: string | null;
 }
 

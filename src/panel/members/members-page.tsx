@@ -1,4 +1,4 @@
-/** Lists members of the account and pending invitations. */
+/** Page that lists the members of an account and the pending invitations. */
 import { Badge, Button, Card, Group, Select, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -13,7 +13,7 @@ import { Page } from '../layout/page.js';
 import { Lines, PagedList } from '../layout/paged-list.js';
 import { showUndo } from '../layout/toasts.js';
 import { ShowMore } from '../layout/show-more.js';
-import { useAccount, useMay, useMayGive } from '../session/accounts.js';
+import { useAccount, useCan, useCanAssignRole } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
@@ -31,7 +31,7 @@ const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: [
 export function MembersPage() {
   const { t } = useLingui();
   const { id } = useAccount();
-  const may = useMay();
+  const may = useCan();
   const [isInviting, setInviting] = useState(false);
   const members = usePages(
     ['account', id, 'people', 'members'],
@@ -65,7 +65,7 @@ export function MembersPage() {
         {(people) => (
           <Lines>
             {people.map((member) => (
-              <Person key={member.id} member={member} />
+              <MemberLine key={member.id} member={member} />
             ))}
           </Lines>
         )}
@@ -76,44 +76,44 @@ export function MembersPage() {
   );
 }
 
-function Person({ member }: { readonly member: Member }) {
+function MemberLine({ member }: { readonly member: Member }) {
   const { t } = useLingui();
   const { id, time_zone: timeZone } = useAccount();
   const { relative } = useFormats(timeZone);
-  const may = useMay();
-  const mayGive = useMayGive();
+  const may = useCan();
+  const canGrant = useCanAssignRole();
   const words = useRoleWords();
   const roles = useRoleChoice();
   const [isRemoving, setRemoving] = useState(false);
-  // The displayed version: the API rejects the change if someone else has changed the member since.
-  const onlyThis = {
+  // Limits the change to the displayed version. The API rejects it if someone else changed the member in the meantime.
+  const ifUnchanged = {
     params: { path: { id, member_id: member.id } },
     headers: { 'If-Match': `"${member.version}"` },
   };
-  const [wanted, setWanted] = useState<Role | null>(null);
-  const giveRole = (role: Role, expected: object) =>
+  const [newRole, setNewRole] = useState<Role | null>(null);
+  const setRole = (role: Role, options: object) =>
     unwrap(
       api.PATCH('/admin/v1/accounts/{id}/members/{member_id}', {
-        params: onlyThis.params,
-        ...expected,
+        params: ifUnchanged.params,
+        ...options,
         body: { role },
       }),
     );
   const change = async (role: Role): Promise<void> => {
     try {
-      await giveRole(role, { headers: onlyThis.headers });
+      await setRole(role, { headers: ifUnchanged.headers });
     } finally {
       await readAgain(id);
     }
     const [before, now] = [member.role, words[role]];
     showUndo(t`The role of ${alone} is now ${now}.`, async () => {
-      await giveRole(before, {});
+      await setRole(before, {});
       await readAgain(id);
     });
   };
   const name = member.name || member.email;
   const alone = isolated(name);
-  const seen = member.last_signed_in_at === null ? t`Never signed in` : relative(member.last_signed_in_at);
+  const lastSeen = member.last_signed_in_at === null ? t`Never signed in` : relative(member.last_signed_in_at);
   return (
     <li className="line">
       <Group justify="space-between" gap="md">
@@ -122,10 +122,10 @@ function Person({ member }: { readonly member: Member }) {
             {name}
           </Text>
           <Text size="sm" c="dimmed">
-            <bdi className="name">{member.email}</bdi> · {seen}
+            <bdi className="name">{member.email}</bdi> · {lastSeen}
           </Text>
         </div>
-        {may('updateAccountMember') && mayGive(member.role) ? (
+        {may('updateAccountMember') && canGrant(member.role) ? (
           <Group gap="sm">
             <Select
               w={170}
@@ -133,7 +133,7 @@ function Person({ member }: { readonly member: Member }) {
               allowDeselect={false}
               data={roles}
               value={member.role}
-              onChange={(role) => role !== null && role !== member.role && setWanted(role)}
+              onChange={(role) => role !== null && role !== member.role && setNewRole(role)}
             />
             <Button variant="default" onClick={() => setRemoving(true)} aria-label={t`Remove ${name}`}>
               <Icon name="trash" size={16} />
@@ -143,7 +143,7 @@ function Person({ member }: { readonly member: Member }) {
           <Badge variant="light">{words[member.role]}</Badge>
         )}
       </Group>
-      <RoleDialog name={alone} role={member.role} wanted={wanted} onClose={() => setWanted(null)} change={change} />
+      <RoleDialog name={alone} role={member.role} wanted={newRole} onClose={() => setNewRole(null)} change={change} />
       <RemoveDialog member={member} opened={isRemoving} onClose={() => setRemoving(false)} />
     </li>
   );
@@ -154,10 +154,10 @@ function Invitations() {
   const { t } = useLingui();
   const { id, time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
-  const may = useMay();
-  const mayGive = useMayGive();
+  const may = useCan();
+  const canGrant = useCanAssignRole();
   const words = useRoleWords();
-  // Pages also contain closed invitations, so a page without an open one can precede one with some.
+  // Pages also contain invitations that are no longer open. A page without open ones can precede a page with some.
   const invitations = usePages(
     ['account', id, 'people', 'invitations'],
     (query, signal) =>
@@ -186,7 +186,7 @@ function Invitations() {
             <bdi className="name">{invitation.email}</bdi> · {words[invitation.role]} ·{' '}
             <Trans>until {date(invitation.expires_at)}</Trans>
           </Text>
-          {may('revokeInvitation') && mayGive(invitation.role) && (
+          {may('revokeInvitation') && canGrant(invitation.role) && (
             <Group gap="xs">
               <Button
                 size="xs"

@@ -1,4 +1,4 @@
-/** Asks before a member is removed, and lists what stops working and what stays. */
+/** Dialog that removes a member. It first lists which of the member's credentials stop working and which remain. */
 import { Anchor, Button, Group, List, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -42,7 +42,7 @@ export function RemoveDialog({ member, opened, onClose }: RemoveDialogProps) {
         }),
       ),
     onSuccess: onClose,
-    // The removal also changes tokens, assistants and members.
+    // The removal also ends tokens and connected assistants of the member, so refetch all data of the account.
     onSettled: () => queries.invalidateQueries({ queryKey: ['account', id] }),
   });
   const alone = isolated(member.name || member.email);
@@ -101,8 +101,8 @@ function Impact({ of: { ended, kept, kept_has_more: hasMore } }: { readonly of: 
   );
 }
 
-/** Maximum rows, to keep the dialog readable. */
-const MOST_SHOWN = 10;
+/** Maximum number of rows in each list, to keep the dialog readable. */
+const MAX_SHOWN = 10;
 
 interface ItemsProps {
   readonly title: ReactNode;
@@ -123,12 +123,12 @@ function Items({ title, items, hasMore }: ItemsProps) {
     api_key: t`API key`,
     webhook_endpoint: t`Webhook endpoint`,
   };
-  const more = items.length - MOST_SHOWN;
+  const more = items.length - MAX_SHOWN;
   return (
     <div>
       <Text fw={600}>{title}</Text>
       <List size="sm">
-        {items.slice(0, MOST_SHOWN).map(({ id, type, name }) => (
+        {items.slice(0, MAX_SHOWN).map(({ id, type, name }) => (
           <List.Item key={id} className="name">
             {words[type]}
             {name !== '' && (

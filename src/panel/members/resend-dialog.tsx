@@ -1,10 +1,10 @@
-/** Resends an open invitation. The previous link stops working, and the dialog says so first. */
+/** Dialog that resends an open invitation with a new link. It first says that the previous link stops working. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
-import { useSentOnce } from '../api/sent-once.js';
+import { useIdempotentRequest } from '../api/idempotent-request.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useRoleWords } from './roles.js';
@@ -18,10 +18,10 @@ interface ResendFormProps {
   readonly onCancel: () => void;
 }
 
-/** Confirms and resends. */
+/** Asks for confirmation, then resends the invitation. The invite dialog also uses this form. */
 export function ResendForm({ invitation, onMade, onCancel }: ResendFormProps) {
   const { t } = useLingui();
-  const { error, isPending, send } = useSentOnce();
+  const { error, isPending, send } = useIdempotentRequest();
   const role = useRoleWords()[invitation.role];
   const resend = () =>
     send(async () => {
@@ -41,7 +41,7 @@ export function ResendForm({ invitation, onMade, onCancel }: ResendFormProps) {
 }
 
 interface ResendDialogProps {
-  /** Null: the dialog is closed. */
+  /** Invitation to resend. Null: the dialog is closed. */
   readonly invitation: Invitation | null;
   readonly onClose: () => void;
   readonly onMade: () => void;

@@ -1,14 +1,14 @@
-/** Confirms a role change, and names what the member gains and loses. */
+/** Dialog that confirms a role change. It says what members with the new role can do. */
 import { Stack } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ROLES, type Role } from '../../members/permissions.js';
-import { SureDialog } from '../layout/sure-dialog.js';
+import { ConfirmDialog } from '../layout/confirm-dialog.js';
 import { useRoleWords } from './roles.js';
 
 interface RoleDialogProps {
   readonly name: string;
   readonly role: Role;
-  /** Null: the dialog is closed. */
+  /** Role to change to. Null: the dialog is closed. */
   readonly wanted: Role | null;
   readonly onClose: () => void;
   readonly change: (role: Role) => Promise<unknown>;
@@ -17,22 +17,23 @@ interface RoleDialogProps {
 export function RoleDialog({ name, role, wanted, onClose, change }: RoleDialogProps) {
   const { t } = useLingui();
   const words = useRoleWords();
-  const to = wanted ?? role;
-  const [was, becomes] = [words[role], words[to]];
-  const isLess = ROLES.indexOf(to) > ROLES.indexOf(role);
-  const can: Readonly<Record<Role, string>> = {
+  const newRole = wanted ?? role;
+  const [was, becomes] = [words[role], words[newRole]];
+  // `ROLES` lists the role with the most permissions first.
+  const losesPermissions = ROLES.indexOf(newRole) > ROLES.indexOf(role);
+  const descriptions: Readonly<Record<Role, string>> = {
     owner: t`Owners have full access. They can also manage and remove owners.`,
     admin: t`Admins manage API keys, webhooks and members, but not owners.`,
     viewer: t`Viewers have read-only access. They can't change API keys, webhooks or members.`,
   };
   return (
-    <SureDialog
+    <ConfirmDialog
       opened={wanted !== null}
       title={t`Change the role of ${name}?`}
       does={t`Change role`}
-      color={isLess ? 'red' : 'river'}
+      color={losesPermissions ? 'red' : 'river'}
       onClose={onClose}
-      act={() => change(to)}
+      act={() => change(newRole)}
     >
       <Stack gap="sm">
         <span>
@@ -40,8 +41,8 @@ export function RoleDialog({ name, role, wanted, onClose, change }: RoleDialogPr
             The role changes from {was} to <b>{becomes}</b> immediately.
           </Trans>
         </span>
-        <span>{can[to]}</span>
-        {isLess && (
+        <span>{descriptions[newRole]}</span>
+        {losesPermissions && (
           <span>
             <Trans>
               Access tokens, invitations and AI assistants that the new role doesn't allow stop working. API keys and
@@ -50,6 +51,6 @@ export function RoleDialog({ name, role, wanted, onClose, change }: RoleDialogPr
           </span>
         )}
       </Stack>
-    </SureDialog>
+    </ConfirmDialog>
   );
 }

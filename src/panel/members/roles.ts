@@ -2,7 +2,7 @@
 import { useLingui } from '@lingui/react/macro';
 
 import { ROLES, type Role } from '../../members/permissions.js';
-import { useMayGive } from '../session/accounts.js';
+import { useCanAssignRole } from '../session/accounts.js';
 
 export function useRoleWords(): Readonly<Record<Role, string>> {
   const { t } = useLingui();
@@ -12,6 +12,6 @@ export function useRoleWords(): Readonly<Record<Role, string>> {
 /** Returns the roles that the signed-in user can assign in the current account. */
 export function useRoleChoice(): readonly { readonly value: Role; readonly label: string }[] {
   const words = useRoleWords();
-  const mayGive = useMayGive();
-  return ROLES.filter(mayGive).map((value) => ({ value, label: words[value] }));
+  const canGrant = useCanAssignRole();
+  return ROLES.filter(canGrant).map((value) => ({ value, label: words[value] }));
 }

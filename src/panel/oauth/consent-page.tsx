@@ -1,6 +1,6 @@
 /**
- * OAuth consent page: application, account, permissions and expiration. Claims of the application are marked as
- * unverified.
+ * OAuth consent page. The user chooses account, permissions and expiration for an application, or denies access. Names
+ * that the application chose are marked as unverified.
  */
 import { Alert, Button, Checkbox, Group, Radio, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -13,7 +13,7 @@ import { useFieldError } from '../layout/form-errors.js';
 import { FormSelect } from '../layout/form-fields.js';
 import { AccountPicker } from '../platform/account-picker.js';
 import { useScopeWords } from '../api-keys/scopes.js';
-import { useHomeId } from '../session/accounts.js';
+import { useDefaultAccountId } from '../session/accounts.js';
 import { Frame } from '../session/frame.js';
 import { mayCall } from '../session/permissions.js';
 import { useMe } from '../session/session.js';
@@ -25,8 +25,12 @@ type Me = ReturnType<typeof useMe>;
 type AuthorizationRequest = components['schemas']['AuthorizationRequest'];
 
 const DAY_MS = 86_400_000;
-const ENDS_DAYS = [1, 7, 30, 90] as const;
-/** Keeps the expiration below the limit although the API checks it some seconds later, in milliseconds. */
+/** Lifetimes that the page offers, in days. */
+const OFFERED_DAYS = [1, 7, 30, 90] as const;
+/**
+ * Subtracted from the chosen lifetime, in milliseconds. The clocks of browser and server can differ, and the API
+ * rejects an expiration beyond its limit.
+ */
 const MARGIN_MS = 60_000;
 
 export function ConsentPage({ id }: { readonly id: string }) {
@@ -53,17 +57,18 @@ export function ConsentPage({ id }: { readonly id: string }) {
   );
 }
 
+/** Returns the mutations that approve or deny the request. Both then redirect the browser to the application. */
 function useDecision(id: string) {
   const params = { path: { id } };
-  const goOn = ({ redirect_url: url }: { readonly redirect_url: string }): void => location.assign(url);
+  const redirectTo = ({ redirect_url: url }: { readonly redirect_url: string }): void => location.assign(url);
   const approval = useMutation({
     mutationFn: (body: components['schemas']['ApproveAuthorizationRequest']) =>
       unwrap(api.POST('/admin/v1/authorization-requests/{id}/approval', { params, body })),
-    onSuccess: goOn,
+    onSuccess: redirectTo,
   });
   const denial = useMutation({
     mutationFn: () => unwrap(api.POST('/admin/v1/authorization-requests/{id}/denial', { params })),
-    onSuccess: goOn,
+    onSuccess: redirectTo,
   });
   return { approval, denial };
 }
@@ -71,27 +76,27 @@ function useDecision(id: string) {
 function Consent({ id, request }: { readonly id: string; readonly request: AuthorizationRequest }) {
   const { t } = useLingui();
   const me = useMe();
-  const home = useHomeId();
+  const home = useDefaultAccountId();
   const { approval, denial } = useDecision(id);
   const [account, setAccount] = useState<string | null>(
     home !== undefined && mayCall(me, 'approveAuthorizationRequest', home) ? home : null,
   );
   const [scopes, setScopes] = useState<readonly string[]>(request.scopes);
-  const longest = request.longest_access_days;
-  const [days, setDays] = useState(String(Math.min(30, longest)));
+  const maxDays = request.longest_access_days;
+  const [days, setDays] = useState(String(Math.min(30, maxDays)));
   const name = isolated(request.client_name);
-  const isGone = approval.isSuccess || denial.isSuccess;
+  const isDecided = approval.isSuccess || denial.isSuccess;
   const approve = (): void => {
     if (account === null) return;
     const expiresAt = new Date(now().getTime() + Number(days) * DAY_MS - MARGIN_MS).toISOString();
     approval.mutate({ account_id: account, scopes: [...scopes], expires_at: expiresAt });
   };
-  // The page names the person to contact instead.
-  const isNowhere =
-    !mayChooseAny(me) && !me.accounts.some(({ id: each }) => mayCall(me, 'approveAuthorizationRequest', each));
+  // Without a suitable account, the page says whom to ask instead of offering accounts.
+  const hasNoAccount =
+    !needsSearch(me) && !me.accounts.some(({ id: each }) => mayCall(me, 'approveAuthorizationRequest', each));
   const failed = approval.error ?? denial.error;
   return (
-    <Frame title={t`Authorize ${name}?`} about={<WhoAsks request={request} />}>
+    <Frame title={t`Authorize ${name}?`} about={<ClientNotice request={request} />}>
       <Form
         gap="lg"
         error={failed}
@@ -102,18 +107,18 @@ function Consent({ id, request }: { readonly id: string; readonly request: Autho
         onSubmit={approve}
         footer={
           <Group justify="flex-end">
-            <Button variant="default" loading={denial.isPending} disabled={isGone} onClick={() => denial.mutate()}>
+            <Button variant="default" loading={denial.isPending} disabled={isDecided} onClick={() => denial.mutate()}>
               <Trans>Deny</Trans>
             </Button>
-            <Button type="submit" loading={approval.isPending} disabled={isGone || isNowhere}>
+            <Button type="submit" loading={approval.isPending} disabled={isDecided || hasNoAccount}>
               <Trans>Authorize</Trans>
             </Button>
           </Group>
         }
       >
         <AccountField value={account} onChange={setAccount} />
-        <ScopesField asked={request.scopes} value={scopes} onChange={setScopes} />
-        <EndField longest={longest} value={days} onChange={setDays} />
+        <ScopesField requested={request.scopes} value={scopes} onChange={setScopes} />
+        <ExpirationField maxDays={maxDays} value={days} onChange={setDays} />
         <Text size="sm" c="dimmed">
           <Trans>It uses the account's quota. You can revoke its access on the API keys page at any time.</Trans>
         </Text>
@@ -122,7 +127,7 @@ function Consent({ id, request }: { readonly id: string; readonly request: Autho
   );
 }
 
-function WhoAsks({ request }: { readonly request: AuthorizationRequest }) {
+function ClientNotice({ request }: { readonly request: AuthorizationRequest }) {
   const { client_host: host, redirect_host: redirect } = request;
   return (
     <>
@@ -140,21 +145,21 @@ function WhoAsks({ request }: { readonly request: AuthorizationRequest }) {
   );
 }
 
-/** Reports whether accounts must be searched, because there are too many to list. */
-const mayChooseAny = ({ has_more_accounts: hasMore, member }: Me): boolean => hasMore || member?.is_operator === true;
+/** Reports whether the API must search for accounts, because the user has access to too many to list. */
+const needsSearch = ({ has_more_accounts: hasMore, member }: Me): boolean => hasMore || member?.is_operator === true;
 
 interface AccountFieldProps {
   readonly value: string | null;
   readonly onChange: (id: string | null) => void;
 }
 
-/** Chooses an account in which the person can create keys. */
+/** Field to choose one of the accounts in which the user can authorize applications. */
 function AccountField({ value, onChange }: AccountFieldProps) {
   const { t } = useLingui();
   const me = useMe();
-  if (mayChooseAny(me)) return <AccountPicker field="account_id" value={value} onChange={onChange} />;
-  const theirs = me.accounts.filter((account) => mayCall(me, 'approveAuthorizationRequest', account.id));
-  if (theirs.length === 0)
+  if (needsSearch(me)) return <AccountPicker field="account_id" value={value} onChange={onChange} />;
+  const permitted = me.accounts.filter((account) => mayCall(me, 'approveAuthorizationRequest', account.id));
+  if (permitted.length === 0)
     return (
       <Alert>
         <Trans>You can't create keys in any account. Ask an owner or admin to connect the application.</Trans>
@@ -164,8 +169,8 @@ function AccountField({ value, onChange }: AccountFieldProps) {
     <FormSelect
       field="account_id"
       label={t`Account`}
-      data={theirs.map((account) => ({ value: account.id, label: account.name }))}
-      value={theirs.some((account) => account.id === value) ? value : null}
+      data={permitted.map((account) => ({ value: account.id, label: account.name }))}
+      value={permitted.some((account) => account.id === value) ? value : null}
       onChange={onChange}
       allowDeselect={false}
     />
@@ -173,19 +178,19 @@ function AccountField({ value, onChange }: AccountFieldProps) {
 }
 
 interface ScopesFieldProps {
-  readonly asked: readonly string[];
+  readonly requested: readonly string[];
   readonly value: readonly string[];
   readonly onChange: (scopes: readonly string[]) => void;
 }
 
-/** Lists the requested permissions. Each can be deselected. */
-function ScopesField({ asked, value, onChange }: ScopesFieldProps) {
+/** Lists the requested scopes. The user can deselect each. */
+function ScopesField({ requested, value, onChange }: ScopesFieldProps) {
   const { t } = useLingui();
   const words = useScopeWords();
   return (
     <Checkbox.Group label={t`Permissions`} value={[...value]} error={useFieldError('scopes')} onChange={onChange}>
       <Stack gap={10} pt={6}>
-        {asked.map((scope) => (
+        {requested.map((scope) => (
           <Checkbox key={scope} value={scope} label={words.long(scope)} description={scope} />
         ))}
       </Stack>
@@ -193,14 +198,14 @@ function ScopesField({ asked, value, onChange }: ScopesFieldProps) {
   );
 }
 
-interface EndFieldProps {
-  readonly longest: number;
+interface ExpirationFieldProps {
+  readonly maxDays: number;
   readonly value: string;
   readonly onChange: (days: string) => void;
 }
 
-/** Chooses the expiration within the configured limit. */
-function EndField({ longest, value, onChange }: EndFieldProps) {
+/** Field for the lifetime of the access, in days. `maxDays` is the configured limit. */
+function ExpirationField({ maxDays, value, onChange }: ExpirationFieldProps) {
   const { t } = useLingui();
   const words: Readonly<Record<number, string>> = {
     1: t`A day`,
@@ -208,8 +213,8 @@ function EndField({ longest, value, onChange }: EndFieldProps) {
     30: t`30 days`,
     90: t`90 days`,
   };
-  const offered = ENDS_DAYS.filter((days) => days <= longest);
-  const all = offered.includes(longest as (typeof ENDS_DAYS)[number]) ? offered : [...offered, longest];
+  const offered = OFFERED_DAYS.filter((days) => days <= maxDays);
+  const all = offered.includes(maxDays as (typeof OFFERED_DAYS)[number]) ? offered : [...offered, maxDays];
   return (
     <Radio.Group label={t`For how long`} value={value} error={useFieldError('expires_at')} onChange={onChange}>
       <SimpleGrid cols={2} spacing="sm" verticalSpacing="sm" pt={6}>

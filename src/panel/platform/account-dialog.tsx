@@ -1,8 +1,8 @@
-/** Creates or edits an account: name, plan, time zone and status. */
+/** Dialog for operators that creates or edits an account: name, plan, time zone, billing day and status. */
 import { Alert, Group, Radio, Select, SimpleGrid, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { useSentOnce } from '../api/sent-once.js';
+import { useIdempotentRequest } from '../api/idempotent-request.js';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
@@ -14,15 +14,16 @@ import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { createAccount, readAgain, updateAccount, usePlans, type Account, type AccountChange } from './accounts.js';
 
-/** Maximum number of time zones to show, of several hundred. */
-const SHOWN_ZONES = 40;
+/** Maximum number of time zones that the menu shows at once. */
+const MAX_SHOWN_ZONES = 40;
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
 
 interface AccountDialogProps {
-  /** The account to edit; undefined: create one. */
+  /** The account to edit. Undefined: the dialog creates an account. */
   readonly account?: Account | undefined;
   readonly opened: boolean;
   readonly onClose: () => void;
+  /** Called with the created or changed account. */
   readonly onDone?: ((account: Account) => void) | undefined;
 }
 
@@ -36,8 +37,9 @@ export function AccountDialog({ account, opened, onClose, onDone }: AccountDialo
   );
 }
 
-/** The fields of the form. Programs set `external_id` and `metadata`. */
+/** Request body that the form sends. Only programs set `external_id` and `metadata`. */
 type Form = Required<Omit<AccountChange, 'external_id' | 'metadata'>>;
+/** Values of the form. The billing day is the text as typed. */
 type Values = Omit<Form, 'billing_day'> & { readonly billing_day: string };
 
 const valuesOf = (account: Account | undefined): Values => ({
@@ -53,7 +55,7 @@ const bodyOf = (values: Values): Form => ({
   billing_day: numberOf(values.billing_day) ?? 1,
 });
 
-/** Returns the changed fields. */
+/** Returns the request body for an edit, with only the changed fields. */
 function changeOf(before: Values, after: Values): AccountChange {
   const [was, is] = [bodyOf(before), bodyOf(after)];
   const names = Object.keys(is) as (keyof Form)[];
@@ -62,17 +64,17 @@ function changeOf(before: Values, after: Values): AccountChange {
 
 function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'opened'>) {
   const { t } = useLingui();
-  // Values at opening. Later changes of others are shown separately, not mixed in.
+  // The account when the form opened. A refetch does not change the form. The API rejects a change of an old version.
   const [opening] = useState(account);
   const [values, setValues] = useState(() => valuesOf(account));
   const plans = usePlans();
-  const { send, error, isPending, changed } = useSentOnce();
+  const { send, error, isPending, changed } = useIdempotentRequest();
   const set = (change: Partial<Values>): void => {
     changed();
     setValues({ ...values, ...change });
   };
   const change = changeOf(valuesOf(opening), values);
-  const { status: _, ...made } = bodyOf(values);
+  const { status: _, ...body } = bodyOf(values);
   const check = useNumberCheck();
   const checks: Checks = {
     name: values.name.trim() === '' && t`Fill this in.`,
@@ -81,25 +83,25 @@ function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'ope
   };
   const save = () =>
     send(async (requestId) => {
-      const saved = opening === undefined ? await createAccount(made, requestId) : await updateAccount(opening, change);
+      const saved = opening === undefined ? await createAccount(body, requestId) : await updateAccount(opening, change);
       await readAgain();
       onDone?.(saved);
       onClose();
     });
-  const names = plans.data?.data.map(({ name }) => name) ?? [];
-  const isOvertaken = hasCode(error, 'precondition_failed');
+  const planNames = plans.data?.data.map(({ name }) => name) ?? [];
+  const hasConflict = hasCode(error, 'precondition_failed');
   return (
     <DialogForm
       does={opening === undefined ? t`Create account` : t`Save`}
       error={error}
       isPending={isPending}
       checks={checks}
-      isReady={!isOvertaken && Object.keys(change).length > 0}
+      isReady={!hasConflict && Object.keys(change).length > 0}
       gap="md"
       onSubmit={() => void save()}
       onCancel={onClose}
     >
-      <AccountFields values={values} planNames={names} onChange={set} />
+      <AccountFields values={values} planNames={planNames} onChange={set} />
       {opening !== undefined && (
         <StatusField value={values.status} before={opening.status} onChange={(status) => set({ status })} />
       )}
@@ -145,7 +147,7 @@ function AccountFields({ values, planNames, onChange }: AccountFieldsProps) {
           label={t`Time zone`}
           searchable
           allowDeselect={false}
-          limit={SHOWN_ZONES}
+          limit={MAX_SHOWN_ZONES}
           data={ZONES.includes(values.time_zone) ? ZONES : [values.time_zone, ...ZONES]}
           value={values.time_zone}
           nothingFoundMessage={t`No matching time zone`}

@@ -1,15 +1,17 @@
-/** Chooses an account. The API searches, because there may be very many. */
+/** Form field that chooses an account. The API does the search, because there can be very many accounts. */
 import { useDebouncedValue } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { FormSelect } from '../layout/form-fields.js';
 import { useAccounts } from './accounts.js';
 
-const REST_MS = 200;
+/** Delay after the last keystroke before a search, in milliseconds. */
+const SEARCH_DELAY_MS = 200;
 
 interface AccountPickerProps {
-  /** Field name in the API; `id` if the account is part of the path. */
+  /** Name of the field in the API. `id` if the account is part of the path. */
   readonly field: string;
+  /** ID of the chosen account. Null: none. */
   readonly value: string | null;
   readonly onChange: (id: string | null) => void;
 }
@@ -18,8 +20,8 @@ export function AccountPicker({ field, value, onChange }: AccountPickerProps) {
   const { t } = useLingui();
   const [search, setSearch] = useState('');
   const [chosen, setChosen] = useState<{ readonly value: string; readonly label: string } | null>(null);
-  const [q] = useDebouncedValue(search.trim(), REST_MS);
-  // After a choice the field contains its name, which must not filter the list.
+  const [q] = useDebouncedValue(search.trim(), SEARCH_DELAY_MS);
+  // After a choice, the field contains the name of the chosen account, which is not a search text.
   const accounts = useAccounts(q === '' || q === chosen?.label ? {} : { q });
   const found = accounts.data?.pages[0]?.data.map(({ id, name }) => ({ value: id, label: name })) ?? [];
   const options = chosen === null || found.some((each) => each.value === chosen.value) ? found : [chosen, ...found];

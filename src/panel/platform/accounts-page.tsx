@@ -1,4 +1,4 @@
-/** Lists all accounts of the installation. */
+/** Page for operators that lists all accounts of the installation. */
 import { Anchor, Badge, Box, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
@@ -13,15 +13,15 @@ import { AccountDialog } from './account-dialog.js';
 import { useAccounts, type Account, type AccountFilter } from './accounts.js';
 
 /** Delay after the last keystroke before a search, in milliseconds. */
-const REST_MS = 200;
-const ANY = 'any';
+const SEARCH_DELAY_MS = 200;
+const ANY_STATUS = 'any';
 
 export function AccountsPage() {
   const { t } = useLingui();
   const [, go] = useLocation();
-  const [isMaking, setMaking] = useState(false);
+  const [isCreating, setCreating] = useState(false);
   const create = (
-    <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
+    <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
       <Trans>Create account</Trans>
     </Button>
   );
@@ -32,7 +32,7 @@ export function AccountsPage() {
       actions={create}
     >
       <Accounts />
-      <AccountDialog opened={isMaking} onClose={() => setMaking(false)} onDone={({ id }) => go(`/${id}/members`)} />
+      <AccountDialog opened={isCreating} onClose={() => setCreating(false)} onDone={({ id }) => go(`/${id}/members`)} />
     </Page>
   );
 }
@@ -40,11 +40,11 @@ export function AccountsPage() {
 function Accounts() {
   const { t } = useLingui();
   const [search, setSearch] = useState('');
-  const [status, setStatus] = useState(ANY);
+  const [status, setStatus] = useState(ANY_STATUS);
   const q = search.trim();
   const [filter] = useDebouncedValue<AccountFilter>(
     { ...(q === '' ? {} : { q }), ...(status === 'active' || status === 'suspended' ? { status } : {}) },
-    REST_MS,
+    SEARCH_DELAY_MS,
   );
   const accounts = useAccounts(filter);
   return (
@@ -65,12 +65,12 @@ function Accounts() {
           aria-label={t`Status`}
           allowDeselect={false}
           data={[
-            { value: ANY, label: t`All statuses` },
+            { value: ANY_STATUS, label: t`All statuses` },
             { value: 'active', label: t`Active` },
             { value: 'suspended', label: t`Suspended` },
           ]}
           value={status}
-          onChange={(value) => setStatus(value ?? ANY)}
+          onChange={(value) => setStatus(value ?? ANY_STATUS)}
         />
       </Group>
       <PagedList
@@ -103,7 +103,7 @@ function Accounts() {
 function Line({ account }: { readonly account: Account }) {
   const { t } = useLingui();
   const { date } = useFormats(account.time_zone);
-  const [isChanging, setChanging] = useState(false);
+  const [isEditing, setEditing] = useState(false);
   const { id, name, plan, status, time_zone: zone } = account;
   const made = date(account.created_at);
   return (
@@ -128,13 +128,13 @@ function Line({ account }: { readonly account: Account }) {
           variant="default"
           size="sm"
           aria-label={t`Change ${name}`}
-          onClick={() => setChanging(true)}
+          onClick={() => setEditing(true)}
           style={{ flexShrink: 0 }}
         >
           <Icon name="pencil" size={16} />
         </Button>
       </Group>
-      <AccountDialog account={account} opened={isChanging} onClose={() => setChanging(false)} />
+      <AccountDialog account={account} opened={isEditing} onClose={() => setEditing(false)} />
     </li>
   );
 }

@@ -1,4 +1,4 @@
-/** Queries and changes of accounts, for operators. */
+/** Requests to the admin API with which operators read and change accounts. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
@@ -10,15 +10,15 @@ export type NewAccount = components['schemas']['CreateAccount'];
 export type AccountChange = components['schemas']['UpdateAccount'];
 type ListQuery = NonNullable<operations['listAccounts']['parameters']['query']>;
 
-/** Filter of a list. */
+/** Filters of the list of accounts. */
 export type AccountFilter = Pick<ListQuery, 'q' | 'status'>;
 
-const LIST = ['accounts'] as const;
+const LIST_QUERY_KEY = ['accounts'] as const;
 
-/** Reads accounts by name, page by page. */
+/** Reads accounts page by page, sorted by name. */
 export const useAccounts = (filter: AccountFilter) =>
   usePages(
-    [...LIST, filter],
+    [...LIST_QUERY_KEY, filter],
     (page, signal) => {
       const query: ListQuery = { ...filter, sort: 'name', ...page };
       return unwrap(api.GET('/admin/v1/accounts', { params: { query }, signal }));
@@ -29,23 +29,24 @@ export const useAccounts = (filter: AccountFilter) =>
 export const usePlans = () =>
   useQuery({ queryKey: ['plans'], queryFn: () => unwrap(api.GET('/admin/v1/plans')), staleTime: 300_000 });
 
-/** Creates an account. A retry with the same id after a lost response does not create a second one. */
+/** Creates an account. `requestId` is the idempotency key: a retry with the same key creates no second account. */
 export const createAccount = (body: NewAccount, requestId: string) =>
   unwrap(api.POST('/admin/v1/accounts', { headers: { 'Idempotency-Key': requestId }, body }));
 
+/** Changes an account. Rejects with `precondition_failed` if it is no longer in the given version. */
 export async function updateAccount({ id, version }: Account, body: AccountChange): Promise<Account> {
   const headers = { 'If-Match': `"${version}"` };
   return await unwrap(api.PATCH('/admin/v1/accounts/{id}', { params: { path: { id } }, headers, body }));
 }
 
-/** @param name the name of the account, as the operator typed it. */
+/** Deletes an account. @param name name of the account, as the operator typed it to confirm. */
 export const deleteAccount = (id: string, name: string) =>
   unwrap(api.DELETE('/admin/v1/accounts/{id}', { params: { path: { id } }, body: { name } }));
 
-/** Refetches accounts in lists, the switcher and the account's pages. */
+/** Refetches everything that shows accounts: lists, pages of an account, and the accounts of the signed-in user. */
 export async function readAgain(): Promise<void> {
   await Promise.all([
-    queries.invalidateQueries({ queryKey: LIST }),
+    queries.invalidateQueries({ queryKey: LIST_QUERY_KEY }),
     queries.invalidateQueries({ queryKey: ['account'] }),
     queries.invalidateQueries({ queryKey: ['me'] }),
   ]);

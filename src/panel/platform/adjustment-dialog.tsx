@@ -1,9 +1,9 @@
-/** Creates a quota adjustment in two steps: the form, then a confirmation that names its effect. */
+/** Dialog that creates a quota adjustment: first the form, then a confirmation that describes the effect. */
 import { Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useKeys } from '../api-keys/keys.js';
-import { useSentOnce } from '../api/sent-once.js';
+import { useIdempotentRequest } from '../api/idempotent-request.js';
 import type { components } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
@@ -22,6 +22,7 @@ type Adjustment = components['schemas']['CreateQuotaAdjustment'];
 type Type = Adjustment['type'];
 
 const TYPES: readonly Type[] = ['grant', 'set', 'reset'];
+/** Value of `keyId` for an adjustment of the whole account. */
 const WHOLE_ACCOUNT = '';
 
 interface AdjustmentDialogProps {
@@ -38,7 +39,7 @@ export function AdjustmentDialog({ opened, onClose }: AdjustmentDialogProps) {
   );
 }
 
-/** Values of the form. */
+/** Values of the form. The amount is the text as typed. */
 interface Values {
   readonly accountId: string | null;
   readonly keyId: string;
@@ -60,12 +61,12 @@ function bodyOf({ keyId, type, amount, reason }: Values, locale: string): Adjust
   };
 }
 
-/** Shows the form, then the confirmation. Adjustments cannot be undone. */
+/** Shows the form, then the confirmation. An adjustment cannot be undone, so the confirmation is required. */
 function AdjustmentSteps({ onClose }: { readonly onClose: () => void }) {
   const { i18n } = useLingui();
   const [values, setValues] = useState(EMPTY);
   const [isConfirming, setConfirming] = useState(false);
-  const { send, error, isPending, changed } = useSentOnce();
+  const { send, error, isPending, changed } = useIdempotentRequest();
   const body = bodyOf(values, i18n.locale);
   const accountId = values.accountId ?? '';
   const adjust = () =>
@@ -75,7 +76,7 @@ function AdjustmentSteps({ onClose }: { readonly onClose: () => void }) {
       try {
         await unwrap(api.POST('/admin/v1/accounts/{id}/quota-adjustments', { params, headers, body }));
       } catch (caught) {
-        // Return to the form, which shows the error at its field.
+        // Return to the form, which shows each error at its field.
         if (hasCode(caught, 'validation_failed')) setConfirming(false);
         throw caught;
       }
@@ -202,7 +203,7 @@ interface KeyFieldProps {
   readonly onChange: (id: string) => void;
 }
 
-/** Chooses the month of the account or of one of its keys. */
+/** Field to choose whether the adjustment applies to the account or to one of its keys. */
 function KeyField({ accountId, value, onChange }: KeyFieldProps) {
   const { t } = useLingui();
   const keys = useKeys(accountId, { status: 'active,paused', sort: 'name' });

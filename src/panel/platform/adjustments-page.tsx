@@ -1,4 +1,4 @@
-/** Lists quota adjustments of all accounts. */
+/** Page for operators that lists the quota adjustments of all accounts. */
 import { Anchor, Box, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -18,7 +18,7 @@ type Adjustment = components['schemas']['NamedQuotaAdjustment'];
 
 export function AdjustmentsPage() {
   const { t } = useLingui();
-  const [isMaking, setMaking] = useState(false);
+  const [isCreating, setCreating] = useState(false);
   const adjustments = usePages(['adjustments'], (query, signal) =>
     unwrap(api.GET('/admin/v1/quota-adjustments', { params: { query }, signal })),
   );
@@ -27,7 +27,7 @@ export function AdjustmentsPage() {
       title={t`Adjustments`}
       about={<Trans>Manual changes to monthly usage. Permanent and visible to the account.</Trans>}
       actions={
-        <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
+        <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
           <Trans>Adjust usage</Trans>
         </Button>
       }
@@ -50,7 +50,7 @@ export function AdjustmentsPage() {
           </Lines>
         )}
       </PagedList>
-      <AdjustmentDialog opened={isMaking} onClose={() => setMaking(false)} />
+      <AdjustmentDialog opened={isCreating} onClose={() => setCreating(false)} />
     </Page>
   );
 }

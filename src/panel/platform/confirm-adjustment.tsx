@@ -1,4 +1,4 @@
-/** Second step of an adjustment: its effect in words, and the button that creates it. */
+/** Second step of the adjustment dialog: describes the effect, and has the button that creates the adjustment. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -24,12 +24,12 @@ interface ConfirmAdjustmentProps {
 export function ConfirmAdjustment({ accountId, body, error, isPending, onBack, onConfirm }: ConfirmAdjustmentProps) {
   const { t } = useLingui();
   const keyId = body.api_key_id ?? null;
-  const usage = useMonth(accountId, keyId);
+  const usage = useMonthWindow(accountId, keyId);
   const target = useTargetName(accountId, keyId);
   return (
     <Stack gap="lg">
       <Text fw={600} className="name">
-        <Effect of={body} on={usage.data} />
+        <Effect of={body} monthWindow={usage.data} />
       </Text>
       {target !== undefined && <Text className="name">{target}</Text>}
       <Text className="name">
@@ -59,7 +59,7 @@ export function ConfirmAdjustment({ accountId, body, error, isPending, onBack, o
   );
 }
 
-/** Returns the name of the account, or of the key; undefined until it was read. */
+/** Returns a text that names the account, and the key if there is one. Undefined until both are loaded. */
 function useTargetName(accountId: string, keyId: string | null): string | undefined {
   const { t } = useLingui();
   const { data } = useQuery({
@@ -78,8 +78,8 @@ function useTargetName(accountId: string, keyId: string | null): string | undefi
   return t`Account: ${account}. API key: ${key}`;
 }
 
-/** Reads the monthly window of the account or key; null: no limit. */
-const useMonth = (accountId: string, keyId: string | null) =>
+/** Reads the monthly window of the account or key. Null: it has no monthly limit. */
+const useMonthWindow = (accountId: string, keyId: string | null) =>
   useQuery({
     queryKey: ['account', accountId, 'usage', 'month', keyId],
     queryFn: async () => {
@@ -90,7 +90,7 @@ const useMonth = (accountId: string, keyId: string | null) =>
       const policy = keyId === null ? 'account-month' : 'key-month';
       return (usage as Usage).windows.find((window) => window.policy === policy) ?? null;
     },
-    // The confirmation must show the current state.
+    // The confirmation must not show cached data.
     staleTime: 0,
     gcTime: 0,
     retry: false,
@@ -98,18 +98,19 @@ const useMonth = (accountId: string, keyId: string | null) =>
 
 interface EffectProps {
   readonly of: Adjustment;
-  /** Null: no limit. Undefined: it could not be read. */
-  readonly on: UsageWindow | null | undefined;
+  /** Monthly window of the account or key. Null: no limit. Undefined: not loaded, or loading failed. */
+  readonly monthWindow: UsageWindow | null | undefined;
 }
 
-function Effect({ of: { type, amount = 0 }, on }: EffectProps) {
+/** Describes what the adjustment changes. */
+function Effect({ of: { type, amount = 0 }, monthWindow }: EffectProps) {
   const { number } = useFormats();
-  const month = useMonthName(on?.resets_at);
+  const month = useMonthName(monthWindow?.resets_at);
   const count = number(amount);
-  const limit = on === null || on === undefined ? null : number(on.limit);
-  const used = on === null || on === undefined ? null : number(on.used);
+  const limit = monthWindow === null || monthWindow === undefined ? null : number(monthWindow.limit);
+  const used = monthWindow === null || monthWindow === undefined ? null : number(monthWindow.used);
   if (type === 'grant') {
-    const raised = number((on?.limit ?? 0) + amount);
+    const raised = number((monthWindow?.limit ?? 0) + amount);
     return limit === null ? (
       <Plural value={amount} one={`Adds # request to ${month}.`} other={`Adds # requests to ${month}.`} />
     ) : (
@@ -133,12 +134,15 @@ function Effect({ of: { type, amount = 0 }, on }: EffectProps) {
   );
 }
 
-/** Returns the name of the month, `November`. If the month begins on another day, returns its last day. */
+/**
+ * Returns the name of the current billing month, such as `November`. If billing months do not start on the first,
+ * returns `the month until` and the date of the reset. Without date, returns `this month`.
+ */
 function useMonthName(resetsAt: string | undefined): string {
   const { t, i18n } = useLingui();
   const { date } = useFormats('UTC');
   if (resetsAt === undefined) return t`this month`;
-  // Uses the date in the account's time zone, which the timestamp's offset gives.
+  // The date part of the timestamp is already in the account's time zone.
   const noon = new Date(`${resetsAt.slice(0, 10)}T12:00:00Z`);
   const end = date(noon.toISOString());
   if (noon.getUTCDate() !== 1) return t`the month until ${end}`;

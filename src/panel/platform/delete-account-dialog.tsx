@@ -1,4 +1,4 @@
-/** Deletes an account, after its name was typed. */
+/** Dialog for operators that deletes an account. The operator must type the name of the account to confirm. */
 import { Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** Lists accounts that call deprecated operations. */
+/** Section for operators: which accounts called deprecated operations in the last 7 days. */
 import { Anchor, Box, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** Shows the health of the installation: dependencies, gateways, backends and deprecated calls. */
+/** Page for operators with the health of the installation: components, gateways, backends and deprecated operations. */
 import { Alert, Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -16,17 +16,17 @@ import { Targets } from './targets.js';
 type Health = components['schemas']['Health'];
 type Check = Health['checks'][number];
 
-/** Gateways send heartbeats every two seconds. */
-const EVERY_MS = 5_000;
-/** A gateway without a heartbeat for longer has a problem. */
-const QUIET_SECONDS = 10;
+/** Polling interval, in milliseconds. Gateways report their status every two seconds. */
+const POLL_MS = 5_000;
+/** Age in seconds of a gateway's last status report from which the page shows a warning. */
+const MAX_HEARTBEAT_AGE_SECONDS = 10;
 
 export function HealthPage() {
   const { t } = useLingui();
   const health = useQuery({
     queryKey: ['health'],
     queryFn: () => unwrap(api.GET('/admin/v1/health')),
-    refetchInterval: pollEvery(EVERY_MS),
+    refetchInterval: pollEvery(POLL_MS),
   });
   return (
     <Page title={t`Health`} about={<Trans>System status. Updates every few seconds.</Trans>}>
@@ -45,7 +45,7 @@ export function HealthPage() {
   );
 }
 
-/** Returns labels of the checks of `/readyz`. */
+/** Returns a function that returns the label of a health check. An unknown check is shown by its name. */
 function useCheckWords(): (name: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
@@ -63,11 +63,11 @@ function useCheckWords(): (name: string) => string {
 function Checks({ health }: { readonly health: Health }) {
   const { t } = useLingui();
   const words = useCheckWords();
-  const bad = health.checks.filter(({ status }) => status !== 'pass');
+  const failing = health.checks.filter(({ status }) => status !== 'pass');
   return (
     <Section title={t`Components`}>
       <Stack gap="md">
-        {bad.map(({ name, status, detail }) => (
+        {failing.map(({ name, status, detail }) => (
           <Alert
             key={name}
             color={status === 'fail' ? 'red' : 'orange'}
@@ -101,7 +101,7 @@ function CheckBadge({ check, label }: { readonly check: Check; readonly label: s
   );
 }
 
-/** Shows where counters are stored, and how plans behave if that store fails. */
+/** Section: where data and counters are stored, and how each plan behaves if Redis is unavailable. */
 function QuotaMode({ health }: { readonly health: Health }) {
   const { t } = useLingui();
   const plans = usePlans();
@@ -180,8 +180,8 @@ function Gateways({ health }: { readonly health: Health }) {
                       {t`counters lost ${relative(node.quota_store_lost_since)}`}
                     </Badge>
                   )}
-                  <Badge variant="light" color={node.age_seconds > QUIET_SECONDS ? 'orange' : 'river'}>
-                    {node.age_seconds > QUIET_SECONDS ? t`no heartbeat for ${age} s` : t`online`}
+                  <Badge variant="light" color={node.age_seconds > MAX_HEARTBEAT_AGE_SECONDS ? 'orange' : 'river'}>
+                    {node.age_seconds > MAX_HEARTBEAT_AGE_SECONDS ? t`no report for ${age} s` : t`online`}
                   </Badge>
                 </Group>
               </Group>

@@ -1,4 +1,4 @@
-/** Lists backend targets with their state on each gateway. */
+/** Section for operators: the backend targets, each with its worst state over all gateways. */
 import { Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -11,7 +11,8 @@ import { useFormats } from '../words/times.js';
 
 type Target = components['schemas']['Target'];
 
-const EVERY_MS = 5_000;
+/** Polling interval, in milliseconds. */
+const POLL_MS = 5_000;
 const COLORS = { healthy: 'river', failing: 'red', ejected: 'orange', unhealthy: 'red' } as const;
 
 export function Targets() {
@@ -19,7 +20,7 @@ export function Targets() {
   const targets = useQuery({
     queryKey: ['targets'],
     queryFn: () => unwrap(api.GET('/admin/v1/targets')),
-    refetchInterval: pollEvery(EVERY_MS),
+    refetchInterval: pollEvery(POLL_MS),
   });
   return (
     <Section title={t`Targets`} about={<Trans>Backends. Targets that keep failing are taken out temporarily.</Trans>}>
@@ -27,7 +28,7 @@ export function Targets() {
       {targets.isPending && <Skeleton h={80} />}
       {targets.isSuccess && targets.data.data.length === 0 && (
         <Text size="sm" c="dimmed">
-          <Trans>No gateways report any.</Trans>
+          <Trans>No targets reported yet.</Trans>
         </Text>
       )}
       <Stack gap={0} component="ul" className="plain-list flush">

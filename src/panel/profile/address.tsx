@@ -1,4 +1,4 @@
-/** Shows the sign-in email address and whether it is verified. */
+/** Profile section: email address for sign-in, whether it is verified, and a button that sends a verification link. */
 import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

@@ -1,11 +1,11 @@
-/** Shows recovery codes once. Only this component's props hold them. */
+/** Dialog step that shows the recovery codes once. The codes are only in the props, never in a cache or storage. */
 import { Alert, Button, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Icon } from '../layout/icons.js';
 import { LeaveAlert, StoredFooter } from '../layout/secret-frame.js';
-import type { Leaving } from '../layout/secret-dialog.js';
+import type { LeaveConfirmation } from '../layout/secret-dialog.js';
 
-interface CodesStepProps extends Leaving {
+interface CodesStepProps extends LeaveConfirmation {
   readonly codes: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Lists linked and available identity providers. */
+/** Profile section: the member's sign-ins at identity providers, with buttons to add and remove them. */
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -8,7 +8,7 @@ import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Icon } from '../layout/icons.js';
 import { Section } from '../layout/section.js';
-import { SureDialog } from '../layout/sure-dialog.js';
+import { ConfirmDialog } from '../layout/confirm-dialog.js';
 import { useMe } from '../session/session.js';
 import { useSignInMethods } from '../session/sign-in-methods.js';
 import { Failure } from '../words/failure.js';
@@ -16,14 +16,14 @@ import { useFormats } from '../words/times.js';
 
 type Identity = components['schemas']['Identity'];
 
-const LIST = ['own', 'identities'] as const;
+const QUERY_KEY = ['own', 'identities'] as const;
 
-/** Renders nothing without identity providers. */
+/** Renders nothing if the member has no linked sign-in and no provider is configured. */
 export function Identities() {
   const { t } = useLingui();
-  const ways = useSignInMethods();
-  const identities = useQuery({ queryKey: LIST, queryFn: () => unwrap(api.GET('/admin/v1/me/identities')) });
-  const providers = ways.data?.providers ?? [];
+  const methods = useSignInMethods();
+  const identities = useQuery({ queryKey: QUERY_KEY, queryFn: () => unwrap(api.GET('/admin/v1/me/identities')) });
+  const providers = methods.data?.providers ?? [];
   const own = identities.data?.data ?? [];
   const isRefused = new URLSearchParams(location.search).has('problem');
   if (identities.isSuccess && own.length === 0 && providers.length === 0) return null;
@@ -44,7 +44,7 @@ export function Identities() {
       {identities.isPending && <Skeleton h={28} w={200} />}
       {identities.isSuccess && own.length === 0 && (
         <Text size="sm" c="dimmed">
-          <Trans>No passkeys yet.</Trans>
+          <Trans>No linked sign-ins yet.</Trans>
         </Text>
       )}
       {own.length > 0 && (
@@ -113,28 +113,29 @@ function Line({ identity, isLast }: { readonly identity: Identity; readonly isLa
           <Icon name="trash" size={16} />
         </Button>
       </Group>
-      <SureDialog
+      <ConfirmDialog
         opened={isRemoving}
         title={t`Remove ${host}?`}
         does={t`Remove`}
         onClose={() => setRemoving(false)}
         act={async () => {
           await unwrap(api.DELETE('/admin/v1/me/identities/{id}', { params: { path: { id } } }));
-          await queries.invalidateQueries({ queryKey: LIST });
+          await queries.invalidateQueries({ queryKey: QUERY_KEY });
         }}
       >
         {hasOther ? (
           <Trans>You can't sign in with it anymore. Your other sign-in methods keep working.</Trans>
         ) : (
           <Trans>
-            This is your only sign-in method. Set password or add a passkey first, or you can't sign in again.
+            This is your only sign-in method. Set a password or add a passkey first, or you can't sign in again.
           </Trans>
         )}
-      </SureDialog>
+      </ConfirmDialog>
     </li>
   );
 }
 
+/** Returns the host of an issuer URL. An issuer that is not a URL is returned unchanged. */
 function hostOf(issuer: string): string {
   return URL.canParse(issuer) ? new URL(issuer).host : issuer;
 }

@@ -1,4 +1,4 @@
-/** Replaces the recovery codes with new ones. */
+/** Dialog that replaces the recovery codes and shows the new ones once. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -10,6 +10,7 @@ import { CodesStep } from './codes-step.js';
 interface NewCodesDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
+  /** Called after the new codes were removed from the page. */
   readonly onDone: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Lists the member's active sessions and ends them. */
+/** Profile section: the member's active sessions, with buttons to end them. */
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -7,20 +7,20 @@ import type { components } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Section } from '../layout/section.js';
-import { SureDialog } from '../layout/sure-dialog.js';
+import { ConfirmDialog } from '../layout/confirm-dialog.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useProgramWords } from './user-agent.js';
 
 type Session = components['schemas']['Session'];
 
-const LIST = ['own', 'sessions'] as const;
-const readAgain = () => queries.invalidateQueries({ queryKey: LIST });
+const QUERY_KEY = ['own', 'sessions'] as const;
+const readAgain = () => queries.invalidateQueries({ queryKey: QUERY_KEY });
 
 export function OwnSessions() {
   const { t } = useLingui();
   const [isEnding, setEnding] = useState(false);
-  const sessions = useQuery({ queryKey: LIST, queryFn: () => unwrap(api.GET('/admin/v1/me/sessions')) });
+  const sessions = useQuery({ queryKey: QUERY_KEY, queryFn: () => unwrap(api.GET('/admin/v1/me/sessions')) });
   const rows = sessions.data?.data ?? [];
   return (
     <Section
@@ -41,7 +41,7 @@ export function OwnSessions() {
           <Line key={session.id} session={session} />
         ))}
       </Stack>
-      <SureDialog
+      <ConfirmDialog
         opened={isEnding}
         title={t`Sign out of all other sessions?`}
         does={t`Sign out of all others`}
@@ -52,7 +52,7 @@ export function OwnSessions() {
         }}
       >
         <Trans>You'll need to sign in again on your other devices. This one stays signed in.</Trans>
-      </SureDialog>
+      </ConfirmDialog>
     </Section>
   );
 }

@@ -1,4 +1,4 @@
-/** Creates, renames and removes passkeys. */
+/** Profile section: the member's passkeys, with buttons to add, rename and remove them. */
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -11,8 +11,8 @@ import { DialogForm } from '../layout/dialog-form.js';
 import { FormText } from '../layout/form-fields.js';
 import { Icon } from '../layout/icons.js';
 import { Section } from '../layout/section.js';
-import { SureDialog } from '../layout/sure-dialog.js';
-import { knowsPasskeys, makePasskey } from '../api/passkey.js';
+import { ConfirmDialog } from '../layout/confirm-dialog.js';
+import { supportsPasskeys, makePasskey } from '../api/passkey.js';
 import { readMeAgain } from '../session/session.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
@@ -21,19 +21,19 @@ import { useProgramWords } from './user-agent.js';
 
 type Passkey = components['schemas']['Passkey'];
 
-const LIST = ['own', 'passkeys'] as const;
+const QUERY_KEY = ['own', 'passkeys'] as const;
 const readAgain = async (): Promise<void> => {
-  await Promise.all([queries.invalidateQueries({ queryKey: LIST }), readMeAgain()]);
+  await Promise.all([queries.invalidateQueries({ queryKey: QUERY_KEY }), readMeAgain()]);
 };
 
 export function Passkeys() {
   const { t } = useLingui();
   const program = useProgramWords();
-  const passkeys = useQuery({ queryKey: LIST, queryFn: () => unwrap(api.GET('/admin/v1/me/passkeys')) });
+  const passkeys = useQuery({ queryKey: QUERY_KEY, queryFn: () => unwrap(api.GET('/admin/v1/me/passkeys')) });
   const add = useMutation({
     mutationFn: async () => {
       const options = await unwrap(api.POST('/admin/v1/me/passkeys/options'));
-      // Browsers do not report where a passkey is stored, so it gets a default name that can be changed.
+      // Browsers do not report where a passkey is stored. The default name therefore names the browser.
       const body = { name: program(navigator.userAgent), response: await makePasskey(options) };
       await unwrap(api.POST('/admin/v1/me/passkeys', { body }));
       await readAgain();
@@ -49,7 +49,7 @@ export function Passkeys() {
         </Trans>
       }
       actions={
-        knowsPasskeys() && (
+        supportsPasskeys() && (
           <Button
             variant="default"
             leftSection={<Icon name="plus" />}
@@ -66,7 +66,7 @@ export function Passkeys() {
       {passkeys.isPending && <Skeleton h={28} w={200} />}
       {passkeys.isSuccess && own.length === 0 && (
         <Text size="sm" c="dimmed">
-          {knowsPasskeys() ? <Trans>No passkeys yet.</Trans> : <Trans>This browser doesn't support passkeys.</Trans>}
+          {supportsPasskeys() ? <Trans>No passkeys yet.</Trans> : <Trans>This browser doesn't support passkeys.</Trans>}
         </Text>
       )}
       {own.length > 0 && (
@@ -118,7 +118,7 @@ function Line({ passkey }: { readonly passkey: Passkey }) {
       <Dialog opened={open === 'rename'} title={t`Rename ${isolated(name)}`} onClose={() => setOpen(null)}>
         <Rename passkey={passkey} onClose={() => setOpen(null)} />
       </Dialog>
-      <SureDialog
+      <ConfirmDialog
         opened={open === 'remove'}
         title={t`Remove ${isolated(name)}?`}
         does={t`Remove`}
@@ -129,7 +129,7 @@ function Line({ passkey }: { readonly passkey: Passkey }) {
         }}
       >
         <Trans>You can't sign in with it anymore. Remove it from your device too.</Trans>
-      </SureDialog>
+      </ConfirmDialog>
     </li>
   );
 }

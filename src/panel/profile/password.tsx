@@ -1,4 +1,7 @@
-/** Sets a new password. The gate dialog confirms the member's identity. */
+/**
+ * Profile section that sets or changes the password. If the API requires a confirmation of the member's identity, the
+ * gate dialog asks for it.
+ */
 import { Button, PasswordInput, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -11,9 +14,9 @@ import { useFieldError } from '../layout/form-errors.js';
 import { Section } from '../layout/section.js';
 import { readMeAgain, useMe } from '../session/session.js';
 
-/** Minimum length (NIST SP 800-63B-4): without and with a second factor. */
-const SHORTEST = 15;
-const SHORTEST_WITH_SECOND_FACTOR = 8;
+/** Minimum length of a password in characters, without and with a second factor (NIST SP 800-63B-4). */
+const MIN_LENGTH = 15;
+const MIN_LENGTH_WITH_SECOND_FACTOR = 8;
 
 export function Password() {
   const { t } = useLingui();
@@ -72,7 +75,7 @@ function NewPassword({ onClose, onDone }: NewPasswordProps) {
   const { member } = useMe();
   const [password, setPassword] = useState('');
   const [again, setAgain] = useState('');
-  const shortest = member?.has_totp === true ? SHORTEST_WITH_SECOND_FACTOR : SHORTEST;
+  const shortest = member?.has_totp === true ? MIN_LENGTH_WITH_SECOND_FACTOR : MIN_LENGTH;
   const change = useMutation({
     gcTime: 0,
     mutationFn: async () => {
@@ -109,6 +112,7 @@ function NewPassword({ onClose, onDone }: NewPasswordProps) {
 
 interface NewPasswordFieldsProps {
   readonly password: string;
+  /** Repetition of the password. */
   readonly again: string;
   readonly shortest: number;
   readonly onPassword: (password: string) => void;

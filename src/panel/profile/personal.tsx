@@ -1,4 +1,4 @@
-/** Edits name and language. The email address is read-only. */
+/** Profile section: form for name and language. The email address is shown, but users cannot change it here. */
 import { Button, Group, SimpleGrid, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -10,14 +10,14 @@ import { Section } from '../layout/section.js';
 import { readMeAgain, useMe } from '../session/session.js';
 import { clearStoredLocale, LANGUAGES, LOCALES } from '../words/locale.js';
 
-const AS_THE_BROWSER = '';
+const BROWSER_DEFAULT = '';
 
 export function Personal() {
   const { t } = useLingui();
   const { member } = useMe();
   const [name, setName] = useState(member?.name ?? '');
   const [picked, setPicked] = useState<string | null>(null);
-  const locale = picked ?? member?.locale ?? AS_THE_BROWSER;
+  const locale = picked ?? member?.locale ?? BROWSER_DEFAULT;
   const chosen = LOCALES.find((each) => each === locale) ?? null;
   const save = useMutation({
     mutationFn: async () => {
@@ -25,7 +25,7 @@ export function Personal() {
       if (chosen === null) clearStoredLocale();
       await readMeAgain();
     },
-    // The user menu also changes the language.
+    // Show the stored language again, because the user menu can also change it.
     onSuccess: () => setPicked(null),
   });
   const isChanged = name.trim() !== member?.name || chosen !== member.locale;
@@ -66,11 +66,11 @@ export function Personal() {
             description={t`For the dashboard and emails.`}
             allowDeselect={false}
             data={[
-              { value: AS_THE_BROWSER, label: t`Browser default` },
+              { value: BROWSER_DEFAULT, label: t`Browser default` },
               ...LOCALES.map((value) => ({ value, label: LANGUAGES[value] })),
             ]}
             value={locale}
-            onChange={(value) => setPicked(value ?? AS_THE_BROWSER)}
+            onChange={(value) => setPicked(value ?? BROWSER_DEFAULT)}
           />
         </SimpleGrid>
         <Text size="sm" c="dimmed" className="name">

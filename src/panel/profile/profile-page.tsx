@@ -1,4 +1,4 @@
-/** Settings of the signed-in person, independent of the account. */
+/** Page with the settings of the signed-in member. They do not depend on an account. */
 import { Alert, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useSearchParams } from 'wouter';

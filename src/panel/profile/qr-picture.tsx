@@ -1,4 +1,7 @@
-/** Draws a QR code dark on light in every color scheme, because some scanners cannot read the reverse. */
+/**
+ * Draws a QR code, always dark on light, because some scanners cannot read light on dark. Renders nothing if the
+ * text is too long.
+ */
 import { useMemo } from 'react';
 import { qrModules } from './qr-modules.js';
 

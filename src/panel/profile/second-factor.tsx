@@ -1,4 +1,4 @@
-/** Manages the authenticator app and its recovery codes. */
+/** Profile section: set up or remove the authenticator app, and replace its recovery codes. */
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -7,7 +7,7 @@ import type { components } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Section } from '../layout/section.js';
-import { SureDialog } from '../layout/sure-dialog.js';
+import { ConfirmDialog } from '../layout/confirm-dialog.js';
 import { readMeAgain } from '../session/session.js';
 import { Failure } from '../words/failure.js';
 import { NewCodesDialog } from './new-codes-dialog.js';
@@ -15,17 +15,17 @@ import { SetUpDialog } from './set-up-dialog.js';
 
 type State = components['schemas']['SecondFactorState'];
 
-const STATE = ['own', 'second-factor'] as const;
-/** With this many codes or fewer, the page suggests new ones. */
+const QUERY_KEY = ['own', 'second-factor'] as const;
+/** With fewer recovery codes than this, the page shows their number in red. */
 const FEW_CODES = 3;
 
 const readAgain = async (): Promise<void> => {
-  await Promise.all([queries.invalidateQueries({ queryKey: STATE }), readMeAgain()]);
+  await Promise.all([queries.invalidateQueries({ queryKey: QUERY_KEY }), readMeAgain()]);
 };
 
 export function SecondFactor() {
   const { t } = useLingui();
-  const state = useQuery({ queryKey: STATE, queryFn: () => unwrap(api.GET('/admin/v1/me/second-factor')) });
+  const state = useQuery({ queryKey: QUERY_KEY, queryFn: () => unwrap(api.GET('/admin/v1/me/second-factor')) });
   const [isSettingUp, setSettingUp] = useState(false);
   const isOn = state.data?.totp === true;
   return (
@@ -43,13 +43,13 @@ export function SecondFactor() {
     >
       {state.error !== null && <Failure error={state.error} again={() => void state.refetch()} />}
       {state.isPending && <Skeleton h={28} w={200} />}
-      {state.data !== undefined && <Now state={state.data} />}
+      {state.data !== undefined && <SecondFactorStatus state={state.data} />}
       <SetUpDialog opened={isSettingUp} onClose={() => setSettingUp(false)} onDone={readAgain} />
     </Section>
   );
 }
 
-function Now({ state }: { readonly state: State }) {
+function SecondFactorStatus({ state }: { readonly state: State }) {
   const { t } = useLingui();
   const [open, setOpen] = useState<'remove' | 'codes' | null>(null);
   const left = state.recovery_codes_left;
@@ -82,7 +82,7 @@ function Now({ state }: { readonly state: State }) {
         </Button>
       </Group>
       <NewCodesDialog opened={open === 'codes'} onClose={() => setOpen(null)} onDone={readAgain} />
-      <SureDialog
+      <ConfirmDialog
         opened={open === 'remove'}
         title={t`Remove the authenticator app?`}
         does={t`Remove`}
@@ -93,7 +93,7 @@ function Now({ state }: { readonly state: State }) {
         }}
       >
         <Trans>After that, you sign in with only your password. Your recovery codes stop working.</Trans>
-      </SureDialog>
+      </ConfirmDialog>
     </Stack>
   );
 }

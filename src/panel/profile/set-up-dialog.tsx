@@ -1,4 +1,7 @@
-/** Sets up an authenticator app: secret, first code, then recovery codes, shown once. */
+/**
+ * Dialog that sets up an authenticator app. The user scans the secret and enters the first code. The dialog then shows
+ * the recovery codes once.
+ */
 import { Code, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -17,7 +20,7 @@ type Setup = components['schemas']['TotpSetup'];
 interface SetUpDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
-  /** Called when the app is active. */
+  /** Called after the app is active and the recovery codes were removed from the page. */
   readonly onDone: () => void;
 }
 
@@ -31,7 +34,7 @@ export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
       madeTitle={t`Recovery codes`}
       size={520}
       keepsForm
-      // Do not start a new setup while the dialog fades out.
+      // While the dialog fades out, render no form, because it would start a new setup.
       form={(onMade) => opened && <SetUp onCodes={onMade} onClose={onClose} />}
       secret={(codes, leaving) => <CodesStep codes={codes} {...leaving} />}
       onForgotten={onDone}
@@ -48,7 +51,7 @@ function SetUp({ onCodes, onClose }: SetUpProps) {
   const { t } = useLingui();
   const [setup, setSetup] = useState<Setup | null>(null);
   const [code, setCode] = useState('');
-  // Not a query, whose cache would keep the secret.
+  // A mutation without cache time, because the cache of a query would keep the secret.
   const begin = useMutation({
     gcTime: 0,
     mutationFn: async () => setSetup(await unwrap(api.POST('/admin/v1/me/totp'))),

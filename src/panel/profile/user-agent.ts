@@ -1,7 +1,7 @@
-/** Describes a User-Agent: `Firefox on Windows`. */
+/** Describes a browser by its User-Agent header, such as `Firefox on Windows`. */
 import { useLingui } from '@lingui/react/macro';
 
-/** Order matters: most browsers also name older ones. */
+/** Patterns and names of browsers. The order matters, because most browsers also send the names of others. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -20,14 +20,14 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-const found = (table: typeof BROWSERS, text: string): string | undefined =>
+const firstMatch = (table: typeof BROWSERS, text: string): string | undefined =>
   table.find(([pattern]) => pattern.test(text))?.[1];
 
-/** Returns a function that describes a User-Agent. */
+/** Returns a function that describes a User-Agent header. An unknown one is called an unknown program. */
 export function useProgramWords(): (userAgent: string) => string {
   const { t } = useLingui();
   return (userAgent) => {
-    const [browser, system] = [found(BROWSERS, userAgent), found(SYSTEMS, userAgent)];
+    const [browser, system] = [firstMatch(BROWSERS, userAgent), firstMatch(SYSTEMS, userAgent)];
     if (browser !== undefined && system !== undefined) return t`${browser} on ${system}`;
     return browser ?? system ?? t`An unknown program`;
   };

@@ -1,4 +1,4 @@
-/** All pages of the panel: address, required permission, and entry in the navigation. */
+/** Tables of all pages: path, required permission, and entry in the navigation. */
 import type { MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import type { ComponentType } from 'react';
@@ -7,12 +7,12 @@ import type { IconName } from '../layout/icons.js';
 import { lazyPage } from './pages.js';
 
 export interface PageRow {
-  /** Path below the account's id, or below the root for pages outside an account. */
+  /** Path after the account ID. For pages outside an account, the path after the root. */
   readonly path: string;
-  /** Operation that the user must be allowed to call to see the page. */
+  /** Operation of the admin API. Only users who can call it see the page. */
   readonly needs: OperationId;
   readonly page: ComponentType;
-  /** Entry in the navigation. A page without one is opened from another page. */
+  /** Entry in the navigation. A page without entry is opened from another page. */
   readonly entry?: { readonly icon: IconName; readonly label: MessageDescriptor; readonly section?: MessageDescriptor };
 }
 
@@ -38,7 +38,7 @@ const HealthPage = lazyPage(() => import('../platform/health-page.js'), 'HealthP
 const section = msg`Developers`;
 const administration = msg`Administration`;
 
-/** Pages of an account. The first match is shown. The navigation lists entries in this order. */
+/** Pages of an account. The router shows the first page whose path matches. The navigation has the same order. */
 export const ACCOUNT_PAGES: readonly PageRow[] = [
   { path: 'api-keys/new', needs: 'listApiKeys', page: KeysPage },
   { path: 'api-keys', needs: 'listApiKeys', page: KeysPage, entry: { icon: 'key', label: msg`API keys`, section } },
@@ -90,7 +90,7 @@ export const ACCOUNT_PAGES: readonly PageRow[] = [
   },
 ];
 
-/** Pages outside an account: the user's own, and those for operators. */
+/** Pages outside an account: the user's profile, and the pages for operators. */
 export const OWN_PAGES: readonly PageRow[] = [
   { path: 'profile', needs: 'updateMe', page: ProfilePage },
   {

@@ -1,4 +1,4 @@
-/** Loading and permission checks that all pages share. */
+/** Components that all pages share: loading on demand, permission check, not-found page and loading indicator. */
 import { Button, Center, Loader } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useEffect, useState, type ComponentType, type ReactNode } from 'react';
@@ -6,22 +6,25 @@ import { Link } from 'wouter';
 import type { OperationId } from '../../admin/openapi/operations.js';
 import { Unreachable } from '../api/problem.js';
 import { Empty } from '../layout/empty.js';
-import { useMay } from '../session/accounts.js';
+import { useCan } from '../session/accounts.js';
 
 interface Loaded {
   readonly Page?: ComponentType;
   readonly error?: unknown;
 }
 
-/** Loads a page on first use. Does not use `lazy`: React keeps a fallback on screen for at least 300 ms. */
+/**
+ * Returns a component that loads the code of a page when it is first rendered. It throws `Unreachable` if loading
+ * fails. React's `lazy` is not used, because it shows its fallback for at least 300 ms.
+ */
 export function lazyPage<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name) {
-  let kept: Loaded = {};
+  let cached: Loaded = {};
   return function LazyPage() {
-    const [{ Page, error }, setLoaded] = useState(kept);
+    const [{ Page, error }, setLoaded] = useState(cached);
     useEffect(() => {
-      if (kept.Page !== undefined) return;
+      if (cached.Page !== undefined) return;
       load().then(
-        (loaded) => setLoaded((kept = { Page: loaded[name] })),
+        (loaded) => setLoaded((cached = { Page: loaded[name] })),
         (cause: unknown) => setLoaded({ error: new Unreachable(`The page ${name} could not be loaded`, { cause }) }),
       );
     }, []);
@@ -30,13 +33,13 @@ export function lazyPage<Name extends string>(load: () => Promise<Record<Name, C
   };
 }
 
-/** Renders a page for users who can call an operation; the others get the not-found page. */
-export function Allowed({ to, children }: { readonly to: OperationId; readonly children: ReactNode }) {
-  const may = useMay();
-  return may(to) ? children : <NoSuchPage home="/" />;
+/** Renders a page for users who can call an operation. Other users see the not-found page. */
+export function RequirePermission({ to, children }: { readonly to: OperationId; readonly children: ReactNode }) {
+  const may = useCan();
+  return may(to) ? children : <NotFoundPage home="/" />;
 }
 
-export function NoSuchPage({ home }: { readonly home: string }) {
+export function NotFoundPage({ home }: { readonly home: string }) {
   const { t } = useLingui();
   return (
     <Empty
@@ -53,6 +56,7 @@ export function NoSuchPage({ home }: { readonly home: string }) {
   );
 }
 
+/** Loading indicator of a page. */
 export function Waiting() {
   const { t } = useLingui();
   return (

@@ -1,4 +1,7 @@
-/** The current account: from the address, else the last used, else the first. */
+/**
+ * The current account. It comes from the URL. Without account in the URL, it is the last one that was used, or else the
+ * first one.
+ */
 import { createContext, use, type ReactNode } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import type { OperationId } from '../../admin/openapi/operations.js';
@@ -10,68 +13,74 @@ import { useMe } from './session.js';
 
 export type Account = components['schemas']['Account'];
 
-const LAST = 'trailgate-account';
+const STORAGE_KEY = 'trailgate-account';
 
 const AccountContext = createContext<Account | null>(null);
 
-/** Returns the account of the last visit, if stored. */
+/** Returns the ID of the account of the last visit. Null if none is stored. */
 function lastAccountId(): string | null {
   try {
-    return localStorage.getItem(LAST);
+    return localStorage.getItem(STORAGE_KEY);
   } catch {
     return null;
   }
 }
 
-function remember(id: string): void {
+function storeLastAccountId(id: string): void {
   try {
-    localStorage.setItem(LAST, id);
+    localStorage.setItem(STORAGE_KEY, id);
   } catch {
     // Without storage, the next visit opens the first account.
   }
 }
 
-/** Returns the default account; undefined if the user has none. */
-export function useHomeId(): string | undefined {
+/**
+ * Returns the ID of the default account. For portal users it is the account of the portal session. Undefined if the
+ * user has no account.
+ */
+export function useDefaultAccountId(): string | undefined {
   const { accounts, portal, has_more_accounts: hasMore } = useMe();
   const last = lastAccountId();
-  const isTheirs = last !== null && (hasMore || accounts.some(({ id }) => id === last));
-  return portal?.account_id ?? (isTheirs ? last : accounts[0]?.id);
+  const isAccessible = last !== null && (hasMore || accounts.some(({ id }) => id === last));
+  return portal?.account_id ?? (isAccessible ? last : accounts[0]?.id);
 }
 
-/** Reads one account. */
+/** Reads one account, and stores its ID for the next visit. */
 export const useAccountById = (id: string) =>
   useQuery({
     queryKey: ['account', id],
     queryFn: async () => {
       const account = await unwrap(api.GET('/admin/v1/accounts/{id}', { params: { path: { id } } }));
-      remember(id);
+      storeLastAccountId(id);
       return account;
     },
   });
 
-/** Provides the account to all components below. */
+/** Provides the account to `useAccount` in all components inside. */
 export function InAccount({ account, children }: { readonly account: Account; readonly children: ReactNode }) {
   return <AccountContext value={account}>{children}</AccountContext>;
 }
 
-/** Returns the account of the page. */
+/** Returns the account of the page. Throws on pages outside an account. */
 export function useAccount(): Account {
   const account = use(AccountContext);
   if (account === null) throw new Error('This page is about an account');
   return account;
 }
 
-/** Returns a check whether the signed-in user can call an operation in the current account. Hide what they cannot. */
-export function useMay(): (operation: OperationId) => boolean {
+/**
+ * Returns a function that reports whether the user can call an operation in the current account. Hide controls for
+ * operations that the user cannot call.
+ */
+export function useCan(): (operation: OperationId) => boolean {
   const me = useMe();
   const account = use(AccountContext);
   const isSuspended = account?.status === 'suspended';
   return (operation) => mayCall(me, operation, account?.id ?? null) && (!isSuspended || maySuspended(me, operation));
 }
 
-/** Returns a check whether the signed-in user can assign and remove a role in the current account. */
-export function useMayGive(): (role: Role) => boolean {
+/** Returns a function that reports whether the user can assign and remove a role in the current account. */
+export function useCanAssignRole(): (role: Role) => boolean {
   const me = useMe();
   const { id } = useAccount();
   return (role) => mayGiveThere(me, id, role);

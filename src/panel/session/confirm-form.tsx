@@ -1,4 +1,7 @@
-/** Confirms the member's identity by password (and code), passkey, identity provider or new sign-in. */
+/**
+ * Content of the gate dialog that confirms the member's identity. It offers the methods that the API names: password
+ * with or without code, passkey, or identity provider.
+ */
 import { Alert, Button, Divider, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -10,28 +13,28 @@ import { FormPassword, FormText } from '../layout/form-fields.js';
 import { Failure } from '../words/failure.js';
 import { ProviderConfirm } from './provider-confirm.js';
 import { PasskeyButton } from './passkey-button.js';
-import { knowsPasskeys, showPasskey } from '../api/passkey.js';
+import { supportsPasskeys, showPasskey } from '../api/passkey.js';
 import { signOut, useMe } from './session.js';
 
 export function ConfirmForm({ gate }: { readonly gate: OpenGate }) {
   const { t } = useLingui();
-  const byPasskey = gate.ways.includes('passkey') && knowsPasskeys();
+  const byPasskey = gate.ways.includes('passkey') && supportsPasskeys();
   const needsCode = gate.ways.includes('password_and_code');
   const byPassword = needsCode || gate.ways.includes('password');
   const byProvider = gate.ways.includes('oidc');
-  const isNone = !byPasskey && !byProvider && !byPassword;
+  const hasNoMethod = !byPasskey && !byProvider && !byPassword;
   return (
     <Stack gap="md">
       <Text>
         <Trans>This is a sensitive action. We won't ask again for 10 minutes.</Trans>
       </Text>
-      {byPassword && <Typed needsCode={needsCode} gate={gate} />}
+      {byPassword && <PasswordForm needsCode={needsCode} gate={gate} />}
       {byPassword && byPasskey && <Divider label={<Trans>or</Trans>} />}
       {byPasskey && (
         <PasskeyButton label={t`Use a passkey`} show={confirmByPasskey} onShown={() => gate.settle(true)} />
       )}
       {byProvider && <ProviderConfirm onConfirmed={() => gate.settle(true)} />}
-      {isNone && <SignInAnew gate={gate} />}
+      {hasNoMethod && <SignInAgain gate={gate} />}
     </Stack>
   );
 }
@@ -41,13 +44,13 @@ async function confirmByPasskey(): Promise<void> {
   await unwrap(api.POST('/admin/v1/confirmations', { body: { passkey } }));
 }
 
-interface TypedProps {
-  /** Whether the password also needs a code of the authenticator app. */
+interface PasswordFormProps {
+  /** Whether a code from the authenticator app is required with the password. */
   readonly needsCode: boolean;
   readonly gate: OpenGate;
 }
 
-function Typed({ needsCode, gate }: TypedProps) {
+function PasswordForm({ needsCode, gate }: PasswordFormProps) {
   const { t } = useLingui();
   const { member } = useMe();
   const [password, setPassword] = useState('');
@@ -60,7 +63,7 @@ function Typed({ needsCode, gate }: TypedProps) {
     },
     onSuccess: () => gate.settle(true),
     onError: () => {
-      // A code works once. The password may be correct.
+      // A code works once, so clear it. With a code, the password may have been correct.
       setCode('');
       if (!needsCode) setPassword('');
     },
@@ -112,8 +115,8 @@ function Typed({ needsCode, gate }: TypedProps) {
   );
 }
 
-/** For members without a factor to confirm with: a fresh sign-in needs no confirmation. */
-function SignInAnew({ gate }: { readonly gate: OpenGate }) {
+/** Shown if no method works in this browser. A new sign-in counts as confirmation, so the member can sign out. */
+function SignInAgain({ gate }: { readonly gate: OpenGate }) {
   const { t } = useLingui();
   const leave = useMutation({ mutationFn: signOut, onSuccess: () => gate.settle(false) });
   return (

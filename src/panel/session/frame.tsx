@@ -1,4 +1,4 @@
-/** Frame of pages before sign-in: logo, one card, theme and language. */
+/** Layout of pages without navigation, such as sign-in and consent: logo, one card and a language switch. */
 import { Box, Card, Center, Stack, Text, Title } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useEffect, type ReactNode } from 'react';

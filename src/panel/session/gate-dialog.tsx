@@ -1,4 +1,4 @@
-/** Dialog for waiting requests: sign in again, or confirm identity. */
+/** Dialog that opens while requests wait at the gate. The user signs in again or confirms their identity. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useSyncExternalStore } from 'react';
@@ -10,7 +10,7 @@ import { useMe, useSession } from './session.js';
 
 export function GateDialog() {
   const { t } = useLingui();
-  // Not `useMe`, which throws: after sign-out, the gate is rendered once more before the page goes.
+  // Not `useMe`, which throws without user: after sign-out, this component can render once more before it unmounts.
   const portal = useSession().data?.portal ?? null;
   const gate = useSyncExternalStore(onGate, currentGate);
   const isSignIn = gate?.kind === 'sign_in';
@@ -21,12 +21,13 @@ export function GateDialog() {
       title={isSignIn ? (portal === null ? t`Sign in again` : t`You are signed out`) : t`Confirm it's you`}
       zIndex={400}
     >
-      {gate !== null && (isSignIn ? <Again gate={gate} /> : <ConfirmForm gate={gate} />)}
+      {gate !== null && (isSignIn ? <SignInAgain gate={gate} /> : <ConfirmForm gate={gate} />)}
     </Dialog>
   );
 }
 
-function Again({ gate }: { readonly gate: OpenGate }) {
+/** Sign-in form. Portal users get a link to the site they came from, because they cannot sign in here. */
+function SignInAgain({ gate }: { readonly gate: OpenGate }) {
   const { member, portal } = useMe();
   if (portal !== null)
     return (

@@ -1,4 +1,4 @@
-/** Lists the factors that a reset link removes and keeps, before the new password is saved. */
+/** Lists the sign-in methods that a password reset will remove, and the authenticator app that it keeps. */
 import { Alert, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { Link } from '../api/schemas.js';

@@ -1,6 +1,7 @@
 /**
- * Page of single-use links: `/link#<token>`. Servers, logs and Referer never see the fragment, and the page removes it
- * at once. The link is not used up before a button is pressed.
+ * Page for single-use links, such as invitations and password resets: `/link#<token>`. The token is in the fragment,
+ * which browsers do not send to servers. The page removes the fragment from the URL immediately. Opening the page does
+ * not use up the link. Only pressing a button does.
  */
 import { Alert, Button, Skeleton, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -21,16 +22,17 @@ import { ProviderJoin } from './provider-join.js';
 import { SecondFactorForm } from './second-factor-form.js';
 import { SignInForm } from './sign-in-form.js';
 
-let kept = '';
+/** Token of the link. The page needs it after removing the token from the URL. Empty: none, or already used. */
+let keptToken = '';
 
-/** Returns the token and removes it from the address. */
+/** Returns the token of the link and removes the token from the URL. Empty if there is none. */
 function readTokenOnce(): string {
   const token = location.hash.slice(1);
   if (token !== '') {
-    kept = token;
+    keptToken = token;
     history.replaceState(history.state, '', location.pathname);
   }
-  return kept;
+  return keptToken;
 }
 
 export function LinkPage() {
@@ -55,7 +57,7 @@ export function LinkPage() {
             again={hasCode(link.error, 'link_ended') ? undefined : () => void link.refetch()}
           />
         )}
-        <ToTheSignIn />
+        <SignInLink />
       </Frame>
     );
   if (link.data === undefined)
@@ -64,11 +66,11 @@ export function LinkPage() {
         <Skeleton h={120} />
       </Frame>
     );
-  return <TakeLink token={token} link={link.data} />;
+  return <AcceptLink token={token} link={link.data} />;
 }
 
-/** Leads from an invalid link to the sign-in page, because retrying cannot help. */
-function ToTheSignIn() {
+/** Button on the page of an invalid link. It leads to sign-in, or to the dashboard if the user is signed in. */
+function SignInLink() {
   const isSignedIn = useSession().data?.member != null;
   return (
     <Button component={HomeLink} href="/" variant="default">
@@ -77,7 +79,8 @@ function ToTheSignIn() {
   );
 }
 
-function useWords(link: Link): { readonly title: string; readonly about: string; readonly button: string } {
+/** Returns the texts of the page for each kind of link. */
+function useLinkWords(link: Link): { readonly title: string; readonly about: string; readonly button: string } {
   const { t } = useLingui();
   const account = isolated(link.account_name ?? '');
   const email = isolated(link.email ?? '');
@@ -121,17 +124,18 @@ function useWords(link: Link): { readonly title: string; readonly about: string;
   }
 }
 
-/** The person who accepts the invitation: the signed-in member, a new member, or an existing member who must sign in first. */
-type Taker = 'member' | 'new' | 'sign_in';
+/** Person who accepts the link: the signed-in member, a new member, or an existing member who must sign in first. */
+type Accepter = 'member' | 'new' | 'sign_in';
 
-/** Minimum password length without a second factor (NIST SP 800-63B-4). */
+/** Minimum length of a password in characters, without a second factor (NIST SP 800-63B-4). */
 const SHORTEST_PASSWORD = 15;
 
-function TakeLink({ token, link }: { readonly token: string; readonly link: Link }) {
+/** Form that uses a valid link. Its fields depend on the kind of link and on who is signed in. */
+function AcceptLink({ token, link }: { readonly token: string; readonly link: Link }) {
   const { t, i18n } = useLingui();
   const [, go] = useLocation();
   const session = useSession();
-  const { title, about, button } = useWords(link);
+  const { title, about, button } = useLinkWords(link);
   const [name, setName] = useState('');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
@@ -139,29 +143,29 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
   const isInvitation = link.kind === 'invitation';
   const isVerification = link.kind === 'email_verification';
   const canBeNew = link.ways.some((way) => way !== 'sign_in');
-  // Some links are for one member only. Another signed-in member must switch accounts first.
-  const isTheirs = member !== null && (canBeNew || member.email === link.email);
-  const [chosen, choose] = useState<Taker | null>(null);
-  // The member who was signed in, or null, when the API required the owner of the address.
+  // Some links work only for the member with their email address. Another signed-in member must sign in as that member.
+  const mayAccept = member !== null && (canBeNew || member.email === link.email);
+  const [chosen, choose] = useState<Accepter | null>(null);
+  // Set if the API rejected the link, because the email address belongs to another member than the signed-in one.
   const [refused, setRefused] = useState<{ readonly memberId: string | null } | null>(null);
   const isRefused = refused !== null && refused.memberId === (member?.id ?? null);
-  const hasSignedIn = chosen === 'sign_in' && isTheirs && !isRefused;
-  const taker = (hasSignedIn ? null : chosen) ?? (isTheirs ? 'member' : canBeNew ? 'new' : 'sign_in');
-  const isNew = link.kind === 'first_owner' || (isInvitation && taker === 'new');
+  const hasSignedIn = chosen === 'sign_in' && mayAccept && !isRefused;
+  const accepter = (hasSignedIn ? null : chosen) ?? (mayAccept ? 'member' : canBeNew ? 'new' : 'sign_in');
+  const isNew = link.kind === 'first_owner' || (isInvitation && accepter === 'new');
   const needsPassword = link.ways.includes('password') && (!isInvitation || isNew);
   const byProvider = link.ways.includes('provider') && isNew;
-  // If passwords are disabled, ask only for the name.
+  // If new members need neither password nor provider, the form asks only for the name.
   const needsName = isNew && (needsPassword || !byProvider);
-  const [isHalf, setHalf] = useState(false);
-  const enter = (signIn: SignIn): void => {
-    kept = '';
-    if (signIn.me === undefined) return setHalf(true);
+  const [needsSecondFactor, setNeedsSecondFactor] = useState(false);
+  const applySignIn = (signIn: SignIn): void => {
+    keptToken = '';
+    if (signIn.me === undefined) return setNeedsSecondFactor(true);
     signedIn(signIn.me);
     go(isVerification ? '/profile' : '/', { replace: true });
   };
-  // The second click of a double click can arrive before the button is disabled.
+  // The link works once. The second click of a double click can arrive before the button is disabled.
   const isSent = useRef(false);
-  const take = useMutation({
+  const accept = useMutation({
     gcTime: 0,
     mutationFn: () =>
       unwrap(
@@ -175,7 +179,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
           },
         }),
       ),
-    onSuccess: enter,
+    onSuccess: applySignIn,
     onError: (error) => {
       isSent.current = false;
       if (!hasCode(error, 'missing_credentials')) return;
@@ -183,18 +187,18 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
       choose('sign_in');
     },
   });
-  if (isHalf)
+  if (needsSecondFactor)
     return (
       <Frame title={title} about={<Trans>Your new password is saved. Enter a code from your app to continue.</Trans>}>
-        <SecondFactorForm onSignIn={enter} onBack={() => go('/sign-in', { replace: true })} />
+        <SecondFactorForm onSignIn={applySignIn} onBack={() => go('/sign-in', { replace: true })} />
       </Frame>
     );
   const startAsNew = (): void => {
-    take.reset();
+    accept.reset();
     setRefused(null);
     choose('new');
   };
-  if ((isInvitation || isVerification) && taker === 'sign_in')
+  if ((isInvitation || isVerification) && accepter === 'sign_in')
     return (
       <Frame title={title} about={about}>
         {isVerification ? (
@@ -212,8 +216,8 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
             </Text>
           </Alert>
         )}
-        {/* The provider opens in a separate window, because this page holds the link. */}
-        <SignInForm email={link.email ?? undefined} onDone={() => take.reset()} />
+        {/* `onDone` makes providers open in a separate window, so that this page keeps the token. */}
+        <SignInForm email={link.email ?? undefined} onDone={() => accept.reset()} />
         {canBeNew && (
           <Button variant="subtle" size="sm" onClick={startAsNew}>
             <Trans>I'm new here</Trans>
@@ -221,16 +225,16 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
         )}
       </Frame>
     );
-  const other = isInvitation && canBeNew && (
+  const otherChoice = isInvitation && canBeNew && (
     <Button
       variant="subtle"
       size="sm"
       onClick={() => {
-        take.reset();
-        choose(taker === 'member' ? 'new' : member === null ? 'sign_in' : 'member');
+        accept.reset();
+        choose(accepter === 'member' ? 'new' : member === null ? 'sign_in' : 'member');
       }}
     >
-      {taker === 'member'
+      {accepter === 'member'
         ? t`Join as someone new`
         : member === null
           ? t`I'm already a member`
@@ -241,13 +245,13 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
     return (
       <Frame title={title} about={about}>
         <ProviderJoin token={token} />
-        {other}
+        {otherChoice}
       </Frame>
     );
   return (
     <Frame title={title} about={about}>
       <Form
-        error={take.error}
+        error={accept.error}
         checks={{
           email: link.kind === 'first_owner' && email.trim() === '' && t`Fill this in.`,
           name: needsName && name.trim() === '' && t`Fill this in.`,
@@ -259,15 +263,15 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
         onSubmit={() => {
           if (isSent.current) return;
           isSent.current = true;
-          take.mutate();
+          accept.mutate();
         }}
         footer={
           <>
-            <Button type="submit" size="md" loading={take.isPending} data-autofocus={!needsName || undefined}>
+            <Button type="submit" size="md" loading={accept.isPending} data-autofocus={!needsName || undefined}>
               {button}
             </Button>
             {byProvider && <ProviderJoin token={token} />}
-            {other}
+            {otherChoice}
           </>
         }
       >
@@ -284,7 +288,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
             onChange={(event) => setEmail(event.currentTarget.value)}
           />
         )}
-        {isInvitation && taker === 'member' && member !== null && (
+        {isInvitation && accepter === 'member' && member !== null && (
           <Text className="name">
             <Trans>
               You're signed in as <b>{member.email}</b> and join as this member.

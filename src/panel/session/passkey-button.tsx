@@ -1,4 +1,4 @@
-/** Button that asks for a passkey and reports failures. */
+/** Button that asks the user for a passkey and shows failures. */
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Icon } from '../layout/icons.js';
@@ -6,24 +6,26 @@ import { Failure } from '../words/failure.js';
 
 interface PasskeyButtonProps<T> {
   readonly label: string;
+  /** Asks for the passkey and sends it to the API. */
   readonly show: () => Promise<T>;
+  /** Called with the result of `show`. */
   readonly onShown: (result: T) => void;
 }
 
 export function PasskeyButton<T>({ label, show, onShown }: PasskeyButtonProps<T>) {
-  const showing = useMutation({ gcTime: 0, mutationFn: show, onSuccess: onShown });
+  const request = useMutation({ gcTime: 0, mutationFn: show, onSuccess: onShown });
   return (
     <>
       <Button
         variant="default"
         size="md"
         leftSection={<Icon name="key" />}
-        loading={showing.isPending}
-        onClick={() => showing.mutate()}
+        loading={request.isPending}
+        onClick={() => request.mutate()}
       >
         {label}
       </Button>
-      {showing.error !== null && <Failure error={showing.error} />}
+      {request.error !== null && <Failure error={request.error} />}
     </>
   );
 }

@@ -1,9 +1,9 @@
-/** Permissions of the signed-in user, from the same table that the API enforces. */
+/** Decides what the signed-in user can do, from the same table that the API enforces. */
 import { isRead, OPERATIONS, type OperationId } from '../../admin/openapi/operations.js';
-import { mayGive, type Giver, type Role } from '../../members/permissions.js';
+import { canGrant, type CallerAccess, type Role } from '../../members/permissions.js';
 import type { Me } from '../api/schemas.js';
 
-/** Reports whether the user can call an operation, in this account if it is about one. */
+/** Reports whether the user can call an operation. `accountId` matters only for operations on an account. */
 export function mayCall(me: Me, operation: OperationId, accountId: string | null): boolean {
   const { about, roles, portal, limitedPortal } = OPERATIONS[operation].permission;
   if (me.member?.is_operator === true) return true;
@@ -23,9 +23,9 @@ export function maySuspended(me: Me, operation: OperationId): boolean {
   return row.permission.about !== 'account' || isRead(row) || me.member?.is_operator === true;
 }
 
-/** Reports whether the user can assign and remove this role in an account. */
+/** Reports whether the user can assign and remove this role in the account. */
 export function mayGiveThere(me: Me, accountId: string, role: Role): boolean {
   const own: Role | undefined = me.accounts.find(({ id }) => id === accountId)?.role;
-  const giver: Giver | undefined = me.member?.is_operator === true ? 'operator' : own;
-  return giver !== undefined && mayGive(giver, role);
+  const giver: CallerAccess | undefined = me.member?.is_operator === true ? 'operator' : own;
+  return giver !== undefined && canGrant(giver, role);
 }

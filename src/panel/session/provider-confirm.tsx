@@ -1,4 +1,7 @@
-/** Confirms identity at an identity provider in a separate window, so that form values on this page stay. */
+/**
+ * Confirms the member's identity at an identity provider. The provider opens in a separate window, so that form values
+ * on this page are not lost.
+ */
 import { Button, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -9,34 +12,34 @@ import { Frame } from './frame.js';
 import { useMe } from './session.js';
 import { useSignInMethods } from './sign-in-methods.js';
 
-/** Interval for checking whether the window has returned, in milliseconds. */
+/** Interval in milliseconds at which this page asks the API whether the sign-in in the other window is complete. */
 export const ASK_AGAIN_MS = 1_500;
-const WINDOW = 'popup,width=520,height=720';
-/** Path to which the provider's window returns. */
+const WINDOW_FEATURES = 'popup,width=520,height=720';
+/** Path to which the identity provider redirects its window. */
 export const CONFIRMED_PAGE = '/confirmed';
 
 export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => void }) {
   const { t } = useLingui();
   const { session } = useMe();
-  const before = session?.confirmed_until;
-  const ways = useSignInMethods();
-  const own = useQuery({ queryKey: ['identities'], queryFn: () => unwrap(api.GET('/admin/v1/me/identities')) });
-  const linked = new Set(own.data?.data.map(({ provider }) => provider));
+  const confirmedBefore = session?.confirmed_until;
+  const methods = useSignInMethods();
+  const identities = useQuery({ queryKey: ['identities'], queryFn: () => unwrap(api.GET('/admin/v1/me/identities')) });
+  const linked = new Set(identities.data?.data.map(({ provider }) => provider));
   const begin = useMutation({ gcTime: 0, mutationFn: (id: string) => openProvider(id, 'confirm') });
   const isOpen = begin.data === true;
   useEffect(() => {
     if (!isOpen) return undefined;
-    // The window shows another site meanwhile and cannot message this page.
+    // Poll the API, because the window shows another site and cannot send messages to this page.
     const timer = setInterval(() => {
       void api.GET('/admin/v1/me').then(({ data }) => {
-        if (data?.session != null && data.session.confirmed_until !== before) onConfirmed();
+        if (data?.session != null && data.session.confirmed_until !== confirmedBefore) onConfirmed();
       });
     }, ASK_AGAIN_MS);
     return () => clearInterval(timer);
-  }, [isOpen, before, onConfirmed]);
+  }, [isOpen, confirmedBefore, onConfirmed]);
   return (
     <Stack gap="xs">
-      {(ways.data?.providers ?? []).map(
+      {(methods.data?.providers ?? []).map(
         ({ id, label }) =>
           linked.has(id) && (
             <Button key={id} variant="default" size="md" loading={begin.isPending} onClick={() => begin.mutate(id)}>
@@ -50,7 +53,10 @@ export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => v
   );
 }
 
-/** Says that the page waits for the window, or that the browser blocked it; nothing before a click. */
+/**
+ * Says that the page waits for the other window, or that the browser blocked the window.
+ * @param isOpen result of `openProvider`; undefined before the click.
+ */
 export function WindowState({ isOpen }: { readonly isOpen: boolean | undefined }) {
   if (isOpen === undefined) return null;
   return isOpen ? (
@@ -65,11 +71,12 @@ export function WindowState({ isOpen }: { readonly isOpen: boolean | undefined }
 }
 
 /**
- * Opens an identity provider in a separate window. Call it directly in a click handler, or the browser blocks it.
+ * Opens an identity provider in a separate window. Call this function directly in a click handler, or the browser
+ * blocks the window. Rejects if the API does not return the provider's URL.
  * @returns false if the browser blocked the window.
  */
 export async function openProvider(provider: string, purpose: 'confirm' | 'sign_in'): Promise<boolean> {
-  const opened = window.open('', '_blank', WINDOW);
+  const opened = window.open('', '_blank', WINDOW_FEATURES);
   try {
     const { url } = await unwrap(
       api.POST('/admin/v1/sign-in/providers/{provider}', {
@@ -85,7 +92,7 @@ export async function openProvider(provider: string, purpose: 'confirm' | 'sign_
   }
 }
 
-/** Page that the window shows on return. */
+/** Page that the provider's window shows after the provider redirects it back. */
 export function ConfirmedPage() {
   const { t } = useLingui();
   const isRefused = new URLSearchParams(location.search).has('problem');

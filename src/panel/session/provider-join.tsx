@@ -1,4 +1,4 @@
-/** Accepts an invitation by signing in at an identity provider that verified the invited address. */
+/** Buttons that accept an invitation by sign-in at an identity provider that verified the invited email address. */
 import { Button } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -6,8 +6,9 @@ import { api, unwrap } from '../api/client.js';
 import { Failure } from '../words/failure.js';
 import { useSignInMethods } from './sign-in-methods.js';
 
+/** @param token token of the invitation link. */
 export function ProviderJoin({ token }: { readonly token: string }) {
-  const ways = useSignInMethods();
+  const methods = useSignInMethods();
   const begin = useMutation({
     gcTime: 0,
     mutationFn: async (provider: string) => {
@@ -18,7 +19,7 @@ export function ProviderJoin({ token }: { readonly token: string }) {
   });
   return (
     <>
-      {(ways.data?.providers ?? []).map(({ id, label }) => (
+      {(methods.data?.providers ?? []).map(({ id, label }) => (
         <Button key={id} variant="default" size="md" loading={begin.isPending} onClick={() => begin.mutate(id)}>
           <Trans>Join with {label}</Trans>
         </Button>

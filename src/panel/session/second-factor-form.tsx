@@ -1,4 +1,4 @@
-/** Second step of a sign-in: a code of the authenticator app, or a recovery code. */
+/** Second step of a sign-in: form for a code from the authenticator app, or for a recovery code. */
 import { Button } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -13,7 +13,6 @@ interface SecondFactorFormProps {
   readonly onBack: () => void;
 }
 
-/** Asks for the second factor. */
 export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
   const { t } = useLingui();
   const [code, setCode] = useState('');
@@ -30,7 +29,7 @@ export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
   const change = (): void => {
     setRecovery(!isRecovery);
     setCode('');
-    // The error belongs to the other kind of code.
+    // The previous error was about the other kind of code.
     enter.reset();
   };
   return (

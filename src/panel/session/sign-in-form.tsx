@@ -1,4 +1,4 @@
-/** Sign-in form with all available methods, for the sign-in page and the gate dialog. */
+/** Sign-in form with all available methods. The sign-in page, the link page and the gate dialog use it. */
 import { Button, Divider, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -10,41 +10,41 @@ import { FormPassword, FormText } from '../layout/form-fields.js';
 import { Failure } from '../words/failure.js';
 import { PasskeyButton } from './passkey-button.js';
 import { SecondFactorForm } from './second-factor-form.js';
-import { knowsPasskeys, showPasskey } from '../api/passkey.js';
+import { supportsPasskeys, showPasskey } from '../api/passkey.js';
 import { ASK_AGAIN_MS, openProvider, WindowState } from './provider-confirm.js';
 import { readMeAgain, signedIn } from './session.js';
 import { useSignInMethods } from './sign-in-methods.js';
 
 interface SignInFormProps {
-  /** Address of the user who was just signed in. */
+  /** Email address that prefills the form. */
   readonly email?: string | undefined;
-  /** Set if the form is in a dialog over a page that stays. */
+  /** Called after sign-in. Set it if the user must not leave the page: providers then open in a new window. */
   readonly onDone?: () => void;
 }
 
-export function SignInForm({ email: known = '', onDone }: SignInFormProps) {
+export function SignInForm({ email: initialEmail = '', onDone }: SignInFormProps) {
   const { t } = useLingui();
-  const [isHalf, setHalf] = useState(false);
-  const take = (signIn: SignIn): void => {
-    if (signIn.me === undefined) return setHalf(true);
+  const [needsSecondFactor, setNeedsSecondFactor] = useState(false);
+  const applySignIn = (signIn: SignIn): void => {
+    if (signIn.me === undefined) return setNeedsSecondFactor(true);
     signedIn(signIn.me);
     onDone?.();
   };
-  const ways = useSignInMethods();
-  if (isHalf) return <SecondFactorForm onSignIn={take} onBack={() => setHalf(false)} />;
-  const { password = true, passkey = false, providers = [], mail = false } = ways.data ?? {};
-  const hasPasskeys = passkey && knowsPasskeys();
+  const methods = useSignInMethods();
+  if (needsSecondFactor) return <SecondFactorForm onSignIn={applySignIn} onBack={() => setNeedsSecondFactor(false)} />;
+  const { password = true, passkey = false, providers = [], mail = false } = methods.data ?? {};
+  const hasPasskeys = passkey && supportsPasskeys();
   return (
     <Stack gap="md">
-      {ways.error !== null && <Failure error={ways.error} again={() => void ways.refetch()} />}
-      {password && <Password known={known} canReset={mail} onSignIn={take} />}
+      {methods.error !== null && <Failure error={methods.error} again={() => void methods.refetch()} />}
+      {password && <Password initialEmail={initialEmail} canReset={mail} onSignIn={applySignIn} />}
       {password && (hasPasskeys || providers.length > 0) && <Divider label={<Trans>or</Trans>} />}
-      {hasPasskeys && <PasskeyButton label={t`Sign in with a passkey`} show={byPasskey} onShown={take} />}
+      {hasPasskeys && <PasskeyButton label={t`Sign in with a passkey`} show={byPasskey} onShown={applySignIn} />}
       {providers.map(({ id, label }) =>
         onDone === undefined ? (
-          <Provider key={id} id={id} label={label} />
+          <ProviderButton key={id} id={id} label={label} />
         ) : (
-          <ProviderBeside key={id} id={id} label={label} />
+          <ProviderWindow key={id} id={id} label={label} />
         ),
       )}
     </Stack>
@@ -57,14 +57,14 @@ async function byPasskey(): Promise<SignIn> {
 }
 
 interface PasswordProps {
-  readonly known: string;
+  readonly initialEmail: string;
   readonly canReset: boolean;
   readonly onSignIn: (signIn: SignIn) => void;
 }
 
-function Password({ known, canReset, onSignIn }: PasswordProps) {
+function Password({ initialEmail, canReset, onSignIn }: PasswordProps) {
   const { t } = useLingui();
-  const [email, setEmail] = useState(known);
+  const [email, setEmail] = useState(initialEmail);
   const [password, setPassword] = useState('');
   const enter = useMutation({
     gcTime: 0,
@@ -85,7 +85,7 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
           <Button type="submit" size="md" loading={enter.isPending}>
             <Trans>Sign in</Trans>
           </Button>
-          {canReset ? <Forgotten email={email} /> : <WithoutMail />}
+          {canReset ? <ForgotPassword email={email} /> : <ResetHelp />}
         </>
       }
     >
@@ -97,7 +97,7 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
         autoComplete="username"
         required
         withAsterisk={false}
-        data-autofocus={known === '' || undefined}
+        data-autofocus={initialEmail === '' || undefined}
         value={email}
         onChange={(event) => setEmail(event.currentTarget.value)}
       />
@@ -108,7 +108,7 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
         autoComplete="current-password"
         required
         withAsterisk={false}
-        data-autofocus={known !== '' || undefined}
+        data-autofocus={initialEmail !== '' || undefined}
         visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
         value={password}
         onChange={(event) => setPassword(event.currentTarget.value)}
@@ -117,8 +117,8 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
   );
 }
 
-/** Without email, an operator creates the reset link. */
-function WithoutMail() {
+/** Help for a forgotten password if the installation cannot send email: an operator then creates the reset link. */
+function ResetHelp() {
   const { data } = useSignInMethods();
   if (data === undefined) return null;
   return (
@@ -132,7 +132,7 @@ function WithoutMail() {
   );
 }
 
-function Forgotten({ email }: { readonly email: string }) {
+function ForgotPassword({ email }: { readonly email: string }) {
   const reset = useMutation({
     mutationFn: () => unwrap(api.POST('/admin/v1/password-resets', { body: { email: email.trim() } })),
   });
@@ -152,7 +152,8 @@ function Forgotten({ email }: { readonly email: string }) {
   );
 }
 
-function Provider({ id, label }: { readonly id: string; readonly label: string }) {
+/** Button that leaves the page to sign in at a provider. The provider redirects back to the same page. */
+function ProviderButton({ id, label }: { readonly id: string; readonly label: string }) {
   const begin = useMutation({
     mutationFn: async () => {
       const returnTo = location.pathname + location.search;
@@ -175,13 +176,13 @@ function Provider({ id, label }: { readonly id: string; readonly label: string }
   );
 }
 
-/** Signs in in a separate window, so that form values on the page stay. */
-function ProviderBeside({ id, label }: { readonly id: string; readonly label: string }) {
+/** Button that signs in at a provider in a separate window, so that form values on this page are not lost. */
+function ProviderWindow({ id, label }: { readonly id: string; readonly label: string }) {
   const begin = useMutation({ gcTime: 0, mutationFn: () => openProvider(id, 'sign_in') });
   const isOpen = begin.data === true;
   useEffect(() => {
     if (!isOpen) return undefined;
-    // Reads the session of the new sign-in, which releases waiting requests. For another user, the page reloads.
+    // Poll for the new session. It retries the waiting requests. If another user signed in, the page reloads.
     const timer = setInterval(() => void readMeAgain(), ASK_AGAIN_MS);
     return () => clearInterval(timer);
   }, [isOpen]);

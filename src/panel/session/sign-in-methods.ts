@@ -1,4 +1,4 @@
-/** Reads the available sign-in methods. */
+/** Reads the sign-in methods that the installation offers. */
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../api/client.js';
 

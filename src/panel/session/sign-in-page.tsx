@@ -1,10 +1,10 @@
-/** Sign-in page. */
+/** Page that is shown while nobody is signed in. */
 import { Alert, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Frame } from './frame.js';
 import { SignInForm } from './sign-in-form.js';
 
-/** Problem code that the provider's redirect can put in the address. */
+/** Value of `problem` in the URL after a sign-in at a provider whose user is not linked to a member. */
 const UNKNOWN = 'identity_unknown';
 
 export function SignInPage() {

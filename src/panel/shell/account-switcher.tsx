@@ -1,4 +1,4 @@
-/** Shows the current account, and switches to another. */
+/** Shows the current account in the header. Users with several accounts can switch to another. */
 import { Badge, Button, Combobox, Group, Text, useCombobox } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -11,52 +11,56 @@ import { useMe } from '../session/session.js';
 import { Icon } from '../layout/icons.js';
 import { Failure } from '../words/failure.js';
 
-/** From this many accounts on, there is a search field. */
-const MANY = 8;
-/** Maximum number of accounts to list. */
-const SHOWN = 50;
+/** With more accounts than this, the menu has a search field. */
+const SEARCH_ABOVE = 8;
+/** Maximum number of accounts that a search returns. */
+const MAX_SHOWN = 50;
 /** Delay after the last keystroke before a search, in milliseconds. */
-const REST_MS = 200;
+const SEARCH_DELAY_MS = 200;
 
-interface Choosable {
+interface AccountOption {
   readonly id: string;
   readonly name: string;
   readonly status: string;
 }
 
-interface Choices {
-  readonly found: readonly Choosable[];
-  /** Whether there are more matches than listed. */
+interface SearchResult {
+  readonly found: readonly AccountOption[];
+  /** Whether more accounts match than are listed. */
   readonly hasMore: boolean;
+  /** Whether the menu has a search field. */
   readonly hasSearch: boolean;
   readonly error: unknown;
 }
 
-/** Returns matching accounts. Operators and members of very many accounts search with the API. */
-function useChoices(isOpen: boolean, search: string): Choices {
+/**
+ * Returns the accounts that match a search. For operators and members of very many accounts, the API does the search
+ * while the menu is open. For others, the accounts are already known.
+ */
+function useAccountSearch(isOpen: boolean, search: string): SearchResult {
   const me = useMe();
-  const isAsked = me.member?.is_operator === true || me.has_more_accounts;
-  const [q] = useDebouncedValue(search.trim(), REST_MS);
+  const isSearchedRemotely = me.member?.is_operator === true || me.has_more_accounts;
+  const [q] = useDebouncedValue(search.trim(), SEARCH_DELAY_MS);
   const { data, error } = useQuery({
     queryKey: ['accounts', 'choices', q],
     queryFn: ({ signal }) => {
-      const query = { limit: SHOWN, sort: 'name', ...(q === '' ? {} : { q }) } as const;
+      const query = { limit: MAX_SHOWN, sort: 'name', ...(q === '' ? {} : { q }) } as const;
       return unwrap(api.GET('/admin/v1/accounts', { params: { query }, signal }));
     },
-    enabled: isAsked && isOpen,
+    enabled: isSearchedRemotely && isOpen,
     placeholderData: keepPreviousData,
   });
-  if (isAsked)
+  if (isSearchedRemotely)
     return { found: data?.data ?? [], hasMore: data?.has_more === true, hasSearch: true, error: isOpen ? error : null };
   const words = search.trim().toLowerCase();
   const found = me.accounts.filter(({ name }) => name.toLowerCase().includes(words));
-  return { found, hasMore: false, hasSearch: me.accounts.length > MANY, error: null };
+  return { found, hasMore: false, hasSearch: me.accounts.length > SEARCH_ABOVE, error: null };
 }
 
 export function AccountSwitcher({ account }: { readonly account: Account }) {
   const { member, accounts, has_more_accounts: hasMore } = useMe();
   const hasOthers = member?.is_operator === true || hasMore || accounts.length > 1;
-  if (hasOthers) return <Choice account={account} />;
+  if (hasOthers) return <AccountCombobox account={account} />;
   return (
     <Text fw={600} truncate maw={{ base: 220, sm: 340 }} className="name">
       {account.name}
@@ -64,12 +68,12 @@ export function AccountSwitcher({ account }: { readonly account: Account }) {
   );
 }
 
-function Choice({ account }: { readonly account: Account }) {
+function AccountCombobox({ account }: { readonly account: Account }) {
   const { t } = useLingui();
-  const [, go] = useLocation();
+  const [, navigate] = useLocation();
   const [search, setSearch] = useState('');
   const combobox = useCombobox({ onDropdownClose: () => setSearch('') });
-  const { found, hasMore, hasSearch, error } = useChoices(combobox.dropdownOpened, search);
+  const { found, hasMore, hasSearch, error } = useAccountSearch(combobox.dropdownOpened, search);
   return (
     <Combobox
       store={combobox}
@@ -77,7 +81,7 @@ function Choice({ account }: { readonly account: Account }) {
       position="bottom-start"
       onOptionSubmit={(id) => {
         combobox.closeDropdown();
-        go(`/${id}/api-keys`);
+        navigate(`/${id}/api-keys`);
       }}
     >
       <Combobox.Target targetType="button">

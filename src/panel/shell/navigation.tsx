@@ -1,4 +1,4 @@
-/** Navigation of the panel. It lists only pages that the user can read. */
+/** Navigation menu. It lists only pages that the user may see. */
 import { Box, NavLink, Stack, Text } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useId, type ReactNode } from 'react';
@@ -9,7 +9,9 @@ import { useMe } from '../session/session.js';
 import { Icon, type IconName } from '../layout/icons.js';
 
 interface NavigationProps {
+  /** Null: no account is selected, so only pages outside an account are listed. */
   readonly accountId: string | null;
+  /** Called when the user clicks a link, for example to close the menu on a phone. */
   readonly onGo: () => void;
 }
 
@@ -28,11 +30,11 @@ export function Navigation({ accountId, onGo }: NavigationProps) {
 interface AreaProps extends NavigationProps {
   readonly title: string;
   readonly pages: readonly PageRow[];
-  /** Prefix of the pages' paths. */
+  /** Prefix of the pages' paths, such as `/acc_…`. */
   readonly root: string;
 }
 
-/** Renders an area with its sections; nothing if the user can see no page of it. */
+/** Part of the menu with a title, grouped into sections. Renders nothing if the user may see none of its pages. */
 function Area({ title, pages, root, accountId, onGo }: AreaProps) {
   const me = useMe();
   const id = useId();

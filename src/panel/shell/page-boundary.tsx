@@ -1,10 +1,10 @@
-/** Shows an error instead of a blank page when a page fails to load or render. */
+/** Error boundary: shows an error box instead of a blank page if a page fails to load or render. */
 import { Component, type ReactNode } from 'react';
 import { Unreachable } from '../api/problem.js';
 import { Failure } from '../words/failure.js';
 
 interface PageBoundaryProps {
-  /** Current path. A change of it resets the error. */
+  /** Current path. When the path changes, the error is removed. */
   readonly at: string;
   readonly children: ReactNode;
 }
@@ -18,7 +18,7 @@ interface PageBoundaryState {
   readonly thrown: Thrown | null;
 }
 
-/** PageBoundary catches errors of a page and keeps the shell around it. */
+/** Catches errors that the components inside throw. Components outside, such as the navigation, remain. */
 export class PageBoundary extends Component<PageBoundaryProps, PageBoundaryState> {
   override readonly state: PageBoundaryState = { at: this.props.at, thrown: null };
 
@@ -32,14 +32,14 @@ export class PageBoundary extends Component<PageBoundaryProps, PageBoundaryState
 
   override render(): ReactNode {
     const { thrown } = this.state;
-    return thrown === null ? this.props.children : <Failure error={thrown.error} again={() => void this.again()} />;
+    return thrown === null ? this.props.children : <Failure error={thrown.error} again={() => void this.reload()} />;
   }
 
   /**
-   * Reloads the whole page: after an update, files of the previous version are gone. Keeps the page while the server
-   * is unreachable, because the browser would show its own error page.
+   * Reloads the whole page, because after an update the server no longer has the files of the previous version. While
+   * the server is unreachable, shows an error instead, because the browser would show its own error page.
    */
-  private async again(): Promise<void> {
+  private async reload(): Promise<void> {
     try {
       await fetch('/', { method: 'HEAD', cache: 'no-store' });
       location.reload();

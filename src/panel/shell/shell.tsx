@@ -1,4 +1,4 @@
-/** Frame of every page: account, navigation and user menu. */
+/** Layout of all pages after sign-in, except consent: account switcher, navigation and user menu. */
 import { AppShell, Burger, Container, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';

@@ -1,4 +1,4 @@
-/** Notice for members who signed in by a link and have no sign-in method yet. */
+/** Notice for members who signed in with a link and have no sign-in method yet. */
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link, useLocation } from 'wouter';
@@ -16,7 +16,7 @@ export function SignInNotice() {
       variant="light"
       mb="lg"
       icon={<Icon name="warn" />}
-      title={t`Set password or passkey to be able to sign in again`}
+      title={t`Set a password or add a passkey to sign in again`}
     >
       <Group justify="space-between" gap="sm">
         <Text size="sm" flex="1 1 260px">

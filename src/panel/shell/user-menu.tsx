@@ -1,4 +1,4 @@
-/** User menu: profile, theme, language and sign-out. */
+/** Menu in the header: profile, theme, language and sign-out. */
 import {
   ActionIcon,
   Avatar,
@@ -29,11 +29,11 @@ export function UserMenu() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [isOpen, setOpen] = useState(false);
   const leave = useMutation({ mutationFn: signOut });
-  const turn = useMutation({
+  const changeLanguage = useMutation({
     mutationFn: async (locale: Locale) => {
       await storeLocale(locale);
       if (member === null) return;
-      // Otherwise, the next read of the profile would restore the old language.
+      // Also store the language in the profile. Otherwise the next read of the profile would restore the old language.
       await unwrap(api.PATCH('/admin/v1/me', { body: { locale } }));
       await readMeAgain();
     },
@@ -103,10 +103,10 @@ export function UserMenu() {
             size="xs"
             aria-label={t`Language`}
             value={i18n.locale}
-            onChange={(value) => turn.mutate(LOCALES.find((each) => each === value) ?? 'en')}
+            onChange={(value) => changeLanguage.mutate(LOCALES.find((each) => each === value) ?? 'en')}
             data={LOCALES.map((value) => ({ value, label: LANGUAGES[value] }))}
           />
-          {turn.error !== null && <Failure error={turn.error} />}
+          {changeLanguage.error !== null && <Failure error={changeLanguage.error} />}
         </Box>
         <Divider my={6} />
         {portal !== null && (

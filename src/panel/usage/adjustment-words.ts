@@ -1,11 +1,11 @@
-/** Describes quota adjustments. */
+/** Texts that describe quota adjustments. */
 import { useLingui } from '@lingui/react/macro';
 import type { components } from '../api/admin-api.js';
 import { useFormats } from '../words/times.js';
 
 type Adjustment = components['schemas']['QuotaAdjustment'];
 
-/** Returns a function that describes an adjustment's effect. */
+/** Returns a function that describes the effect of an adjustment. */
 export function useAdjustmentWords(): (adjustment: Pick<Adjustment, 'type' | 'amount'>) => string {
   const { t } = useLingui();
   const { number } = useFormats();

@@ -1,4 +1,4 @@
-/** Lists quota adjustments of an account with their reasons. */
+/** Table of an account's quota adjustments with their reasons. Renders nothing if there are none. */
 import { Anchor, Card, Table, Title } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { Link } from 'wouter';
@@ -10,7 +10,7 @@ import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useAdjustmentWords } from './adjustment-words.js';
 
-/** Reads adjustments of the account, newest first, page by page. */
+/** Reads the quota adjustments of an account page by page, newest first. */
 export const useAdjustments = (accountId: string) =>
   usePages(['account', accountId, 'adjustments'], (query, signal) =>
     unwrap(

@@ -8,32 +8,34 @@ import 'uplot/dist/uPlot.min.css';
 
 /** Requests of one day. */
 export interface Day {
-  /** Date: `2026-11-22`. */
+  /** Date, such as `2026-11-22`. */
   readonly day: string;
   readonly worked: number;
   readonly failed: number;
   readonly refused: number;
 }
 
+/** Height of the chart in pixels. */
 const HEIGHT = 240;
-/** Padding for the outermost columns, in seconds. */
-const HALF_A_DAY = 43_200;
+/** Padding of the time axis in seconds, so that the first and last column are not cut off. */
+const HALF_DAY_SECONDS = 43_200;
 const COLORS = { worked: '#2f9a93', failed: '#d63939', refused: '#e8a03a' } as const;
 
 /** Colors of the columns, for the legend. */
 export const DAY_COLORS = COLORS;
 
-const seconds = (day: string): number => new Date(`${day}T12:00:00Z`).getTime() / 1_000;
+/** Returns noon UTC of a date, in seconds since the epoch. */
+const noonSeconds = (day: string): number => new Date(`${day}T12:00:00Z`).getTime() / 1_000;
 
 export function DayChart({ days }: { readonly days: readonly Day[] }) {
   const { t, i18n } = useLingui();
   const scheme = useComputedColorScheme('light');
   const { ref: frame, width } = useElementSize();
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const locales = i18n.locales ?? i18n.locale;
   useEffect(() => {
-    if (place.current === null || width === 0 || days.length === 0) return;
-    const chart = new UPlot(options(width, scheme, locales), columns(days), place.current);
+    if (container.current === null || width === 0 || days.length === 0) return;
+    const chart = new UPlot(options(width, scheme, locales), columns(days), container.current);
     return () => chart.destroy();
   }, [days, width, scheme, locales]);
   return (
@@ -43,15 +45,15 @@ export function DayChart({ days }: { readonly days: readonly Day[] }) {
       role="img"
       aria-label={t`Requests per day, as columns. The table below has the numbers.`}
     >
-      <div ref={place} />
+      <div ref={container} />
     </Box>
   );
 }
 
-/** Stacks the series: each adds the height of those below. */
+/** Returns the data for uPlot, which does not stack columns. Each series includes the heights of those below it. */
 function columns(days: readonly Day[]): UPlot.AlignedData {
   return [
-    days.map(({ day }) => seconds(day)),
+    days.map(({ day }) => noonSeconds(day)),
     days.map(({ worked, failed, refused }) => worked + failed + refused),
     days.map(({ worked, failed }) => worked + failed),
     days.map(({ worked }) => worked),
@@ -77,7 +79,7 @@ function options(width: number, scheme: 'light' | 'dark', locales: string | stri
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      x: { time: true, range: (_chart, first, last) => [first - HALF_A_DAY, last + HALF_A_DAY] },
+      x: { time: true, range: (_chart, first, last) => [first - HALF_DAY_SECONDS, last + HALF_DAY_SECONDS] },
       y: { range: (_chart, _least, most) => [0, Math.max(most * 1.1, 5)] },
     },
     axes: [

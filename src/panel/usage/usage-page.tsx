@@ -1,4 +1,4 @@
-/** Shows the usage of an account: against its limits, and by day, key and operation. */
+/** Page with the usage of an account: its limits, and requests by day, key and operation. */
 import { Alert, Anchor, Box, Button, Card, Group, Skeleton, Table, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -7,7 +7,7 @@ import { useKeys } from '../api-keys/keys.js';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { Windows } from './windows.js';
@@ -18,7 +18,7 @@ import { csvAddress, outcomeOf, useUsage, type UsageGroup, type Usage, type Usag
 export function UsagePage() {
   const { t } = useLingui();
   const { id } = useAccount();
-  const may = useMay();
+  const may = useCan();
   const usage = useUsage(id, ['day', 'outcome']);
   return (
     <Page
@@ -56,28 +56,29 @@ export function UsagePage() {
   );
 }
 
+/** Numbers of requests by result. */
 interface Sums {
   readonly worked: number;
   readonly failed: number;
   readonly refused: number;
 }
 
-/** Sums rows by a property, in the order in which its values first appear. */
-function sumsBy(rows: readonly UsageRow[], of: (row: UsageRow) => string): ReadonlyMap<string, Sums> {
+/** Groups rows by a key and sums their requests. The result has the order in which the keys first appear. */
+function sumsBy(rows: readonly UsageRow[], keyOf: (row: UsageRow) => string): ReadonlyMap<string, Sums> {
   const sums = new Map<string, Sums>();
   for (const row of rows) {
     const outcome = outcomeOf(row);
     if (outcome === null) continue;
-    const before = sums.get(of(row)) ?? { worked: 0, failed: 0, refused: 0 };
-    sums.set(of(row), { ...before, [outcome]: before[outcome] + row.requests });
+    const before = sums.get(keyOf(row)) ?? { worked: 0, failed: 0, refused: 0 };
+    sums.set(keyOf(row), { ...before, [outcome]: before[outcome] + row.requests });
   }
   return sums;
 }
 
-const NOTHING: Sums = { worked: 0, failed: 0, refused: 0 };
+const NO_REQUESTS: Sums = { worked: 0, failed: 0, refused: 0 };
 const DAY_MS = 86_400_000;
 
-/** Returns every day of the month, including days without requests. */
+/** Returns all days of the billing month, including future days and days without requests. Empty without dates. */
 function daysOf({ from, to, windows }: Usage): string[] {
   if (from === undefined || to === undefined) return [];
   const month = windows.find(({ policy }) => policy.endsWith('month'));
@@ -97,7 +98,7 @@ function Days({ usage }: { readonly usage: Usage }) {
   const { t } = useLingui();
   const { date } = useFormats('UTC');
   const counted = sumsBy(usage.data ?? [], ({ day }) => day ?? '');
-  const days: Day[] = daysOf(usage).map((day) => ({ day, ...(counted.get(day) ?? NOTHING) }));
+  const days: Day[] = daysOf(usage).map((day) => ({ day, ...(counted.get(day) ?? NO_REQUESTS) }));
   if (counted.size === 0)
     return <Empty icon="usage" title={t`No usage yet`} text={t`Usage will appear here once a key is used.`} />;
   const newest = new Map([...counted].toReversed().map(([day, sums]) => [date(`${day}T12:00:00Z`), sums]));
@@ -166,7 +167,7 @@ function ByOperation() {
 interface SectionProps {
   readonly title: string;
   readonly groups: readonly UsageGroup[];
-  /** Whether only part of the data was read. */
+  /** Whether the table has only part of the rows. */
   readonly hasMore?: boolean | undefined;
   readonly children: ReactNode;
 }
@@ -196,11 +197,11 @@ interface SumsTableProps {
   readonly what: string;
   readonly sums: ReadonlyMap<string, Sums>;
   readonly label?: (name: string) => ReactNode;
-  /** Keeps the order of the rows instead of sorting by most used. */
+  /** Whether rows keep their order. Default: rows with the most requests first. */
   readonly asGiven?: boolean;
 }
 
-/** Sets table roles explicitly: the phone layout is a CSS grid, for which browsers drop the native roles. */
+/** Table of sums. It sets roles explicitly, because browsers drop the native roles for the CSS grid on phones. */
 function SumsTable({ what, sums, label = (name) => name, asGiven = false }: SumsTableProps) {
   const { number } = useFormats();
   const rows = asGiven ? [...sums] : [...sums].toSorted(([, one], [, other]) => total(other) - total(one));

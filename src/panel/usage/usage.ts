@@ -1,4 +1,4 @@
-/** Queries of an account's usage. */
+/** Requests to the admin API that read the usage of an account. */
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
@@ -10,13 +10,14 @@ export type UsageWindow = Usage['windows'][number];
 export type Forecast = NonNullable<Usage['forecasts']>[number];
 
 const PAGE_SIZE = 1_000;
-/** Maximum number of pages to read. Only the CSV contains the rest. */
-const MOST_PAGES = 5;
-const AGAIN_MS = 30_000;
-/** Polling interval of queries that take several requests, in milliseconds. */
-const LONG_AGAIN_MS = 60_000;
+/** Maximum number of pages to read. Only the CSV file contains further rows. */
+const MAX_PAGES = 5;
+/** Usual polling interval, in milliseconds. */
+const POLL_MS = 30_000;
+/** Polling interval of queries that need several requests, in milliseconds. */
+const SLOW_POLL_MS = 60_000;
 
-/** Property to group usage by. */
+/** Property by which usage can be grouped. */
 export type UsageGroup = 'day' | 'api_key' | 'operation' | 'outcome';
 
 async function readPage(accountId: string, groups: readonly UsageGroup[], cursor: string | null): Promise<Usage> {
@@ -28,12 +29,12 @@ async function readPage(accountId: string, groups: readonly UsageGroup[], cursor
   )) as Usage;
 }
 
-/** Reads up to `MOST_PAGES` pages. `has_more` tells whether rows are missing. */
+/** Reads up to `MAX_PAGES` pages as one result. Its `has_more` says whether rows are missing. */
 async function readUsage(accountId: string, groups: readonly UsageGroup[]): Promise<Usage> {
   const first = await readPage(accountId, groups, null);
   const rows = [...(first.data ?? [])];
   let next = first.next_cursor ?? null;
-  for (let pages = 1; next !== null && pages < MOST_PAGES; pages++) {
+  for (let pages = 1; next !== null && pages < MAX_PAGES; pages++) {
     const more = await readPage(accountId, groups, next);
     rows.push(...(more.data ?? []));
     next = more.next_cursor ?? null;
@@ -41,13 +42,13 @@ async function readUsage(accountId: string, groups: readonly UsageGroup[]): Prom
   return { ...first, data: rows, has_more: next !== null };
 }
 
-/** Reads the current month of an account, grouped. */
+/** Reads and polls the usage of an account in the current billing month, grouped by the given properties. */
 export const useUsage = (accountId: string, groups: readonly UsageGroup[]) =>
   useQuery({
     queryKey: ['account', accountId, 'usage', groups],
     queryFn: () => readUsage(accountId, groups),
     refetchInterval: pollEvery((usage: Usage | undefined) =>
-      (usage?.data?.length ?? 0) > PAGE_SIZE ? LONG_AGAIN_MS : AGAIN_MS,
+      (usage?.data?.length ?? 0) > PAGE_SIZE ? SLOW_POLL_MS : POLL_MS,
     ),
   });
 
@@ -55,14 +56,14 @@ export const useUsage = (accountId: string, groups: readonly UsageGroup[]) =>
 export const csvAddress = (accountId: string, groups: readonly UsageGroup[]): string =>
   `/admin/v1/accounts/${accountId}/usage?format=csv&group_by=${groups.join()}`;
 
-/** Result of a request as the pages group it. */
+/** Result of a request on the usage page. `refused`: the gateway blocked the request. */
 export type Outcome = 'worked' | 'failed' | 'refused';
 
-const REFUSED: ReadonlySet<string> = new Set(['rate_limited', 'quota_exceeded', 'denied']);
+const BLOCKED_OUTCOMES: ReadonlySet<string> = new Set(['rate_limited', 'quota_exceeded', 'denied']);
 
-/** Returns the result of a usage row; null for rows that are not requests. */
+/** Returns the result of a usage row. Null for rows that do not count requests: adjustments and shadow limits. */
 export function outcomeOf({ outcome }: UsageRow): Outcome | null {
   if (outcome === 'adjusted' || outcome === 'shadow_refused') return null;
   if (outcome === undefined || outcome === 'success' || outcome === 'in_flight') return 'worked';
-  return REFUSED.has(outcome) ? 'refused' : 'failed';
+  return BLOCKED_OUTCOMES.has(outcome) ? 'refused' : 'failed';
 }

@@ -1,4 +1,4 @@
-/** Shows how much of each limit is used, with a forecast for the month. */
+/** Cards that show how much of each limit is used. The card of the month has a forecast. */
 import { Card, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
@@ -21,7 +21,8 @@ export function Windows({ usage }: { readonly usage: Usage }) {
   );
 }
 
-const NEARLY_FULL = 0.8;
+/** Share of the limit from which the bar is orange. */
+const WARNING_SHARE = 0.8;
 
 interface WindowProps {
   readonly window: UsageWindow;
@@ -51,7 +52,7 @@ function Window({ window, forecast }: WindowProps) {
           value={share * 100}
           size="md"
           radius="xl"
-          color={share >= 1 ? 'red' : share >= NEARLY_FULL ? 'orange' : 'river'}
+          color={share >= 1 ? 'red' : share >= WARNING_SHARE ? 'orange' : 'river'}
           aria-label={title}
         />
         <Text size="sm" c="dimmed">

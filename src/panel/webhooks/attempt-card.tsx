@@ -1,4 +1,4 @@
-/** Shows one delivery attempt: time, response and duration. */
+/** Shows one delivery attempt: time, duration and response or error. */
 import { Code, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
@@ -34,7 +34,7 @@ export function AttemptCard({ of: attempt }: { readonly of: Attempt }) {
           <Text size="sm" c="dimmed">
             <Trans>Response body (first 1 KB)</Trans>
           </Text>
-          {/* The response body is untrusted: render it as text only. */}
+          {/* The response body is untrusted input, so it is rendered as text only. */}
           <Code block className="secret" tabIndex={0} translate="no">
             {attempt.response_body}
           </Code>

@@ -1,7 +1,10 @@
-/** Creates an endpoint: the form, then the secret, shown once. The form keeps its values while the dialog is closed. */
+/**
+ * Dialog that creates a webhook endpoint. It shows the form, then the secret once. The form keeps its values while the
+ * dialog is closed.
+ */
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { useSentOnce } from '../api/sent-once.js';
+import { useIdempotentRequest } from '../api/idempotent-request.js';
 import { SecretDialog } from '../layout/secret-dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
@@ -15,8 +18,8 @@ interface CreateDialogProps {
   readonly onClose: () => void;
 }
 
-/** The new secret and its URL. Only this dialog holds it. */
-interface Made {
+/** URL and signing secret of the new endpoint. Only the state of this dialog holds the secret. */
+interface CreatedEndpoint {
   readonly url: string;
   readonly secret: string;
 }
@@ -25,7 +28,7 @@ export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useLingui();
   const [values, setValues] = useState<EndpointValues>(EMPTY);
   return (
-    <SecretDialog<Made>
+    <SecretDialog<CreatedEndpoint>
       opened={opened}
       onClose={onClose}
       title={t`Add endpoint`}
@@ -50,7 +53,7 @@ export function CreateDialog({ opened, onClose }: CreateDialogProps) {
 interface CreateFormProps {
   readonly values: EndpointValues;
   readonly onChange: (change: Partial<EndpointValues>) => void;
-  readonly onMade: (made: Made) => void;
+  readonly onMade: (made: CreatedEndpoint) => void;
   readonly onCancel: () => void;
 }
 
@@ -58,7 +61,7 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
   const { t, i18n } = useLingui();
   const checks = useEndpointChecks(values);
   const { id: accountId } = useAccount();
-  const { error, isPending, send, changed } = useSentOnce();
+  const { error, isPending, send, changed } = useIdempotentRequest();
   const create = () =>
     send(async (requestId) => {
       const { url, secret } = await createEndpoint(accountId, newEndpoint(values, i18n.locale), requestId);

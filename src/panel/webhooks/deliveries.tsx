@@ -1,11 +1,11 @@
-/** Lists the deliveries of an endpoint, newest first, with actions to resend them. */
+/** Section with the deliveries of an endpoint, newest first, and a button to resend many of them. */
 import { Anchor, Button, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { Section } from '../layout/section.js';
 import { ShowMore } from '../layout/show-more.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { ResponseStatus } from '../words/response-status.js';
 import { useFormats } from '../words/times.js';
@@ -22,7 +22,7 @@ import {
 
 export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
   const { t } = useLingui();
-  const may = useMay();
+  const may = useCan();
   const words = useDeliveryWords();
   const [status, setStatus] = useState<DeliveryStatus | null>(null);
   const [isReplaying, setReplaying] = useState(false);
@@ -51,20 +51,25 @@ export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
         </>
       }
     >
-      <List of={endpoint} status={status} />
+      <DeliveryList of={endpoint} status={status} />
       <ReplayDialog shown={endpoint} opened={isReplaying} onClose={() => setReplaying(false)} />
     </Section>
   );
 }
 
-function List({ of: endpoint, status }: { readonly of: Endpoint; readonly status: DeliveryStatus | null }) {
+/**
+ * List of deliveries that loads page by page. Only the newest deliveries are polled, and merged with the loaded pages.
+ */
+function DeliveryList({ of: endpoint, status }: { readonly of: Endpoint; readonly status: DeliveryStatus | null }) {
   const deliveries = useDeliveries(endpoint.id, status);
-  const isOfNow = deliveries.isSuccess && !deliveries.isPlaceholderData;
-  const newest = useNewestDeliveries(endpoint.id, status, isOfNow);
-  const before = deliveries.data?.pages.flatMap(({ data }) => data) ?? [];
-  const merged = isOfNow && newest.data !== undefined ? withNewest(newest.data, before) : before;
+  // False while the list still shows the deliveries of the previous status filter.
+  const isCurrent = deliveries.isSuccess && !deliveries.isPlaceholderData;
+  const newest = useNewestDeliveries(endpoint.id, status, isCurrent);
+  const loaded = deliveries.data?.pages.flatMap(({ data }) => data) ?? [];
+  const merged = isCurrent && newest.data !== undefined ? withNewest(newest.data, loaded) : loaded;
   const { refetch } = deliveries;
   useEffect(() => {
+    // There may be a gap between polled and loaded deliveries, so load the list again.
     if (merged === null) void refetch();
   }, [merged, refetch]);
   if (deliveries.data === undefined)
@@ -73,14 +78,14 @@ function List({ of: endpoint, status }: { readonly of: Endpoint; readonly status
     ) : (
       <Failure error={deliveries.error} again={() => void deliveries.refetch()} />
     );
-  const rows = merged ?? newest.data?.data ?? before;
+  const rows = merged ?? newest.data?.data ?? loaded;
   const error = deliveries.error ?? newest.error;
   return (
     <Stack gap="md">
       {error !== null && <Failure error={error} again={() => void Promise.all([refetch(), newest.refetch()])} />}
       {rows.length === 0 ? (
         <Text c="dimmed">
-          {status === null ? <Trans>No deliveries yet.</Trans> : <Trans>None with this status.</Trans>}
+          {status === null ? <Trans>No deliveries yet.</Trans> : <Trans>No deliveries with this status.</Trans>}
         </Text>
       ) : (
         <Stack gap={0} component="ul" className="plain-list flush">

@@ -1,4 +1,4 @@
-/** Shows one delivery: state, attempts and payload. */
+/** Page of one webhook delivery: status, attempts and payload, with a button to send it again. */
 import { Alert, Anchor, Button, Code, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -6,7 +6,7 @@ import { Link, Redirect, useParams } from 'wouter';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { Section } from '../layout/section.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { AttemptCard } from './attempt-card.js';
@@ -22,18 +22,18 @@ export function DeliveryPage() {
       <Skeleton h={240} radius="lg" />
     ) : (
       <Stack>
-        <Back endpoint={endpoint} />
+        <BackLink endpoint={endpoint} />
         <Failure error={delivery.error} again={() => void delivery.refetch()} />
       </Stack>
     );
   const { account_id: accountId, endpoint_id: endpointId } = delivery.data;
-  // A delivery of another account redirects to that account's page.
+  // The delivery belongs to another account. Redirect to its page in that account.
   if (accountId !== account.id)
     return <Redirect to={`/${accountId}/webhooks/${endpointId}/deliveries/${id}`} replace />;
-  return <Shown of={delivery.data} />;
+  return <DeliveryDetails of={delivery.data} />;
 }
 
-function Back({ endpoint }: { readonly endpoint: string }) {
+function BackLink({ endpoint }: { readonly endpoint: string }) {
   const { id } = useAccount();
   return (
     <Anchor component={Link} href={`/${id}/webhooks/${endpoint}`} size="sm" className="back">
@@ -43,7 +43,7 @@ function Back({ endpoint }: { readonly endpoint: string }) {
   );
 }
 
-function Shown({ of: delivery }: { readonly of: DeliveryDetail }) {
+function DeliveryDetails({ of: delivery }: { readonly of: DeliveryDetail }) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
@@ -52,7 +52,7 @@ function Shown({ of: delivery }: { readonly of: DeliveryDetail }) {
   return (
     <Page
       title={delivery.type ?? t`Event expired`}
-      above={<Back endpoint={delivery.endpoint_id} />}
+      above={<BackLink endpoint={delivery.endpoint_id} />}
       about={
         <Group gap="sm" component="span">
           <DeliveryState of={delivery} />
@@ -101,13 +101,13 @@ function Shown({ of: delivery }: { readonly of: DeliveryDetail }) {
 }
 
 function Retry({ of: delivery }: { readonly of: DeliveryDetail }) {
-  const may = useMay();
+  const may = useCan();
   const retry = useMutation({
     mutationFn: () => retryDelivery(delivery.id),
     onSettled: () => readAgain({ id: delivery.endpoint_id, account_id: delivery.account_id }),
   });
-  const isOver = delivery.reason === 'endpoint_deleted' || delivery.payload === null;
-  if (!may('retryWebhookDelivery') || isOver) return null;
+  const cannotRetry = delivery.reason === 'endpoint_deleted' || delivery.payload === null;
+  if (!may('retryWebhookDelivery') || cannotRetry) return null;
   return (
     <Stack gap="sm" align="flex-end">
       <Button

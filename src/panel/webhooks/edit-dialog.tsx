@@ -1,11 +1,11 @@
-/** Edits an endpoint: URL, events and delivery settings. */
+/** Dialog that edits a webhook endpoint: URL, description, events and delivery settings. */
 import { useLingui } from '@lingui/react/macro';
-import { EditDialog as Dialog, type Edited } from '../layout/edit-dialog.js';
+import { EditDialog as Dialog, type EditTarget } from '../layout/edit-dialog.js';
 import { EndpointFields, useEndpointChecks } from './endpoint-fields.js';
 import { changeOf, valuesOf, type EndpointValues } from './endpoint-values.js';
 import { readAgain, updateEndpoint, type Endpoint } from './webhooks.js';
 
-export function EditDialog({ shown, ...edited }: Edited<Endpoint>) {
+export function EditDialog({ shown, ...edited }: EditTarget<Endpoint>) {
   const { t, i18n } = useLingui();
   return (
     <Dialog<Endpoint, EndpointValues>

@@ -1,4 +1,4 @@
-/** Resumes an endpoint, and asks what happens to pending events: all, none, or from a date. */
+/** Dialog that resumes an endpoint. The user chooses which pending events to send: all, none, or those since a date. */
 import { Radio, Stack, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -28,12 +28,12 @@ export function EnableDialog({ shown, opened, onClose }: EnableDialogProps) {
 function EnableForm({ shown, onClose }: Omit<EnableDialogProps, 'opened'>) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
-  const [which, setWhich] = useState('all');
+  const [choice, setChoice] = useState('all');
   const [day, setDay] = useState('');
   const enable = useMutation({
     mutationFn: () => {
       const deliver =
-        which === 'since' ? { since: beginningOf(day, timeZone) ?? day } : which === 'none' ? 'none' : 'all';
+        choice === 'since' ? { since: beginningOf(day, timeZone) ?? day } : choice === 'none' ? 'none' : 'all';
       return updateEndpoint(shown.id, { status: 'enabled', deliver }, null);
     },
     onSuccess: async () => {
@@ -45,34 +45,36 @@ function EnableForm({ shown, onClose }: Omit<EnableDialogProps, 'opened'>) {
     <DialogForm
       does={t`Resume`}
       error={enable.error}
-      checks={{ deliver: which === 'since' && beginningOf(day, timeZone) === undefined && t`Choose a day.` }}
+      checks={{ deliver: choice === 'since' && beginningOf(day, timeZone) === undefined && t`Choose a day.` }}
       isPending={enable.isPending}
       onSubmit={() => enable.mutate()}
       onCancel={onClose}
     >
-      <DeliverField which={which} day={day} onWhich={setWhich} onDay={setDay} />
+      <DeliverField choice={choice} day={day} onChoice={setChoice} onDay={setDay} />
     </DialogForm>
   );
 }
 
 interface DeliverFieldProps {
-  readonly which: string;
+  /** `all`, `since` or `none`. */
+  readonly choice: string;
+  /** First day, such as `2027-01-31`. Only used if the choice is `since`. */
   readonly day: string;
-  readonly onWhich: (which: string) => void;
+  readonly onChoice: (choice: string) => void;
   readonly onDay: (day: string) => void;
 }
 
-function DeliverField({ which, day, onWhich, onDay }: DeliverFieldProps) {
+function DeliverField({ choice, day, onChoice, onDay }: DeliverFieldProps) {
   const { t } = useLingui();
   const error = useFieldError('deliver');
-  const isSince = which === 'since';
+  const isSince = choice === 'since';
   return (
     <>
       <Radio.Group
         label={t`What should happen to pending events?`}
-        value={which}
+        value={choice}
         error={isSince ? undefined : error}
-        onChange={onWhich}
+        onChange={onChoice}
       >
         <Stack gap={10} pt={8}>
           <Radio value="all" label={t`Send all`} data-autofocus />

@@ -1,4 +1,4 @@
-/** Fields of an endpoint, for creating and editing. */
+/** Form fields of a webhook endpoint, shared by the create dialog and the edit dialog. */
 import { Stack, Switch, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import type { Checks } from '../layout/form.js';
@@ -15,14 +15,14 @@ interface EndpointFieldsProps {
   readonly onChange: (change: Partial<EndpointValues>) => void;
 }
 
-/** Validates the values of the form. */
+/** Returns the validation errors of the form by API field name. */
 export function useEndpointChecks(values: EndpointValues): Checks {
   const { t } = useLingui();
   const check = useNumberCheck();
   const isWrongSchedule = values.retries === 'own' && secondsOf(values.pauses) === null;
   return {
     url: values.url.trim() === '' && t`Fill this in.`,
-    // An empty list would mean all types.
+    // The API takes an empty list as all event types, so the form rejects it.
     event_types: !values.isAll && values.eventTypes.length === 0 && t`Choose at least one event.`,
     retry_schedule: isWrongSchedule && t`Enter up to 20 delays, each up to a day, together up to seven days.`,
     rate_per_second: check(values.ratePerSecond, { min: 1, max: 1_000 }),

@@ -1,12 +1,12 @@
-/** Shows one endpoint: state, actions and deliveries. */
+/** Page of one webhook endpoint: status, settings, actions and deliveries. */
 import { Alert, Anchor, Button, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState, type ReactNode } from 'react';
 import { Link, Redirect, useLocation, useParams } from 'wouter';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
-import { SureDialog } from '../layout/sure-dialog.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { ConfirmDialog } from '../layout/confirm-dialog.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { Ago, useFormats } from '../words/times.js';
 import { Deliveries } from './deliveries.js';
@@ -26,8 +26,8 @@ import {
   type EndpointDetail,
 } from './webhooks.js';
 
-/** Maximum count. More deliveries are shown as this number and a plus sign. */
-const MOST_COUNTED = 1_000;
+/** The API counts pending deliveries up to this number. The page then shows a plus sign, because there may be more. */
+const MAX_COUNTED = 1_000;
 
 export function EndpointPage() {
   const account = useAccount();
@@ -38,17 +38,17 @@ export function EndpointPage() {
       <Skeleton h={240} radius="lg" />
     ) : (
       <Stack>
-        <Back />
+        <BackLink />
         <Failure error={endpoint.error} again={() => void endpoint.refetch()} />
       </Stack>
     );
   const { data, etag } = endpoint.data;
-  // An endpoint of another account redirects to that account's page.
+  // The endpoint belongs to another account. Redirect to its page in that account.
   if (data.account_id !== account.id) return <Redirect to={`/${data.account_id}/webhooks/${id}`} replace />;
-  return <Shown shown={data} etag={etag} />;
+  return <EndpointDetails shown={data} etag={etag} />;
 }
 
-function Back() {
+function BackLink() {
   const { id } = useAccount();
   return (
     <Anchor component={Link} href={`/${id}/webhooks`} size="sm" className="back">
@@ -58,13 +58,13 @@ function Back() {
   );
 }
 
-type Dialog = 'test' | 'edit' | 'rotate' | 'pause' | 'enable' | 'disable' | 'delete';
+type DialogName = 'test' | 'edit' | 'rotate' | 'pause' | 'enable' | 'disable' | 'delete';
 
-function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag: string | null }) {
+function EndpointDetails({ shown, etag }: { readonly shown: EndpointDetail; readonly etag: string | null }) {
   const { t } = useLingui();
-  const may = useMay();
+  const may = useCan();
   const [, go] = useLocation();
-  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const [dialog, setDialog] = useState<DialogName | null>(null);
   const close = useCallback(() => setDialog(null), []);
   const remove = async (): Promise<void> => {
     await deleteEndpoint(shown.id);
@@ -78,7 +78,7 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
   return (
     <Page
       title={shown.url}
-      above={<Back />}
+      above={<BackLink />}
       about={<EndpointState of={shown} />}
       actions={<Actions shown={shown} onOpen={setDialog} />}
     >
@@ -90,7 +90,7 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
       <EditDialog shown={shown} etag={etag} opened={dialog === 'edit'} onClose={close} />
       <RotateDialog shown={shown} etag={etag} opened={dialog === 'rotate'} onClose={close} />
       <EnableDialog shown={shown} opened={dialog === 'enable'} onClose={close} />
-      <SureDialog
+      <ConfirmDialog
         opened={dialog === 'pause'}
         title={t`Pause this endpoint?`}
         does={t`Pause`}
@@ -99,8 +99,8 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
         act={() => change('paused')}
       >
         <Trans>Its events wait up to 30 days until you resume it. Nothing is lost.</Trans>
-      </SureDialog>
-      <SureDialog
+      </ConfirmDialog>
+      <ConfirmDialog
         opened={dialog === 'disable'}
         title={t`Disable this endpoint?`}
         does={t`Disable`}
@@ -108,8 +108,8 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
         act={() => change('disabled')}
       >
         <Trans>Its events wait up to 30 days until an operator resumes it. The account can't.</Trans>
-      </SureDialog>
-      <SureDialog
+      </ConfirmDialog>
+      <ConfirmDialog
         opened={dialog === 'delete'}
         title={t`Delete this endpoint?`}
         does={t`Delete endpoint`}
@@ -117,16 +117,16 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
         act={remove}
       >
         <Trans>It stops receiving events, and pending events are discarded. This can't be undone.</Trans>
-      </SureDialog>
+      </ConfirmDialog>
     </Page>
   );
 }
 
-function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly onOpen: (dialog: Dialog) => void }) {
-  const may = useMay();
+function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly onOpen: (dialog: DialogName) => void }) {
+  const may = useCan();
   const mayDisable = useMayDisable();
-  // Only operators can enable an endpoint that an operator disabled.
-  const isOperators = shown.disabled_reason === 'operator' && !mayDisable;
+  // Only operators can resume an endpoint that an operator disabled.
+  const isLockedByOperator = shown.disabled_reason === 'operator' && !mayDisable;
   return (
     <>
       {may('testWebhookEndpoint') && (
@@ -144,7 +144,7 @@ function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly o
           <Trans>Rotate secret</Trans>
         </Button>
       )}
-      {may('updateWebhookEndpoint') && !isOperators && (
+      {may('updateWebhookEndpoint') && !isLockedByOperator && (
         <Button
           variant="default"
           leftSection={<Icon name={shown.status === 'enabled' ? 'pause' : 'play'} size={16} />}
@@ -172,14 +172,14 @@ function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly o
   );
 }
 
-/** Reports whether the user is an operator, by an operation that only operators can call. */
-const useMayDisable = (): boolean => useMay()('createAccount');
+/** Reports whether the user can disable endpoints. Only operators can, and only they can call `createAccount`. */
+const useMayDisable = (): boolean => useCan()('createAccount');
 
-/** Explains a state other than healthy. */
+/** Alert for an endpoint that is paused, disabled or failing. Renders nothing for a healthy endpoint. */
 function State({ of: endpoint }: { readonly of: EndpointDetail }) {
   const { time_zone: timeZone } = useAccount();
   const { status, disabled_reason: reason, failing_since: failingSince, failures, waiting } = endpoint;
-  const count = useFormats().number(waiting) + (waiting >= MOST_COUNTED ? '+' : '');
+  const count = useFormats().number(waiting) + (waiting >= MAX_COUNTED ? '+' : '');
   if (status === 'enabled' && failingSince === null) return null;
   return (
     <Alert color={status === 'paused' ? 'orange' : 'red'} variant="light">
@@ -208,7 +208,7 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
   return (
     <Card>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" verticalSpacing="xs">
-        <Facet label={t`Events to send`}>
+        <Fact label={t`Events to send`}>
           {endpoint.event_types.length === 0 ? (
             <Trans>All events, including future ones</Trans>
           ) : (
@@ -216,45 +216,46 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
               {endpoint.event_types.join(', ')}
             </Text>
           )}
-        </Facet>
-        <Facet label={t`Description`}>
+        </Fact>
+        <Fact label={t`Description`}>
           <span className="name">{endpoint.description || '–'}</span>
-        </Facet>
-        <Facet label={t`Last delivery`}>
+        </Fact>
+        <Fact label={t`Last delivery`}>
           {endpoint.last_success_at === null ? t`Never` : <Ago at={endpoint.last_success_at} timeZone={timeZone} />}
-        </Facet>
-        <Facet label={t({ message: 'Created', context: 'an endpoint' })}>{time(endpoint.created_at)}</Facet>
-        <Facet label={t`Ordered delivery`}>{endpoint.ordered ? t`Yes` : t`No`}</Facet>
-        <Facet label={t`Delivery settings`}>
-          <Sending of={endpoint} />
-        </Facet>
-        <Facet label={t`Public key`}>
+        </Fact>
+        <Fact label={t({ message: 'Created', context: 'an endpoint' })}>{time(endpoint.created_at)}</Fact>
+        <Fact label={t`Ordered delivery`}>{endpoint.ordered ? t`Yes` : t`No`}</Fact>
+        <Fact label={t`Delivery settings`}>
+          <DeliverySettings of={endpoint} />
+        </Fact>
+        <Fact label={t`Public key`}>
           <Text ff="monospace" size="sm" className="name" translate="no">
             {endpoint.public_keys[0]?.key ?? '–'}
           </Text>
-        </Facet>
+        </Fact>
       </SimpleGrid>
     </Card>
   );
 }
 
-function Sending({ of: endpoint }: { readonly of: EndpointDetail }) {
+/** Text with all delivery settings that differ from the default. */
+function DeliverySettings({ of: endpoint }: { readonly of: EndpointDetail }) {
   const { t } = useLingui();
   const { number } = useFormats();
   const { retry_schedule: pauses, rate_per_second: rate, concurrency, timeout_ms: timeoutMs } = endpoint;
   const schedule = (pauses ?? []).map(pauseText).join(', ');
   const seconds = number((timeoutMs ?? 0) / 1_000);
   const most = number(rate ?? 0);
-  const told = [
+  const settings = [
     pauses !== null && (pauses.length === 0 ? t`one attempt` : t`again after ${schedule}`),
     rate !== null && t`max ${most} per second`,
     concurrency !== null && t`max ${concurrency} concurrent`,
     timeoutMs !== null && t`timeout ${seconds} s`,
   ].filter((each) => each !== false);
-  return told.length === 0 ? t`Default` : told.join(' · ');
+  return settings.length === 0 ? t`Default` : settings.join(' · ');
 }
 
-function Facet({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <Stack gap={4} py={4}>
       <Text size="sm" c="dimmed">

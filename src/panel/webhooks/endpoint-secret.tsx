@@ -1,10 +1,10 @@
-/** Shows the signing secret of an endpoint once. */
+/** Dialog step that shows the signing secret of an endpoint once. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import type { Leaving } from '../layout/secret-dialog.js';
+import type { LeaveConfirmation } from '../layout/secret-dialog.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
 
-interface EndpointSecretProps extends Leaving {
+interface EndpointSecretProps extends LeaveConfirmation {
   readonly url: string;
   readonly secret: string;
 }

@@ -1,10 +1,11 @@
-/** Values of the endpoint form, and the requests built from them. */
+/** Values of the form for a webhook endpoint, and the request bodies built from them. */
 import { numberOf } from '../layout/number.js';
 import { pauseText, secondsOf } from './pauses.js';
 import type { Endpoint, EndpointChange, NewEndpoint } from './webhooks.js';
 
 const MS_PER_SECOND = 1_000;
 
+/** Values of the form. Numbers are texts as typed; an empty text means the default. */
 export interface EndpointValues {
   readonly url: string;
   readonly description: string;
@@ -12,10 +13,10 @@ export interface EndpointValues {
   readonly isAll: boolean;
   readonly eventTypes: readonly string[];
   readonly isOrdered: boolean;
+  /** Default schedule, no retries, or the custom schedule in `pauses`. */
   readonly retries: 'usual' | 'none' | 'own';
-  /** Custom retry schedule: pauses between attempts as typed. */
+  /** Custom retry schedule: delays between attempts as typed, such as `30s` or `5m`. */
   readonly pauses: readonly string[];
-  /** Empty: the default. */
   readonly ratePerSecond: string;
   readonly concurrency: string;
   readonly timeoutSeconds: string;
@@ -34,7 +35,7 @@ export const EMPTY: EndpointValues = {
   timeoutSeconds: '',
 };
 
-/** Returns the current values of an endpoint. */
+/** Returns the form values of an existing endpoint. */
 export const valuesOf = (endpoint: Endpoint): EndpointValues => ({
   url: endpoint.url,
   description: endpoint.description,

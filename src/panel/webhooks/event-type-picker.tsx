@@ -1,4 +1,4 @@
-/** Chooses the events of an endpoint: all, whole families, or single types. */
+/** Form field for the events of an endpoint: all events, families such as `customer.*`, or single types. */
 import { Checkbox, Input, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFieldError } from '../layout/form-errors.js';
@@ -48,8 +48,9 @@ function Types({ chosen, onChange }: TypesProps) {
   if (error !== null && data === undefined) return <Failure error={error} again={() => void refetch()} />;
   const types = data?.data ?? [];
   const families = Map.groupBy(types, ({ type }) => familyOf(type));
-  // Types that no longer exist stay visible, so they can be removed.
+  // Types that no longer exist stay visible, so that the user can deselect them.
   const others = chosen.filter((each) => !families.has(each) && !types.some(({ type }) => type === each));
+  // Selecting a family deselects its single types.
   const toggle = (pattern: string, isChosen: boolean): void =>
     onChange(
       isChosen
@@ -60,7 +61,7 @@ function Types({ chosen, onChange }: TypesProps) {
     <Stack gap="sm" pl="xl" role="group" aria-label={t`Types of events`}>
       {types.length === 0 && data !== undefined && (
         <Text size="sm" c="dimmed">
-          <Trans>There are none yet.</Trans>
+          <Trans>No event types yet.</Trans>
         </Text>
       )}
       {[...families].map(([family, ofFamily]) => (
@@ -88,10 +89,12 @@ function Types({ chosen, onChange }: TypesProps) {
 }
 
 interface PatternProps {
+  /** Event type, or a family such as `customer.*`. */
   readonly pattern: string;
+  /** Description of the pattern. Null: none. */
   readonly about: string | null;
   readonly chosen: readonly string[];
-  /** Whether its whole family is selected. */
+  /** Whether the whole family of the event type is selected. */
   readonly isCovered?: boolean;
   readonly onToggle: (pattern: string, isChosen: boolean) => void;
 }

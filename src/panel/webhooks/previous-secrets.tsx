@@ -1,12 +1,12 @@
-/** Shows until when previous signing secrets work, with a button that ends them. */
+/** Alert while events are also signed with previous secrets, with a button that ends those secrets. */
 import { Trans } from '@lingui/react/macro';
 import { PreviousSecretAlert } from '../layout/previous-secret-alert.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
 import { endPreviousSecret, previousSecretEnds, readAgain, type Endpoint } from './webhooks.js';
 
 export function PreviousSecrets({ of: endpoint }: { readonly of: Endpoint }) {
-  const may = useMay();
+  const may = useCan();
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
   const [last] = previousSecretEnds(endpoint);

@@ -1,4 +1,4 @@
-/** Resends many deliveries: all that failed, or all in a period. */
+/** Dialog that resends many events of an endpoint: only failed ones or all, optionally of a period. */
 import { Button, Group, Radio, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -96,6 +96,7 @@ function ReplayForm({ shown, onClose }: Omit<ReplayDialogProps, 'opened'>) {
   );
 }
 
+/** Choice of events to resend. */
 type Status = 'failed' | 'all';
 
 interface StatusFieldProps {

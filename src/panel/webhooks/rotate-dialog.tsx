@@ -1,9 +1,12 @@
-/** Rotates the signing secret: asks how long the old one signs too, then shows the new one once. */
+/**
+ * Dialog that rotates the signing secret of an endpoint. It asks how long events are also signed with the current
+ * secret, then shows the new secret once.
+ */
 import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { hasCode } from '../api/problem.js';
-import { useSentOnce } from '../api/sent-once.js';
+import { useIdempotentRequest } from '../api/idempotent-request.js';
 import { SecretDialog } from '../layout/secret-dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { EndpointSecret } from './endpoint-secret.js';
@@ -12,8 +15,8 @@ import { useFormats } from '../words/times.js';
 import { previousSecretEnds, readAgain, rotateSecret, type Endpoint } from './webhooks.js';
 
 const DAY_SECONDS = '86400';
-/** The API keeps three secrets. A further rotation ends the oldest. */
-const MOST_PREVIOUS = 2;
+/** Maximum number of previous secrets. The API keeps three secrets, so a further rotation ends the oldest. */
+const MAX_PREVIOUS = 2;
 
 interface RotateDialogProps {
   readonly shown: Endpoint;
@@ -46,19 +49,20 @@ interface RotateFormProps {
 function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const { t } = useLingui();
   const [overlap, setOverlap] = useState(DAY_SECONDS);
-  const { error, isPending, send, changed } = useSentOnce();
+  const { error, isPending, send, changed } = useIdempotentRequest();
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
   const ends = previousSecretEnds(shown);
   const [last] = ends;
   const until = last === undefined ? '' : time(last);
-  const endsPrevious = ends.length >= MOST_PREVIOUS;
+  const endsPrevious = ends.length >= MAX_PREVIOUS;
   const rotate = () =>
     send(async (requestId) => {
-      // Ends the oldest secret only if the dialog has warned about it. The API rejects ending another one.
+      // Ends the oldest secret only if the dialog warned about it. Otherwise the API rejects a rotation that would end
+      // a secret.
       const body = { overlap_seconds: Number(overlap), end_previous_secret: endsPrevious };
       const { secret } = await rotateSecret(shown.id, body, etag, requestId).catch((caught: unknown) => {
-        // Show the current state before the next try.
+        // Refetch the endpoint, so that the dialog shows its current state before the next try.
         if (hasCode(caught, 'precondition_failed', 'previous_secret_active')) void readAgain(shown);
         throw caught;
       });

@@ -1,4 +1,4 @@
-/** Delivery settings of an endpoint: retries, rate, concurrency and timeout. */
+/** Collapsible form fields for the delivery settings of an endpoint: retries, rate, concurrency and timeout. */
 import { Button, Collapse, Group, Radio, Stack, TagsInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useDisclosure } from '@mantine/hooks';
@@ -17,7 +17,7 @@ export function SendingFields(props: SendingFieldsProps) {
   const isSet = retries !== EMPTY.retries || [ratePerSecond, concurrency, timeoutSeconds].some((each) => each !== '');
   const [isWanted, { toggle }] = useDisclosure(isSet);
   const errors = ['retry_schedule', 'rate_per_second', 'concurrency', 'timeout_ms'];
-  // Open the section, so that its error is visible.
+  // An error in the section keeps the section open.
   const isOpen = useHasErrors(errors) || isWanted;
   return (
     <div>

@@ -1,4 +1,4 @@
-/** Sends a test event to an endpoint and shows the result. */
+/** Dialog that sends a test event to an endpoint and shows the result. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** Labels of webhook states, reasons and errors. */
+/** Badges and texts for the status, failure reasons and errors of webhooks. */
 import { Badge } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import type { Delivery, DeliveryStatus, Endpoint, EndpointStatus, EventType } from './webhooks.js';
@@ -12,7 +12,7 @@ const COLORS: Readonly<Record<EndpointStatus | DeliveryStatus, string>> = {
   failed: 'red',
 };
 
-/** Shows the state of an endpoint; an active one that fails is marked as failing. */
+/** Badge with the status of an endpoint. An active endpoint whose deliveries fail is shown as failing. */
 export function EndpointState({ of: { status, failing_since: failingSince } }: { readonly of: Endpoint }) {
   const { t } = useLingui();
   const words = { enabled: t({ message: 'Active', context: 'an endpoint' }), paused: t`Paused`, disabled: t`Disabled` };
@@ -37,14 +37,17 @@ export function DeliveryState({ of: { status } }: { readonly of: Delivery }) {
   );
 }
 
-/** Translates the description of an event type. Descriptions of the operator's own types stay as they are. */
+/**
+ * Returns a function that returns the description of an event type. Descriptions of the gateway's event types are
+ * translated. Those that the operator wrote are not.
+ */
 export function useEventDescription(): (type: EventType) => string | null {
   const { i18n } = useLingui();
   return ({ source, description }) =>
     source === 'gateway' && description !== null ? i18n._(description) : description;
 }
 
-/** Returns the reasons why delivery stopped. */
+/** Returns a function that says why a delivery was given up. */
 export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => string {
   const { t } = useLingui();
   const words: Readonly<Record<NonNullable<Delivery['reason']>, string>> = {
@@ -59,12 +62,12 @@ export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => s
   return (reason) => words[reason];
 }
 
-/** Returns the texts for a rejected URL by the API's reason. */
+/** Returns a function that explains why the API rejected the URL of an endpoint, by the API's reason code. */
 export function useDestinationWords(): (reason: string) => string {
   const { t } = useLingui();
-  const inside = t`This URL leads to a private network or to this server. Use a public address.`;
-  const special = t`This URL leads to an address that isn't public.`;
-  const spelled = t`Write the host as a plain domain name, such as shop.example.com.`;
+  const privateNetwork = t`This URL leads to a private network or to this server. Use a public address.`;
+  const notPublic = t`This URL leads to an address that isn't public.`;
+  const plainDomain = t`Write the host as a plain domain name, such as shop.example.com.`;
   const words: Readonly<Record<string, string>> = {
     not_a_url: t`Enter a full URL, e.g. https://shop.example.com/webhooks.`,
     too_long: t`Use at most 2,048 characters.`,
@@ -72,22 +75,22 @@ export function useDestinationWords(): (reason: string) => string {
     userinfo: t`Remove the username and password.`,
     fragment: t`Remove the # fragment.`,
     port: t`This port is not allowed.`,
-    host_spelling: spelled,
-    trailing_dot: spelled,
-    name_malformed: spelled,
-    name_not_public: inside,
+    host_spelling: plainDomain,
+    trailing_dot: plainDomain,
+    name_malformed: plainDomain,
+    name_not_public: privateNetwork,
     denied: t`Your API provider doesn't allow this address.`,
-    unspecified: inside,
-    loopback: inside,
-    private: inside,
-    shared: inside,
-    link_local: inside,
-    cloud_metadata: inside,
+    unspecified: privateNetwork,
+    loopback: privateNetwork,
+    private: privateNetwork,
+    shared: privateNetwork,
+    link_local: privateNetwork,
+    cloud_metadata: privateNetwork,
   };
-  return (reason) => words[reason] ?? special;
+  return (reason) => words[reason] ?? notPublic;
 }
 
-/** Returns the texts for a missing response. */
+/** Returns a function that explains why a delivery attempt got no response. Unknown errors are shown by their code. */
 export function useErrorWords(): (error: string) => string {
   const { t } = useLingui();
   const destination = useDestinationWords();

@@ -1,11 +1,11 @@
-/** Lists the webhook endpoints of an account. At `/webhooks/new` it shows the dialog that adds one. */
+/** Page that lists the webhook endpoints of an account. Its path `/webhooks/new` opens the dialog that adds one. */
 import { Anchor, Group, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Link } from 'wouter';
 import { Empty } from '../layout/empty.js';
 import { ListPage } from '../layout/list-page.js';
 import { Lines, PagedList } from '../layout/paged-list.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useCan } from '../session/accounts.js';
 import { Breakable } from '../words/breakable.js';
 import { Ago } from '../words/times.js';
 import { CreateDialog } from './create-dialog.js';
@@ -15,7 +15,7 @@ import { useEndpoints, type Endpoint } from './webhooks.js';
 export function WebhooksPage() {
   const { t } = useLingui();
   const { id } = useAccount();
-  const may = useMay();
+  const may = useCan();
   const endpoints = useEndpoints(id);
   return (
     <ListPage

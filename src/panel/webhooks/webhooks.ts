@@ -1,7 +1,7 @@
-/** Queries and changes of webhook endpoints and their deliveries. */
+/** Requests to the admin API that read and change webhook endpoints and their deliveries. */
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
-import { api, unwrap, unwrapVersioned, once, onlyIf } from '../api/client.js';
+import { api, unwrap, unwrapVersioned, idempotencyKeyHeader, ifMatchHeader } from '../api/client.js';
 import { usePages, type PageQuery } from '../api/pages.js';
 import { pollEvery } from '../api/polling.js';
 import { queries } from '../api/queries.js';
@@ -19,36 +19,36 @@ export type Attempt = DeliveryDetail['attempt_log'][number];
 export type EventType = components['schemas']['EventType'];
 export type Replay = components['schemas']['ReplayWebhookDeliveries'];
 
-/** Number of newest deliveries that the page polls. */
-const NEWEST = 50;
-/** Polling intervals, in milliseconds: short while a delivery is pending, long otherwise. */
-const SOON_MS = 2_000;
-const NOW_AND_THEN_MS = 15_000;
+/** Number of newest deliveries that are polled. */
+const MAX_NEWEST = 50;
+/** Polling intervals in milliseconds, while a delivery is pending and otherwise. */
+const PENDING_POLL_MS = 2_000;
+const IDLE_POLL_MS = 15_000;
 
-const listOf = (accountId: string) => ['account', accountId, 'webhook-endpoints'] as const;
-const endpointOf = (id: string) => ['webhook-endpoint', id] as const;
+const listQueryKey = (accountId: string) => ['account', accountId, 'webhook-endpoints'] as const;
+const endpointKey = (id: string) => ['webhook-endpoint', id] as const;
 
 /** Reads the endpoints of an account page by page. */
 export const useEndpoints = (accountId: string) =>
-  usePages(listOf(accountId), (query, signal) =>
+  usePages(listQueryKey(accountId), (query, signal) =>
     unwrap(
       api.GET('/admin/v1/accounts/{id}/webhook-endpoints', { params: { path: { id: accountId }, query }, signal }),
     ),
   );
 
-/** Reads one endpoint with its version. */
+/** Reads and polls one endpoint with its version (ETag). */
 export const useEndpoint = (id: string) =>
   useQuery({
-    queryKey: endpointOf(id),
+    queryKey: endpointKey(id),
     queryFn: () => unwrapVersioned(api.GET('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } })),
-    refetchInterval: pollEvery(NOW_AND_THEN_MS),
+    refetchInterval: pollEvery(IDLE_POLL_MS),
   });
 
 /** Reads the event types that an endpoint can subscribe to. */
 export const useEventTypes = () =>
   useQuery({ queryKey: ['event-types'], queryFn: () => unwrap(api.GET('/admin/v1/event-types')), staleTime: 300_000 });
 
-const askDeliveries = (id: string, status: DeliveryStatus | null, page: PageQuery, signal: AbortSignal) =>
+const readDeliveries = (id: string, status: DeliveryStatus | null, page: PageQuery, signal: AbortSignal) =>
   unwrap(
     api.GET('/admin/v1/webhook-endpoints/{id}/deliveries', {
       params: { path: { id }, query: { ...page, ...(status === null ? {} : { status }) } },
@@ -56,74 +56,80 @@ const askDeliveries = (id: string, status: DeliveryStatus | null, page: PageQuer
     }),
   );
 
-/** Reads the deliveries of an endpoint page by page, newest first. */
+/** Reads the deliveries of an endpoint page by page, newest first. `status` filters them; null: all. */
 export const useDeliveries = (id: string, status: DeliveryStatus | null) =>
-  usePages([...endpointOf(id), 'deliveries', status], (page, signal) => askDeliveries(id, status, page, signal), {
+  usePages([...endpointKey(id), 'deliveries', status], (page, signal) => readDeliveries(id, status, page, signal), {
     keepsPrevious: true,
   });
 
-/** Polls only the newest deliveries, because older ones rarely change. */
-export const useNewestDeliveries = (id: string, status: DeliveryStatus | null, isOn: boolean) =>
+/** Polls only the newest deliveries of an endpoint, because older deliveries rarely change. */
+export const useNewestDeliveries = (id: string, status: DeliveryStatus | null, isEnabled: boolean) =>
   useQuery({
-    queryKey: [...endpointOf(id), 'newest-deliveries', status],
-    queryFn: ({ signal }) => askDeliveries(id, status, { limit: NEWEST }, signal),
-    enabled: isOn,
-    refetchInterval: pollEvery((newest: Awaited<ReturnType<typeof askDeliveries>> | undefined) =>
-      newest?.data.some(({ status: is }) => is === 'pending') === true ? SOON_MS : NOW_AND_THEN_MS,
+    queryKey: [...endpointKey(id), 'newest-deliveries', status],
+    queryFn: ({ signal }) => readDeliveries(id, status, { limit: MAX_NEWEST }, signal),
+    enabled: isEnabled,
+    refetchInterval: pollEvery((newest: Awaited<ReturnType<typeof readDeliveries>> | undefined) =>
+      newest?.data.some(({ status: is }) => is === 'pending') === true ? PENDING_POLL_MS : IDLE_POLL_MS,
     ),
   });
 
-/** Puts polled deliveries above those that were loaded before; null if there may be a gap between them. */
+/**
+ * Merges polled deliveries with those of the loaded pages, newest first. Null: there may be deliveries between the two
+ * that neither has. IDs sort by creation time.
+ */
 export function withNewest(
   newest: { readonly data: readonly Delivery[]; readonly has_more: boolean },
-  before: readonly Delivery[],
+  loaded: readonly Delivery[],
 ): readonly Delivery[] | null {
   const last = newest.data.at(-1)?.id;
   if (!newest.has_more || last === undefined) return newest.data;
-  const [first] = before;
+  const [first] = loaded;
   if (first !== undefined && first.id < last) return null;
-  return [...newest.data, ...before.filter(({ id }) => id < last)];
+  return [...newest.data, ...loaded.filter(({ id }) => id < last)];
 }
 
-/** Reads one delivery with every attempt. */
+/** Reads one delivery with all attempts. Polls while the delivery is pending. */
 export const useDelivery = (id: string) =>
   useQuery({
     queryKey: ['webhook-delivery', id],
     queryFn: () => unwrap(api.GET('/admin/v1/webhook-deliveries/{id}', { params: { path: { id } } })),
     refetchInterval: pollEvery((delivery: DeliveryDetail | undefined) =>
-      delivery?.status === 'pending' ? SOON_MS : false,
+      delivery?.status === 'pending' ? PENDING_POLL_MS : false,
     ),
   });
 
-/** Refetches an endpoint and its deliveries after a change. */
+/** Refetches an endpoint, its deliveries and the list of endpoints after a change. */
 export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'id' | 'account_id'>): Promise<void> {
   await Promise.all([
-    queries.invalidateQueries({ queryKey: listOf(accountId) }),
-    queries.invalidateQueries({ queryKey: endpointOf(id) }),
+    queries.invalidateQueries({ queryKey: listQueryKey(accountId) }),
+    queries.invalidateQueries({ queryKey: endpointKey(id) }),
     queries.invalidateQueries({ queryKey: ['webhook-delivery'] }),
   ]);
 }
 
-/** Refetches the list after an endpoint was added or deleted. */
-export const readListAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listOf(accountId) });
+/** Refetches the list of endpoints after one was added or deleted. */
+export const readListAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listQueryKey(accountId) });
 
 export const createEndpoint = (accountId: string, body: NewEndpoint, requestId: string) =>
   unwrap(
     api.POST('/admin/v1/accounts/{id}/webhook-endpoints', {
       params: { path: { id: accountId } },
-      headers: once(requestId),
+      headers: idempotencyKeyHeader(requestId),
       body,
     }),
   );
 
 export const updateEndpoint = (id: string, body: EndpointChange, etag: string | null) =>
-  unwrap(api.PATCH('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
+  unwrap(
+    api.PATCH('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } }, headers: ifMatchHeader(etag), body }),
+  );
 
+/** Rotates the signing secret. `requestId` is the idempotency key. */
 export const rotateSecret = (id: string, body: Rotation, etag: string | null, requestId: string) =>
   unwrap(
     api.POST('/admin/v1/webhook-endpoints/{id}/rotate-secret', {
       params: { path: { id } },
-      headers: { ...onlyIf(etag), ...once(requestId) },
+      headers: { ...ifMatchHeader(etag), ...idempotencyKeyHeader(requestId) },
       body,
     }),
   );
@@ -131,13 +137,14 @@ export const rotateSecret = (id: string, body: Rotation, etag: string | null, re
 export const endPreviousSecret = (id: string) =>
   unwrap(api.POST('/admin/v1/webhook-endpoints/{id}/end-previous-secret', { params: { path: { id } } }));
 
-/** Returns when each previous secret stops signing, latest first. */
+/** Returns the times (ISO 8601) until which events are also signed with previous secrets, latest first. */
 export const previousSecretEnds = ({ public_keys: keys }: Pick<Endpoint, 'public_keys'>): string[] =>
   keys.flatMap(({ expires_at: end }) => end ?? []).toSorted((one, other) => Date.parse(other) - Date.parse(one));
 
 export const deleteEndpoint = (id: string) =>
   unwrap(api.DELETE('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } }));
 
+/** Sends a test event once. Null: the type `webhook.test`. */
 export const sendTest = (id: string, type: string | null) =>
   unwrap(
     api.POST('/admin/v1/webhook-endpoints/{id}/test', {

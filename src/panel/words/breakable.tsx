@@ -1,13 +1,13 @@
-/** Renders text that may contain a URL, with line breaks between parts of the URL only. */
+/** Renders a text. If the text is a URL, browsers may break the line before each part of the URL. */
 import { Fragment } from 'react';
 
-const IS_ADDRESS = /^https?:\/\//;
-/** Matches before each part of a URL, but not inside the `//` of its scheme. */
-const PARTS = /(?<=[^/:])(?=[/.?&])/;
+const URL_START = /^https?:\/\//;
+/** Matches the position before each `/`, `.`, `?` and `&` of a URL, except in the `//` after its scheme. */
+const PART_STARTS = /(?<=[^/:])(?=[/.?&])/;
 
 export function Breakable({ text }: { readonly text: string }) {
-  if (!IS_ADDRESS.test(text)) return text;
-  return text.split(PARTS).map((part, index) => (
+  if (!URL_START.test(text)) return text;
+  return text.split(PART_STARTS).map((part, index) => (
     <Fragment key={index}>
       {index > 0 && <wbr />}
       {part}

@@ -1,2 +1,2 @@
-/** Returns the current time. The only clock of the panel. */
+/** Returns the current time. All code of the panel takes the time from this function. */
 export const now = (): Date => new Date();

@@ -1,4 +1,4 @@
-/** Texts for the error codes of the public API, from the error catalogue. */
+/** Explanations of the public API's error codes, in the language of the page. */
 import { Code } from '@mantine/core';
 import { useLingui } from '@lingui/react';
 import type { ReactNode } from 'react';
@@ -6,19 +6,21 @@ import { PUBLIC_ERRORS } from '../../platform/problems/public-errors.js';
 import { ERRORS_ES } from '../locales/errors.es.js';
 
 export interface CodeWords {
+  /** Meaning of the code. */
   readonly means: string;
+  /** Advice for the caller of the API. */
   readonly advice: ReactNode;
 }
 
 const isPublic = (code: string): code is keyof typeof PUBLIC_ERRORS => Object.hasOwn(PUBLIC_ERRORS, code);
 
-/** Returns the texts of a code; undefined for a code of a backend. */
+/** Returns a function that explains a code. Undefined for codes that only a backend defines. */
 export function useCodeWords(): (code: string) => CodeWords | undefined {
   const { i18n } = useLingui();
   const rows = i18n.locale === 'es' ? ERRORS_ES : PUBLIC_ERRORS;
   return (code) => (isPublic(code) ? { means: rows[code].title, advice: inline(rows[code].action) } : undefined);
 }
 
-/** Renders text between backticks as code. */
+/** Renders a text in which backticks mark code. */
 const inline = (markdown: string): ReactNode =>
   markdown.split('`').map((part, index) => (index % 2 === 0 ? part : <Code key={index}>{part}</Code>));

@@ -1,4 +1,4 @@
-/** Error box: what happened, what to do, and the request ID for support. */
+/** Error box: says what happened and what to do. For server errors, also shows the request ID for support. */
 import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ApiProblem, type RefusedField } from '../api/problem.js';
@@ -8,12 +8,13 @@ import { useReasonWords } from './reasons.js';
 
 interface FailureProps {
   readonly error: unknown;
-  /** Rejected fields that the surrounding form shows itself. The box lists all others. */
+  /** Rejected fields whose error the form already shows at the field. The box lists the other ones. */
   readonly atFields?: readonly RefusedField[];
-  /** Retries, if that needs more than the form's own button. */
+  /** Retries the failed request. Without it, the box has no retry button. */
   readonly again?: (() => void) | undefined;
 }
 
+/** Error codes for invalid input. The box then lists the rejected fields. */
 const REFUSED_INPUT: readonly string[] = ['validation_failed', 'invalid_parameter', 'bad_request'];
 
 export function Failure({ error, atFields = [], again }: FailureProps) {

@@ -1,7 +1,7 @@
-/** Labels of changed fields and of actors. */
+/** Labels of API fields, and names of the actors who changed them. */
 import { useLingui } from '@lingui/react/macro';
 
-/** Returns the label of a field. */
+/** Returns a function that returns the label of an API field. An unknown field is shown by its name. */
 export function useFieldWords(): (field: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ export function useFieldWords(): (field: string) => string {
   return (field) => words[field] ?? field;
 }
 
-/** Returns the name of an actor. Members and tokens keep the name that they had at the time. */
+/** Returns a function that returns the name of an actor for whom the API sent no name. */
 export function useActorWords(): (actor: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
@@ -53,7 +53,7 @@ export function useActorWords(): (actor: string) => string {
   };
   return (actor) => {
     if (actor.startsWith('portal:')) return t`Portal user`;
-    // A member without a name was erased. The id would not help the reader.
+    // The API sends no name for members whose data was erased. The member ID would not help the reader.
     if (actor.startsWith('mem_')) return t`Removed member`;
     return words[actor] ?? actor;
   };

@@ -1,18 +1,20 @@
-/** Labels of limits: one row per period, in the order in which pages and forms show them. */
+/** Labels of limits by period. Pages and forms show the periods in the order of `LIMIT_PERIODS`. */
 import { useLingui } from '@lingui/react/macro';
 
 interface PeriodWords {
-  /** Title of a window's usage. */
+  /** Title of the current usage in the period. */
   readonly now: string;
+  /** Label of a limit of a key. */
   readonly requests: string;
   /** Labels of the limits of a plan. */
   readonly plan: Readonly<Record<LimitOwner, string>>;
-  /** Labels of the limits of a decision. */
+  /** Labels of the limits on the Explain page. */
   readonly decision: Readonly<Record<LimitOwner, string>>;
-  /** Follows a number: `60 per minute`. */
+  /** Text after a number, as in `60 per minute`. */
   readonly per: string;
 }
 
+/** Scope of a limit: all requests of an account, or those of one key. */
 export const LIMIT_OWNERS = ['account', 'key'] as const;
 type LimitOwner = (typeof LIMIT_OWNERS)[number];
 
@@ -47,7 +49,7 @@ export function useLimitWords(): Readonly<Record<LimitPeriod, PeriodWords>> {
   };
 }
 
-/** Splits the name of a window: `key-month` is the month of a key. */
+/** Splits the name of a limit: `key-month` is the monthly limit of a key. */
 export function parsePolicy(policy: `${LimitOwner}-${LimitPeriod}`): { of: LimitOwner; period: LimitPeriod } {
   const [of, period] = policy.split('-') as [LimitOwner, LimitPeriod];
   return { of, period };

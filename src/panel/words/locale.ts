@@ -1,49 +1,53 @@
-/** Language of the page: the member's, else the stored choice, else the browser's first supported language. */
+/**
+ * Language of the page. Before sign-in it is the choice stored in this browser, or else the browser's first supported
+ * language. After sign-in, the language in the member's profile has precedence.
+ */
 import { i18n } from '@lingui/core';
 
 /** Supported languages. */
 export const LOCALES = ['en', 'es'] as const;
 export type Locale = (typeof LOCALES)[number];
 
-/** Names of the languages in their own language. */
+/** Names of the languages, each in that language. */
 export const LANGUAGES = { en: 'English', es: 'Español' } as const satisfies Record<Locale, string>;
 
-const CHOSEN = 'trailgate-locale';
+/** Key of the user's choice in local storage. */
+const STORAGE_KEY = 'trailgate-locale';
 
 const isLocale = (text: unknown): text is Locale => (LOCALES as readonly unknown[]).includes(text);
 
-/** Loads the catalogue of a language and activates it. */
+/** Loads the texts of a language and shows the page in that language. */
 export async function activateLocale(locale: Locale): Promise<void> {
   const { messages } = locale === 'es' ? await import('../locales/es.po') : await import('../locales/en.po');
-  // Numbers and dates follow the browser's region of the language, such as es-MX.
+  // Numbers and dates use the browser's regional variant of the language, such as es-MX.
   const regional = navigator.languages.find((language) => language.split('-')[0] === locale);
   i18n.loadAndActivate({ locale, locales: regional === undefined ? locale : [regional, locale], messages });
   document.documentElement.lang = locale;
 }
 
-/** Stores the choice in this browser and activates it. */
+/** Stores the user's choice in this browser and shows the page in that language. */
 export async function storeLocale(locale: Locale): Promise<void> {
   try {
-    localStorage.setItem(CHOSEN, locale);
+    localStorage.setItem(STORAGE_KEY, locale);
   } catch {
     // Without storage, the choice lasts until the next load.
   }
   await activateLocale(locale);
 }
 
-/** Removes the stored choice. */
+/** Removes the user's choice from this browser. */
 export function clearStoredLocale(): void {
   try {
-    localStorage.removeItem(CHOSEN);
+    localStorage.removeItem(STORAGE_KEY);
   } catch {
     // Without storage there is nothing to remove.
   }
 }
 
-/** Returns the initial language. */
+/** Returns the language before sign-in: the stored choice, or else the browser's. English if neither is supported. */
 export function firstLocale(): Locale {
   try {
-    const chosen = localStorage.getItem(CHOSEN);
+    const chosen = localStorage.getItem(STORAGE_KEY);
     if (isLocale(chosen)) return chosen;
   } catch {
     // Without storage: use the browser's language.

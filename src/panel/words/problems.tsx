@@ -1,8 +1,8 @@
-/** Texts for errors, with what to do. The API's own texts are English and technical. */
+/** Titles and advice for errors. The panel does not show the API's own texts, which are English and technical. */
 import { plural } from '@lingui/core/macro';
 import { useLingui } from '@lingui/react/macro';
 import { ApiProblem, Unreachable } from '../api/problem.js';
-import { PasskeyNotShown, PasskeyThereAlready } from '../api/passkey.js';
+import { PasskeyCanceled, PasskeyAlreadyExists } from '../api/passkey.js';
 
 const SECONDS_OF_MINUTE = 60;
 
@@ -11,7 +11,7 @@ export interface ProblemWords {
   readonly advice: string;
 }
 
-/** Returns the texts of an error in the language of the page. */
+/** Returns a function that returns the texts for an error. Unknown errors get a general text. */
 export function useProblemWords(): (error: unknown) => ProblemWords {
   const { t } = useLingui();
   return (error) => {
@@ -20,9 +20,9 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
         title: t`Can't reach the server`,
         advice: t`Nothing was lost. Check your connection and try again.`,
       };
-    if (error instanceof PasskeyNotShown)
+    if (error instanceof PasskeyCanceled)
       return { title: t`No passkey received`, advice: t`Try again, or choose another method.` };
-    if (error instanceof PasskeyThereAlready)
+    if (error instanceof PasskeyAlreadyExists)
       return {
         title: t`This device already has a passkey for you`,
         advice: t`You can find it in your list of passkeys.`,
@@ -116,6 +116,7 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
   };
 }
 
+/** Says when the user can try again. Without `Retry-After`, says in a minute. */
 function waitWords({ retryAfterSeconds = SECONDS_OF_MINUTE }: ApiProblem): string {
   if (retryAfterSeconds < SECONDS_OF_MINUTE)
     return plural(retryAfterSeconds, { one: 'Try again in # second.', other: 'Try again in # seconds.' });

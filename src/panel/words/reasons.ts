@@ -1,10 +1,11 @@
-/** Translates the API's reasons for a rejected field. */
+/** Translates the reasons for which the API rejects a field. */
 import { useLingui } from '@lingui/react/macro';
 import type { RefusedField } from '../api/problem.js';
 
+/** Returns the text of a reason. The arguments are the groups that its pattern captured. */
 type Words = (...found: string[]) => string;
 
-/** Returns the translation of a reason. An unknown reason is shown as the API gives it. */
+/** Returns a function that translates a reason. An unknown reason is shown as the API sent it, in English. */
 export function useReasonWords(): (refused: Pick<RefusedField, 'detail'>) => string {
   const { t } = useLingui();
   const known: readonly (readonly [pattern: RegExp, words: Words])[] = [
@@ -17,8 +18,8 @@ export function useReasonWords(): (refused: Pick<RefusedField, 'detail'>) => str
     ],
     [/lone surrogate/, () => t`Remove the characters that cannot be displayed.`],
     [
-      /^must be at most \d+ days (?:after|away)/,
-      () => t`Choose an earlier day. Assistants can’t be authorized for that long.`,
+      /^must be at most (\d+) days (?:after|away|from now)/,
+      (days) => t`Choose an earlier day. At most ${days} days are allowed.`,
     ],
     [/^must have a character that can be seen$/, () => t`Use at least one visible character.`],
     [/^must (?:be|have) at least (-?[\d.]+)(?:, not|$)/, (least) => t`Enter ${least} or more.`],
@@ -34,7 +35,7 @@ export function useReasonWords(): (refused: Pick<RefusedField, 'detail'>) => str
     [/^must name at least one scope$|^must not be an empty list$/, () => t`Choose at least one.`],
     [/is not a scope of any operation$/, () => t`Choose only permissions that are listed.`],
     [
-      /was not granted when the client was authorized|^is not what the client asks for$/,
+      /was not granted when the client was authorized|^was not requested by the client$/,
       () => t`Choose only permissions that the assistant was given.`,
     ],
     [/^must be an IANA time zone/, () => t`Choose a time zone from the list.`],

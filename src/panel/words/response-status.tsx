@@ -1,4 +1,4 @@
-/** Status of a response as a badge, colored by its class. */
+/** Badge with the status code of a response. The color depends on the class: success, 4xx or 5xx. */
 import { Badge } from '@mantine/core';
 
 const colorOf = (status: number): string => {

@@ -1,8 +1,9 @@
-/** Formats times and numbers for the reader's language and the account's time zone. */
+/** Formats times and numbers for the language of the page and, if given, a time zone. */
 import { Text, Tooltip } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { now } from './clock.js';
 
+/** Units of relative times, each with the number of units that make the next larger one. */
 const STEPS = [
   ['second', 60],
   ['minute', 60],
@@ -12,16 +13,16 @@ const STEPS = [
 ] as const;
 
 export interface Formats {
-  /** Date and time in the zone: `22 Nov 2026, 10:04`. */
+  /** Date and time, such as `22 Nov 2026, 10:04`. */
   time(iso: string): string;
-  /** Date in the zone: `22 Nov 2026`. */
+  /** Date, such as `22 Nov 2026`. */
   date(iso: string): string;
-  /** Relative time: `3 minutes ago`, `in 2 days`. */
+  /** Relative time, such as `3 minutes ago` or `in 2 days`. */
   relative(iso: string): string;
   number(value: number): string;
 }
 
-/** Returns formatters for the language of the page. */
+/** Returns formatters for the language of the page. @param timeZone time zone; undefined: the browser's. */
 export function useFormats(timeZone?: string): Formats {
   const { i18n } = useLingui();
   const locales = i18n.locales ?? i18n.locale;

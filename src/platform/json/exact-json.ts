@@ -1,9 +1,9 @@
 /**
- * JSON with exact numbers. JavaScript numbers cannot represent 9007199254740993, 1.10 or 1e400 as written. Such numbers
- * are parsed as `ExactNumber`, and `JSON.stringify` writes their original digits.
+ * Parses and writes JSON without changing numbers. JavaScript numbers cannot represent 9007199254740993, 1.10 or 1e400
+ * as written. Such numbers are parsed as `ExactNumber`, and `JSON.stringify` writes their original digits.
  */
 
-/** A JSON number that a JavaScript number would change. Created by `JSON.rawJSON` (ECMAScript 2026). */
+/** ExactNumber is a JSON number that a JavaScript number would change. `JSON.rawJSON` (ECMAScript 2026) creates it. */
 export interface ExactNumber {
   readonly rawJSON: string;
 }
@@ -19,16 +19,16 @@ declare global {
   }
 }
 
-/** Matches numbers that may need exact digits: long ones, fractions, exponents and -0. */
+/** Matches numbers that may need exact digits: long numbers, fractions, exponents and -0. */
 const UNUSUAL_NUMBER = /(?:^|["\s]:|[[,\s])-?(?:\d{16}|\d{1,15}[.eE]|0(?<=-0))/;
 /** Matches an escaped lone surrogate, an escaped surrogate pair, or an escaped backslash. */
 const SURROGATES = /\\\\|\\u[dD][89abAB][\da-fA-F]{2}(?:\\u[dD][c-fC-F][\da-fA-F]{2})?|\\u[dD][c-fC-F][\da-fA-F]{2}/g;
 const LENGTH_OF_ESCAPE = 6;
-/** Number of digits after the first in the largest JavaScript number. */
-const MOST_ZEROS = 308;
+/** Number of digits after the first digit of the largest JavaScript number. */
+const MAX_ZEROS = 308;
 
 /**
- * Parses JSON, keeping the digits of every number.
+ * Parses JSON, and keeps the digits of every number.
  * @throws SyntaxError if the text is not valid JSON.
  */
 export function parseExact(text: string): unknown {
@@ -49,14 +49,14 @@ export function numberOf(value: unknown): number | undefined {
   return isExactNumber(value) ? Number(value.rawJSON) : undefined;
 }
 
-/** Returns the digits of a number as written. */
+/** Returns the digits of a number as it was written. */
 export function digitsOf(value: number | ExactNumber): string {
   return typeof value === 'number' ? String(value) : value.rawJSON;
 }
 
 /**
- * Replaces exact numbers by JavaScript numbers, for code that compares and computes. Returns the same value if it
- * contains none.
+ * Replaces exact numbers by the nearest JavaScript numbers, for code that compares and computes. Returns the same value
+ * if it contains no exact numbers.
  */
 export function toPlain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
@@ -72,46 +72,51 @@ export function toPlain(value: unknown): unknown {
   return copy ?? value;
 }
 
-/** Whether a number is an integer in any notation, such as 1.0, 1e3 or 12345678901234567890. */
+/** Reports whether a number is an integer in any notation, such as 1.0, 1e3 or 12345678901234567890. */
 export function isWhole(value: number | ExactNumber): boolean {
   return typeof value === 'number' ? Number.isInteger(value) : !canonicalDigits(value.rawJSON).includes('e-');
 }
 
 /**
- * Whether an integer may have been rounded before it was sent: it is beyond 2^53, and its digits are those of a
- * JavaScript number.
+ * Reports whether the sender may have rounded an integer. True if the integer is beyond 2^53 and written as JavaScript
+ * would write it.
  */
 export function mayBeRounded(value: number | ExactNumber): boolean {
   if (!isWhole(value) || Math.abs(Number(digitsOf(value))) <= Number.MAX_SAFE_INTEGER) return false;
   return typeof value === 'number' || /[.eE]/.test(value.rawJSON);
 }
 
-/** Formats a number for a URL: integers in the range of JavaScript numbers as plain digits, others as written. */
+/**
+ * Formats a number for a URL. Integers in the range of JavaScript numbers become plain digits. Other numbers stay as
+ * written.
+ */
 export function plainDigits(value: number | ExactNumber): string {
   if (typeof value === 'number') return String(value);
   const [, significant, power] = /^(-?\d+)e(\d+)$/.exec(canonicalDigits(value.rawJSON)) ?? [];
   if (significant === undefined) return value.rawJSON === '-0' ? '0' : value.rawJSON;
-  // 1e999999999 would take a gigabyte.
-  if (Number(power) > MOST_ZEROS) return value.rawJSON;
+  // The digits of 1e999999999 would take a gigabyte.
+  if (Number(power) > MAX_ZEROS) return value.rawJSON;
   return significant + '0'.repeat(Number(power));
 }
 
-/** Characters of an exponent that is converted; all of these are exact as JavaScript numbers. */
+/**
+ * Maximum number of characters of an exponent that is converted. All such exponents are exact as JavaScript numbers.
+ */
 const LONGEST_EXPONENT = 15;
 
 /**
- * Returns a canonical form, which is the same for equal numbers. `1.10` and `11e-1` both become `11e-1`. Exponents of more
- * than 15 characters stay as they are.
- * @param digits a JSON number.
+ * Returns a canonical form, which is the same for equal numbers. `1.10` and `11e-1` both become `11e-1`. Exponents of
+ * more than 15 characters stay as they are.
+ * @param digits a JSON number
  */
 export function canonicalDigits(digits: string): string {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+  const [, sign = '', integerPart = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(digits) ?? [];
-  const all = `${whole}${fraction}`.replace(/^0+/, '');
+  const all = `${integerPart}${fraction}`.replace(/^0+/, '');
   const significant = trimZeros(all);
   if (significant === '') return '0';
   const shortest = exponent.replace(/^([+-]?)0+(?=\d)/, '$1').replace('+', '');
-  // A longer exponent takes seconds to convert, and no value of it can be used.
+  // A longer exponent takes seconds to convert, and such a number cannot be used.
   if (shortest.length > LONGEST_EXPONENT) return `${sign}${significant}e${shortest}`;
   const power = Number(shortest) - fraction.length + all.length - significant.length;
   return `${sign}${significant}e${power}`;
@@ -124,15 +129,15 @@ function trimZeros(digits: string): string {
   return digits.slice(0, end);
 }
 
-/** Whether a JSON text may contain an escaped lone surrogate. */
+/** Reports whether a JSON text may contain an escaped lone surrogate. */
 export function mayBeBroken(json: string): boolean {
   return json.includes('\\ud') || json.includes('\\uD');
 }
 
 /**
- * Replaces lone surrogates by U+FFFD. Strict parsers, such as those of Python and Rust, would reject the whole text
- * (RFC 8259 section 8.2).
- * @param json JSON without unescaped lone surrogates, such as decoded UTF-8 or the result of `JSON.stringify`.
+ * Replaces escaped lone surrogates by U+FFFD. Strict parsers, such as those of Python and Rust, would reject the whole
+ * text (RFC 8259 section 8.2).
+ * @param json JSON without unescaped lone surrogates, such as decoded UTF-8 or the result of `JSON.stringify`
  */
 export function toWellFormedJson(json: string): string {
   if (!mayBeBroken(json)) return json;

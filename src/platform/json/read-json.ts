@@ -20,12 +20,12 @@ export class JsonError extends Error {
 
 /**
  * Parses a JSON text in UTF-8. Skips a byte order mark.
- * @throws JsonError
+ * @throws JsonError if the text is malformed, ambiguous, or nested too deeply.
  */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new JsonError('is not UTF-8');
   const { depth, members } = measureText(bytes);
-  // Checked before parsing, so that no recursive code receives a deeper value.
+  // The nesting is checked before parsing, so that no recursive code receives a deeper value.
   if (depth > DEEPEST_JSON) throw new JsonError(`has more than ${DEEPEST_JSON} objects and lists inside each other`);
   const text = bytes.toString('utf8', bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0);
   let value: unknown;
@@ -39,11 +39,11 @@ export function readJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Size of a JSON text. */
+/** JsonSize describes the structure of a JSON text. */
 export interface JsonSize {
   /** Deepest nesting of objects and arrays. */
   readonly depth: number;
-  /** Number of members of all objects, including those that have the same name. */
+  /** Number of members of all objects. Members with the same name count separately. */
   readonly members: number;
   /** Number of brackets, braces, colons and commas. */
   readonly marks: number;
@@ -73,20 +73,20 @@ export function measureText(bytes: Buffer): JsonSize {
  * Counts the members of all objects in a value.
  * @throws JsonError for names that could cause prototype pollution, and for lone surrogates.
  */
-function inspect(value: unknown, mayHaveHalves: boolean): number {
-  if (mayHaveHalves && typeof value === 'string' && !value.isWellFormed()) {
+function inspect(value: unknown, mayBeIllFormed: boolean): number {
+  if (mayBeIllFormed && typeof value === 'string' && !value.isWellFormed()) {
     throw new JsonError('has half of a surrogate pair in a text');
   }
   if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) return 0;
-  if (Array.isArray(value)) return value.reduce<number>((count, each) => count + inspect(each, mayHaveHalves), 0);
+  if (Array.isArray(value)) return value.reduce<number>((count, each) => count + inspect(each, mayBeIllFormed), 0);
   let count = 0;
   const members = value as Readonly<Record<string, unknown>>;
   for (const name of Object.keys(members)) {
-    if (mayHaveHalves && !name.isWellFormed()) throw new JsonError('has half of a surrogate pair in a name');
+    if (mayBeIllFormed && !name.isWellFormed()) throw new JsonError('has half of a surrogate pair in a name');
     if (name === '__proto__' || (name === 'constructor' && hasPrototype(members[name]))) {
       throw new JsonError('must not have the name `__proto__`, or `prototype` in `constructor`');
     }
-    count += 1 + inspect(members[name], mayHaveHalves);
+    count += 1 + inspect(members[name], mayBeIllFormed);
   }
   return count;
 }
@@ -95,6 +95,7 @@ function hasPrototype(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
 }
 
+/** Returns the first name that occurs twice in one object of a valid JSON text. */
 function repeatedName(text: string): string {
   const objects: Set<string>[] = [];
   let last = '';

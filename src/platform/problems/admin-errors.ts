@@ -1,4 +1,7 @@
-/** Errors of the admin API alone: signing in, sessions, roles, links. Part of the catalogue in `errors.ts`. */
+/**
+ * Lists the errors that only the admin API returns, such as those of sign-ins, sessions, roles and links. They are part
+ * of the catalogue in `errors.ts`.
+ */
 import { RETRY_LATER, type ErrorEntry } from './error-entry.js';
 
 export const ADMIN_ERRORS = {

@@ -1,6 +1,6 @@
-/** Row of the error catalogue. */
+/** Defines a row of the error catalogue. */
 
-/** The party that must act to fix an error. */
+/** Fault is the party that must act to fix an error. */
 export type Fault = 'client' | 'backend' | 'gateway';
 
 /** ErrorEntry describes one code, for people, programs and AI assistants. */
@@ -8,11 +8,11 @@ export interface ErrorEntry {
   readonly status: number;
   readonly title: string;
   readonly fault: Fault;
-  /** Tells an integrator the meaning; Markdown with nothing but `code`. */
+  /** Explains the error to an integrator. Markdown with no markup except `code`. */
   readonly meaning: string;
-  /** Tells an integrator the next step; Markdown with nothing but `code`. */
+  /** Tells an integrator what to do next. Markdown with no markup except `code`. */
   readonly action: string;
-  /** Tells an AI assistant the next step, where the details of the problem do not. Not part of the public catalogue. */
+  /** Tells an AI assistant what to do next, if the details of the problem do not. Not part of the public catalogue. */
   readonly assistant?: string;
 }
 

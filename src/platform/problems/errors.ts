@@ -1,15 +1,18 @@
-/** Errors for callers. They are sent as `application/problem+json` (RFC 9457). */
+/** Defines the errors for callers, which are sent as `application/problem+json` (RFC 9457). */
 import { ADMIN_ERRORS } from './admin-errors.js';
 import type { ErrorEntry } from './error-entry.js';
 import { PUBLIC_ERRORS } from './public-errors.js';
 
-/** The catalogue: each code once. */
+/** ERRORS is the error catalogue, with one row per code. */
 export const ERRORS = { ...PUBLIC_ERRORS, ...ADMIN_ERRORS } as const satisfies Record<string, ErrorEntry>;
 
-/** Code of the catalogue, in snake_case. Integrators rely on it, so it never changes. */
+/** ErrorCode is a code of the catalogue, in snake_case. Integrators rely on codes, so they never change. */
 export type ErrorCode = keyof typeof ERRORS;
 
-/** A wrong field. `pointer` is a JSON Pointer in URI-fragment form (`#/email`), as in RFC 9457's example. */
+/**
+ * FieldError describes a wrong field or parameter. `pointer` is a JSON Pointer in URI-fragment form (`#/email`), as in
+ * RFC 9457's example.
+ */
 export interface FieldError {
   readonly detail: string;
   readonly pointer?: string;
@@ -21,29 +24,29 @@ export interface FieldError {
   readonly changed_at?: string;
 }
 
-/** Values of a problem in addition to its catalogue row. */
+/** ProblemOptions are the values of a problem in addition to its catalogue row. */
 export interface ProblemOptions {
   /** Text for the caller that says what to do. Never contains a stack, a host name or a secret. */
   readonly detail?: string;
-  /** Set if `detail` is printable ASCII without quotes and backslashes, so that JSON escapes nothing. */
+  /** True if `detail` is printable ASCII without quotes and backslashes, so that JSON escapes nothing. */
   readonly isPlain?: true;
   readonly errors?: readonly FieldError[];
-  /** Names of the quota policies that refused. */
+  /** Names of the limits that refused the request, as in `RateLimit-Policy`. */
   readonly violatedPolicies?: readonly string[];
-  /** Response headers, flat: name, value, name, value. */
+  /** Response header fields as a flat list of name, value, name, value. */
   readonly headers?: readonly string[];
-  /** Value of `Upgrade` for a 426. Hop by hop, and not used in HTTP/2. */
+  /** Value of `Upgrade` for a 426 response. The field is hop by hop, and not used in HTTP/2. */
   readonly upgrade?: string;
-  /** A status other than the catalogue's, for a backend's own 4xx. */
+  /** Status, if it differs from the catalogue's. Used for a backend's own 4xx. */
   readonly status?: number;
-  /** Seconds until the same request can be admitted: `retry_after`. */
+  /** Seconds until the same request can be admitted, sent as `retry_after`. */
   readonly retryAfter?: number;
-  /** End of the used-up period, RFC 3339 with the account's offset: `resets_at`. */
+  /** End of the used-up period, in RFC 3339 with the account's UTC offset, sent as `resets_at`. */
   readonly resetsAt?: string;
   readonly missingScopes?: readonly string[];
-  /** Roles that are sufficient (admin API). */
+  /** Roles that may do this (admin API). */
   readonly requiredRoles?: readonly string[];
-  /** How the member can confirm their identity (admin API). */
+  /** Methods with which the member can confirm their identity (admin API). */
   readonly confirmWith?: readonly string[];
   /** The backend's own error code. */
   readonly reason?: string;
@@ -51,7 +54,10 @@ export interface ProblemOptions {
   readonly cause?: unknown;
 }
 
-/** `Error` without its constructor, which captures the stack and takes longer than the rest of a refusal. */
+/**
+ * StacklessError is `Error` without its constructor. The constructor captures the stack, which takes longer than the
+ * rest of a refusal.
+ */
 const StacklessError = function () {} as unknown as new () => Error;
 StacklessError.prototype = Error.prototype;
 
@@ -75,18 +81,21 @@ export class Problem extends StacklessError {
     if (options.cause !== undefined) this.cause = options.cause;
   }
 
-  /** Makes code that checks the tag treat it as an error. */
+  /** Makes code that checks this tag treat a problem as an error. */
   get [Symbol.toStringTag](): string {
     return 'Error';
   }
 }
 
 /**
- * FixedProblem always has the same body, which is written once. Create one per constant refusal, never for a text with
- * a caller, path or time.
+ * FixedProblem always has the same body, which is serialized once. Create one per constant refusal, never for a text
+ * with a caller, path or time.
  */
 export class FixedProblem extends Problem {
-  /** Body before and after the request ID, and the URL of error pages that it contains. See `problem-text.ts`. */
+  /**
+   * Serialized body before and after the request ID, and the URL of error pages that it contains. See
+   * `problem-text.ts`.
+   */
   textBefore = '';
   textBehind = '';
   textUrl = '';

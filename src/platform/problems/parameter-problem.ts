@@ -1,27 +1,34 @@
-/** The error for wrong query parameters: one code, and a text that names each of them. */
+/** Checks query parameters, and creates the error that names each wrong one. */
 import { Problem, type FieldError } from './errors.js';
 
-/** Limits the size of the response. */
-const MOST_ERRORS = 50;
+/** Limits that keep the response small. */
+const MAX_ERRORS = 50;
 const LONGEST_DETAIL = 1_000;
 const LONGEST_NAME = 100;
 
-/** One wrong parameter; `detail` follows its name in a sentence: `must be …`. */
+/**
+ * ParameterError describes a wrong parameter. `detail` completes a sentence that begins with the parameter's name, such
+ * as `must be …`.
+ */
 export type ParameterError = FieldError & { readonly parameter: string };
 
-/** The 400 for wrong parameters of a query. */
+/** Returns the problem `invalid_parameter` (400) for wrong parameters of a query. */
 export function invalidParameters(all: readonly ParameterError[]): Problem {
-  const errors = all.slice(0, MOST_ERRORS);
+  const errors = all.slice(0, MAX_ERRORS);
   const sentence = errors.map(({ parameter, detail }) => `${parameter} ${detail}`).join('; ');
-  return new Problem('invalid_parameter', { detail: `The query is not valid: ${ended(sentence)}`, errors });
+  return new Problem('invalid_parameter', { detail: `The query is not valid: ${withFullStop(sentence)}`, errors });
 }
 
-function ended(sentence: string): string {
+function withFullStop(sentence: string): string {
   if (sentence.length > LONGEST_DETAIL) return `${sentence.slice(0, LONGEST_DETAIL)}…`;
   return sentence.endsWith('?') ? sentence : `${sentence}.`;
 }
 
-/** The parameters of a query by name; a name that is not known, or stands there twice, is put into `errors`. */
+/**
+ * Returns the parameters of a query by name.
+ * @param known names that the query may have
+ * @param errors receives an error for each unknown or repeated name
+ */
 export function parametersOf<Name extends string>(
   query: string,
   known: readonly Name[],
@@ -44,7 +51,7 @@ export function parametersOf<Name extends string>(
 }
 
 function unknownName(name: string, known: readonly string[]): string {
-  const bare = (text: string): string => text.replaceAll(/[_-]/g, '').toLowerCase();
-  const meant = known.find((each) => bare(each) === bare(name));
-  return meant === undefined ? 'is not known here, leave it out' : `is not known here, did you mean ${meant}?`;
+  const simplified = (text: string): string => text.replaceAll(/[_-]/g, '').toLowerCase();
+  const similar = known.find((each) => simplified(each) === simplified(name));
+  return similar === undefined ? 'is not known here, leave it out' : `is not known here, did you mean ${similar}?`;
 }

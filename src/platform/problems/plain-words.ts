@@ -1,4 +1,7 @@
-/** Messages of zod in plain words, with the value and the bound. Used by `trailgate check` and the admin API. */
+/**
+ * Replaces zod's messages by texts in plain words, with the value and the limit. Used by `trailgate check` and the
+ * admin API. Importing this file changes zod's global configuration.
+ */
 import { z } from 'zod';
 
 type RawIssue = z.core.$ZodRawIssue;
@@ -15,10 +18,10 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Applies to all schemas that have no message of their own. */
+/** The configuration applies to all schemas that have no message of their own. */
 z.config({ localeError: plainWords });
 
-/** Returns the message of an issue. The name of the value precedes it. */
+/** Returns the message of an issue. The caller puts the name of the value before it. */
 export function plainWords(issue: RawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -40,7 +43,7 @@ export function plainWords(issue: RawIssue): string {
   }
 }
 
-/** Describes a value for a message: numbers and booleans as they are, otherwise only the type. */
+/** Describes a value for a message. Numbers and booleans are shown, other values only by their type. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

@@ -1,8 +1,8 @@
-/** The body of the response to a problem, as an object: RFC 9457 with our extension members. */
+/** Creates the body of an error response as an object, in the format of RFC 9457 with our extension members. */
 import type { ErrorPages } from './error-pages.js';
 import { ERRORS, type FieldError, type Problem } from './errors.js';
 
-/** The JSON body of an error, RFC 9457 with our extension members (`code` and what follows it). */
+/** ProblemBody is the JSON body of an error. Our extension members are `code` and those after it. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -20,10 +20,13 @@ export interface ProblemBody {
   readonly reason?: string;
 }
 
-/** Stands for a member that is left out: one object for all of them. */
+/** Replaces an omitted member. All of them share one object. */
 const NOTHING = {};
 
-/** The body of the response to a problem; `pages` say where its `type` leads. */
+/**
+ * Returns the body of the response to a problem.
+ * @param pages provides the `type` URL
+ */
 export function problemBody(problem: Problem, requestId: string, pages: ErrorPages): ProblemBody {
   const { detail, errors, violatedPolicies, retryAfter, resetsAt, missingScopes, reason } = problem.options;
   const { requiredRoles, confirmWith } = problem.options;

@@ -1,11 +1,11 @@
-/** Schema of errors for all published API descriptions. */
+/** Defines the JSON schemas of errors for all published API descriptions. */
 import { ERRORS } from './errors.js';
 
 const LONGEST_CODE = 100;
 /** Largest value of the format `int32`. */
 export const LARGEST_INT32 = 2_147_483_647;
 
-/** A number of seconds, as in `Retry-After` (RFC 9110 section 10.2.3). */
+/** DELTA_SECONDS is the schema of a number of seconds, as in `Retry-After` (RFC 9110 section 10.2.3). */
 export const DELTA_SECONDS = { type: 'integer', format: 'int32', minimum: 0, maximum: LARGEST_INT32 } as const;
 
 const FIELD_ERROR = {
@@ -38,7 +38,7 @@ const PROBLEM = {
     code: {
       type: 'string',
       maxLength: LONGEST_CODE,
-      // Clients must accept unknown codes, so it is no `enum`. Go generators reject `anyOf`.
+      // Clients must accept unknown codes, so this is not an `enum`. Go generators reject `anyOf`.
       'x-extensible-enum': Object.keys(ERRORS),
       description: 'The kind of problem, for your program. New ones may come.',
     },

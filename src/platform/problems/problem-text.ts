@@ -6,22 +6,22 @@ import type { ErrorPages } from './error-pages.js';
 import { ERRORS, FixedProblem, type ErrorCode, type Problem } from './errors.js';
 import { problemBody } from './problem-body.js';
 
-/** Placeholder for the request ID. Occurs in no other text. */
-const PLACE = '<request id>';
+/** Placeholder for the request ID. The text occurs nowhere else in a body. */
+const ID_PLACEHOLDER = '<request id>';
 
-/** Bodies up to the status by code, for `beginningsUrl`. */
+/** Beginnings of bodies, up to the status, by code. They are valid for `beginningsUrl`. */
 const beginnings = new Map<ErrorCode, string>();
 let beginningsUrl = '';
 
 /**
  * Returns the body in UTF-8 with one character per byte (Latin-1), so that it can be written together with the head.
- * @param requestId letters, digits, `_`, `-` and `.` only; not escaped
- * @param traceId 32 hex digits for the member `trace_id`; empty: none
+ * @param requestId not escaped, so it must have only letters, digits, `_`, `-` and `.`
+ * @param traceId 32 hex digits for the member `trace_id`; empty to omit the member
  */
 export function problemBytes(problem: Problem, requestId: string, pages: ErrorPages, traceId = ''): string {
   const ids = traceId === '' ? requestId : `${requestId}","trace_id":"${traceId}`;
   if (problem instanceof FixedProblem) {
-    if (problem.textUrl !== pages.url) keepText(problem, pages);
+    if (problem.textUrl !== pages.url) serializeFixed(problem, pages);
     return `${problem.textBefore}${ids}${problem.textBehind}`;
   }
   const { code, status } = problem;
@@ -33,7 +33,7 @@ export function problemBytes(problem: Problem, requestId: string, pages: ErrorPa
   if (errors !== undefined && errors.length > 0) text += `,"errors":${valueOf(errors)}`;
   if (violatedPolicies !== undefined) text += `,"violated-policies":${valueOf(violatedPolicies)}`;
   if (retryAfter !== undefined) text += `,"retry_after":${retryAfter}`;
-  // Our own times have nothing to escape.
+  // Times in our own format need no escaping.
   if (resetsAt !== undefined) text += `,"resets_at":"${resetsAt}"`;
   if (missingScopes !== undefined) text += `,"missing_scopes":${valueOf(missingScopes)}`;
   if (requiredRoles !== undefined) text += `,"required_roles":${valueOf(requiredRoles)}`;
@@ -55,10 +55,11 @@ function beginningOf(code: ErrorCode, pages: ErrorPages): string {
   return text;
 }
 
-function keepText(problem: FixedProblem, pages: ErrorPages): void {
-  const [before = '', behind = ''] = bytesOf(JSON.stringify(problemBody(problem, PLACE, pages))).split(PLACE);
+function serializeFixed(problem: FixedProblem, pages: ErrorPages): void {
+  const text = bytesOf(JSON.stringify(problemBody(problem, ID_PLACEHOLDER, pages)));
+  const [before = '', after = ''] = text.split(ID_PLACEHOLDER);
   problem.textBefore = before;
-  problem.textBehind = behind;
+  problem.textBehind = after;
   problem.textUrl = pages.url;
 }
 

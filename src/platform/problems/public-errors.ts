@@ -1,12 +1,12 @@
 /**
- * Errors of the public API, some of which the admin API uses too. One row per code. The error pages, `docs/errors.md` and
- * the advice for assistants are generated from the rows.
+ * Lists the errors of the public API, some of which the admin API also uses. The error pages, `docs/errors.md` and the
+ * advice for assistants are generated from the rows.
  */
 import { RETRY_LATER, type ErrorEntry } from './error-entry.js';
 
 const NEW_KEY = 'Replace it with a new key.';
 
-// Advice for assistants.
+// Texts for AI assistants.
 const ASK_FOR_SCOPE =
   'An administrator of the API keys can give the key this scope, or create a key that has it. ' +
   'Calling again with this key fails in the same way.';
@@ -15,7 +15,7 @@ const TELL_PERSON = 'The API is at fault, not the call. Tell the person, with th
 const CALL_LATER = 'The call is not at fault. Retry it after the wait, a few times at most.';
 
 export const PUBLIC_ERRORS = {
-  // Framing and size: refused by the parser or the server before a route is known.
+  // Framing and size. The parser or the server refuses these requests before the route is known.
   bad_request: {
     status: 400,
     title: 'The request could not be understood',
@@ -317,7 +317,7 @@ export const PUBLIC_ERRORS = {
     action: 'Wait for `Retry-After`, and cache the response. There is no such limit without `group_by`.',
   },
 
-  // Forwarding: share of a service that one account can use.
+  // Forwarding: the part of a service's capacity that one account can use.
   too_many_concurrent_requests: {
     status: 429,
     title: 'Too many requests at the same time',
@@ -371,7 +371,7 @@ export const PUBLIC_ERRORS = {
     assistant: TELL_PERSON,
   },
 
-  // Refusals by a backend, in our format, with its status.
+  // Refusals by a backend, in our format but with the backend's status.
   request_refused: {
     status: 400,
     title: 'The request was refused',

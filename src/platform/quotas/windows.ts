@@ -1,10 +1,10 @@
 /**
- * The windows that limits are counted in, one row each. Limits and counts are arrays of numbers in the order of the rows.
- * This file lies low because metrics, the configuration and the counters all read it. CONTRIBUTING.md says what else a
- * new row asks for.
+ * Lists the windows in which requests are counted, such as a minute of a key. Limits and counts are arrays of numbers
+ * in the order of `WINDOWS`. This file is in `platform` because metrics, the configuration and the counters all use it.
+ * CONTRIBUTING.md lists what a new row requires.
  */
 
-/** The periods of windows, shortest first, with the words for "most requests …". */
+/** The periods of windows, shortest first. The texts complete "most requests …". */
 const PERIODS = {
   minute: 'in any 60 seconds',
   day: "in a calendar day of the account's time zone",
@@ -13,18 +13,21 @@ const PERIODS = {
 export type WindowPeriod = keyof typeof PERIODS;
 export const WINDOW_PERIODS = Object.keys(PERIODS) as readonly WindowPeriod[];
 
-/** A window: how long it is, and whether it slides or follows the account's calendar. */
+/** WindowRow describes a window by its owner, its length, and whether it slides or follows the account's calendar. */
 interface WindowRow {
   /** Name in response fields, refusals, metrics and the admin API. */
   readonly name: `${WindowRow['of']}-${WindowRow['period']}`;
-  /** Counts the requests of one key, or of all keys of its account. */
+  /** Whether the window counts the requests of one key, or of all keys of an account. */
   readonly of: 'key' | 'account';
-  /** The field of a plan, and of a key's own limits, that holds its limit. */
+  /** Name of the field that has the limit, in a plan and in a key's own limits. */
   readonly period: WindowPeriod;
   readonly kind: 'sliding' | 'calendar';
 }
 
-/** In the order of the response fields. A row's index is its bit in `QuotaDecision.violated`. */
+/**
+ * WINDOWS has one row per window, in the order of the response fields. The index of a row is its bit in
+ * `QuotaDecision.violated`.
+ */
 export const WINDOWS = [
   { name: 'key-minute', of: 'key', period: 'minute', kind: 'sliding' },
   { name: 'account-minute', of: 'account', period: 'minute', kind: 'sliding' },
@@ -38,7 +41,7 @@ export type QuotaWindow = (typeof WINDOWS)[number];
 export type WindowName = QuotaWindow['name'];
 export type MonthName = Extract<QuotaWindow, { readonly period: 'month' }>['name'];
 
-/** One value for each window, in the order of `WINDOWS`. */
+/** PerWindow has one value for each window, in the order of `WINDOWS`. */
 export type PerWindow<T, Rows = typeof WINDOWS> = { readonly [Index in keyof Rows]: T };
 
 type IndexOf<Name extends WindowName, Rows = typeof WINDOWS> = {
@@ -60,22 +63,25 @@ export const KEY_DAY = indexOf('key-day');
 export const WINDOW_NAMES = WINDOWS.map(({ name }) => name);
 export const MONTH_NAMES = WINDOWS.flatMap((window) => (window.period === 'month' ? [window.name] : []));
 
-/** The windows of an account's calendar, as bits. */
+/** Windows that follow the calendar, as bits. The next two constants have the day windows and the month windows. */
 export const CALENDAR_BITS = bitsWhere(({ kind }) => kind === 'calendar');
 export const DAY_BITS = bitsWhere(({ period }) => period === 'day');
 export const MONTH_BITS = bitsWhere(({ period }) => period === 'month');
 
-/** The windows that a condition holds for, as bits. */
-export function bitsWhere(holds: (window: QuotaWindow) => boolean): number {
-  return WINDOWS.reduce((bits, window, index) => (holds(window) ? bits | (1 << index) : bits), 0);
+/** Returns the windows for which a condition is true, as bits. */
+export function bitsWhere(isIncluded: (window: QuotaWindow) => boolean): number {
+  return WINDOWS.reduce((bits, window, index) => (isIncluded(window) ? bits | (1 << index) : bits), 0);
 }
 
-/** One value for each window. */
+/** Returns one value for each window. */
 export function perWindow<T>(valueOf: (window: QuotaWindow, index: number) => T): PerWindow<T> {
   return WINDOWS.map(valueOf) as unknown as PerWindow<T>;
 }
 
-/** One value for each period. @param valueOf also gets its words, such as `in any 60 seconds`. */
+/**
+ * Returns one value for each period.
+ * @param valueOf also receives the description of the period, such as `in any 60 seconds`
+ */
 export function perPeriod<T>(valueOf: (period: WindowPeriod, words: string) => T): Record<WindowPeriod, T> {
   const values = WINDOW_PERIODS.map((period) => [period, valueOf(period, PERIODS[period])]);
   return Object.fromEntries(values) as Record<WindowPeriod, T>;

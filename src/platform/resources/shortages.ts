@@ -1,6 +1,6 @@
 /**
- * Records shortages of this process: file descriptors, ports, memory for sockets. Each occurrence is counted; the log
- * has a line now and then.
+ * Records shortages of this process: file descriptors, ports, memory for sockets. A metric counts each occurrence. The
+ * log has at most one line per resource in ten seconds.
  */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
@@ -9,7 +9,7 @@ import { METRICS, type OwnResource } from '../metrics.js';
 
 /** Minimum time between two log lines about the same resource. */
 const LOG_INTERVAL_MS = 10_000;
-/** For this time after a shortage of file descriptors, failed DNS look-ups are attributed to it. */
+/** For this time after a shortage of file descriptors, failed DNS lookups are attributed to the shortage. */
 const LASTS_MS = 1_000;
 
 const BY_CODE: Readonly<Record<string, OwnResource>> = {
@@ -27,12 +27,12 @@ export function resourceOf(code: string | undefined): OwnResource | undefined {
 
 interface ShortageRecord {
   loggedMs: number;
-  /** Occurrences since then. */
+  /** Occurrences since the last log line. */
   times: number;
 }
 
 export class Shortages {
-  /** Set at start. Nothing is logged before. */
+  /** The program sets the log at its start. Before that, nothing is logged. */
   log: Logger | undefined;
   private readonly records = new Map<OwnResource, ShortageRecord>();
   private descriptorsMs = -Infinity;
@@ -41,8 +41,8 @@ export class Shortages {
 
   /**
    * Records a shortage.
-   * @param where the operation that failed.
-   * @param code error code, if there was one.
+   * @param where the operation that failed
+   * @param code error code, if there was one
    */
   note(resource: OwnResource, where: string, code?: string): void {
     METRICS.outOfResources.series(resource).inc();
@@ -53,13 +53,13 @@ export class Shortages {
     record.times++;
     if (nowMs - record.loggedMs < LOG_INTERVAL_MS) return;
     const line = { event: 'out_of_resources', resource, where, code, times: record.times };
-    this.log?.error(line, 'This process has run out of something: raise its limits, or give it less to do');
+    this.log?.error(line, 'This process has run out of a resource: raise its limits, or reduce its load');
     record.loggedMs = nowMs;
     record.times = 0;
   }
 
   /**
-   * Whether no file can be opened, now or within the last second. Opens a file to find out, so call it only after a
+   * True if no file can be opened, now or within the last second. Opens a file to find out, so read this only after a
    * failure.
    */
   get isOutOfDescriptors(): boolean {

@@ -1,4 +1,4 @@
-/** `trailgate accounts …`, and `usage` and `audit`, which are about accounts. */
+/** Defines `trailgate accounts …`, `trailgate usage …` and `trailgate audit …`. */
 import type { Command } from 'commander';
 import type { AdminClient } from './admin-client.js';
 import { addCommands, limit, option, row } from './command-table.js';
@@ -84,17 +84,17 @@ const AUDIT_COMMANDS = [
   }),
 ];
 
-/** Adds `accounts`. */
+/** Adds the commands of `trailgate accounts`. */
 export function addAccountCommands(program: Command, terminal: Terminal): void {
   addCommands(program, terminal, 'accounts', 'manage accounts, the tenants of the API', ACCOUNT_COMMANDS);
 }
 
-/** Adds `usage`. */
+/** Adds the commands of `trailgate usage`. */
 export function addUsageCommands(program: Command, terminal: Terminal): void {
   addCommands(program, terminal, 'usage', 'show limits and usage', USAGE_COMMANDS);
 }
 
-/** Adds `audit`. */
+/** Adds the commands of `trailgate audit`. */
 export function addAuditCommands(program: Command, terminal: Terminal): void {
   addCommands(program, terminal, 'audit', 'show the audit log', AUDIT_COMMANDS);
 }
@@ -124,9 +124,12 @@ async function getUsage(client: AdminClient, args: readonly string[], values: Co
   return usage['approximate'] === true ? `${rows}approximate: the counters are unavailable` : rows;
 }
 
-/** The columns of sums, in the order in which the API sorts them. */
+/**
+ * Returns the columns of a grouped report, in the order in which the API sorts the groups.
+ * @param groupBy value of `--group-by`
+ */
 function usageColumns(groupBy: string): string[] {
-  const asked = groupBy.split(',').map((name) => name.trim());
-  const groups = ['month', 'day', 'api_key', 'operation', 'outcome'].filter((name) => asked.includes(name));
+  const requested = groupBy.split(',').map((name) => name.trim());
+  const groups = ['month', 'day', 'api_key', 'operation', 'outcome'].filter((name) => requested.includes(name));
   return [...groups.map((name) => (name === 'api_key' ? 'api_key_id' : name)), 'requests', 'cost'];
 }

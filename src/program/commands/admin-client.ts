@@ -1,4 +1,4 @@
-/** Calls the admin API for commands. Turns all failures into one-line messages that say what to do. */
+/** Calls the admin API for the commands of the CLI. Turns failures into one-line messages for the user. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { API_PREFIX, OPERATIONS, type OperationId } from '../../admin/openapi/operations.js';
@@ -9,36 +9,39 @@ const LARGEST_PAGE = 100;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** CommandError has a message for the user. */
+/** CommandError has a message that the CLI prints to the user. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
 export interface Call {
-  /** Undefined values are left out. */
+  /** Undefined and null values are omitted. */
   readonly query?: Fields;
   readonly body?: Fields;
 }
 
-/** Rows is a list that may be incomplete. */
+/** Rows are rows of a list. `has_more` is true if the list has further rows. */
 export interface Rows {
   readonly data: readonly Fields[];
   readonly has_more: boolean;
 }
 
-/** Returns the path of an operation. Parameters are encoded, so that they cannot change the path. */
-function pathOf(operation: OperationId, parameters: readonly string[]): string {
+/**
+ * Returns the path of an operation. Encodes the parameters, so that they cannot change the path. Throws `CommandError`
+ * for `''`, `.` and `..`.
+ */
+function operationPath(operation: OperationId, parameters: readonly string[]): string {
   const bad = parameters.find((parameter) => parameter === '' || parameter === '.' || parameter === '..');
   if (bad !== undefined) throw new CommandError(`"${bad}" is not a valid id.`);
   const rest = [...parameters];
   return API_PREFIX + OPERATIONS[operation].path.replace(/\{\w+\}/g, () => encodeURIComponent(rest.shift() ?? ''));
 }
 
-/** Response of the admin API. */
+/** Reply is a response of the admin API. */
 interface Reply {
   readonly ok: boolean;
   readonly status: number;
-  /** Value of `Retry-After`. */
+  /** Value of the `Retry-After` field. Null without the field. */
   readonly retryAfter: string | null;
   readonly text: string;
 }
@@ -46,20 +49,20 @@ interface Reply {
 export class AdminClient {
   constructor(private readonly environment: ClientEnvironment) {}
 
-  /** Calls an operation and returns the body. Rejects with `CommandError`. */
+  /** Calls an operation and returns the JSON object of the response. Rejects with `CommandError`. */
   async call(operation: OperationId, parameters: readonly string[], call: Call = {}): Promise<Fields> {
     const reply = await this.send(operation, parameters, call);
     const body = parseObject(reply.text);
     if (reply.ok && body !== undefined) return body;
-    throw new CommandError(body === undefined ? this.notOurs(reply.status) : describeProblem(body, reply));
+    throw new CommandError(body === undefined ? this.notAdminApi(reply.status) : describeProblem(body, reply));
   }
 
-  /** Calls an operation whose body is not JSON, or empty. Rejects with `CommandError`. */
+  /** Calls an operation whose response is empty or not JSON, and returns its text. Rejects with `CommandError`. */
   async text(operation: OperationId, parameters: readonly string[], call: Call = {}): Promise<string> {
     const reply = await this.send(operation, parameters, call);
     if (reply.ok) return reply.text;
     const problem = parseObject(reply.text);
-    throw new CommandError(problem === undefined ? this.notOurs(reply.status) : describeProblem(problem, reply));
+    throw new CommandError(problem === undefined ? this.notAdminApi(reply.status) : describeProblem(problem, reply));
   }
 
   private async send(
@@ -67,7 +70,7 @@ export class AdminClient {
     parameters: readonly string[],
     { query = {}, body }: Call,
   ): Promise<Reply> {
-    const url = this.urlOf(pathOf(operation, parameters), query);
+    const url = this.urlOf(operationPath(operation, parameters), query);
     const token = await this.token();
     const headers = { Authorization: `Bearer ${token}`, Accept: 'application/json' };
     try {
@@ -85,7 +88,7 @@ export class AdminClient {
     }
   }
 
-  /** Reads up to `most` rows of a list, page by page. */
+  /** Reads up to `most` rows of a list, page by page. Rejects with `CommandError`. */
   async rows(operation: OperationId, parameters: readonly string[], most: number, query: Fields = {}): Promise<Rows> {
     const data: Fields[] = [];
     let cursor: unknown;
@@ -103,7 +106,7 @@ export class AdminClient {
       throw new CommandError('TRAILGATE_ADMIN_URL must be a URL such as http://127.0.0.1:8081.');
     }
     const url = new URL(this.environment.adminUrl + target);
-    // Refused, because error messages would contain them.
+    // Credentials in the URL are refused, because error messages would contain them.
     if (url.username !== '' || url.password !== '') {
       throw new CommandError(
         'TRAILGATE_ADMIN_URL must not contain a username or password. The operator token signs in.',
@@ -122,7 +125,7 @@ export class AdminClient {
     if (token === '') {
       throw new CommandError(`No operator token: set TRAILGATE_ADMIN_TOKEN, or run this where ${file} can be read.`);
     }
-    // Refused here, because the error of an invalid header would contain it.
+    // The token is checked here, because the error of `fetch` for an invalid header would contain the token.
     if (!/^[\x21-\x7e]+$/.test(token)) {
       const source = adminToken === undefined ? file : 'TRAILGATE_ADMIN_TOKEN';
       throw new CommandError(
@@ -142,7 +145,7 @@ export class AdminClient {
     return `${adminUrl} cannot be reached (${cause?.code ?? (error as Error).message}): check TRAILGATE_ADMIN_URL.`;
   }
 
-  private notOurs(status: number): string {
+  private notAdminApi(status: number): string {
     return (
       `${this.environment.adminUrl} answered ${status} with something that is not the admin API: ` +
       'check TRAILGATE_ADMIN_URL.'
@@ -152,7 +155,7 @@ export class AdminClient {
 
 /**
  * Formats a problem in one line: `422 validation_failed: Some fields are not valid. scopes/0: … (request req_…)`. Adds
- * the time to wait, unless the text has it.
+ * the seconds to wait, unless the text already contains them.
  */
 function describeProblem(problem: Fields, { status, retryAfter }: Reply): string {
   const { code, detail, title, errors, request_id: requestId } = problem;
@@ -162,12 +165,12 @@ function describeProblem(problem: Fields, { status, retryAfter }: Reply): string
   });
   const request = requestId === undefined ? '' : ` (request ${String(requestId)})`;
   const words = `${String(detail ?? title ?? '')}${fields.join('')}`;
-  const isWaitNew = retryAfter !== null && /^\d+$/.test(retryAfter) && !new RegExp(`\\b${retryAfter}\\b`).test(words);
-  const wait = isWaitNew ? ` Try again in ${retryAfter} s.` : '';
+  const lacksWait = retryAfter !== null && /^\d+$/.test(retryAfter) && !new RegExp(`\\b${retryAfter}\\b`).test(words);
+  const wait = lacksWait ? ` Try again in ${retryAfter} s.` : '';
   return oneLine(`${status} ${String(code ?? '')}: ${words}${wait}${request}`);
 }
 
-/** Replaces control characters, so that server text cannot control the terminal. */
+/** Replaces control characters with spaces, so that server text cannot control the terminal. */
 export function oneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').trim();
 }

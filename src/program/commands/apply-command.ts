@@ -1,4 +1,7 @@
-/** `trailgate apply`: makes accounts, keys and webhook endpoints equal to those of a file, and shows the difference. */
+/**
+ * Defines `trailgate apply`, which makes accounts, keys and webhook endpoints equal to those of a YAML file and shows
+ * the changes.
+ */
 import type { Command } from 'commander';
 import { CommandError, oneLine, type AdminClient, type Fields } from './admin-client.js';
 import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
@@ -14,16 +17,16 @@ interface ApplyOptions extends CommonOptions {
   readonly prune?: boolean;
 }
 
-/** A step with its result, as `--json` shows it. */
+/** Done is a step with its result, as `--json` shows it. */
 interface Done extends Pick<Step, 'action' | 'type' | 'name' | 'changes'> {
   readonly account: string;
   readonly id?: unknown;
   readonly secret?: unknown;
-  /** Why the step failed. */
+  /** Set if the step failed. The reason is on standard error. */
   readonly error?: string;
 }
 
-/** Adds the command. */
+/** Adds `apply` to the program. */
 export function addApplyCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('apply')
@@ -37,7 +40,7 @@ export function addApplyCommand(program: Command, terminal: Terminal): void {
     if (run.counts.failed > 0) terminal.fail(1);
     if (options.json === true) return `${JSON.stringify({ ...run.counts, steps: run.done }, null, 2)}\n`;
     if (run.done.some(({ secret }) => secret !== undefined)) terminal.err(SHOWN_ONCE);
-    return summaryOf(run.counts, options.dryRun === true);
+    return summaryText(run.counts, options.dryRun === true);
   });
 }
 
@@ -52,7 +55,10 @@ class ApplyRun {
     private readonly terminal: Terminal,
   ) {}
 
-  /** Applies all accounts in order. A failed step skips only what depends on it. */
+  /**
+   * Applies all accounts in order. A failed step does not stop the others, except that an account that cannot be
+   * created has no further steps.
+   */
   async all(): Promise<void> {
     for (const [index, account] of this.file.accounts.entries()) {
       const path = ['accounts', index];
@@ -79,7 +85,7 @@ class ApplyRun {
     }
   }
 
-  /** Carries a step out. Returns undefined if it failed. */
+  /** Runs a step. Returns undefined if the step failed. A dry run changes nothing and returns no fields. */
   private async run(step: Step, accountId: string | undefined): Promise<Fields | undefined> {
     if (step.action === 'leave') return {};
     const isDryRun = this.options.dryRun === true;
@@ -98,12 +104,12 @@ class ApplyRun {
 
   private add(done: Done): void {
     this.done.push(done);
-    if (this.options.json !== true) this.terminal.out(textOf(done));
+    if (this.options.json !== true) this.terminal.out(stepText(done));
   }
 }
 
-/** Formats a step: a line with its name, and one for each field. */
-function textOf({ action, type, name, changes, secret, error }: Done): string {
+/** Formats a step as a line with its name, and a line for each changed field. */
+function stepText({ action, type, name, changes, secret, error }: Done): string {
   const indent = type === 'account' ? '' : '  ';
   const note = action === 'leave' ? ' is not in the file; --prune removes it' : error === undefined ? '' : ' (failed)';
   const lines = [
@@ -129,7 +135,7 @@ function oneLineKeepingIndent(line: string): string {
   return indent + oneLine(line);
 }
 
-function summaryOf({ created, updated, removed, failed }: ApplyRun['counts'], isDryRun: boolean): string {
+function summaryText({ created, updated, removed, failed }: ApplyRun['counts'], isDryRun: boolean): string {
   if (created + updated + removed + failed === 0) return 'no changes\n';
   if (isDryRun) return `to create ${created}, to update ${updated}, to remove ${removed}, failed ${failed}\n`;
   return `created ${created}, updated ${updated}, removed ${removed}, failed ${failed}\n`;

@@ -1,4 +1,4 @@
-/** Reads the file of `trailgate apply`: accounts with their API keys and webhook endpoints. */
+/** Reads the YAML file of `trailgate apply`, which describes accounts with their API keys and webhook endpoints. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { updateApiKeySchema } from '../../accounts/api-key-fields.js';
@@ -43,35 +43,38 @@ export type DesiredAccount = z.output<typeof account>;
 export type DesiredKey = z.output<typeof key>;
 export type DesiredEndpoint = z.output<typeof endpoint>;
 
-/** ApplyFile is a valid file. */
+/** ApplyFile is a checked file. */
 export interface ApplyFile {
   readonly accounts: readonly DesiredAccount[];
-  /** Returns the position of an entry: `customers.yaml:12`. */
+  /** Returns the file and line of an entry, such as `customers.yaml:12`. */
   placeOf(path: DocumentPath): string;
 }
 
-/** Reads and checks a file, with values for `${NAME}` in it. Rejects with `CommandError`, which lists all problems with their lines. */
+/**
+ * Reads and checks a file. Rejects with `CommandError`, which lists all problems with their lines.
+ * @param variables values for `${NAME}` in the file
+ */
 export async function readApplyFile(name: string, variables: Variables): Promise<ApplyFile> {
   const { source, problems, unreadable } = await SourceDocument.read(resolve(name), DOCUMENT_BOUNDS);
   if (unreadable !== undefined) throw new CommandError(`${name} cannot be read: ${unreadable.message}.`);
-  if (source === undefined) throw invalid(name, problems);
+  if (source === undefined) throw invalidFile(name, problems);
   const { problems: unset, paths } = substituteVariables(source, variables);
   const value: unknown = source.toJS();
   const parsed = applySchema.safeParse(value);
   const issues = parsed.success ? [] : schemaProblems(parsed.error.issues, value, source, paths);
   const all = [...problems, ...scalarProblems(source), ...unset, ...issues];
-  if (all.length > 0 || !parsed.success) throw invalid(name, all);
+  if (all.length > 0 || !parsed.success) throw invalidFile(name, all);
   return {
     accounts: parsed.data.accounts,
     placeOf: (path) => `${name}:${source.problem(path, '', '').line}`,
   };
 }
 
-function invalid(name: string, problems: readonly ConfigProblem[]): CommandError {
+function invalidFile(name: string, problems: readonly ConfigProblem[]): CommandError {
   return new CommandError(`${name} is not valid, so nothing was changed.\n${formatProblems(problems)}`);
 }
 
-/** Reports entries that repeat a value of an earlier one. */
+/** Returns a check that reports entries that repeat the value of an earlier entry. */
 function unique<Name extends string>(name: Name) {
   return (entries: readonly { readonly [Key in Name]: string }[], context: z.core.$RefinementCtx): void => {
     const seen = new Set<string>();

@@ -1,44 +1,47 @@
-/** Compares an account of the file with the one that exists, and returns the steps that make them equal. */
+/**
+ * Compares an account of a `trailgate apply` file with the existing account. Returns the steps that make the existing
+ * account equal to the file.
+ */
 import type { DocumentPath } from '../../config/model/problem.js';
 import { CommandError, type AdminClient, type Fields } from './admin-client.js';
 import type { DesiredAccount, DesiredEndpoint, DesiredKey } from './apply-file.js';
 
-/** Above the number of keys and endpoints of any account. */
+/** More rows than any account has keys or endpoints. */
 const ALL = 1_000_000;
-/** Fields whose order means nothing. */
+/** Array fields in which the order has no meaning. */
 const SETS = new Set(['scopes', 'allowed_ips', 'event_types']);
 
-/** A changed field. */
+/** FieldChange is a field with its old and new value. */
 export interface FieldChange {
   readonly field: string;
   readonly from: unknown;
   readonly to: unknown;
 }
 
-/** Step is one change. */
+/** Step is one change of an account, key or endpoint. */
 export interface Step {
-  /** `leave`: the file does not have it, and `--prune` was not given. */
+  /** `leave` means that the key or endpoint is not in the file and stays, because `--prune` was not given. */
   readonly action: 'create' | 'update' | 'remove' | 'leave';
   readonly type: 'account' | 'key' | 'endpoint';
-  /** External ID of the account or key; URL of the endpoint. */
+  /** External ID of the account or key, or URL of the endpoint. */
   readonly name: string;
   readonly changes: readonly FieldChange[];
-  /** Position in the file; that of the account for something that the file does not have. */
+  /** Position in the file. For a key or endpoint that is not in the file, the position of its account. */
   readonly path: DocumentPath;
   /**
-   * Carries the step out. Rejects with `CommandError`.
+   * Runs the step. Rejects with `CommandError`.
    * @param accountId ID of the account, which an earlier step may have created
-   * @returns the body of the response, with the ID, and the secret of something new
+   * @returns the response body. It contains the ID, and the secret of a new key or endpoint.
    */
   run(client: AdminClient, accountId: string): Promise<Fields>;
 }
 
-/** AccountSteps is what an account needs, in order. */
+/** AccountSteps are the steps for an account, in order. */
 export interface AccountSteps {
   /** Undefined if the first step creates the account. */
   readonly accountId: string | undefined;
   readonly steps: readonly Step[];
-  /** Entries of the file that no step can bring about. */
+  /** Entries of the file that no step can achieve. */
   readonly faults: readonly Fault[];
 }
 
@@ -48,9 +51,10 @@ interface Fault {
 }
 
 /**
- * Reads an account with its keys and endpoints, and compares them. Rejects with `CommandError`.
- * @param index position of the account in the file
- * @param prunes whether keys and endpoints that the file does not have are removed
+ * Reads an account with its keys and endpoints from the admin API, and compares them with the file. Rejects with
+ * `CommandError`.
+ * @param index index of the account in the file
+ * @param prunes whether keys and endpoints that are not in the file are removed
  */
 export async function planAccount(
   client: AdminClient,
@@ -91,7 +95,7 @@ export async function planAccount(
 
 function createAccount({ status, ...fields }: Omit<DesiredAccount, 'keys' | 'endpoints'>, path: DocumentPath): Step {
   return {
-    ...created('account', fields.external_id, { ...fields, status }, path),
+    ...creation('account', fields.external_id, { ...fields, status }, path),
     async run(client) {
       const body = await client.call('createAccount', [], { body: fields });
       if (status !== 'suspended') return body;
@@ -100,7 +104,10 @@ function createAccount({ status, ...fields }: Omit<DesiredAccount, 'keys' | 'end
   };
 }
 
-/** Compares keys by `external_id`. Keys without one are managed by people, and left as they are. */
+/**
+ * Compares keys by `external_id`. Keys without an external ID are managed by people and stay unchanged.
+ * @param faults receives the keys that cannot become as the file says
+ */
 function keySteps(
   current: readonly Fields[],
   keys: readonly DesiredKey[],
@@ -113,17 +120,17 @@ function keySteps(
     const place = [...path, 'keys', at];
     const row = byName.get(key.external_id);
     if (row === undefined) return [createKey(key, place)];
-    const message = faultOf(row, key);
+    const message = findFault(row, key);
     if (message === undefined) return updateKey(row, key, place);
     faults.push({ path: place, message });
     return [];
   });
-  const named = new Set<unknown>(keys.map((key) => key.external_id));
+  const inFile = new Set<unknown>(keys.map((key) => key.external_id));
   const surplus = current.filter(
-    ({ external_id: name, status }) => name !== null && status !== 'revoked' && !named.has(name),
+    ({ external_id: name, status }) => name !== null && status !== 'revoked' && !inFile.has(name),
   );
   const removals = surplus.map((row) =>
-    removed('key', String(row['external_id']), path, prunes, (client) =>
+    removal('key', String(row['external_id']), path, prunes, (client) =>
       client.call('revokeApiKey', [String(row['id'])]),
     ),
   );
@@ -132,7 +139,7 @@ function keySteps(
 
 function createKey({ status, secret, secret_sha256, ...fields }: DesiredKey, path: DocumentPath): Step {
   return {
-    ...created('key', fields.external_id, { ...fields, status }, path),
+    ...creation('key', fields.external_id, { ...fields, status }, path),
     async run(client, accountId) {
       if (secret !== undefined || secret_sha256 !== undefined) {
         const record = { ...fields, type: 'api_key', account_id: accountId, status, secret, secret_sha256 };
@@ -145,8 +152,8 @@ function createKey({ status, secret, secret_sha256, ...fields }: DesiredKey, pat
   };
 }
 
-/** Returns why a key cannot become what the file says. */
-function faultOf(current: Fields, { external_id: name, environment }: DesiredKey): string | undefined {
+/** Returns why a key cannot become as the file says, or undefined if it can. */
+function findFault(current: Fields, { external_id: name, environment }: DesiredKey): string | undefined {
   if (current['status'] === 'revoked') return `${name} is revoked for good. Give the key another external_id.`;
   const isOther = environment !== undefined && environment !== current['environment'];
   return isOther ? `The environment of ${name} cannot change. Make another key.` : undefined;
@@ -157,9 +164,9 @@ function updateKey(current: Fields, desired: DesiredKey, path: DocumentPath): St
   const id = String(current['id']);
   const name = desired.external_id;
   const changes = changesOf(current, fields);
-  // An expired key is shown as such. It is neither paused nor resumed.
-  const isTurned = status !== undefined && current['status'] !== 'expired' && status !== current['status'];
-  const shown = isTurned ? [...changes, { field: 'status', from: current['status'], to: status }] : changes;
+  // The status of an expired key is `expired`. Such a key is neither paused nor resumed.
+  const statusChanges = status !== undefined && current['status'] !== 'expired' && status !== current['status'];
+  const shown = statusChanges ? [...changes, { field: 'status', from: current['status'], to: status }] : changes;
   if (shown.length === 0) return [];
   return [
     {
@@ -171,13 +178,13 @@ function updateKey(current: Fields, desired: DesiredKey, path: DocumentPath): St
       async run(client) {
         const body =
           changes.length === 0 ? current : await client.call('updateApiKey', [id], { body: valuesOf(changes) });
-        return isTurned ? client.call(status === 'paused' ? 'pauseApiKey' : 'resumeApiKey', [id]) : body;
+        return statusChanges ? client.call(status === 'paused' ? 'pauseApiKey' : 'resumeApiKey', [id]) : body;
       },
     },
   ];
 }
 
-/** Compares endpoints by URL. */
+/** Compares endpoints by their URL. */
 function endpointSteps(
   current: readonly Fields[],
   endpoints: readonly DesiredEndpoint[],
@@ -196,11 +203,11 @@ function endpointSteps(
       client.call('updateWebhookEndpoint', [String(row['id'])], { body: valuesOf(changes) });
     return [{ action: 'update', type: 'endpoint', name: endpoint.url, changes, path: place, run }];
   });
-  const named = new Set<unknown>(endpoints.map(({ url }) => url));
+  const inFile = new Set<unknown>(endpoints.map(({ url }) => url));
   const removals = current
-    .filter(({ url }) => !named.has(url))
+    .filter(({ url }) => !inFile.has(url))
     .map((row) =>
-      removed('endpoint', String(row['url']), path, prunes, async (client) => {
+      removal('endpoint', String(row['url']), path, prunes, async (client) => {
         await client.text('deleteWebhookEndpoint', [String(row['id'])]);
         return {};
       }),
@@ -211,7 +218,7 @@ function endpointSteps(
 function createEndpoint({ status, ...fields }: DesiredEndpoint, path: DocumentPath): Step {
   const { secret: _secret, ...shown } = fields;
   return {
-    ...created('endpoint', fields.url, { ...shown, status }, path),
+    ...creation('endpoint', fields.url, { ...shown, status }, path),
     async run(client, accountId) {
       const body = await client.call('createWebhookEndpoint', [accountId], { body: fields });
       if (status === 'paused') await client.call('updateWebhookEndpoint', [String(body['id'])], { body: { status } });
@@ -220,14 +227,14 @@ function createEndpoint({ status, ...fields }: DesiredEndpoint, path: DocumentPa
   };
 }
 
-function created(type: Step['type'], name: string, fields: Fields, path: DocumentPath): Omit<Step, 'run'> {
+function creation(type: Step['type'], name: string, fields: Fields, path: DocumentPath): Omit<Step, 'run'> {
   const changes = Object.entries(fields)
     .filter(([field, to]) => to !== undefined && to !== name && field !== 'external_id')
     .map(([field, to]) => ({ field, from: null, to }));
   return { action: 'create', type, name, changes, path };
 }
 
-function removed(
+function removal(
   type: Step['type'],
   name: string,
   path: DocumentPath,
@@ -237,7 +244,7 @@ function removed(
   return { action: prunes ? 'remove' : 'leave', type, name, changes: [], path, run };
 }
 
-/** Imports one record, for keys whose secret exists already. */
+/** Creates a key with an existing secret by importing one record. */
 async function importRecord(client: AdminClient, record: Fields): Promise<Fields> {
   const body = { records: [record], on_conflict: 'fail', dry_run: false };
   const { data } = await client.call('importRecords', [], { body });
@@ -246,11 +253,11 @@ async function importRecord(client: AdminClient, record: Fields): Promise<Fields
   return result ?? {};
 }
 
-/** Returns the fields of the file that differ. */
+/** Returns the fields of the file that differ from the current values. */
 function changesOf(current: Fields, desired: Fields): FieldChange[] {
   return Object.entries(desired).flatMap(([field, to]) => {
     const from = current[field] ?? null;
-    return to === undefined || comparable(field, from) === comparable(field, to) ? [] : [{ field, from, to }];
+    return to === undefined || comparableText(field, from) === comparableText(field, to) ? [] : [{ field, from, to }];
   });
 }
 
@@ -258,8 +265,8 @@ function valuesOf(changes: readonly FieldChange[]): Fields {
   return Object.fromEntries(changes.map(({ field, to }) => [field, to]));
 }
 
-/** Returns a text that is equal for equal values. */
-function comparable(field: string, value: unknown): string {
+/** Returns a text that is the same for equivalent values. */
+function comparableText(field: string, value: unknown): string {
   if (field.endsWith('_at') && typeof value === 'string') return String(Date.parse(value));
   if (SETS.has(field) && Array.isArray(value)) return JSON.stringify(value.toSorted());
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);

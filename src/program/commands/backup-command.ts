@@ -1,4 +1,4 @@
-/** `trailgate backup`: a consistent copy of the SQLite database, while the program runs. */
+/** Defines `trailgate backup`, which copies the SQLite database consistently while the program runs. */
 import type { Command } from 'commander';
 import { EnvironmentError, readEnvironment } from '../../config/model/environment.js';
 import { SQLITE_FILE } from '../../stores/database/connect.js';
@@ -10,7 +10,10 @@ import { join } from 'node:path';
 
 const MIB = 1_048_576;
 
-/** Adds `backup` to the program. */
+/**
+ * Adds `backup` to the program.
+ * @param write receives the output
+ */
 export function addBackupCommand(program: Command, write = (text: string) => void process.stdout.write(text)): void {
   program
     .command('backup')

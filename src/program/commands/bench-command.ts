@@ -1,12 +1,15 @@
-/** `trailgate bench`: sends requests to a running gateway at a constant rate, and shows latencies and statuses. */
+/**
+ * Defines `trailgate bench`, which sends requests to a running gateway at a constant rate and shows latencies and
+ * statuses.
+ */
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { InvalidArgumentError, type Command } from 'commander';
 import { readClientEnvironment } from '../../config/client-environment.js';
 
-const MOST_RATE = 20_000;
-const MOST_SECONDS = 600;
-const MOST_CONNECTIONS = 1_000;
+const LARGEST_RATE = 20_000;
+const LONGEST_RUN_SECONDS = 600;
+const MAX_CONNECTIONS = 1_000;
 /** A request without a response after this time counts as failed. */
 const TIMEOUT_MS = 10_000;
 const TICK_MS = 1;
@@ -20,16 +23,17 @@ interface BenchOptions {
   readonly json?: boolean;
 }
 
-/** Result of a run. Latencies in milliseconds. */
+/** BenchResult is the result of a run. All times of its percentiles are in milliseconds. */
 export interface BenchResult {
   readonly sent: number;
   readonly seconds: number;
+  /** Counts of responses, by status. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Requests without a response, by error code. */
+  /** Counts of requests without a response, by error code. */
   readonly failures: Readonly<Record<string, number>>;
-  /** From the instant at which a request was due to the end of its response. */
+  /** Percentiles of the time from the instant at which a request was due to the end of its response. */
   readonly latency: Readonly<Record<string, number>>;
-  /** How late this command itself sent requests. It is part of all latencies. */
+  /** Percentiles of the delay with which this command itself sent requests. The latencies include this delay. */
   readonly late: Readonly<Record<string, number>>;
 }
 
@@ -43,13 +47,13 @@ export function addBenchCommand(program: Command): void {
       'URL of an operation, such as https://api.example.com/api/v1/customers',
       parseUrl,
     )
-    .option('--rate <n>', 'requests per second', parseUpTo(MOST_RATE), 100)
-    .option('--seconds <n>', 'duration', parseUpTo(MOST_SECONDS), 10)
-    .option('--connections <n>', 'maximum connections', parseUpTo(MOST_CONNECTIONS), 50)
+    .option('--rate <n>', 'requests per second', parseUpTo(LARGEST_RATE), 100)
+    .option('--seconds <n>', 'duration', parseUpTo(LONGEST_RUN_SECONDS), 10)
+    .option('--connections <n>', 'maximum connections', parseUpTo(MAX_CONNECTIONS), 50)
     .option('--json', 'print JSON, for scripts')
     .action(async (options: BenchOptions) => {
       const result = await runBench(options, readClientEnvironment().benchKey);
-      process.stdout.write(options.json === true ? `${JSON.stringify(result, null, 2)}\n` : textOf(result));
+      process.stdout.write(options.json === true ? `${JSON.stringify(result, null, 2)}\n` : resultText(result));
       if (Object.keys(result.statuses).length === 0) process.exitCode = 1;
     });
 }
@@ -68,8 +72,8 @@ function parseUpTo(most: number): (text: string) => number {
 }
 
 /**
- * Sends the requests. Each has an instant before the first is sent, and its latency counts from then on, even if all
- * connections are busy. So a gateway that stalls is charged for all requests that were due meanwhile.
+ * Sends the requests. The instant at which each request is due is fixed before the first is sent. Latency counts from
+ * that instant, even if all connections are busy. A stalled gateway therefore delays all requests that become due.
  */
 export async function runBench(
   { against, rate, seconds, connections }: Omit<BenchOptions, 'json'>,
@@ -141,7 +145,7 @@ function round(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
-function textOf({ sent, seconds, statuses, failures, latency, late }: BenchResult): string {
+function resultText({ sent, seconds, statuses, failures, latency, late }: BenchResult): string {
   const percentiles = (values: Readonly<Record<string, number>>): string =>
     Object.entries(values)
       .map(([name, ms]) => `${name} ${ms}`)

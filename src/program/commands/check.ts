@@ -1,4 +1,4 @@
-/** `trailgate check`: lists every problem of the configuration, or what it publishes. */
+/** Runs `trailgate check`. Lists all problems of the configuration, or summarizes a valid one. */
 import { formatProblems } from '../../config/check.js';
 import { EnvironmentError, readEnvironment } from '../../config/model/environment.js';
 import { loadConfig } from '../../config/load.js';
@@ -9,19 +9,23 @@ import type { Config, Environment, PlanConfig } from '../../config/model/schema.
 import { rowsTable } from './table.js';
 import { WINDOW_PERIODS } from '../../platform/quotas/windows.js';
 
-const USUAL_COLUMNS = 80;
+const DEFAULT_COLUMNS = 80;
 
-/** Output of the command. */
+/** CheckOptions control the output of the command. */
 export interface CheckOptions {
-  /** One JSON document instead of text. */
+  /** Prints one JSON document instead of text. */
   readonly json?: boolean;
-  /** Width of the terminal. Undefined without one. */
+  /** Width of the terminal in characters. Undefined without a terminal. */
   readonly columns?: number | undefined;
   /** Receives the output. Default: standard output. */
   readonly write?: (text: string) => void;
 }
 
-/** Checks a configuration. @returns the exit code: 0 if it is valid, otherwise 1 */
+/**
+ * Checks a configuration and writes the result.
+ * @param path path of `gateway.yaml`
+ * @returns the exit code: 0 if the configuration and the environment are valid, otherwise 1
+ */
 export async function checkCommand(path: string, options: CheckOptions = {}): Promise<number> {
   const write = options.write ?? ((text: string) => void process.stdout.write(text));
   const { environment, environmentProblems } = checkEnvironment();
@@ -46,8 +50,8 @@ export async function checkCommand(path: string, options: CheckOptions = {}): Pr
 }
 
 /**
- * Reads the environment. If it is invalid, returns its problems and an empty environment, so that the file is checked
- * too.
+ * Reads the environment. If the environment is invalid, returns its problems and an empty environment, so that the file
+ * is still checked.
  */
 function checkEnvironment(): { environment: Environment; environmentProblems: readonly string[] } {
   try {
@@ -85,7 +89,7 @@ function describeConfig(config: Config, columns: number | undefined): string {
     table(['SERVICE', 'TARGETS', 'OPERATIONS'], services),
     table(['METHOD', 'PATH', 'SERVICE', 'SCOPES', 'COST'], rows),
     table(['PLAN', ...LIMIT_HEADS, 'REDIS LOST', 'CHARGE'], plans),
-    ...(tools.length === 0 ? [] : [describeTools(config, tools, columns ?? USUAL_COLUMNS)]),
+    ...(tools.length === 0 ? [] : [describeTools(config, tools, columns ?? DEFAULT_COLUMNS)]),
     ...hintsOf(file.services),
   ].join('\n\n');
 }
@@ -100,7 +104,7 @@ function hintsOf(services: Config['file']['services']): string[] {
   return [text];
 }
 
-/** Formats the tools of assistants as a table that fits a terminal. */
+/** Formats the tools for AI assistants as a table that fits a terminal. */
 function describeTools(config: Config, tools: readonly DescribedTool[], mostColumns: number): string {
   const rows = tools.map(({ name, title, operation, tokens }) => {
     const found = config.operations.find(({ id }) => id === operation);

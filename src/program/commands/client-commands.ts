@@ -1,4 +1,4 @@
-/** The commands that talk to a running admin API: a thin client, which knows nothing that the API does not tell it. */
+/** Registers the commands that call a running admin API. They are thin clients, and leave validation to the API. */
 import type { Command } from 'commander';
 import { addAccountCommands, addAuditCommands, addUsageCommands } from './account-commands.js';
 import { addApplyCommand } from './apply-command.js';
@@ -19,7 +19,7 @@ const PLAN_COLUMNS = ['name', ...LIMIT_COLUMNS, 'on_redis_loss', 'charge'];
 const PLANS = row('plans', 'list plans of the configuration', 'listPlans', { columns: PLAN_COLUMNS });
 const SCOPES = row('scopes', 'list the scopes that a key can have', 'listScopes', { columns: ['scope', 'operations'] });
 
-/** Adds every command that asks the admin API to the program. */
+/** Adds every command that calls the admin API to the program. */
 export function addClientCommands(program: Command, terminal: Terminal = processTerminal): void {
   addAccountCommands(program, terminal);
   addKeyCommands(program, terminal);

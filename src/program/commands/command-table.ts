@@ -1,41 +1,47 @@
-/** Commands that ask the admin API one thing, as rows of tables: the command, its operation, options and columns. */
+/**
+ * Builds commands that call one operation of the admin API. Each command is a row of a table with its operation,
+ * options and columns.
+ */
 import { Option, type Command } from 'commander';
 import { OPERATIONS, type OperationId } from '../../admin/openapi/operations.js';
 import type { AdminClient, Fields } from './admin-client.js';
 import { parseLimit } from './options.js';
 import { clientAction, showFields, showRows, type CommonOptions, type Terminal } from './terminal.js';
 
-/** An option of a command. */
+/** OptionRow describes an option of a command. */
 interface OptionRow {
-  /** Options in commander's notation: `--name <name>`. */
+  /** Flags in commander's notation, such as `--name <name>`. */
   readonly flags: string;
   readonly text: string;
-  /** The field of the query or body that takes the value; null: `fields` reads it. */
+  /** Field of the query or body that takes the value. Null if `fields` or `run` reads the value. */
   readonly field: string | null;
   readonly parse?: (text: string, before?: never) => unknown;
   readonly default?: unknown;
   readonly required?: true;
 }
 
-/** The values of a command's options. */
+/** Values are the values of a command's options. */
 type Values = CommonOptions & Readonly<Record<string, unknown>>;
 
-/** Optional fields of a row, beyond its command, text and operation. */
+/** RowParts are the optional fields of a command row. */
 interface RowParts {
   readonly options?: readonly OptionRow[];
-  /** Fields that no option names by itself; JSON leaves undefined out. Throws `CommandError` for a contradiction. */
+  /**
+   * Returns further fields of the query or body. JSON omits undefined values. Throws `CommandError` for contradictory
+   * options.
+   */
   fields?(values: Values): Fields;
-  /** Columns of a list. */
+  /** Columns of the table, for operations that return a list. */
   readonly columns?: readonly string[];
-  /** Columns that are shortened where the table does not fit a terminal. */
+  /** Columns that are shortened if the table is too wide. */
   readonly shortened?: readonly string[];
-  /** Adds cells to a row of the table. */
+  /** Adds cells to a row of the table. `--json` does not show them. */
   readonly cells?: (row: Fields) => Fields;
-  /** Shows a response other than by its fields or columns. */
+  /** Formats the response. Default: a list of its fields. */
   readonly show?: (body: Fields, options: CommonOptions) => string;
-  /** Words for standard error once it is done. */
+  /** Text for standard error after the command succeeds. */
   readonly note?: string;
-  /** Asks in a way of its own. */
+  /** Runs the command and returns its output, instead of one call of the operation. */
   run?(client: AdminClient, args: readonly string[], values: Values): Promise<string>;
 }
 
@@ -45,14 +51,14 @@ interface CommandRow extends RowParts {
   readonly operation: OperationId;
 }
 
-/** An argument for each parameter of a path. */
+/** ArgumentsOf requires an argument for each parameter of a path. */
 type ArgumentsOf<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
   ? ` <${string}>${ArgumentsOf<Rest>}`
   : '';
 
 /**
- * A row: `row('keys get <key>', 'show a key', 'getApiKey')`. The type of `usage` wants an argument for each parameter
- * of the path.
+ * Returns the row of a command, such as `row('get <key>', 'get an API key', 'getApiKey')`. The type of `usage` requires
+ * an argument for each parameter of the path.
  */
 export function row<Id extends OperationId>(
   usage: `${string}${ArgumentsOf<(typeof OPERATIONS)[Id]['path']>}`,
@@ -63,7 +69,7 @@ export function row<Id extends OperationId>(
   return { usage, text, operation, ...parts };
 }
 
-/** An option whose value goes into a field of the query or the body. */
+/** Returns an option whose value becomes a field of the query or the body. */
 export function option(
   flags: string,
   text: string,
@@ -73,12 +79,15 @@ export function option(
   return { flags, text, field, ...more };
 }
 
-/** `--limit`, which makes a list go over as many pages as that takes. */
-export function limit(most: number, text = 'maximum rows'): OptionRow {
-  return option('--limit <n>', text, null, { parse: parseLimit, default: most });
+/**
+ * Returns the option `--limit`. A list with this option reads as many pages as necessary.
+ * @param maxRows default value
+ */
+export function limit(maxRows: number, text = 'maximum rows'): OptionRow {
+  return option('--limit <n>', text, null, { parse: parseLimit, default: maxRows });
 }
 
-/** Descriptions of the arguments. */
+/** Descriptions of the arguments in the help text. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
   account: 'id of the account',
   key: 'id of the key',
@@ -87,7 +96,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   event: 'id of the event',
 };
 
-/** Adds the commands of a group, such as `keys`. */
+/** Adds a group of commands, such as `keys`. */
 export function addCommands(
   program: Command,
   terminal: Terminal,
@@ -96,58 +105,63 @@ export function addCommands(
   rows: readonly CommandRow[],
 ): void {
   const group = program.command(name).description(text);
-  for (const one of rows) addCommand(group, terminal, one);
+  for (const entry of rows) addCommand(group, terminal, entry);
 }
 
-/** Adds a group with one command, which the name of the group alone runs too. */
-export function addList(program: Command, terminal: Terminal, one: CommandRow): void {
-  const group = program.command(one.usage).description(one.text);
-  addCommand(group, terminal, { ...one, usage: 'list', text: `list ${one.text}` }, { isDefault: true });
+/** Adds a group with the single command `list`, which also runs without its name. */
+export function addList(program: Command, terminal: Terminal, entry: CommandRow): void {
+  const group = program.command(entry.usage).description(entry.text);
+  addCommand(group, terminal, { ...entry, usage: 'list', text: entry.text }, { isDefault: true });
 }
 
-function addCommand(group: Command, terminal: Terminal, one: CommandRow, settings: { isDefault?: boolean } = {}): void {
-  const [name = '', ...names] = one.usage.split(/ <|> <|>/).filter(Boolean);
-  const command = group.command(name, settings).description(one.text);
+function addCommand(
+  group: Command,
+  terminal: Terminal,
+  entry: CommandRow,
+  settings: { isDefault?: boolean } = {},
+): void {
+  const [name = '', ...names] = entry.usage.split(/ <|> <|>/).filter(Boolean);
+  const command = group.command(name, settings).description(entry.text);
   for (const argument of names) command.argument(`<${argument}>`, ARGUMENTS[argument]);
-  const options = (one.options ?? []).map((each) => ({ ...each, option: optionOf(each) }));
+  const options = (entry.options ?? []).map((each) => ({ ...each, option: optionOf(each) }));
   for (const each of options) command.addOption(each.option);
   clientAction<Values>(command, terminal, async (client, args, values) => {
-    if (one.run !== undefined) return one.run(client, args, values);
-    const named = options.flatMap(({ field, option: each }) =>
+    if (entry.run !== undefined) return entry.run(client, args, values);
+    const namedFields = options.flatMap(({ field, option: each }) =>
       field === null ? [] : [[field, values[each.attributeName()]] as const],
     );
-    const fields = { ...Object.fromEntries(named), ...one.fields?.(values) };
-    const shown = await ask(client, one, args, fields, values);
-    if (one.note !== undefined) terminal.err(one.note);
+    const fields = { ...Object.fromEntries(namedFields), ...entry.fields?.(values) };
+    const shown = await callOperation(client, entry, args, fields, values);
+    if (entry.note !== undefined) terminal.err(entry.note);
     return shown;
   });
 }
 
 function optionOf({ flags, text, parse, required, ...rest }: OptionRow): Option {
-  const made = new Option(flags, text);
-  if (parse !== undefined) made.argParser(parse as (text: string, before: unknown) => unknown);
-  if (rest.default !== undefined) made.default(rest.default);
-  return required === true ? made.makeOptionMandatory() : made;
+  const commanderOption = new Option(flags, text);
+  if (parse !== undefined) commanderOption.argParser(parse as (text: string, before: unknown) => unknown);
+  if (rest.default !== undefined) commanderOption.default(rest.default);
+  return required === true ? commanderOption.makeOptionMandatory() : commanderOption;
 }
 
-async function ask(
+async function callOperation(
   client: AdminClient,
-  { operation, options = [], fields: own, columns, shortened, cells, show }: CommandRow,
+  { operation, options = [], fields: addFields, columns, shortened, cells, show }: CommandRow,
   args: readonly string[],
   fields: Fields,
   values: Values,
 ): Promise<string> {
   const { method, status } = OPERATIONS[operation];
   if (columns !== undefined) {
-    const most = values['limit'];
+    const maxRows = values['limit'];
     const found =
-      typeof most === 'number'
-        ? await client.rows(operation, args, most, fields)
+      typeof maxRows === 'number'
+        ? await client.rows(operation, args, maxRows, fields)
         : { data: (await client.call(operation, args))['data'] as Fields[], has_more: false };
     const isTable = cells !== undefined && values.json !== true;
     return showRows(columns, isTable ? { ...found, data: found.data.map(cells) } : found, values, shortened);
   }
-  const call = method !== 'get' && (options.length > 0 || own !== undefined) ? { body: fields } : {};
+  const call = method !== 'get' && (options.length > 0 || addFields !== undefined) ? { body: fields } : {};
   if (status === 204) {
     await client.text(operation, args, call);
     return 'deleted\n';

@@ -1,4 +1,6 @@
-/** `trailgate explain`: what a key would be answered, and by which limits. */
+/**
+ * Defines `trailgate explain`, which shows the response that a request with a key would get, and which limits apply.
+ */
 import type { Command } from 'commander';
 import type { Fields } from './admin-client.js';
 import { fieldsTable, rowsTable } from './table.js';
@@ -27,17 +29,17 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
   });
 }
 
-/** For people: the verdict first, then why. */
+/** Formats an explanation as text. The result comes first, then the steps and limits that led to it. */
 function describe(explanation: Fields): string {
-  const verdict = explanation['answer'] as Fields;
+  const answer = explanation['answer'] as Fields;
   const operation = explanation['operation'] as Fields | null;
   const limits = explanation['limits'] as readonly Fields[];
   const shadow = explanation['shadow'] as readonly Fields[];
   const blocks = [
     fieldsTable({
-      answer: verdict['admitted'] === true ? 'admitted' : `${String(verdict['status'])} ${String(verdict['code'])}`,
-      ...(verdict['detail'] === null ? {} : { detail: verdict['detail'] }),
-      ...(verdict['retry_after_seconds'] === null ? {} : { retry_after_seconds: verdict['retry_after_seconds'] }),
+      answer: answer['admitted'] === true ? 'admitted' : `${String(answer['status'])} ${String(answer['code'])}`,
+      ...(answer['detail'] === null ? {} : { detail: answer['detail'] }),
+      ...(answer['retry_after_seconds'] === null ? {} : { retry_after_seconds: answer['retry_after_seconds'] }),
       operation:
         operation === null
           ? null

@@ -1,4 +1,4 @@
-/** `trailgate export`: writes all records as JSON lines, which `trailgate import` reads. */
+/** Defines `trailgate export`, which writes all records as JSON lines that `trailgate import` can read. */
 import { Option, type Command } from 'commander';
 import { VERSION } from '../../platform/version.js';
 import { RECORD_TYPES, type RecordType } from '../../transfer/record-types.js';
@@ -9,7 +9,7 @@ interface ExportOptions extends CommonOptions {
   readonly type?: readonly RecordType[];
 }
 
-/** Adds the command. */
+/** Adds `export` to the program. */
 export function addExportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('export')

@@ -1,9 +1,9 @@
-/** Options for `external_id` and `metadata` of accounts and keys. */
+/** Defines the command line options for `external_id` and `metadata` of accounts and keys. */
 import type { Fields } from './admin-client.js';
 import { option } from './command-table.js';
 import { collectMetadata } from './options.js';
 
-/** Set the fields. */
+/** Options that set the fields. */
 export const EXTERNAL_FIELDS = [
   option('--external-id <id>', 'its id in your own system', 'external_id'),
   option('--metadata <name=value>', 'all entries of its metadata; may be repeated', 'metadata', {
@@ -11,17 +11,17 @@ export const EXTERNAL_FIELDS = [
   }),
 ];
 
-/** Filter a list. */
+/** Options that filter a list by the fields. */
 export const EXTERNAL_FILTERS = [
   option('--external-id <id>', 'only the one with this id of your own system', 'external_id'),
   option('--metadata <name=value>', 'only those with this entry in their metadata', 'metadata'),
 ];
 
-/** Remove the fields with a change; `removedFields` reads them. */
+/** Options of updates that remove the fields. `removedFields` reads their values. */
 export const NO_EXTERNAL_ID = option('--no-external-id', 'remove the external id', null);
 export const NO_METADATA = option('--no-metadata', 'remove all metadata', null);
 
-/** Returns the fields that an update removes. */
+/** Returns the body fields for `--no-external-id` and `--no-metadata`. */
 export function removedFields({
   externalId,
   metadata,

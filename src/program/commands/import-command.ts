@@ -1,18 +1,20 @@
-/** `trailgate import`: brings accounts, keys and other records in from a file of JSON lines. */
+/** Defines `trailgate import`, which creates accounts, keys and other records from a file of JSON lines. */
 import { createReadStream } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { ON_CONFLICT, type OnConflict } from '../../transfer/import-batch.js';
 import { CommandError, type AdminClient, type Fields } from './admin-client.js';
 import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
 
-/** A batch is parsed and written within a few milliseconds, so that requests in the same process do not wait for it. */
+/**
+ * The server parses and writes a batch within a few milliseconds, so that other requests to the process hardly wait.
+ */
 const LINES_PER_BATCH = 100;
-/** Below the limit of the admin API. */
-const MOST_BATCH_BYTES = 512 * 1_024;
-/** Longest line. Records are far shorter. */
-const MOST_LINE_BYTES = 256 * 1_024;
+/** Maximum size of a batch, below the limit of the admin API. */
+const MAX_BATCH_BYTES = 512 * 1_024;
+/** Maximum length of a line. Records are far shorter. */
+const MAX_LINE_BYTES = 256 * 1_024;
 const TOO_LONG = Symbol('a line that is too long');
-/** Field of the first line of an export that has the version of its format. */
+/** Field of the first line of an export. Its value is the version of the format. */
 const FORMAT = 'trailgate_export';
 const FORMAT_VERSION = 1;
 
@@ -21,19 +23,19 @@ interface ImportOptions extends CommonOptions {
   readonly onConflict: OnConflict;
 }
 
-/** A line of the file with its number. */
+/** Line is a record with its line number in the file. */
 interface Line {
   readonly number: number;
   readonly record: Fields;
 }
 
-/** Result of one record in the answer of the admin API. */
+/** Result is the result of one record in the response of the admin API. */
 interface Result {
   readonly outcome: 'imported' | 'updated' | 'skipped' | 'failed';
   readonly reason: string | null;
 }
 
-/** Adds the command. */
+/** Adds `import` to the program. */
 export function addImportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('import')
@@ -57,7 +59,10 @@ class ImportRun {
   readonly counts = { imported: 0, updated: 0, skipped: 0, failed: 0 };
   private batch: Line[] = [];
   private batchBytes = 0;
-  /** Accounts and keys of earlier batches, which a dry run does not keep. Sent again with the batches that name them. */
+  /**
+   * Accounts and keys of earlier batches, by ID. The server does not keep them in a dry run, so they are sent again
+   * with the batches that refer to them.
+   */
   private readonly earlier = new Map<string, Fields>();
 
   constructor(
@@ -72,9 +77,9 @@ class ImportRun {
     let number = 0;
     for await (const text of linesOf(this.file)) {
       number += 1;
-      if (text === TOO_LONG) this.fail(number, `is longer than ${MOST_LINE_BYTES / 1_024} KiB`);
+      if (text === TOO_LONG) this.fail(number, `is longer than ${MAX_LINE_BYTES / 1_024} KiB`);
       if (text === TOO_LONG || text.trim() === '') continue;
-      const record = parsed(text);
+      const record = parseRecord(text);
       if (record === undefined) this.fail(number, 'is no JSON object');
       else if (FORMAT in record) checkFormat(record);
       else await this.add({ number, record }, Buffer.byteLength(text));
@@ -83,7 +88,7 @@ class ImportRun {
   }
 
   private async add(line: Line, bytes: number): Promise<void> {
-    const isFull = this.batch.length === LINES_PER_BATCH || this.batchBytes + bytes > MOST_BATCH_BYTES;
+    const isFull = this.batch.length === LINES_PER_BATCH || this.batchBytes + bytes > MAX_BATCH_BYTES;
     if (isFull) await this.send(this.takeBatch());
     this.batch.push(line);
     this.batchBytes += bytes;
@@ -96,12 +101,13 @@ class ImportRun {
     return batch;
   }
 
+  /** Sends a batch. In a dry run, splits batches that become too large with the repeated records. */
   private async send(batch: readonly Line[]): Promise<void> {
     if (batch.length === 0) return;
     const isDryRun = this.options.dryRun === true;
     const repeated = isDryRun ? this.recordsBefore(batch) : [];
     const records = [...repeated, ...batch.map(({ record }) => record)];
-    if (repeated.length > 0 && batch.length > 1 && JSON.stringify(records).length > MOST_BATCH_BYTES) {
+    if (repeated.length > 0 && batch.length > 1 && JSON.stringify(records).length > MAX_BATCH_BYTES) {
       const half = Math.ceil(batch.length / 2);
       await this.send(batch.slice(0, half));
       return this.send(batch.slice(half));
@@ -123,19 +129,19 @@ class ImportRun {
     if (record['type'] !== 'account' && record['type'] !== 'api_key') return;
     for (const name of ['id', 'external_id']) {
       const value = record[name];
-      // External IDs of keys are unique within their account only, and no other record refers to them.
+      // External IDs of keys are unique only within their account, and no other record refers to them.
       if (typeof value === 'string' && (record['type'] === 'account' || name === 'id')) this.earlier.set(value, record);
     }
   }
 
-  /** Returns the accounts and keys of earlier batches that this one refers to, accounts first. */
+  /** Returns the accounts and keys of earlier batches that `batch` refers to, accounts first. */
   private recordsBefore(batch: readonly Line[]): readonly Fields[] {
-    const found = new Set<Fields>();
+    const dependencies = new Set<Fields>();
     const add = (value: unknown): void => {
       const record = typeof value === 'string' ? this.earlier.get(value) : undefined;
-      if (record === undefined || found.has(record)) return;
+      if (record === undefined || dependencies.has(record)) return;
       addReferences(record);
-      found.add(record);
+      dependencies.add(record);
     };
     const addReferences = (record: Fields): void => {
       for (const field of ['account_id', 'account_external_id', 'api_key_id']) add(record[field]);
@@ -143,7 +149,7 @@ class ImportRun {
       if (Array.isArray(accounts)) for (const { account_id: id } of accounts as readonly Fields[]) add(id);
     };
     for (const { record } of batch) addReferences(record);
-    return [...found];
+    return [...dependencies];
   }
 
   private fail(number: number, reason: string): void {
@@ -152,22 +158,25 @@ class ImportRun {
   }
 }
 
-/** Reads lines; `TOO_LONG` for one that does not fit a batch. Rejects with `CommandError` if the file cannot be read. */
+/**
+ * Reads the lines of a file, or of standard input for `-`. Yields `TOO_LONG` in place of a line that exceeds the
+ * maximum. Rejects with `CommandError` if the file cannot be read.
+ */
 async function* linesOf(file: string): AsyncGenerator<string | typeof TOO_LONG> {
   const input = file === '-' ? process.stdin : createReadStream(file);
   try {
     let rest = '';
     let isTooLong = false;
-    // Not by `readline`, which also splits at U+2028 and U+2029.
+    // `readline` is not used, because it also splits at U+2028 and U+2029.
     for await (const chunk of input.setEncoding('utf8')) {
       const lines = (rest + String(chunk)).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
-        yield isTooLong || Buffer.byteLength(line) > MOST_LINE_BYTES ? TOO_LONG : line;
+        yield isTooLong || Buffer.byteLength(line) > MAX_LINE_BYTES ? TOO_LONG : line;
         isTooLong = false;
       }
       // The rest of a line that is too long is read and dropped.
-      if (rest.length <= MOST_LINE_BYTES) continue;
+      if (rest.length <= MAX_LINE_BYTES) continue;
       isTooLong = true;
       rest = '';
     }
@@ -178,8 +187,8 @@ async function* linesOf(file: string): AsyncGenerator<string | typeof TOO_LONG> 
   }
 }
 
-/** Parses a line; undefined if it is no JSON object. */
-function parsed(text: string): Fields | undefined {
+/** Parses a line. Returns undefined if the line is not a JSON object. */
+function parseRecord(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;

@@ -1,4 +1,4 @@
-/** `trailgate keys …`: API keys and their life. */
+/** Defines `trailgate keys …`, which manages the API keys of an account. */
 import type { Command } from 'commander';
 import { CommandError, type Fields } from './admin-client.js';
 import { addCommands, limit, option, row } from './command-table.js';
@@ -11,7 +11,7 @@ const KEY_COLUMNS = ['id', 'name', 'status', 'hint', 'scopes', 'expires_at', 'la
 const SHOWN_ONCE = "This secret is shown only once. Store it in a password manager or your server's environment.\n";
 
 interface KeyOptions extends CommonOptions {
-  /** False: `--no-expiry`. */
+  /** False with `--no-expiry`. */
   readonly expiry?: boolean;
   readonly expiresAt?: string;
   readonly anyIp?: boolean;
@@ -19,13 +19,13 @@ interface KeyOptions extends CommonOptions {
   readonly dayLimit?: number | 'none';
   readonly monthLimit?: number | 'none';
   readonly planLimits?: boolean;
-  /** False: `--no-external-id`. */
+  /** False with `--no-external-id`. */
   readonly externalId?: string | false;
-  /** False: `--no-metadata`. */
+  /** False with `--no-metadata`. */
   readonly metadata?: Fields | false;
 }
 
-/** The fields that more than one option decides. */
+/** Returns the body fields that depend on more than one option. Throws `CommandError` for contradictory options. */
 function keyFields(options: KeyOptions): Fields {
   if (options.expiry === false && options.expiresAt !== undefined) {
     throw new CommandError('Use either --expires-at or --no-expiry, not both.');
@@ -38,15 +38,18 @@ function keyFields(options: KeyOptions): Fields {
   };
 }
 
-/** Undefined where no limit is named; null for the plan's. */
+/**
+ * Returns the key's own limits. Undefined if no option sets limits; null for the limits of the plan. Throws
+ * `CommandError` for contradictory options.
+ */
 function limitsOf(options: KeyOptions): Fields | null | undefined {
   const limits = perPeriod((period) => {
     const given = options[`${period}Limit`];
     return given === 'none' ? null : given;
   });
-  const isNamed = WINDOW_PERIODS.some((period) => limits[period] !== undefined);
-  if (options.planLimits !== true) return isNamed ? limits : undefined;
-  if (isNamed) throw new CommandError('Use either --plan-limits, or --minute-limit, --day-limit and --month-limit.');
+  const hasLimit = WINDOW_PERIODS.some((period) => limits[period] !== undefined);
+  if (options.planLimits !== true) return hasLimit ? limits : undefined;
+  if (hasLimit) throw new CommandError('Use either --plan-limits, or --minute-limit, --day-limit and --month-limit.');
   return null;
 }
 
@@ -120,7 +123,7 @@ const COMMANDS = [
   row('revoke <key>', 'revoke an API key permanently', 'revokeApiKey'),
 ];
 
-/** Adds the group. */
+/** Adds the commands of `trailgate keys`. */
 export function addKeyCommands(program: Command, terminal: Terminal): void {
   addCommands(program, terminal, 'keys', 'manage the API keys of an account', COMMANDS);
 }

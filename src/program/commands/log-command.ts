@@ -1,15 +1,18 @@
-/** `trailgate logs`: lists the requests of an account, or shows one by its ID with the reason of its result. */
+/**
+ * Defines `trailgate logs`, which lists the requests of an account, or shows one request by its ID and explains the
+ * response.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { oneLine, type AdminClient, type Fields } from './admin-client.js';
 import { parseLimit } from './options.js';
 import { fieldsTable } from './table.js';
-import { clientAction, MOST_COLUMNS, type CommonOptions, type Terminal } from './terminal.js';
+import { clientAction, MAX_COLUMNS, type CommonOptions, type Terminal } from './terminal.js';
 
-/** Interval between two reads with `--follow`. */
+/** Pause between two reads with `--follow`. */
 const FOLLOW_INTERVAL_MS = 2_000;
 const LARGEST_PAGE = 100;
-/** Width of a generated request ID. */
+/** Width of a generated request ID, in characters. */
 const ID_COLUMNS = 28;
 
 interface LogsOptions extends CommonOptions {
@@ -52,7 +55,7 @@ export function addLogCommand(program: Command, terminal: Terminal): void {
   });
 }
 
-/** Prints new requests until the process ends. Rejects with the error of the API. Never resolves. */
+/** Prints new requests until the process ends. Never resolves. Rejects with `CommandError`. */
 async function follow(
   client: AdminClient,
   account: string,
@@ -80,20 +83,20 @@ function detail(request: Fields, { json }: LogsOptions): string {
   const { error, explanation, ...fields } = request;
   const meaning = error as Fields | null;
   const now = (explanation as Fields | null)?.['answer'] as Fields | undefined;
-  const verdict =
+  const result =
     now === undefined
-      ? 'the operation is not there any more'
+      ? 'the operation no longer exists'
       : now['admitted'] === true
         ? 'it would be admitted'
         : `${String(now['status'])} ${String(now['code'])}: ${String(now['detail'])}`;
   return fieldsTable({
     ...fields,
     ...(meaning === null ? {} : { means: meaning['title'], see: meaning['type'] }),
-    now: verdict,
+    now: result,
   });
 }
 
-/** Lines formats requests in 80 columns. A heading precedes each day. */
+/** Lines formats requests as lines of at most 80 characters. A heading precedes each day. */
 class Lines {
   private day = '';
 
@@ -123,6 +126,6 @@ class Lines {
         .map((part) => oneLine(String(part)))
         .join(' '),
     ].join('  ');
-    return `${isNew ? `${day}\n` : ''}${text.length > MOST_COLUMNS ? `${text.slice(0, MOST_COLUMNS - 1)}…` : text}\n`;
+    return `${isNew ? `${day}\n` : ''}${text.length > MAX_COLUMNS ? `${text.slice(0, MAX_COLUMNS - 1)}…` : text}\n`;
   }
 }

@@ -1,8 +1,11 @@
-/** `trailgate openapi`: descriptions that need nothing running. */
+/** Defines `trailgate openapi`, which prints OpenAPI documents without a running program. */
 import type { Command } from 'commander';
 import { adminApiDocument } from '../../admin/admin.module.js';
 
-/** Adds `openapi admin` to the program. */
+/**
+ * Adds `openapi admin` to the program.
+ * @param write receives the output
+ */
 export function addOpenApiCommand(program: Command, write = (text: string) => void process.stdout.write(text)): void {
   program
     .command('openapi')

@@ -1,4 +1,4 @@
-/** `trailgate quota-adjustments …`: what operators change about a month beside the plan. */
+/** Defines `trailgate quota-adjustments …`, which lists and creates adjustments of monthly limits and usage. */
 import type { Command } from 'commander';
 import { addCommands, limit, option, row } from './command-table.js';
 import { parseCount } from './options.js';
@@ -29,7 +29,7 @@ const COMMANDS = [
   ),
 ];
 
-/** Adds the group. */
+/** Adds the commands of `trailgate quota-adjustments`. */
 export function addQuotaAdjustmentCommands(program: Command, terminal: Terminal): void {
   const text = 'adjust monthly usage';
   addCommands(program, terminal, 'quota-adjustments', text, COMMANDS);

@@ -1,4 +1,4 @@
-/** `trailgate server-json`: what to publish to the MCP registry. */
+/** Defines `trailgate server-json`, which prints the `server.json` to publish to the MCP registry. */
 import type { Command } from 'commander';
 import { formatProblems } from '../../config/check.js';
 import { readEnvironment } from '../../config/model/environment.js';
@@ -21,17 +21,17 @@ export function addServerJsonCommand(program: Command): void {
     .option('--name <name>', 'such as com.example/customers; default: derived from api.publicUrl')
     .option('--server-version <version>', 'raise it with each publication', '1.0.0')
     .option('--description <text>', 'purpose of the server, up to 100 characters')
-    .action(async ({ config: path, serverVersion: version, ...told }: Options) => {
+    .action(async ({ config: path, serverVersion: version, ...details }: Options) => {
       const result = await loadConfig(path, readEnvironment());
-      const made =
+      const output =
         'problems' in result
           ? { problem: formatProblems(result.problems) }
-          : serverJson(result.config, { ...told, version });
-      if ('problem' in made) {
-        process.stderr.write(`${made.problem}\n`);
+          : serverJson(result.config, { ...details, version });
+      if ('problem' in output) {
+        process.stderr.write(`${output.problem}\n`);
         process.exitCode = 1;
       } else {
-        process.stdout.write(`${JSON.stringify(made.document, null, 2)}\n`);
+        process.stdout.write(`${JSON.stringify(output.document, null, 2)}\n`);
       }
     });
 }

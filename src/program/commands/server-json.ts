@@ -1,4 +1,4 @@
-/** Builds `server.json` for the MCP registry (schema 2025-12-11). */
+/** Builds the `server.json` that describes the MCP server to the MCP registry (schema 2025-12-11). */
 import type { Config } from '../../config/model/schema.js';
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
@@ -6,19 +6,19 @@ const NAME = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
 const LONGEST_NAME = 200;
 const LONGEST_TITLE = 100;
 const LONGEST_DESCRIPTION = 100;
-/** Hosts that only this machine or network can reach. */
+/** Matches hosts that only this machine or network can reach. */
 const LOCAL_HOST = /^(?:localhost|.*\.(?:localhost|local|internal|test)|\[.*\]|[\d.]+|[^.]+)$/;
 
-/** Options of the command. */
+/** ServerJsonOptions are the options of `trailgate server-json`. */
 export interface ServerJsonOptions {
   /** Name such as `com.example/customers`. Default: derived from the public URL. */
   readonly name?: string;
   readonly version: string;
-  /** At most 100 characters. */
+  /** Purpose of the server. Longer texts are cut to 100 characters. */
   readonly description?: string;
 }
 
-/** Returns the document, or why the registry would reject it. */
+/** Returns the document, or the reason for which the registry would reject it. */
 export function serverJson(
   { file: { mcp, api }, publicUrl, tools = [] }: Config,
   { name: givenName, version, description: givenDescription }: ServerJsonOptions,
@@ -28,7 +28,7 @@ export function serverJson(
   if (protocol !== 'https:' || LOCAL_HOST.test(hostname)) {
     return { problem: `the registry only lists servers with a public HTTPS URL; api.publicUrl is ${publicUrl}` };
   }
-  const title = cut(mcp.name ?? api.title, LONGEST_TITLE);
+  const title = shorten(mcp.name ?? api.title, LONGEST_TITLE);
   const name = givenName ?? `${hostname.split('.').toReversed().join('.')}/${slug(title)}`;
   if (!NAME.test(name) || name.length > LONGEST_NAME) {
     return {
@@ -45,7 +45,10 @@ export function serverJson(
       $schema: SCHEMA,
       name,
       title,
-      description: cut(givenDescription ?? `${title}: ${count(tools.length)} for AI assistants.`, LONGEST_DESCRIPTION),
+      description: shorten(
+        givenDescription ?? `${title}: ${count(tools.length)} for AI assistants.`,
+        LONGEST_DESCRIPTION,
+      ),
       version,
       websiteUrl: `${publicUrl}/docs`,
       remotes: [{ type: 'streamable-http', url: `${publicUrl}/mcp`, headers: [authorization] }],
@@ -57,12 +60,12 @@ function count(tools: number): string {
   return `${tools} tool${tools === 1 ? '' : 's'}`;
 }
 
-function cut(text: string, longest: number): string {
+function shorten(text: string, longest: number): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length <= longest ? line : `${line.slice(0, longest - 1).trimEnd()}…`;
 }
 
-/** `Tourism API` → `tourism-api`. */
+/** Returns a title as a part of a name. `Tourism API` becomes `tourism-api`. */
 function slug(title: string): string {
   const plain = title.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
   return plain.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'api';

@@ -1,7 +1,7 @@
-/** Text tables of rows, or of the fields of one object. */
+/** Formats text tables of rows, or of the fields of one object. */
 import { oneLine, type Fields } from './admin-client.js';
 
-/** Formats a cell. Null and undefined become a dash. */
+/** Formats a cell. Null, undefined and empty arrays become a dash. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (Array.isArray(value)) return value.length === 0 ? '-' : oneLine(value.join(', '));
@@ -9,32 +9,35 @@ function cell(value: unknown): string {
 }
 
 const GAP = '  ';
-/** Minimum width of a shortened column. */
+/** Minimum width of a shortened column, in characters. */
 const NARROWEST = 8;
 
-function padded(rows: readonly (readonly string[])[], fit?: (widths: number[]) => void): string {
+function formatLines(rows: readonly (readonly string[])[], fit?: (widths: number[]) => void): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((text, column) => (widths[column] = Math.max(widths[column] ?? 0, text.length)));
   fit?.(widths);
   const lines = rows.map((row) =>
-    row.map((text, column) => shortened(text, widths[column] ?? 0).padEnd(widths[column] ?? 0)).join(GAP),
+    row.map((text, column) => shortenMiddle(text, widths[column] ?? 0).padEnd(widths[column] ?? 0)).join(GAP),
   );
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
 }
 
-/** Narrows the widest of the given columns until a line fits. */
-function narrow(widths: number[], mostColumns: number, some: readonly number[]): void {
+/**
+ * Narrows the widest of the given columns until a line fits, or all of them have the minimum width.
+ * @param some indexes of the columns
+ */
+function narrow(widths: number[], mostColumns: number, candidates: readonly number[]): void {
   const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
   for (let excess = total - mostColumns; excess > 0; excess--) {
-    const [widest = -1] = some.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    const [widest = -1] = candidates.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
     const width = widths[widest] ?? 0;
     if (width <= NARROWEST) return;
     widths[widest] = width - 1;
   }
 }
 
-/** Shortens a text in the middle, because names and addresses differ at their ends. */
-function shortened(text: string, width: number): string {
+/** Shortens a text in the middle, because names and addresses often differ at their ends. */
+function shortenMiddle(text: string, width: number): string {
   if (text.length <= width) return text;
   const end = Math.floor((width - 1) / 2);
   return `${text.slice(0, width - 1 - end)}…${text.slice(text.length - end)}`;
@@ -42,7 +45,8 @@ function shortened(text: string, width: number): string {
 
 /**
  * Formats rows under a heading. `columns` are field names or paths such as `target.id`.
- * @param shorten shortens lines to `mostColumns` if possible. Columns that are listed first are shortened first.
+ * @param shorten shortens lines to `mostColumns` characters if possible. Columns of the first group in `names` are
+ * shortened first.
  */
 export function rowsTable(
   columns: readonly string[],
@@ -54,16 +58,16 @@ export function rowsTable(
     column.split('.').reduce<unknown>((value, name) => (value as Fields | null | undefined)?.[name], row);
   const heading = columns.map((column) => column.toUpperCase().replaceAll('_', ' ').replaceAll('.', ' '));
   const lines = [heading, ...rows.map((row) => columns.map((column) => cell(valueAt(row, column))))];
-  if (shorten === undefined) return padded(lines);
-  return padded(lines, (widths) => {
+  if (shorten === undefined) return formatLines(lines);
+  return formatLines(lines, (widths) => {
     for (const names of shorten.names) {
-      const some = columns.flatMap((column, index) => (names.includes(column) ? [index] : []));
-      narrow(widths, shorten.mostColumns, some);
+      const candidates = columns.flatMap((column, index) => (names.includes(column) ? [index] : []));
+      narrow(widths, shorten.mostColumns, candidates);
     }
   });
 }
 
 /** Formats one line per field. */
 export function fieldsTable(fields: Fields): string {
-  return padded(Object.entries(fields).map(([name, value]) => [name, cell(value)]));
+  return formatLines(Object.entries(fields).map(([name, value]) => [name, cell(value)]));
 }

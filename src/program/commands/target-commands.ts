@@ -1,18 +1,18 @@
-/** `trailgate targets`: lists backend targets with their state on each gateway. */
+/** Defines `trailgate targets`, which lists the targets of backends with their state on each gateway. */
 import type { Command } from 'commander';
 import { systemClock } from '../../platform/clock.js';
 import type { Fields } from './admin-client.js';
 import { addList, row } from './command-table.js';
 import { rowsTable } from './table.js';
-import { MOST_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
+import { MAX_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
 
-/** Columns that are shortened if the table is too wide, in this order. `--json` has full values. */
+/** Columns that are shortened if the table is too wide, in the order of the groups. `--json` has full values. */
 const SHORTENED = [
   ['target', 'node'],
   ['service', 'address', 'last_failure'],
 ];
 
-/** Fields of a target in the admin API that the table shows. */
+/** Target has the fields of a target in the admin API that the table shows. */
 interface Target {
   readonly service: string;
   readonly target: string;
@@ -32,10 +32,10 @@ interface TargetOnNode {
   } | null;
 }
 
-/** Adds the command. */
+/** Adds `targets` to the program. */
 export function addTargetCommands(program: Command, terminal: Terminal): void {
-  const what = 'list backend targets with their state on each gateway';
-  addList(program, terminal, row('targets', what, 'listTargets', { show: showTargets }));
+  const description = 'list backend targets with their state on each gateway';
+  addList(program, terminal, row('targets', description, 'listTargets', { show: showTargets }));
 }
 
 function showTargets(body: Fields, options: CommonOptions): string {
@@ -43,7 +43,7 @@ function showTargets(body: Fields, options: CommonOptions): string {
 }
 
 function targetsTable(targets: readonly Target[]): string {
-  if (targets.length === 0) return 'none: no gateway has said anything in the last minute\n';
+  if (targets.length === 0) return 'none: no gateway has reported its status in the last minute\n';
   const nodes = [...new Set(targets.flatMap((target) => target.nodes.map(({ node }) => node)))];
   const shortNames = nodes.map(withoutPort);
   const areUnique = new Set(shortNames).size === nodes.length;
@@ -51,14 +51,14 @@ function targetsTable(targets: readonly Target[]): string {
     target.nodes.map((seen) => ({
       service: target.service,
       target: target.target,
-      address: isNamed(target) ? target.address : null,
+      address: hasHostName(target) ? target.address : null,
       node: areUnique ? withoutPort(seen.node) : seen.node,
       ...describe(seen),
     })),
   );
   const columns = ['service', 'target', 'address', 'node', 'state', 'age', 'last_failure'];
-  const shown = targets.some(isNamed) ? columns : columns.filter((column) => column !== 'address');
-  return rowsTable(shown, rows, { mostColumns: MOST_COLUMNS, names: SHORTENED });
+  const shown = targets.some(hasHostName) ? columns : columns.filter((column) => column !== 'address');
+  return rowsTable(shown, rows, { mostColumns: MAX_COLUMNS, names: SHORTENED });
 }
 
 function describe({ state, ejected_until: until, age_seconds: age, last_failure: failure }: TargetOnNode): Fields {
@@ -74,8 +74,8 @@ function describe({ state, ejected_until: until, age_seconds: age, last_failure:
   };
 }
 
-/** Whether its name leads to an address that is not in it. */
-function isNamed({ target, address }: Target): boolean {
+/** Reports whether the target is a host name, so that the table must also show its IP address. */
+function hasHostName({ target, address }: Target): boolean {
   return address !== null && !target.includes(address);
 }
 
@@ -83,7 +83,7 @@ function withoutPort(node: string): string {
   return node.replace(/:\d+$/, '');
 }
 
-/** `3s`, `12m`, `5h`, `2d`. */
+/** Formats a duration, such as `3s`, `12m`, `5h` or `2d`. */
 function span(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   if (seconds < 120) return `${seconds}s`;

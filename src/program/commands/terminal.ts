@@ -1,4 +1,4 @@
-/** Environment of client commands: output, admin API client and exit code. */
+/** Provides the environment of client commands: standard output, the admin API client, and the exit code. */
 import type { Command } from 'commander';
 import { readClientEnvironment, type ClientEnvironment } from '../../config/client-environment.js';
 import { VariableFileError } from '../../config/model/variables.js';
@@ -9,7 +9,7 @@ export interface Terminal {
   readonly environment: () => ClientEnvironment;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Sets the exit code of a failed command. */
+  /** Sets the exit code of the process. Does not exit. */
   readonly fail: (exitCode: number) => void;
 }
 
@@ -27,7 +27,10 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** Adds `--json` and the action. Prints a `CommandError` as one line to standard error, and exits with 1. */
+/**
+ * Adds `--json` and the action to a command. Prints a `CommandError` as one line to standard error, with exit code 1.
+ * @param run returns the text for standard output
+ */
 export function clientAction<Options extends CommonOptions>(
   command: Command,
   terminal: Terminal,
@@ -45,15 +48,18 @@ export function clientAction<Options extends CommonOptions>(
   });
 }
 
-/** Formats one object as JSON or as a list of fields. */
+/** Formats one object as JSON, or as a list of fields. */
 export function showFields(fields: Fields, { json }: CommonOptions): string {
   return json === true ? `${JSON.stringify(fields, null, 2)}\n` : fieldsTable(fields);
 }
 
-/** The columns of a terminal. */
-export const MOST_COLUMNS = 80;
+/** Maximum width of tables, in characters. */
+export const MAX_COLUMNS = 80;
 
-/** A list, as JSON or as a table, which says where it was cut off. The columns `shortened` make it fit a terminal. */
+/**
+ * Formats a list as JSON or as a table. A note under the table says if there are more rows.
+ * @param shortened columns that are shortened, in this order, if the table is too wide
+ */
 export function showRows(
   columns: readonly string[],
   rows: Rows,
@@ -62,6 +68,6 @@ export function showRows(
 ): string {
   if (json === true) return `${JSON.stringify(rows, null, 2)}\n`;
   const cut = rows.has_more ? `… and more: --limit shows more than ${rows.data.length}\n` : '';
-  const shorten = shortened && { mostColumns: MOST_COLUMNS, names: shortened.map((name) => [name]) };
+  const shorten = shortened && { mostColumns: MAX_COLUMNS, names: shortened.map((name) => [name]) };
   return rowsTable(columns, rows.data, shorten) + cut;
 }

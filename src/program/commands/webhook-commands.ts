@@ -1,10 +1,13 @@
-/** `trailgate webhooks …` and `trailgate events …`: where an account is told of what, and how that went. */
+/**
+ * Defines `trailgate webhooks …` and `trailgate events …`, which manage webhook endpoints and show their deliveries and
+ * the events of an account.
+ */
 import { InvalidArgumentError, type Command } from 'commander';
 import { CommandError, type Fields } from './admin-client.js';
 import { addCommands, limit, option, row } from './command-table.js';
 import { collectList } from './options.js';
 import { fieldsTable, rowsTable } from './table.js';
-import { MOST_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
+import { MAX_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
 
 const SHOWN_ONCE = 'This secret is shown only once. The receiver needs it to verify events.\n';
 const LONGEST_SHOWN_BODY = 200;
@@ -16,9 +19,9 @@ const FIELDS = [
     parse: collectList,
   }),
   option('--ordered', 'deliver events of one resource in sequence', 'ordered'),
-  option('--rate <n>', 'maximum attempts per second', 'rate_per_second', { parse: parseSeconds }),
-  option('--concurrency <n>', 'maximum concurrent attempts', 'concurrency', { parse: parseSeconds }),
-  option('--timeout <ms>', 'timeout of an attempt, in milliseconds', 'timeout_ms', { parse: parseSeconds }),
+  option('--rate <n>', 'maximum attempts per second', 'rate_per_second', { parse: parseWholeNumber }),
+  option('--concurrency <n>', 'maximum concurrent attempts', 'concurrency', { parse: parseWholeNumber }),
+  option('--timeout <ms>', 'timeout of an attempt, in milliseconds', 'timeout_ms', { parse: parseWholeNumber }),
 ];
 
 const WEBHOOK_COMMANDS = [
@@ -64,7 +67,7 @@ const WEBHOOK_COMMANDS = [
   row('rotate <endpoint>', 'rotate the signing secret', 'rotateWebhookSecret', {
     options: [
       option('--overlap <seconds>', 'how long the previous secret signs too; default: one day', 'overlap_seconds', {
-        parse: parseSeconds,
+        parse: parseWholeNumber,
       }),
       SECRET,
       option('--end-previous', 'end the oldest of three secrets that still sign', 'end_previous_secret'),
@@ -121,25 +124,25 @@ const EVENT_COMMANDS = [
   row('show <event>', 'get an event', 'getEvent'),
 ];
 
-/** Adds both groups. */
+/** Adds the commands of `trailgate webhooks` and `trailgate events`. */
 export function addWebhookCommands(program: Command, terminal: Terminal): void {
   addCommands(program, terminal, 'webhooks', 'manage the webhook endpoints of an account', WEBHOOK_COMMANDS);
   addCommands(program, terminal, 'events', 'list the events of an account', EVENT_COMMANDS);
 }
 
-function parseSeconds(text: string): number {
+function parseWholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }
 
-/** An endpoint for people: of its public keys the keys. */
+/** Formats an endpoint. Without `--json`, only the keys themselves are shown of its public keys. */
 function endpoint(fields: Fields, options: CommonOptions): string {
   const keys = fields['public_keys'];
   if (options.json === true || !Array.isArray(keys)) return showFields(fields, options);
   return showFields({ ...fields, public_keys: (keys as Fields[]).map(({ key }) => key) }, options);
 }
 
-/** A delivery, and a line for each attempt. */
+/** Formats a delivery, with a line for each attempt. */
 function delivery(fields: Fields, { json }: CommonOptions): string {
   if (json === true) return `${JSON.stringify(fields, null, 2)}\n`;
   const { attempt_log: log, ...shown } = fields;
@@ -149,11 +152,11 @@ function delivery(fields: Fields, { json }: CommonOptions): string {
     came_back: attempt['error'] ?? String(attempt['response_body'] ?? '').slice(0, LONGEST_SHOWN_BODY),
   }));
   const columns = ['number', 'at', 'status_code', 'duration_ms', 'came_back'];
-  const shorten = { mostColumns: MOST_COLUMNS, names: [['came_back']] };
+  const shorten = { mostColumns: MAX_COLUMNS, names: [['came_back']] };
   return `${fieldsTable(rest)}\n${rowsTable(columns, attempts, shorten)}`;
 }
 
-/** When something was made: lists are of the last days. */
+/** Formats the creation time without year and seconds, because lists cover the last days. */
 function minute({ created_at: at }: Fields): string {
   return String(at).slice(5, 16).replace('T', ' ');
 }

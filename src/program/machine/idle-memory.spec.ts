@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { giveMemoryBackWhenIdle } from './idle-memory.js';
+import { releaseMemoryWhenIdle } from './idle-memory.js';
 
 const INTERVAL_MS = 5_000;
 const BURST_BYTES = 100_000_000;
@@ -17,7 +17,7 @@ beforeEach(() => {
   collections = 0;
   saving = [];
   external = 0;
-  stop = giveMemoryBackWhenIdle({
+  stop = releaseMemoryWhenIdle({
     allocated: () => allocated,
     external: () => external,
     beginCollection: (saveMemory) => {

@@ -10,7 +10,7 @@ import { loadConfig } from '../../config/load.js';
 import { withoutDocuments } from '../../config/running-config.js';
 import { describeApis } from '../../reference/describe-api.js';
 import type { CheckRequest, FromCheck, ToCheck } from './check-messages.js';
-import { offerMemory, stepBackWithThreads } from './step-back.js';
+import { preferForOomKill, lowerOwnPriority } from './step-back.js';
 
 async function* check({ path, environment, fixed, describes }: CheckRequest): AsyncGenerator<FromCheck, void> {
   const result = await loadConfig(path, environment);
@@ -32,11 +32,11 @@ function residentBytes(): number {
   return process.memoryUsage.rss();
 }
 
-// A terminal or service sends signals to all processes. The program ends this one.
+// A terminal or service manager sends signals to all processes of the program. Only the program ends this process.
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit());
-stepBackWithThreads();
-offerMemory();
+lowerOwnPriority();
+preferForOomKill();
 
 let messages: AsyncGenerator<FromCheck, void> | undefined;
 process.on('message', (message: ToCheck) => {

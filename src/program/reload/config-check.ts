@@ -6,26 +6,29 @@ import { getHeapStatistics } from 'node:v8';
 import { ConfigReceiver, type ReceivedConfig } from '../../config/config-parts.js';
 import type { Environment } from '../../config/model/schema.js';
 import type { CheckRequest, FromCheck, ToCheck } from './check-messages.js';
-import { stepBack } from './step-back.js';
+import { lowerPriority } from './step-back.js';
 
-/** Result of a check. */
+/** CheckResult is the result of a check. The files of a refused configuration are paths whose change may fix it. */
 export type CheckResult =
   | ({ readonly kind: 'valid'; readonly warnings: readonly string[] } & ReceivedConfig)
   | { readonly kind: 'refused'; readonly problems: string; readonly files: readonly string[] };
 
-/** Limits of a check. Tests use others. */
+/** CheckBounds are the limits of a check. Tests use other values. */
 export interface CheckBounds {
   readonly file: string;
   readonly timeoutMs: number;
-  /** Maximum size of V8's heap. */
+  /** Maximum size of V8's heap in the process, in MiB. */
   readonly memoryMb: number;
-  /** How long the process stays for another check, which then begins sooner. People often save several times. */
+  /**
+   * How long an idle process is kept for another check, in milliseconds. A kept process starts the check sooner, and
+   * people often save several times.
+   */
   readonly keptMs: number;
 }
 
-/** Long, because requests have priority. A check takes seconds of a core. */
+/** The timeout is long, because requests have priority. A check uses a core for seconds. */
 const CHECK_TIMEOUT_MS = 120_000;
-/** The limit of this process, so that a file that was accepted at the start is accepted again. */
+/** The heap limit of this process. A file that was accepted at the start fits again. */
 const CHECK_MEMORY_MB = Math.ceil(getHeapStatistics().heap_size_limit / (1024 * 1024));
 const CHECK_KEPT_MS = 10_000;
 const BOUNDS: CheckBounds = {
@@ -34,11 +37,11 @@ const BOUNDS: CheckBounds = {
   memoryMb: CHECK_MEMORY_MB,
   keptMs: CHECK_KEPT_MS,
 };
-/** A process with more memory ends after its check. */
-const KEPT_BYTES = 192 * 1024 * 1024;
-/** Maximum length of standard error that is kept. The reason of a failure is at its beginning. */
-const MOST_STDERR_LENGTH = 4_096;
-/** Debugger options, because two processes cannot use one port. */
+/** A process that uses more memory than this ends after its check. */
+const MAX_KEPT_BYTES = 192 * 1024 * 1024;
+/** Maximum number of kept characters of standard error. The reason of a failure is at its beginning. */
+const MAX_STDERR_LENGTH = 4_096;
+/** Debugger options are not inherited, because two processes cannot use one port. */
 const NOT_INHERITED = /^--(inspect|debug)/;
 
 export class ConfigCheck {
@@ -48,7 +51,7 @@ export class ConfigCheck {
   constructor(private readonly bounds: CheckBounds = BOUNDS) {}
 
   /**
-   * Reads and checks a configuration. Wait for the result before the next call. Never rejects: if the check itself
+   * Reads and checks a configuration. Wait for the result before the next call. Never rejects. If the check itself
    * fails, the configuration is refused.
    */
   async run(request: CheckRequest): Promise<CheckResult> {
@@ -56,7 +59,7 @@ export class ConfigCheck {
     try {
       if (this.process?.hasEnded !== false) this.process = new CheckProcess(this.bounds);
       const { result, residentBytes } = await this.process.check(request);
-      if (residentBytes > KEPT_BYTES) this.stop();
+      if (residentBytes > MAX_KEPT_BYTES) this.stop();
       else this.timer = setTimeout(() => this.stop(), this.bounds.keptMs);
       return result;
     } catch (error) {
@@ -66,7 +69,7 @@ export class ConfigCheck {
     }
   }
 
-  /** Ends the process, and a check in progress. */
+  /** Ends the process and any check in progress, which then counts as refused. */
   stop(): void {
     clearTimeout(this.timer);
     this.process?.kill();
@@ -74,7 +77,7 @@ export class ConfigCheck {
   }
 }
 
-/** Result of a check with the memory of its process. */
+/** Checked is the result of a check with the resident memory of its process, in bytes. */
 interface Checked {
   readonly result: CheckResult;
   readonly residentBytes: number;
@@ -94,28 +97,28 @@ class CheckProcess {
       execArgv: [...inherited, `--max-old-space-size=${memoryMb}`],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    stepBack(this.child.pid);
+    lowerPriority(this.child.pid);
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.stderr = (this.stderr + text).slice(0, MOST_STDERR_LENGTH);
+      this.stderr = (this.stderr + text).slice(0, MAX_STDERR_LENGTH);
     });
     this.child.on('error', (error) => this.ended(error));
-    // Not `exit`, which can precede the last output.
+    // The listener is on `close`, because `exit` can precede the last output on standard error.
     this.child.on('close', (code, signal) => this.ended(new Error(endOf(code, signal, this.stderr, memoryMb))));
     this.child.on('message', (message: FromCheck) => {
-      if (this.pending?.take(message) === false) void nextTurn().then(() => this.tell({ type: 'next' }));
+      if (this.pending?.take(message) === false) void nextTurn().then(() => this.send({ type: 'next' }));
     });
   }
 
-  /** Rejects if the check takes too long, or the process ends. */
+  /** Checks a configuration. Rejects if the check exceeds the timeout, or if the process ends. */
   async check(request: CheckRequest): Promise<Checked> {
     const { timeoutMs } = this.bounds;
     const pending = new PendingCheck(request.environment);
     this.pending = pending;
-    const late = (): void => pending.failed(new Error(`it took longer than ${timeoutMs / 1_000} s`));
-    const timer = setTimeout(late, timeoutMs);
-    this.tell({ type: 'check', request });
+    const expire = (): void => pending.failed(new Error(`it took longer than ${timeoutMs / 1_000} s`));
+    const timer = setTimeout(expire, timeoutMs);
+    this.send({ type: 'check', request });
     try {
-      return await pending.whole;
+      return await pending.complete;
     } finally {
       clearTimeout(timer);
       this.pending = undefined;
@@ -132,26 +135,26 @@ class CheckProcess {
     this.pending?.failed(why);
   }
 
-  private tell(message: ToCheck): void {
-    // `close` reports a process that has ended.
+  private send(message: ToCheck): void {
+    // The listener on `close` reports a process that has ended, so errors of `send` are ignored.
     if (this.child.connected) this.child.send(message, () => undefined);
   }
 }
 
-/** PendingCheck assembles the messages of a check. */
+/** PendingCheck assembles the result of a check from its messages. */
 class PendingCheck {
-  readonly whole: Promise<Checked>;
+  readonly complete: Promise<Checked>;
   private readonly resolvers = Promise.withResolvers<Checked>();
   private readonly received: ConfigReceiver;
   private warnings: readonly string[] = [];
   private residentBytes = 0;
 
   constructor(environment: Environment) {
-    this.whole = this.resolvers.promise;
+    this.complete = this.resolvers.promise;
     this.received = new ConfigReceiver(environment);
   }
 
-  /** Adds a message. Returns whether the result is complete. */
+  /** Adds a message. Reports whether the result is complete. */
   take(message: FromCheck): boolean {
     if (message.type !== 'part') this.residentBytes = message.residentBytes;
     if (message.type === 'valid') this.warnings = message.warnings;
@@ -166,8 +169,8 @@ class PendingCheck {
   }
 
   private valid(message: FromCheck): CheckResult | undefined {
-    const whole = message.type === 'part' ? this.received.take(message.part) : undefined;
-    return whole && { kind: 'valid', warnings: this.warnings, ...whole };
+    const complete = message.type === 'part' ? this.received.take(message.part) : undefined;
+    return complete && { kind: 'valid', warnings: this.warnings, ...complete };
   }
 }
 
@@ -179,7 +182,7 @@ function refused({ problems, files }: Extract<FromCheck, { type: 'refused' }>): 
 function endOf(code: number | null, signal: string | null, stderr: string, memoryMb: number): string {
   if (/heap out of memory|heap limit/i.test(stderr)) return `it took more than ${memoryMb} MB of memory`;
   if (signal === 'SIGKILL') return 'its process was killed (SIGKILL), perhaps because the system had no memory left';
-  const how = signal === null ? `exit code ${code}` : signal;
+  const exit = signal === null ? `exit code ${code}` : signal;
   const line = stderr.split('\n').find((each) => /^(\w*Error\b|node: )/.test(each));
-  return line === undefined ? `its process ended (${how})` : `its process ended (${how}): ${line.trim()}`;
+  return line === undefined ? `its process ended (${exit})` : `its process ended (${exit}): ${line.trim()}`;
 }

@@ -9,20 +9,21 @@ import type { Logger } from '../../platform/log.js';
 import { onSignal } from '../../platform/signals.js';
 import type { CheckRequest } from './check-messages.js';
 import { ConfigCheck, type CheckResult } from './config-check.js';
-import { Takeover } from './takeover.js';
+import { ConfigActivation } from './takeover.js';
 
 export class Reload {
-  private readonly watch = new ConfigWatch(() => this.asked());
+  private readonly watch = new ConfigWatch(() => this.requestReload());
   private readonly check = new ConfigCheck();
-  private readonly takeover: Takeover;
+  private readonly takeover: ConfigActivation;
   private port: number | undefined;
-  private underWay: Promise<void> | undefined;
-  private again = false;
+  private running: Promise<void> | undefined;
+  private isChangePending = false;
   private state: 'starting' | 'started' | 'stopped' = 'starting';
 
   /**
-   * Listens for SIGHUP and changed files. Without a listener, SIGHUP would end the process.
-   * @param describes whether the public description is needed.
+   * Starts to listen for SIGHUP and changed files. Changes are applied only after `start`. Without a listener, SIGHUP
+   * would end the process.
+   * @param describes whether this program serves the public API description
    */
   constructor(
     private readonly config: RunningConfig,
@@ -30,21 +31,21 @@ export class Reload {
     private readonly clock: Clock,
     private readonly log: Logger,
   ) {
-    this.takeover = new Takeover(config, clock, log);
+    this.takeover = new ConfigActivation(config, clock, log);
     this.watch.follow(config.current);
-    onSignal('SIGHUP', () => this.asked());
+    onSignal('SIGHUP', () => this.requestReload());
   }
 
   /**
-   * Starts applying changes, including one since the constructor.
-   * @param port the bound port of the public listener, which the configuration may leave to the system.
+   * Starts applying changes, including a change since the constructor.
+   * @param port the bound port of the public listener, because the configuration may leave the port to the system
    */
   start(port = this.config.current.file.gateway.port): void {
     this.port = port;
     this.takeover.started();
     this.state = 'started';
-    if (!this.again) return;
-    this.again = false;
+    if (!this.isChangePending) return;
+    this.isChangePending = false;
     this.run();
   }
 
@@ -55,21 +56,21 @@ export class Reload {
     this.check.stop();
   }
 
-  private asked(): void {
+  private requestReload(): void {
     if (this.state === 'started') this.run();
-    else this.again = true;
+    else this.isChangePending = true;
   }
 
-  /** Loads and applies the configuration. Repeats once if changes arrive meanwhile. */
+  /** Loads and applies the configuration. During a reload, records that another reload must follow. */
   private run(): void {
-    if (this.underWay !== undefined) {
-      this.again = true;
+    if (this.running !== undefined) {
+      this.isChangePending = true;
       return;
     }
-    this.underWay = this.load().finally(() => {
-      this.underWay = undefined;
-      if (!this.again || this.state === 'stopped') return;
-      this.again = false;
+    this.running = this.load().finally(() => {
+      this.running = undefined;
+      if (!this.isChangePending || this.state === 'stopped') return;
+      this.isChangePending = false;
       this.run();
     });
   }
@@ -77,7 +78,7 @@ export class Reload {
   private async load(): Promise<void> {
     const sinceMs = this.clock.now();
     const result = await this.check.run(this.request());
-    // The program is shutting down.
+    // The program began to shut down during the check.
     if (this.state === 'stopped') return;
     if (result.kind === 'refused') {
       this.watch.follow(this.config.current, sinceMs, result.files);
@@ -97,6 +98,9 @@ export class Reload {
     this.watch.follow(this.config.current, sinceMs);
     for (const message of result.warnings) this.log.warn({ event: 'config_warning' }, message);
     if (needRestart.length === 0) return;
-    this.log.warn({ event: 'config_needs_restart', settings: needRestart }, 'Some changes count after a restart only');
+    this.log.warn(
+      { event: 'config_needs_restart', settings: needRestart },
+      'Some changes take effect only after a restart',
+    );
   }
 }

@@ -1,29 +1,32 @@
-/** Lowers the priority of background processes in favor of those that serve requests. */
+/** Lowers the priority of background processes, so that processes that serve requests run first. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
-/** A third of the share of requests, so that the process makes progress even if the core is never idle. */
+/**
+ * Nice value that gives a process a third of the CPU share of a process that serves requests. It makes progress even if
+ * the core is never idle.
+ */
 const NICE = 5;
 
 /**
  * Lowers the priority of a process, or of one thread on systems with thread priorities. Threads that it starts later
- * inherit the priority.
+ * inherit the priority. Never throws. Does nothing for undefined.
  */
-export function stepBack(pid: number | undefined): void {
+export function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     setPriority(pid, NICE);
   } catch {
-    // Only latency is affected. Or the process has already ended, which its parent notices.
+    // The priority only affects latency. If the process has already ended, its parent notices that.
   }
 }
 
 /**
- * Lowers the priority of this process and of the threads that V8 has already started. The latter only on Linux.
+ * Lowers the priority of this process. On Linux, also lowers the priority of the threads that V8 has already started.
  */
-export function stepBackWithThreads(): void {
-  stepBack(process.pid);
-  for (const id of threads()) stepBack(id);
+export function lowerOwnPriority(): void {
+  lowerPriority(process.pid);
+  for (const id of threads()) lowerPriority(id);
 }
 
 function threads(): number[] {
@@ -34,11 +37,11 @@ function threads(): number[] {
   }
 }
 
-/** Makes the system kill this process first if memory runs out. Only on Linux. */
-export function offerMemory(): void {
+/** Makes Linux kill this process first if memory runs out. Does nothing on other systems. */
+export function preferForOomKill(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
-    // Not supported on other systems.
+    // This file exists only on Linux.
   }
 }

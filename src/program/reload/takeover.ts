@@ -1,11 +1,11 @@
-/** Applies checked configurations, and reports the result by log and metrics. */
+/** Applies checked configurations, and reports the results in the log and in metrics. */
 import type { Clock } from '../../platform/clock.js';
 import type { NextConfig, RunningConfig } from '../../config/running-config.js';
 import { configSummary } from '../../config/summary.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 
-export class Takeover {
+export class ConfigActivation {
   constructor(
     readonly config: RunningConfig,
     private readonly clock: Clock,
@@ -18,9 +18,9 @@ export class Takeover {
   }
 
   /**
-   * Applies a configuration. Never rejects: a configuration that cannot be prepared is refused.
-   * @param isWanted called just before it is applied. If it returns false, nothing changes.
-   * @returns settings that need a restart. Undefined if the configuration was not applied.
+   * Applies a configuration. Never rejects. A configuration that cannot be prepared is refused.
+   * @param isWanted called just before the configuration is applied. If it returns false, nothing changes.
+   * @returns changed settings that need a restart. Undefined if the configuration was not applied.
    */
   async take(next: NextConfig, isWanted: () => boolean): Promise<string[] | undefined> {
     try {
@@ -37,7 +37,10 @@ export class Takeover {
     }
   }
 
-  /** Reports that a change was refused. @param problems text for the operator. */
+  /**
+   * Reports that a changed configuration was refused.
+   * @param problems text for the operator
+   */
   refused(problems: string): void {
     METRICS.configReloads.series('refused').inc();
     METRICS.configRefused.series().set(1);

@@ -1,6 +1,6 @@
 /**
- * Converts a backend's error response into a problem of the public API. A 4xx keeps its status and the meaning of its
- * JSON body. A 5xx keeps only `Retry-After`, because its body may describe internals.
+ * Converts a backend's error response into a problem for the client. A 4xx keeps its status and the meaning of its JSON
+ * body. The body of a 5xx is discarded, because it may describe internals. Both keep a few header fields.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
@@ -8,7 +8,7 @@ import { Problem, type ErrorCode, type ProblemOptions } from '../../platform/pro
 import { waitSecondsOf } from '../../platform/problems/retry-after.js';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
 
-/** Error codes by status. Any other 4xx becomes `request_refused`. */
+/** Error codes of 4xx responses by status. Any other 4xx becomes `request_refused`. */
 const CLIENT_CODES: Readonly<Record<number, ErrorCode>> = {
   402: 'payment_required',
   401: 'invalid_api_key',
@@ -24,6 +24,7 @@ const CLIENT_CODES: Readonly<Record<number, ErrorCode>> = {
   429: 'backend_rate_limited',
 };
 
+/** Error codes of 5xx responses by status. Any other 5xx becomes `backend_bad_response`. */
 const BACKEND_CODES: Readonly<Record<number, ErrorCode>> = {
   500: 'backend_error',
   503: 'backend_unavailable',
@@ -47,7 +48,7 @@ const UPGRADE_REQUIRED = 426;
 export interface BackendResponse {
   readonly status: number;
   readonly headers: Readonly<IncomingHttpHeaders>;
-  /** Undefined if it was too large or could not be decoded. */
+  /** Body as text; undefined if the body was too large or could not be decoded. */
   readonly body: string | undefined;
 }
 
@@ -55,7 +56,7 @@ export interface BackendResponse {
  * Returns the problem for a backend's response with status 400 or above.
  * @param authenticates whether the service checks the client's own credentials. If not, a 401, 403 or 407 means that
  *   the service rejects the gateway's credentials, and becomes `backend_bad_response`.
- * @param errors where the service's error bodies keep message, code and fields.
+ * @param errors JSON Pointers to message, code and field errors in the service's error bodies.
  */
 export function backendProblem(response: BackendResponse, authenticates: boolean, errors?: ErrorMap): Problem {
   const { status } = response;
@@ -76,14 +77,14 @@ export function backendProblem(response: BackendResponse, authenticates: boolean
   });
 }
 
-/** RFC 9110 section 15.5.22: a 426 must name the required protocol in `Upgrade`. */
+/** Returns the `Upgrade` field of a 426, which must name the required protocol (RFC 9110 section 15.5.22). */
 function upgradeOf({ status, headers: { upgrade } }: BackendResponse): Pick<ProblemOptions, 'upgrade'> {
   return status === UPGRADE_REQUIRED && upgrade !== undefined ? { upgrade: String(upgrade) } : {};
 }
 
 /**
- * Returns the error code for a 4xx. A 400 or 422 that only concerns parameters gets the same code as a parameter error
- * of the gateway's own endpoints.
+ * Returns the error code for a 4xx. If a 400 or 422 only concerns parameters, the code is the same as for a parameter
+ * error of the gateway's own endpoints.
  */
 function clientCode(status: number, { reason, errors = [] }: ErrorMeaning): ErrorCode {
   if (status === 400 || status === 422) {
@@ -110,13 +111,13 @@ function keptFields(headers: Readonly<IncomingHttpHeaders>, status: number): str
     const value = headers[name];
     if (value === undefined || (name === 'www-authenticate' && status !== 401)) continue;
     if (name !== 'retry-after') kept.push(name, String(value));
-    else keepWait(kept, String(value), headers.date);
+    else keepRetryAfter(kept, String(value), headers.date);
   }
   return kept;
 }
 
-/** Keeps `Retry-After` if it can be parsed and is not longer than the gateway's own maximum. */
-function keepWait(kept: string[], retryAfter: string, date: string | undefined): void {
+/** Adds `Retry-After` to `kept` if the value can be parsed and does not exceed `LONGEST_WAIT_MS`. */
+function keepRetryAfter(kept: string[], retryAfter: string, date: string | undefined): void {
   const seconds = waitSecondsOf(retryAfter, date);
   if (seconds !== undefined) kept.push('retry-after', String(seconds));
 }

@@ -1,7 +1,7 @@
 /**
  * Extracts message, machine-readable code and field errors from a backend's JSON error body. Recognizes the formats of
  * RFC 9457, Rails, Laravel, Django REST, FastAPI, Spring, NestJS, JSON:API and the `{"error": {…}}` family by their
- * structure. Anything else yields an empty result.
+ * structure. Any other body yields an empty result.
  */
 import type { ErrorMap } from '../../config/model/schema.js';
 import { toWellFormedJson } from '../../platform/json/exact-json.js';
@@ -9,17 +9,21 @@ import type { FieldError } from '../../platform/problems/errors.js';
 import { mappedError } from './error-map.js';
 import { isFieldTree, propertyOfSentence } from './field-shapes.js';
 
+/** ErrorMeaning is the content of an error body. Members that were not found are missing. */
 export interface ErrorMeaning {
+  /** Message that is safe to show to the client. */
   readonly detail?: string;
   /** The backend's machine-readable code. */
   readonly reason?: string;
   readonly errors?: readonly FieldError[];
 }
 
+/** Maximum message length in characters. Longer messages are shortened. */
 const LONGEST_TEXT = 1_000;
-const MOST_FIELDS = 100;
+const MAX_FIELDS = 100;
 /** Maximum depth of nested field errors. */
-const MOST_LEVELS = 16;
+const MAX_LEVELS = 16;
+/** Format of a machine-readable code. */
 const REASON = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 /**
  * Matches messages that expose internals: stack traces, source paths, markup, SQL, and names of PHP or Java classes.
@@ -27,7 +31,7 @@ const REASON = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
  * alternative linear in the length of the text. Backends echo client input, so a pattern with quadratic cost could be
  * exploited.
  */
-const NOT_FOR_CLIENTS = new RegExp(
+const EXPOSES_INTERNALS = new RegExp(
   [
     /\n[^\S\n]*at |Traceback \(most recent|<[a-z!/]|[A-Za-z0-9_$](?:Exception|Error):/,
     /\.(?:java|py|rb|php|js|ts|go|cs):\d+|\bSELECT .{0,500} FROM\b|\b(?:App|Illuminate|Symfony|Doctrine)\\/,
@@ -45,8 +49,9 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Reads an error body. Returns an empty result if `body` is undefined or not JSON.
- * @param map pointers to message, code and fields for this service. Unmapped values are searched in the usual places.
+ * Reads an error body. Returns an empty result if `body` is undefined or is not JSON.
+ * @param map the service's JSON Pointers to message, code and fields. Values that they do not find are searched in the
+ *   places where frameworks put them.
  */
 export function readErrorBody(
   contentType: string | undefined,
@@ -60,10 +65,10 @@ export function readErrorBody(
   } catch {
     return {};
   }
-  if (map === undefined) return usualMeaning(parsed);
+  if (map === undefined) return frameworkMeaning(parsed);
   const { message, code, fields } = mappedError(parsed, map);
   return {
-    ...usualMeaning(parsed),
+    ...frameworkMeaning(parsed),
     ...compact({
       detail: clientText(message),
       reason: reasonText(code),
@@ -72,7 +77,8 @@ export function readErrorBody(
   };
 }
 
-function usualMeaning(parsed: unknown): ErrorMeaning {
+/** Finds message, code and field errors in the places where frameworks put them. */
+function frameworkMeaning(parsed: unknown): ErrorMeaning {
   if (Array.isArray(parsed)) return compact({ errors: fieldErrors(parsed, '') });
   if (!isObject(parsed)) return {};
   const inner = isObject(parsed['error']) ? parsed['error'] : parsed;
@@ -92,11 +98,11 @@ function compact(meaning: {
   errors?: readonly FieldError[] | undefined;
 }): ErrorMeaning {
   const { detail, reason, errors } = meaning;
-  const said: Mutable<ErrorMeaning> = {};
-  if (detail !== undefined) said.detail = detail;
-  if (reason !== undefined) said.reason = reason;
-  if (errors !== undefined && errors.length > 0) said.errors = errors;
-  return said;
+  const result: Mutable<ErrorMeaning> = {};
+  if (detail !== undefined) result.detail = detail;
+  if (reason !== undefined) result.reason = reason;
+  if (errors !== undefined && errors.length > 0) result.errors = errors;
+  return result;
 }
 
 function messageOf(object: Json): string | undefined {
@@ -115,17 +121,17 @@ function reasonOf(object: Json): string | undefined {
   return undefined;
 }
 
-/** Accepts numbers as well, because the field is known to hold a code. */
+/** Converts the value of a known code field into a reason. Accepts numbers, unlike `reasonOf`. */
 function reasonText(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   return typeof value === 'string' && REASON.test(value) ? value : undefined;
 }
 
-/** Returns a text that is safe to show to a client, shortened if necessary. */
+/** Returns a text for the client, shortened if necessary; undefined if the text is empty or exposes internals. */
 function clientText(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
-  if (text === '' || NOT_FOR_CLIENTS.test(text)) return undefined;
+  if (text === '' || EXPOSES_INTERNALS.test(text)) return undefined;
   return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
 }
 
@@ -158,7 +164,7 @@ function djangoFields(object: Json): FieldError[] | undefined {
   return allFields ? fieldErrors(object, '') : undefined;
 }
 
-/** Reads class-validator sentences of NestJS in `message`. The first words of each sentence name the property. */
+/** Reads the class-validator sentences in `message` of a NestJS body. Each sentence begins with its property. */
 function nestFields(object: Json): FieldError[] | undefined {
   const { message, statusCode } = object;
   if (!Array.isArray(message) || typeof statusCode !== 'number') return undefined;
@@ -170,8 +176,9 @@ function nestFields(object: Json): FieldError[] | undefined {
   });
 }
 
+/** Reads field errors from a list or a map. @param pointer JSON Pointer to the field that contains `value`. */
 function fieldErrors(value: unknown, pointer: string, level = 0): FieldError[] {
-  if (level > MOST_LEVELS) return [];
+  if (level > MAX_LEVELS) return [];
   const found = Array.isArray(value)
     ? value.flatMap((entry, index) => listEntry(entry, pointer, index, level + 1))
     : isObject(value)
@@ -179,10 +186,10 @@ function fieldErrors(value: unknown, pointer: string, level = 0): FieldError[] {
           mapEntry(WHOLE_BODY.has(name) ? pointer : `${pointer}${pointerTo(pathParts(name))}`, entry, level + 1),
         )
       : [];
-  return found.slice(0, MOST_FIELDS);
+  return found.slice(0, MAX_FIELDS);
 }
 
-/** Reads a list entry: a text, or an object that names its field. */
+/** Reads a list entry, which is a message, or an object with the message and the name of its field. */
 function listEntry(entry: unknown, pointer: string, index: number, level: number): FieldError[] {
   const text = clientText(entry);
   if (text !== undefined) return [{ detail: text, ...(pointer === '' ? {} : { pointer: `#${pointer}` }) }];
@@ -191,23 +198,23 @@ function listEntry(entry: unknown, pointer: string, index: number, level: number
     .map((key) => clientText(entry[key]))
     .find((candidate) => candidate !== undefined);
   const constraints = isObject(entry['constraints']) ? Object.values(entry['constraints']).filter(isText) : [];
-  const where = pointerOf(entry);
-  const words = detail ?? constraints.join('; ');
-  if (words === '') {
+  const location = locationOf(entry);
+  const message = detail ?? constraints.join('; ');
+  if (message === '') {
     // Django REST: a nested list has one entry per item. A top-level list has entries without an index.
     return isFieldTree(entry) ? fieldErrors(entry, pointer === '' ? '' : `${pointer}/${index}`, level) : [];
   }
   const code = reasonText(entry['code']);
   return [
     {
-      detail: words,
-      ...where,
+      detail: message,
+      ...location,
       ...(code === undefined ? {} : { code }),
     },
   ];
 }
 
-/** Reads a map entry from field to message, messages or nested fields. */
+/** Reads the value of one field in a map: a message, a list of messages, or nested fields. */
 function mapEntry(pointer: string, entry: unknown, level: number): FieldError[] {
   const text = clientText(entry);
   if (text !== undefined) return [{ detail: text, ...(pointer === '' ? {} : { pointer: `#${pointer}` }) }];
@@ -215,11 +222,11 @@ function mapEntry(pointer: string, entry: unknown, level: number): FieldError[] 
 }
 
 /**
- * Returns the location of a field error. A place in the body is a JSON Pointer in fragment form (RFC 6901 section 6). A
- * place in query, path, header or cookie is a `parameter`.
+ * Returns the location of a field error. A location in the body is a JSON Pointer in fragment form (RFC 6901 section
+ * 6). A location in query, path, header or cookie is a `parameter`.
  */
-function pointerOf(entry: Json): { pointer?: string; parameter?: string } {
-  // FastAPI: the location is an offset in text that could not be parsed.
+function locationOf(entry: Json): { pointer?: string; parameter?: string } {
+  // FastAPI: the body could not be parsed, so the location is only an offset in its text.
   if (entry['type'] === 'json_invalid') return {};
   const source = entry['source'];
   if (isObject(source)) {
@@ -246,7 +253,7 @@ function pointerOf(entry: Json): { pointer?: string; parameter?: string } {
   return {};
 }
 
-/** Splits `items[0].name` or Laravel's `items.0.name` into items, 0, name. Removes the leading `$` of .NET paths. */
+/** Splits `items[0].name`, or Laravel's `items.0.name`, into its parts. Removes the leading `$.` of .NET paths. */
 function pathParts(path: string): string[] {
   return path
     .replace(/^\$\.(?=.)/, '')
@@ -254,7 +261,7 @@ function pathParts(path: string): string[] {
     .split('.');
 }
 
-/** Encodes a JSON Pointer (RFC 6901 section 3). */
+/** Builds a JSON Pointer from its unescaped parts (RFC 6901 section 3). */
 function pointerTo(parts: readonly string[]): string {
   return parts.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

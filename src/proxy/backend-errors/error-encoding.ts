@@ -1,7 +1,7 @@
-/** Decodes a backend's error body. Backends compress errors too, because clients send `Accept-Encoding`. */
+/** Decodes a response body into text. Backends also compress error bodies, because clients send `Accept-Encoding`. */
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 
-/** 8 MiB (RFC 9659). By default a frame can make the decoder allocate up to 128 MiB. */
+/** Base-2 logarithm of the largest zstd window: 8 MiB (RFC 9659). Node's default allows a frame up to 128 MiB. */
 const LARGEST_ZSTD_WINDOW_LOG = 23;
 
 type Decompress = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
@@ -20,9 +20,10 @@ const DECOMPRESS: Readonly<Record<string, Decompress>> = {
 const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i;
 
 /**
- * Returns the body as text, or undefined if it cannot be decoded or exceeds `maxBytes` after decompression.
- * @param contentType the `Content-Type`, for its `charset`. Defaults to UTF-8.
- * @param isStrict whether invalid byte sequences make the result undefined. Otherwise they become U+FFFD.
+ * Returns the body as text, or undefined if the body cannot be decoded.
+ * @param contentType the `Content-Type`, for its `charset`. The default charset is UTF-8.
+ * @param maxBytes maximum size after decompression. A larger result is undefined. Uncompressed bodies have no limit.
+ * @param isStrict whether invalid byte sequences make the result undefined. Otherwise each becomes U+FFFD.
  */
 export function errorText(
   body: Buffer,

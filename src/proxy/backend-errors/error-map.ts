@@ -1,13 +1,13 @@
 /** Reads error bodies through the JSON Pointers (RFC 6901) that a service configures under `errors`. */
 import type { ErrorMap } from '../../config/model/schema.js';
 
-/** Values found by an error map. A member is undefined if its pointer is not configured or leads nowhere. */
+/** Values that an error map found. A member is undefined if its pointer is not configured or matches nothing. */
 export interface Mapped {
   readonly message: unknown;
   readonly code: unknown;
   /**
-   * Field errors in the structure that `error-body.ts` reads: objects with `path`, `detail` and `code`, or the original
-   * value.
+   * Field errors in a structure that `error-body.ts` can read. Mapped entries are objects with `path`, `detail` and
+   * `code`. Without pointers for entries, this is the original value.
    */
   readonly fields: unknown;
 }
@@ -22,6 +22,7 @@ export function mappedError(body: unknown, map: ErrorMap): Mapped {
   };
 }
 
+/** Applies the pointers for field errors to one entry. Keeps the entry if there are no such pointers. */
 function mappedEntry(entry: unknown, { fieldName, fieldMessage, fieldCode }: ErrorMap): unknown {
   if (entry === null || typeof entry !== 'object' || (fieldName ?? fieldMessage ?? fieldCode) === undefined)
     return entry;
@@ -34,8 +35,8 @@ function mappedEntry(entry: unknown, { fieldName, fieldMessage, fieldCode }: Err
 }
 
 /**
- * Resolves a JSON Pointer (RFC 6901 section 4). Returns undefined if it leads nowhere. Never follows inherited
- * properties.
+ * Resolves a JSON Pointer (RFC 6901 section 4). Returns undefined if the pointer matches nothing. Never follows
+ * inherited properties.
  */
 export function valueAtPointer(document: unknown, pointer: string): unknown {
   let value = document;

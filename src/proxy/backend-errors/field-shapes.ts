@@ -1,21 +1,22 @@
-/** Recognizes field errors of frameworks by structure alone. */
+/** Recognizes the field errors of web frameworks in error bodies, by structure alone. */
 
-const MOST_LEVELS = 16;
+/** Maximum depth of nested field errors. */
+const MAX_LEVELS = 16;
 /** The beginning of a class-validator sentence. Free text rarely matches. */
 const SENTENCE = /^(?:property |each value in )?([a-z_$][\w$]{0,99}(?:\.[\w$]{1,99}){0,15}) (?:must|should) /;
 
 /**
- * Reports whether a value has the structure of field errors in Django REST or Rails: messages, nested fields, or a list
- * of nested fields. Valid items of such a list are empty objects.
+ * Reports whether a value has the structure of field errors in Django REST or Rails. That is a list of messages, an
+ * object of nested fields, or a list of such objects. In that list, an item without errors is an empty object.
  */
 export function isFieldTree(value: unknown, level = 0): boolean {
-  if (value === null || typeof value !== 'object' || level > MOST_LEVELS) return false;
+  if (value === null || typeof value !== 'object' || level > MAX_LEVELS) return false;
   if (!Array.isArray(value)) {
     const members = Object.values(value);
     return members.length > 0 && members.every((member) => isFieldTree(member, level + 1));
   }
-  const isRight = (entry: unknown): boolean => isEmptyObject(entry) || isFieldTree(entry, level + 1);
-  return value.every((entry) => typeof entry === 'string') || value.every(isRight);
+  const isValidEntry = (entry: unknown): boolean => isEmptyObject(entry) || isFieldTree(entry, level + 1);
+  return value.every((entry) => typeof entry === 'string') || value.every(isValidEntry);
 }
 
 /**

@@ -19,7 +19,7 @@ import { errorOfPeer } from '../../http/grammar/errors.js';
 
 const LIVES = 1_500;
 const AT_ONCE = 4;
-const MOST_STEPS = 60;
+const MAX_STEPS = 60;
 
 let random: () => number;
 let deadlines: Deadlines;
@@ -129,7 +129,7 @@ class Life {
     const response = {
       hasBegun: false,
       isGone: false,
-      takesWhole: random() < 0.7,
+      canWriteWhole: random() < 0.7,
       nodeResponse: this.response as unknown as ServerResponse,
       writeWhole: () => (begin(), void this.told.push('whole')),
       endConnection: () => undefined,
@@ -247,7 +247,7 @@ it.each([0, 3])(
       }
       lives = Array.from({ length: AT_ONCE }, (_, at) => new Life(`acc_${at}`));
       await Promise.resolve();
-      for (let step = 0; step < MOST_STEPS && !lives.every(({ isOver }) => isOver); step++) one(...lives).step();
+      for (let step = 0; step < MAX_STEPS && !lives.every(({ isOver }) => isOver); step++) one(...lives).step();
       for (const life of lives) if (!life.isOver) life.call.expire();
       for (const { call, told, isRefused, isHolding, wasSent, upstreamMs } of lives) {
         expect(told).toHaveLength(isRefused ? 0 : 1);

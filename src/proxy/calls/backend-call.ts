@@ -1,6 +1,6 @@
 /**
- * The life cycle of a call to a backend: start, send, retry, end. This class alone acquires and releases the resources
- * of a call: queue position, slot at a target, deadline, close listener.
+ * The life cycle of a call to a backend: start, send, retry, end. `HttpCall` and `WebSocketCall` extend this class.
+ * Only this class acquires and releases the resources of a call: queue position, slot at a target, deadline, listener.
  */
 import type { Problem } from '../../platform/problems/errors.js';
 import type { Deadlines, Expiring } from '../targets/deadlines.js';
@@ -15,30 +15,30 @@ import { CallState, follow } from './call-state.js';
 import { peerError } from './request-body.js';
 
 export abstract class BackendCall implements PendingCall, Expiring, CloseListener {
-  // Owned by `Upstream`; see `PendingCall`.
+  // `Upstream` owns these fields; see `PendingCall`.
   endpoint: Endpoint | undefined;
   activeSlot = -1;
   isWaiting = false;
   nextWaiting: PendingCall | undefined;
   previousWaiting: PendingCall | undefined;
 
-  // Owned by `Deadlines`; see `Expiring`.
+  // `Deadlines` owns these fields; see `Expiring`.
   deadlineMs = Infinity;
   deadlineSlot = -1;
 
   abstract readonly method: string;
   abstract readonly isRepeatable: boolean;
-  /** Only `enter` changes it. */
+  /** Current state. Only `enter` changes this field. */
   protected state = CallState.Waiting;
   /** Status of the response; 0 before it arrives. */
   status = 0;
   /** Start of the latest attempt, by `performance.now()`. */
   protected startedMs = performance.now();
-  /** Set once the caller's key is no longer valid. The response may then not be streamed. */
+  /** Set when the caller's API key becomes invalid. The response must then not be streamed. */
   protected revocation: Problem | undefined;
   private retries = 0;
-  /** Deadline for the response of a retry. */
-  private responseDueMs = Infinity;
+  /** Deadline set by `begin`, by `performance.now()`. Retries must meet this deadline, too. */
+  private firstDeadlineMs = Infinity;
 
   constructor(
     protected readonly upstream: Upstream,
@@ -48,25 +48,25 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
 
   /** Maximum number of retries. */
   protected abstract readonly mostRetries: number;
-  /** Whether the request can be sent again in full. */
+  /** Whether the complete request can still be sent again. */
   protected abstract readonly isIntact: boolean;
   /** Whether the call is waiting for the client's body rather than for the backend. */
   protected abstract readonly isClientSending: boolean;
 
   /**
-   * Hands the call to a connection of the endpoint. Implementations call `enter(Sent)` once a connection has it, and
-   * set `client.wasSent` before the first write.
+   * Hands the call to a connection of the endpoint. Implementations call `enter(Sent)` once a connection has the call,
+   * and set `client.wasSent` before the first write.
    */
   protected abstract connect(endpoint: Endpoint): void;
 
   /**
-   * Removes the call from its connection or from the queue for one. The connection treats this as a failure.
-   * Implementations call `failed`, immediately or later.
+   * Removes the call from its connection, or from the queue for a connection. The connection treats this as a failure.
+   * Implementations call `handleFailure`, immediately or later.
    */
   protected abstract disconnect(reason: Error, from: CallState): void;
 
-  /** Ends streams and uploads after the caller's key became invalid; see `bar`. */
-  protected abstract cutShort(): CutKind | undefined;
+  /** Ends streams and uploads after the caller's API key became invalid; see `revokeAccess`. */
+  protected abstract endStreamOrUpload(): CutKind | undefined;
 
   get accountId(): string {
     return this.request.accountId;
@@ -78,18 +78,18 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   }
 
   protected get isRetryLeft(): boolean {
-    return this.retries < this.mostRetries && this.deadlines.nowMs < this.responseDueMs;
+    return this.retries < this.mostRetries && this.deadlines.nowMs < this.firstDeadlineMs;
   }
 
   /**
-   * Sends the call or queues it, and starts to watch the client's connection and the deadline.
-   * @param timeoutMs for the first step after the connection is open.
-   * @throws Problem as `Upstream.admit`.
+   * Sends or queues the call, and starts to watch the client's connection and the deadline.
+   * @param timeoutMs time for the first step after connecting: the next part of the upload, or the response.
+   * @throws Problem for the reasons of `Upstream.admit`.
    */
   protected begin(timeoutMs: number): void {
     const endpoint = this.upstream.admit(this);
     this.deadlineIn(this.upstream.config.timeouts.connect + timeoutMs);
-    this.responseDueMs = this.deadlineMs;
+    this.firstDeadlineMs = this.deadlineMs;
     this.deadlines.add(this);
     this.request.client.closeListener = this;
     if (endpoint !== undefined) this.send(endpoint);
@@ -115,10 +115,10 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
       this.refuse(problem);
       return undefined;
     }
-    return this.state < CallState.Aborting ? this.cutShort() : undefined;
+    return this.state < CallState.Aborting ? this.endStreamOrUpload() : undefined;
   }
 
-  /** Ends the call because the backend or the client was too slow. */
+  /** Ends the call after its deadline: the wait in the queue was too long, or the backend or client was too slow. */
   expire(): void {
     const { state } = this;
     if (state === CallState.Waiting) this.refuse(this.upstream.queueTimeoutProblem(this));
@@ -133,7 +133,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.abort(peerError('TRAILGATE_CLIENT_GONE'));
   }
 
-  /** Aborts the call. No effect if it is already ending. */
+  /** Aborts the call. No effect if the call is already ending. */
   protected abort(reason: Error): void {
     const from = this.state;
     if (from >= CallState.Aborting) return;
@@ -144,41 +144,41 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   }
 
   /**
-   * Handles a failure: retries where that is safe, otherwise reports the failure to the client.
+   * Handles a failure. Retries the call if that is safe. Otherwise reports the failure to the client.
    * @param from state in which the call failed.
-   * @param wasEnded whether the gateway aborted the call itself.
+   * @param wasAborted whether the gateway aborted the call itself.
    */
-  protected handleFailure(error: Error, from: CallState, wasEnded: boolean): void {
+  protected handleFailure(error: Error, from: CallState, wasAborted: boolean): void {
     const failure = upstreamFailure(error);
     if (from >= CallState.Streaming) {
-      // The partial response must not look complete: no last chunk, no matching length, and the connection is cut.
-      this.end(wasEnded ? failure.outcome : 'body_broken_off');
+      // The partial response must not look complete. Send no last chunk, and cut the connection.
+      this.end(wasAborted ? failure.outcome : 'body_broken_off');
       cutResponse(this.request);
       return;
     }
     const { client } = this.request;
     const target = this.endpoint?.target ?? '';
-    if (this.retry(failure, from, wasEnded)) return;
+    if (this.retry(failure, from, wasAborted)) return;
     client.failedTarget = target;
     this.end(failure.outcome);
     if (this.revocation !== undefined && failure.outcome === 'access_ended') client.onFailed(this.revocation);
     else this.reportProblem(failedProblem(failure, error), from >= CallState.Sent);
   }
 
-  /** Ends the call with the problem that the backend's response means. */
+  /** Ends the call and sends the client the problem for the backend's error response. */
   protected endWithError(problem: Problem): void {
     this.recordRefusal();
     this.endRefused(withoutAutomaticRetry(problem, this.method));
   }
 
-  /** Records which target failed. Call it before the target is released. */
+  /** Records the target and the status of an error response. Call this before the target is released. */
   protected recordRefusal(): void {
     const { client } = this.request;
     client.failedTarget = this.endpoint?.target ?? '';
     client.failedStatus = this.status;
   }
 
-  /** Ends the call and reports the problem to the client. */
+  /** Ends the call, whose backend responded, and reports the problem to the client. */
   protected endRefused(problem: Problem): void {
     this.end('answered');
     this.request.client.onFailed(problem);
@@ -189,27 +189,27 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.request.client.onFailed(wasSent ? withoutAutomaticRetry(problem, this.method) : problem);
   }
 
-  /** Retries the call if that is safe and a target is available. Returns whether it was sent again. */
-  private retry(failure: UpstreamFailure, from: CallState, wasEnded: boolean): boolean {
+  /** Retries the call if that is safe and a target is available. Returns whether the call was sent again. */
+  private retry(failure: UpstreamFailure, from: CallState, wasAborted: boolean): boolean {
     const { endpoint, upstream } = this;
     if (endpoint === undefined || from >= CallState.Announced || !this.isRetryLeft || !this.isIntact) return false;
-    const wasOpened = from === CallState.Sent;
+    const wasConnected = from === CallState.Sent;
     const isProbe = endpoint.probe === this;
-    const isSpare = isProbe && upstream.isAvailable;
-    if (!mayRetry(failure.outcome, wasOpened, this.isRepeatable, isSpare, wasEnded)) return false;
-    // Before choosing the next target, because this failure may eject the current one.
+    const isSpareProbe = isProbe && upstream.isAvailable;
+    if (!mayRetry(failure.outcome, wasConnected, this.isRepeatable, isSpareProbe, wasAborted)) return false;
+    // Release the target before the next one is chosen, because this failure may eject the current target.
     this.leaveTarget(failure.outcome);
-    const next = upstream.bookRetry(this, endpoint, wasOpened && this.retries === 0, isProbe);
+    const next = upstream.bookRetry(this, endpoint, wasConnected && this.retries === 0, isProbe);
     if (next === undefined) return false;
     this.retries++;
     this.status = 0;
     this.startedMs = performance.now();
-    this.deadlineMs = this.responseDueMs;
+    this.deadlineMs = this.firstDeadlineMs;
     this.send(next);
     return true;
   }
 
-  /** Releases everything that the call holds. @param outcome undefined if it was never sent. */
+  /** Releases all resources of the call. @param outcome undefined if the call was never sent. */
   protected end(outcome: UpstreamOutcome | undefined): void {
     this.enter(CallState.Ended);
     this.deadlines.remove(this);
@@ -219,9 +219,9 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     if (this.retries > 0) this.upstream.metrics.countRetry(outcome === 'answered' ? 'answered' : 'failed');
   }
 
-  /** Releases the slot at the target, once. */
+  /** Releases the slot at the target and records the outcome. No effect if the slot was released before. */
   protected leaveTarget(outcome: UpstreamOutcome): void {
-    // Already released by a retry that found no other target.
+    // Released before by a retry that found no other target, or by `beginKeeping`.
     if (this.endpoint === undefined) return;
     const durationMs = performance.now() - this.startedMs;
     const { client } = this.request;
@@ -229,7 +229,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.upstream.release(this, outcome, this.status, durationMs);
   }
 
-  /** Changes the state. @throws Error for an invalid transition. */
+  /** Changes the state. @throws Error for an invalid transition, which is a bug. */
   protected enter(state: CallState): void {
     this.state = follow(this.state, state);
   }
@@ -238,15 +238,15 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.deadlineMs = this.deadlines.after(timeoutMs);
   }
 
-  /** Sets the deadline for the response. A retry must not take longer than the first attempt was allowed to. */
+  /** Sets the deadline for the response to `timeoutMs` from now. A retry must also meet `firstDeadlineMs`. */
   protected responseIn(timeoutMs: number): void {
     this.deadlineIn(timeoutMs);
-    if (this.retries > 0) this.deadlineMs = Math.min(this.deadlineMs, this.responseDueMs);
+    if (this.retries > 0) this.deadlineMs = Math.min(this.deadlineMs, this.firstDeadlineMs);
   }
 }
 
 /**
- * Cuts a response off so that it does not look complete. An HTTP/1.0 response ends with its connection, so only a TCP
+ * Cuts off a response so that it does not look complete. An HTTP/1.0 response ends with its connection, so only a TCP
  * reset signals the failure.
  */
 function cutResponse({ message, client }: ForwardRequest): void {

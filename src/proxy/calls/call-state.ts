@@ -1,10 +1,10 @@
 /**
- * States of a call to a backend, and the transitions between them. Larger values are later in the life of a call.
+ * States of a call to a backend, and the transitions between them. A larger value is a later state.
  *
  *     waiting ──► connecting ──► sent ──► announced ──► held ──► streaming ◄──► stalled
  *                  ▲      ▲        │          │      └► failing
  *                  │      └─ retry ┘          │
- *                  └─ retry ── aborting ◄── any of them            any of them ──► ended
+ *                  └─ retry ── aborting ◄── any state              any state ──► ended
  */
 
 export const enum CallState {
@@ -16,15 +16,15 @@ export const enum CallState {
   Sent,
   /** An interim response has arrived. The call is no longer retried. */
   Announced,
-  /** The head of the response has arrived. It is held until the body is complete or too large to hold. */
+  /** The head of the response has arrived. The sink can hold the response until the body is complete. */
   Held,
   /** An error response (400 and above) is being read. */
   Failing,
-  /** The head was sent to the client. The body is passed on as it arrives. */
+  /** The head was sent to the client. The body is sent to the client as it arrives. */
   Streaming,
   /** The client reads too slowly. Reading from the backend is paused. */
   Stalled,
-  /** The gateway is aborting the call. The connection has not released it yet. */
+  /** The gateway is aborting the call. The connection has not released the call yet. */
   Aborting,
   /** All resources are released. */
   Ended,
@@ -44,11 +44,11 @@ export const CALL_STATES = [
   'ended',
 ] as const;
 
-/** Permitted next states by state, as bit sets. */
-const NEXT: readonly number[] = [
-  /* waiting    */ bits(CallState.Connecting, CallState.Aborting, CallState.Ended),
-  /* connecting */ bits(CallState.Sent, CallState.Connecting, CallState.Aborting, CallState.Ended),
-  /* sent       */ bits(
+/** Permitted next states, indexed by state. Each entry is a bit set of states. */
+const NEXT_STATES: readonly number[] = [
+  /* waiting    */ bitSet(CallState.Connecting, CallState.Aborting, CallState.Ended),
+  /* connecting */ bitSet(CallState.Sent, CallState.Connecting, CallState.Aborting, CallState.Ended),
+  /* sent       */ bitSet(
     CallState.Announced,
     CallState.Held,
     CallState.Failing,
@@ -56,16 +56,16 @@ const NEXT: readonly number[] = [
     CallState.Aborting,
     CallState.Ended,
   ),
-  /* announced  */ bits(CallState.Held, CallState.Failing, CallState.Aborting, CallState.Ended),
-  /* held       */ bits(CallState.Streaming, CallState.Aborting, CallState.Ended),
-  /* failing    */ bits(CallState.Aborting, CallState.Ended),
-  /* streaming  */ bits(CallState.Stalled, CallState.Aborting, CallState.Ended),
-  /* stalled    */ bits(CallState.Streaming, CallState.Aborting, CallState.Ended),
-  /* aborting   */ bits(CallState.Connecting, CallState.Ended),
-  /* ended      */ bits(),
+  /* announced  */ bitSet(CallState.Held, CallState.Failing, CallState.Aborting, CallState.Ended),
+  /* held       */ bitSet(CallState.Streaming, CallState.Aborting, CallState.Ended),
+  /* failing    */ bitSet(CallState.Aborting, CallState.Ended),
+  /* streaming  */ bitSet(CallState.Stalled, CallState.Aborting, CallState.Ended),
+  /* stalled    */ bitSet(CallState.Streaming, CallState.Aborting, CallState.Ended),
+  /* aborting   */ bitSet(CallState.Connecting, CallState.Ended),
+  /* ended      */ bitSet(),
 ];
 
-function bits(...states: readonly CallState[]): number {
+function bitSet(...states: readonly CallState[]): number {
   return states.reduce((sum, state) => sum | (1 << state), 0);
 }
 
@@ -74,7 +74,7 @@ function bits(...states: readonly CallState[]): number {
  * @throws Error for an invalid transition, which is always a bug of the gateway and never caused by a peer.
  */
 export function follow(from: CallState, to: CallState): CallState {
-  if ((NEXT[from]! & (1 << to)) === 0) {
+  if ((NEXT_STATES[from]! & (1 << to)) === 0) {
     throw new Error(`A call cannot go from ${CALL_STATES[from]} to ${CALL_STATES[to]}`);
   }
   return to;

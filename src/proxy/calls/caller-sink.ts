@@ -1,4 +1,4 @@
-/** Delivers a complete response to a caller in this process, truncated at the caller's limit. */
+/** Delivers a complete response to a caller in this process, such as an MCP tool call. Truncates large bodies. */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { HeldBody } from './held-body.js';
 import { responseHead } from './response-head.js';
@@ -6,14 +6,16 @@ import { withLength, type RespondingCall, type ResponseSink } from './response-s
 
 export class CallerSink implements ResponseSink {
   private call: RespondingCall | undefined;
+  /** Field lines for the caller, each with its CRLF. */
   private lines = '';
+  /** Whether the backend sent no `Content-Length`. */
   private isUnsized = false;
   private readonly held = new HeldBody();
 
-  /** Creates the sink. @param mostBytes maximum number of body bytes that the caller keeps. */
+  /** @param mostBytes maximum size of the body for the caller. The rest is dropped. */
   constructor(private readonly mostBytes: number) {}
 
-  get isWholeOnly(): boolean {
+  get deliversOnlyComplete(): boolean {
     return true;
   }
 
@@ -41,7 +43,7 @@ export class CallerSink implements ResponseSink {
   }
 
   flush(): void {
-    // The caller gets nothing before the end.
+    // The caller receives only complete responses.
   }
 
   end(): void {

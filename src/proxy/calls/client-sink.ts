@@ -1,6 +1,6 @@
 /**
- * Delivers a response to the client's connection. A small body leaves with its head in one write, which saves a tenth
- * of the cost of a request. Everything else streams, with backpressure.
+ * Delivers a response to the client's connection. A small body is written together with its head, which saves a tenth
+ * of the cost of a request. All other bodies are streamed, with backpressure.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { takesTrailers } from '../fields/trailers.js';
@@ -9,21 +9,22 @@ import { responseHead } from './response-head.js';
 import { withLength, type RespondingCall, type ResponseSink } from './response-sink.js';
 import { StreamedResponse } from './streamed-response.js';
 
-/** Larger bodies are streamed. */
+/** Maximum size of a held body. Larger bodies are streamed. */
 const LARGEST_HELD_BYTES = 16 * 1024;
 
 export class ClientSink implements ResponseSink {
   private call: RespondingCall | undefined;
+  /** Field lines for the client, each with its CRLF. */
   private lines = '';
   /** Whether the response has no `Content-Length`. */
   private isUnsized = false;
-  /** Whether the body is held back although it arrives in pieces. */
+  /** Whether the body is held until it is complete, because its declared length is small. */
   private isShort = false;
-  /** Undefined once the response streams. */
+  /** Body pieces that were not written yet; undefined while the response is streamed. */
   private held: HeldBody | undefined;
   private streamed: StreamedResponse | undefined;
 
-  get isWholeOnly(): boolean {
+  get deliversOnlyComplete(): boolean {
     return false;
   }
 
@@ -38,11 +39,11 @@ export class ClientSink implements ResponseSink {
     this.call = call;
     this.isUnsized = isUnsized;
     this.lines = lines ?? responseHead(request, head.lines, call.endpoint, isUnsized);
-    // A body that is too large, or of unknown length, can still arrive with its head; see `flush`.
+    // A longer body, or one of unknown length, is held only until `flush`. It may have arrived with its head.
     this.isShort = framing === Framing.Length && contentLength <= LARGEST_HELD_BYTES;
     this.held = new HeldBody();
-    const mayTrail = isUnsized && takesTrailers(request.message);
-    if (mayTrail || framing === Framing.Close) this.stream();
+    const mayHaveTrailers = isUnsized && takesTrailers(request.message);
+    if (mayHaveTrailers || framing === Framing.Close) this.stream();
   }
 
   addWhole(body: Buffer): void {
@@ -72,7 +73,7 @@ export class ClientSink implements ResponseSink {
       this.deliver(call, withLength(this.lines, held.bytes, this.isUnsized), held.whole);
       return;
     }
-    // Errors thrown here must reach `onError` before the call counts as over.
+    // `addTrailers` can throw. Call it before `finish`, so that `onError` still handles the error.
     if (trailerText !== '') streamed?.addTrailers(trailerText);
     call.finish();
     streamed?.end(undefined);
@@ -83,7 +84,7 @@ export class ClientSink implements ResponseSink {
     const { response } = client;
     this.call = call;
     client.bytesOut = body.length;
-    if (call.method !== 'HEAD' && response.takesWhole) {
+    if (call.method !== 'HEAD' && response.canWriteWhole) {
       call.finish();
       response.writeWhole(call.status, lines, body);
       return;
@@ -93,13 +94,13 @@ export class ClientSink implements ResponseSink {
     streamed.end(body);
   }
 
-  /** Switches to streaming: writes the held pieces, and from now on every piece as it arrives. */
+  /** Switches to streaming. Writes the held pieces, and later pieces as they arrive. */
   private stream(): void {
     const { call, held } = this;
     if (call === undefined || held === undefined || !call.admitStream()) return;
     const streamed = this.open(call, this.lines, !this.isUnsized);
-    // Node would buffer the head, and lose it if the response fails in this turn of the event loop.
-    if (!streamed.isByHand) streamed.flush();
+    // Node would buffer the head. A failure in this turn of the event loop would lose it.
+    if (!streamed.isDirect) streamed.flush();
     for (const piece of held.pieces) this.write(piece);
   }
 

@@ -1,13 +1,14 @@
 /**
- * Discards the rest of a request body after an early response. A client that is still sending sees the response only if
- * its data is read. Closing a connection with unread data sends a reset, which can overtake the response.
+ * Discards the rest of a request body after an early response. A client that is still sending receives the response
+ * only if its data is read. Closing a connection with unread data sends a TCP reset, which can overtake the response.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** Limits on the rest of the body. Beyond them the connection is cut. */
+/** Limits for the rest of the body. The connection is closed when one is exceeded. */
 const LONGEST_DISCARD_MS = 2_000;
-const MOST_DISCARDED_BYTES = 64 * 1024 * 1024;
+const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
+/** Messages whose body is being discarded. */
 const discarding = new WeakSet<IncomingMessage>();
 
 /** Reads and discards the rest of the body. The connection survives if the body ends within the limits. */
@@ -15,16 +16,16 @@ export function discardRest(message: IncomingMessage): void {
   const { socket } = message;
   if (message.complete || socket.destroyed || discarding.has(message)) return;
   discarding.add(message);
-  const cut = (): void => void socket.destroy();
-  const timer = setTimeout(cut, LONGEST_DISCARD_MS).unref();
-  const over = (): void => clearTimeout(timer);
-  // Not the socket's `close`: a kept-alive connection would collect one listener per body.
-  message.once('end', over);
-  message.on('error', over);
+  const closeConnection = (): void => void socket.destroy();
+  const timer = setTimeout(closeConnection, LONGEST_DISCARD_MS).unref();
+  const stopTimer = (): void => clearTimeout(timer);
+  // Don't listen for the socket's `close`. A keep-alive connection would collect one listener per body.
+  message.once('end', stopTimer);
+  message.on('error', stopTimer);
   let discarded = 0;
   message.on('data', (chunk: Buffer) => {
     discarded += chunk.length;
-    if (discarded > MOST_DISCARDED_BYTES) cut();
+    if (discarded > MAX_DISCARDED_BYTES) closeConnection();
   });
   message.resume();
 }

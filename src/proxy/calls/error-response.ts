@@ -1,6 +1,6 @@
 /**
- * Collects a backend's error response (400 and above), up to a limit. Its body is interpreted and never passed on
- * unchanged.
+ * Collects a backend's error response (400 and above), up to a limit. The gateway interprets the body and never sends
+ * it to the client unchanged.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
@@ -18,7 +18,7 @@ export class ErrorResponse {
 
   constructor(
     private readonly status: number,
-    /** Alternating names and values. */
+    /** Header fields as alternating names and values. */
     private readonly fields: readonly string[],
   ) {}
 
@@ -32,7 +32,7 @@ export class ErrorResponse {
     if (!this.isTooLarge) this.chunks.push(chunk);
   }
 
-  /** Returns the problem for the collected response; see `backendProblem` for the parameters. */
+  /** Returns the problem for the collected response. `backendProblem` describes the parameters. */
   problem(authenticates: boolean, errors?: ErrorMap): Problem {
     const { status } = this;
     const headers = fieldsByName(this.fields) as IncomingHttpHeaders;

@@ -1,16 +1,16 @@
 /**
- * Turns successful responses of operations with `emits` into events. The event is in the database before the client
- * gets the response. Other responses (errors, bodies that are too large or not JSON objects) are delivered unchanged.
+ * Turns successful responses of operations with `emits` into events. The response waits until its event is stored, or
+ * storing takes too long. Bodies that are too large or not JSON objects create no event. No response is changed.
  */
 import type { Emits } from '../../config/model/schema.js';
 import { isExactNumber, parseExact, toWellFormedJson } from '../../platform/json/exact-json.js';
 import type { ResponseHead } from '../../http/backend/response-head.js';
 import { errorText as bodyText } from '../backend-errors/error-encoding.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
-import { MOST_KEPT_BYTES, type ResponseKeeper } from './kept-sink.js';
+import { MAX_KEPT_BYTES, type ResponseStore } from './kept-sink.js';
 import type { RespondingCall } from './response-sink.js';
 
-// Both match in field lines that end with CRLF.
+// Both patterns search field lines that end with CRLF.
 const JSON_TYPE = /(?:^|\n)content-type:[ \t]*application\/(?:[\w.+-]+\+)?json[ \t]*[;\r]/i;
 const CONTENT_ENCODING = /(?:^|\n)content-encoding:[ \t]*([^\r]*?)[ \t]*\r/i;
 
@@ -26,18 +26,18 @@ export interface EmittedEvent {
   readonly text: string;
 }
 
-/** EventSink takes the events of operations that emit. */
+/** EventSink stores the events that operations emit. */
 export interface EventSink {
-  /** Stores an event. Calls `done` once, when it is stored or storing takes too long. Never throws. */
+  /** Stores an event. Calls `done` once, when the event is stored or storing takes too long. Never throws. */
   add(event: EmittedEvent, done: () => void): void;
   /** Reports a successful response that could not become an event. */
   recordUnusable(operationId: string, reason: UnusableReason): void;
 }
 
 /** EventKeeper turns one response into an event. */
-export class EventKeeper implements ResponseKeeper {
+export class EventKeeper implements ResponseStore {
   private contentEncoding: string | undefined;
-  /** Reason to report in `pass`; undefined if the response need not become an event. */
+  /** Reason that `decline` reports; undefined if the response need not become an event. */
   private unusableReason: UnusableReason | undefined;
 
   constructor(
@@ -55,7 +55,7 @@ export class EventKeeper implements ResponseKeeper {
   }
 
   decline(): string {
-    if (this.unusableReason !== undefined) this.unusable(this.unusableReason);
+    if (this.unusableReason !== undefined) this.recordUnusable(this.unusableReason);
     return '';
   }
 
@@ -65,23 +65,24 @@ export class EventKeeper implements ResponseKeeper {
       this.events.add(event, () => done(''));
       return;
     }
-    this.unusable(event);
+    this.recordUnusable(event);
     done('');
   }
 
+  /** Returns the event for a response body, or the reason why there is none. */
   private eventOf(body: Buffer): EmittedEvent | UnusableReason {
     const { contentEncoding } = this;
-    // JSON is UTF-8 (RFC 8259) regardless of `charset`. The limit also applies after decompression.
-    const sent = bodyText(body, contentEncoding, undefined, MOST_KEPT_BYTES, true);
-    if (sent === undefined) return 'not_json';
-    // Strict webhook receivers refuse unpaired surrogates, which would disable their endpoint.
-    const text = toWellFormedJson(sent);
+    // JSON is UTF-8 (RFC 8259), whatever `charset` says. The limit also applies after decompression.
+    const decoded = bodyText(body, contentEncoding, undefined, MAX_KEPT_BYTES, true);
+    if (decoded === undefined) return 'not_json';
+    // Strict webhook receivers reject unpaired surrogates. Repeated failures would disable their endpoint.
+    const text = toWellFormedJson(decoded);
     const data = objectIn(text);
     if (data === undefined) return 'not_an_object';
     return { accountId: this.request.accountId, emits: this.emits, data, text };
   }
 
-  private unusable(reason: UnusableReason): void {
+  private recordUnusable(reason: UnusableReason): void {
     this.events.recordUnusable(this.request.operation.id, reason);
   }
 }

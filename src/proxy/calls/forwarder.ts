@@ -1,12 +1,12 @@
 /**
- * Forwards requests to their services and streams the responses back, with backpressure in both directions. Only errors
- * and small responses are buffered. Rejects a method or path that a backend could parse differently than the gateway
- * did.
+ * Forwards requests to their services and streams the responses back, with backpressure in both directions. Only error
+ * responses, small responses, and responses to store are buffered. Rejects a method or path that a backend could parse
+ * differently than the gateway did.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayFile, Operation, ServiceConfig } from '../../config/model/schema.js';
-import type { ReadsGauges } from '../../platform/metrics-text.js';
+import type { ReadsGauges } from '../../platform/collect-metrics.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { readBackendTls, type BackendTlsFiles } from '../targets/backend-tls.js';
@@ -21,21 +21,21 @@ import { WebSocketCall } from './websocket-call.js';
 import { EventKeeper, type EventSink } from './event-keeper.js';
 import { CallerSink } from './caller-sink.js';
 import { ClientSink } from './client-sink.js';
-import { KeptSink, type ResponseKeeper } from './kept-sink.js';
+import { StoringSink, type ResponseStore } from './kept-sink.js';
 import { ResponseRecorder } from './response-recorder.js';
 import { Upstream, type UpstreamOptions } from '../targets/upstream.js';
 
-/** A path of visible Latin-1 characters that begins with a slash. */
+/** A path that begins with a slash, without spaces, line breaks, and characters beyond Latin-1. */
 const SAFE_PATH = /^\/[\x21-\xff]*$/;
 const SAFE_METHOD = /^[A-Z][A-Z-]*$/;
 
-/** Time limit for calls to services that the configuration has replaced. */
+/** Maximum time that a replaced or removed service has to finish its calls. */
 const REPLACED_TIMEOUT_MS = 3_600_000;
 
-/** TLS file contents by service name. */
+/** TLS file contents by service name, read by `Forwarder.prepare`. */
 export type PreparedServices = ReadonlyMap<string, BackendTlsFiles>;
 
-/** ForwarderOptions are the options of its services, and the receiver of emitted events. */
+/** ForwarderOptions are the options of all services, and the receiver of emitted events. */
 export interface ForwarderOptions extends UpstreamOptions {
   readonly events?: EventSink;
 }
@@ -43,7 +43,7 @@ export interface ForwarderOptions extends UpstreamOptions {
 /** UploadBounds limit a request body. */
 export interface UploadBounds {
   readonly maxBodyBytes: number;
-  /** Maximum pause between two pieces. */
+  /** Maximum time between two pieces of the body. */
   readonly idleTimeoutMs: number;
 }
 
@@ -51,7 +51,7 @@ export class Forwarder implements ReadsGauges {
   private upstreams: ReadonlyMap<string, Upstream>;
   private readonly deadlines = new Deadlines();
   private readonly openSockets = new OpenWebSockets<OpenWebSocket>();
-  /** Replaced services that still finish their calls. */
+  /** Replaced and removed services that still finish their calls. */
   private readonly retired = new Set<Upstream>();
 
   constructor(
@@ -65,7 +65,7 @@ export class Forwarder implements ReadsGauges {
 
   /**
    * Reads the TLS files of new and changed services, for `replaceServices`. Changes nothing. Rejects if a file cannot
-   * be used.
+   * be read or is not valid.
    */
   async prepare(services: GatewayFile['services']): Promise<PreparedServices> {
     const files = new Map<string, BackendTlsFiles>();
@@ -78,13 +78,13 @@ export class Forwarder implements ReadsGauges {
   }
 
   /**
-   * Replaces the services. Unchanged ones keep their connections and the health of their targets. Replaced ones finish
-   * their calls with the old configuration.
+   * Replaces the services. Unchanged services keep their connections and the health of their targets. Replaced services
+   * finish their calls with the old configuration.
    */
   replaceServices(services: GatewayFile['services'], prepared: PreparedServices = new Map()): void {
-    const before = this.upstreams;
-    const unchanged = new Map([...before].filter(([name]) => this.isUnchanged(name, services[name])));
-    for (const [name, upstream] of before) if (!unchanged.has(name)) this.retire(upstream);
+    const previous = this.upstreams;
+    const unchanged = new Map([...previous].filter(([name]) => this.isUnchanged(name, services[name])));
+    for (const [name, upstream] of previous) if (!unchanged.has(name)) this.retire(upstream);
     this.upstreams = new Map(
       Object.entries(services).map(([name, config]) => [
         name,
@@ -107,9 +107,8 @@ export class Forwarder implements ReadsGauges {
   }
 
   /**
-   * Sends a request to its service and writes the response to the client. A failure before the first byte is reported
-   * to `client.onFailed`: rejected body, unreachable or silent backend, error response. A later failure aborts the
-   * client's connection.
+   * Sends a request to its service and writes the response to the client. Reports a failure before the first byte of
+   * the response to `client.onFailed`, including error responses. A later failure aborts the client's connection.
    * @throws Problem if the call cannot start.
    */
   forward(request: ForwardRequest): void {
@@ -125,26 +124,26 @@ export class Forwarder implements ReadsGauges {
       return;
     }
     const { events } = this.options;
-    const keepers: ResponseKeeper[] = [];
-    // Before the recorder, so that a replayed response emits no second event.
+    const keepers: ResponseStore[] = [];
+    // Store the event before the response. A stored response is replayed without emitting an event.
     if (emits !== undefined && events !== undefined) keepers.push(new EventKeeper(request, emits, events));
     const recorder = kept === undefined ? undefined : new ResponseRecorder(kept);
     if (recorder !== undefined) keepers.push(recorder);
-    const call = new HttpCall(upstream, request, this.deadlines, new KeptSink(keepers, sink), recorder);
+    const call = new HttpCall(upstream, request, this.deadlines, new StoringSink(keepers, sink), recorder);
     if (recorder === undefined) call.start();
     else recorder.start(call);
   }
 
-  /** Returns the limits for request bodies of an operation. They also apply when the request is not forwarded. */
+  /** Returns the limits for request bodies of an operation. Use them also for requests that are not forwarded. */
   uploadBounds(operation: Operation): UploadBounds {
     const { maxBodyBytes, timeouts } = this.upstreamOf({ operation }).config;
     return { maxBodyBytes, idleTimeoutMs: timeouts.idle };
   }
 
   /**
-   * Opens a WebSocket to the request's service. Reports failures as `forward` does until it is open.
+   * Opens a WebSocket to the request's service. Until the WebSocket is open, reports failures to `client.onFailed`.
    * @param head bytes that the client sent after its handshake.
-   * @throws Problem as `forward`.
+   * @throws Problem if the call cannot start.
    */
   upgrade(request: ForwardRequest, head: Buffer): void {
     const upstream = this.upstreamOf(request);
@@ -154,7 +153,7 @@ export class Forwarder implements ReadsGauges {
 
   /**
    * Returns the service of a request. A request admitted before its service was removed still uses the retired service.
-   * @throws Problem `route_not_found` if that service has been closed since.
+   * @throws Problem `route_not_found` if the retired service has been closed.
    */
   private upstreamOf({ operation: { service } }: Pick<ForwardRequest, 'operation'>): Upstream {
     let upstream = this.upstreams.get(service);
@@ -165,8 +164,8 @@ export class Forwarder implements ReadsGauges {
   }
 
   /**
-   * Lists the state of every address of every target. @param nowMs the current time of the clock for the returned
-   * timestamps.
+   * Lists the state of every address of every target. @param nowMs current time in milliseconds since the epoch, for
+   * the returned timestamps.
    */
   listTargets(nowMs: number): TargetStatus[] {
     return [...this.upstreams.values()].flatMap((upstream) => targetStates(upstream, nowMs));
@@ -178,7 +177,7 @@ export class Forwarder implements ReadsGauges {
     return [...services.flatMap((upstream) => upstream.listCalls()), ...this.openSockets];
   }
 
-  /** Ends all open WebSockets, and any that opens later. */
+  /** Closes all open WebSockets, and those that open later. */
   endWebSockets(): void {
     this.openSockets.end();
   }
@@ -198,8 +197,8 @@ function refuseTooLarge(message: ClientMessage, maxBodyBytes: number): void {
 }
 
 /**
- * Rejects a method or path that is unsafe to write to a connection as it is. Header fields need no second check,
- * because Node's strict parser rejected every byte that could end a line. The gateway's own fields consist of checked
+ * Rejects a method or path that is unsafe to write to a connection unchanged. The client's header fields need no second
+ * check, because a strict parser rejected every byte that could end a line. The gateway's own fields consist of checked
  * values.
  */
 function refuseUnsafe(method: string, path: string): void {

@@ -1,14 +1,15 @@
-/** Collects a response body so that a small response is written at once. */
+/** Collects the pieces of a response body, so that a small response is written in one piece. */
 
 const EMPTY = Buffer.alloc(0);
 
 export class HeldBody {
+  /** Total size of the pieces. */
   bytes = 0;
-  // Most bodies are one piece and need no array.
+  // Most bodies consist of one piece, which needs no array.
   private first: Buffer | undefined;
   private more: Buffer[] | undefined;
 
-  /** Reports whether the body exceeds `limit`, now or after adding `moreBytes`. */
+  /** Reports whether the body plus `moreBytes` exceeds `limit` bytes. */
   isLargerThan(limit: number, moreBytes = 0): boolean {
     return this.bytes + moreBytes > limit;
   }
@@ -27,7 +28,7 @@ export class HeldBody {
     return more === undefined ? [first] : [first, ...more];
   }
 
-  /** The complete body. */
+  /** The complete body as one buffer. */
   get whole(): Buffer {
     const { first = EMPTY, more } = this;
     return more === undefined ? first : Buffer.concat([first, ...more]);

@@ -1,6 +1,6 @@
 /**
- * One HTTP call to a backend, retries included. It sends the request, watches the deadlines and reads errors. A
- * `ResponseSink` receives every other response.
+ * One HTTP call to a backend, including its retries. The call sends the request, watches the deadlines and reads error
+ * responses. A `ResponseSink` receives all other responses.
  */
 import type { ResponseHead } from '../../http/backend/response-head.js';
 import type { Call, Sending } from '../../http/backend/call.js';
@@ -19,7 +19,7 @@ import type { Upstream } from '../targets/upstream.js';
 import { BackendCall } from './backend-call.js';
 import { CallState } from './call-state.js';
 import { ErrorResponse } from './error-response.js';
-import { MOST_INTERIM_RESPONSES, passInterimResponse } from './interim-responses.js';
+import { MAX_INTERIM_RESPONSES, passInterimResponse } from './interim-responses.js';
 import { bodyOf, hasBody, peerError, RequestBody } from './request-body.js';
 import type { ResponseRecorder } from './response-recorder.js';
 import type { RespondingCall, ResponseSink } from './response-sink.js';
@@ -36,18 +36,18 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   /** The current or latest connection. */
   private sending: Sending | undefined;
   private interimResponses = 0;
-  /** The response is complete, but the request body is still being sent. */
+  /** Whether the response is complete, but the request body is still being sent. */
   private isUploading = false;
-  /** Whether the whole request was handed to a connection. From then on the backend may have carried it out. */
+  /** Whether the complete request was sent. The backend may then have carried out the request. */
   private wasSentWhole = false;
-  /** Whether keepers are storing the response. The connection is no longer involved. */
+  /** Whether keepers are storing the response. Errors of the connection no longer matter then. */
   private isBeingKept = false;
   /** Whether the client has disconnected while keepers still need the response. */
   isClientGone = false;
-  /** Set in state `Failing`. */
+  /** The error response that is being read, in state `Failing`. */
   private errorResponse: ErrorResponse | undefined;
 
-  /** Creates the call. @param recorder set for requests with an `Idempotency-Key`. */
+  /** @param recorder set for requests with an `Idempotency-Key`. */
   constructor(
     upstream: Upstream,
     request: ForwardRequest,
@@ -88,7 +88,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     return body instanceof RequestBody && !body.readableEnded && !body.isHeldByBackend;
   }
 
-  /** Sends the call or queues it. @throws Problem as `Upstream.admit`. */
+  /** Sends or queues the call. @throws Problem for the reasons of `Upstream.admit`. */
   start(): void {
     const { idle, firstByte } = this.upstream.config.timeouts;
     const isStreamed = this.withBody && this.request.message.body === undefined;
@@ -96,13 +96,13 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   protected connect({ pool, prefix }: Endpoint): void {
-    if (this.withBody && this.body === null) this.takeBody();
+    if (this.withBody && this.body === null) this.openBody();
     this.target = prefix + this.request.path;
     pool.dispatch(this);
   }
 
-  /** Opens the request body, once. */
-  private takeBody(): void {
+  /** Opens the request body. Retries use the same body. */
+  private openBody(): void {
     this.body = bodyOf(this.request, this.upstream.config.maxBodyBytes, (piece) => this.onBodyProgress(piece));
     if (this.body instanceof Buffer) this.recorder?.addBody(this.body);
   }
@@ -113,12 +113,12 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     this.handleFailure(reason, from, true);
   }
 
-  protected cutShort(): CutKind | undefined {
+  protected endStreamOrUpload(): CutKind | undefined {
     if (this.isUploading) {
       this.sending?.endUpload(this);
       return 'upload';
     }
-    const isStream = this.sink.isWholeOnly || this.state >= CallState.Streaming;
+    const isStream = this.sink.deliversOnlyComplete || this.state >= CallState.Streaming;
     const isUpload = !isStream && this.body !== null && !this.request.message.complete;
     if (!isStream && !isUpload) return undefined;
     this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
@@ -143,7 +143,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     this.sending = sending;
   }
 
-  /** The whole request has been sent. Starts the timeout for the response, unless it has already begun. */
+  /** Handles the end of the request. Starts the timeout for the response, unless the response has begun. */
   onSent(): void {
     this.wasSentWhole = true;
     if (this.state >= CallState.Held) return;
@@ -154,7 +154,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   onInterim({ status, lines }: ResponseHead): void {
     if (this.isClientGone) return;
     if (this.state === CallState.Sent) this.enter(CallState.Announced);
-    if (this.interimResponses++ < MOST_INTERIM_RESPONSES) passInterimResponse(this.request, status, lines);
+    if (this.interimResponses++ < MAX_INTERIM_RESPONSES) passInterimResponse(this.request, status, lines);
   }
 
   onHead(head: ResponseHead): void {
@@ -168,7 +168,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
       this.abort(peerError('TRAILGATE_PROBE_FAILED'));
       return;
     }
-    // Before anything that can throw. From this state on the call is not retried.
+    // Enter the state before anything can throw. The call is not retried from this state on.
     this.enter(status >= 400 ? CallState.Failing : CallState.Held);
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.endpoint?.probe === this) this.upstream.recordProbeResponse(this, this.endpoint, status);
@@ -182,13 +182,13 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   onData(piece: Buffer): void {
-    // The deadline set at the head stays in force for errors and for responses that are delivered as a whole.
+    // Errors, and responses that are delivered as a whole, keep the deadline that `onHead` set.
     if (this.errorResponse !== undefined) {
       this.errorResponse.add(Buffer.from(piece));
       if (this.errorResponse.isTooLarge) this.respondWith(this.errorResponse);
       return;
     }
-    if (!this.sink.isWholeOnly) this.deadlineIn(this.upstream.config.timeouts.idle);
+    if (!this.sink.deliversOnlyComplete) this.deadlineIn(this.upstream.config.timeouts.idle);
     this.sink.addPiece(piece);
   }
 
@@ -197,8 +197,8 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   /**
-   * Sends the complete response to the client while the upload continues. The connection is not reused before the
-   * upload ends.
+   * Sends the complete response to the client while the upload continues. The backend connection is not reused before
+   * the upload ends.
    */
   onAnswered(): void {
     if (this.state >= CallState.Aborting) return;
@@ -215,20 +215,20 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     else this.respondWith(this.errorResponse);
   }
 
-  /** The connection has failed. Ignored if the gateway already aborted the call. */
+  /** Handles a failure of the connection. Ignores it if the call was aborted, or keepers store the response. */
   onError(error: Error): void {
     if (this.state < CallState.Aborting && !this.isBeingKept) this.handleFailure(error, this.state, false);
   }
 
-  /** Whether a successful response completed before the request body was sent. */
+  /** Whether a successful response ended before the complete request body was sent. */
   private get isUploadCut(): boolean {
     const { body } = this;
     return this.status < 300 && body instanceof RequestBody && !body.readableEnded;
   }
 
   /**
-   * Whether the call probes an ejected target and another target could take over. The client then never sees the probe
-   * fail.
+   * Whether the call probes an ejected target and another target could take over. A failed probe is then retried, and
+   * the client does not see the failure.
    */
   private get isHiddenProbe(): boolean {
     const { endpoint } = this;
@@ -296,12 +296,13 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     }
     this.isClientGone = true;
     const { client } = this.request;
-    // For the log only. The client gets nothing more.
     client.closeListener = undefined;
+    // Report the failure for the log only. The client has disconnected.
     const error = peerError('TRAILGATE_CLIENT_GONE');
     client.onFailed(failedProblem(upstreamFailure(error), error));
   }
 
+  /** Whether the call continues after the client disconnects. */
   private get outlivesClient(): boolean {
     const { state, body } = this;
     if (state === CallState.Failing) return this.recorder !== undefined;
@@ -311,26 +312,27 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     return isSent && (!(body instanceof RequestBody) || body.readableEnded);
   }
 
-  /** Handles a failure. A call without a client is neither retried nor reported. */
-  protected override handleFailure(error: Error, from: CallState, wasEnded: boolean): void {
+  /** Handles a failure. After the client has disconnected, the call is neither retried nor reported. */
+  protected override handleFailure(error: Error, from: CallState, wasAborted: boolean): void {
     if (this.isClientGone) this.end(upstreamFailure(error).outcome);
-    else super.handleFailure(error, from, wasEnded);
+    else super.handleFailure(error, from, wasAborted);
   }
 
+  /** Sends the problem for an error response to the client. Stores the problem first if the recorder wants it. */
   private respondWith(response: ErrorResponse): void {
     const { authenticates, errors } = this.upstream.config;
     const problem = response.problem(authenticates, errors);
     if (this.recorder?.wantsError(this, authenticates) === true) this.recordError(this.recorder, problem);
     else this.endWithError(problem);
-    // The rest of the body is not needed. This also closes the connection.
+    // The rest of the body is not needed. `dropRest` also closes the connection.
     if (response.isTooLarge) this.dropRest();
   }
 
   private recordError(recorder: ResponseRecorder, problem: Problem): void {
     this.recordRefusal();
     this.beginKeeping();
-    recorder.keepError(this, withoutAutomaticRetry(problem, this.method), (told) => {
-      if (this.endKeeping()) this.endRefused(told);
+    recorder.keepError(this, withoutAutomaticRetry(problem, this.method), (reported) => {
+      if (this.endKeeping()) this.endRefused(reported);
     });
   }
 

@@ -1,45 +1,48 @@
 /**
- * Has keepers store a response before another sink delivers it. A response that no keeper wants, or that is too large,
- * goes to the other sink as it comes.
+ * Lets keepers store a response before another sink delivers it to the client. A response that no keeper wants, or that
+ * is too large, streams to the other sink. Keepers store responses for idempotency keys, and as events.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { HeldBody } from './held-body.js';
 import { responseHead } from './response-head.js';
 import { withLength, type RespondingCall, type ResponseSink } from './response-sink.js';
 
-/** Largest body that is held for keepers. */
-export const MOST_KEPT_BYTES = 64 * 1_024;
+/** Maximum size of a body that keepers can store. */
+export const MAX_KEPT_BYTES = 64 * 1_024;
 
 /**
- * ResponseKeeper stores responses. The strings that it returns are extra field lines for the client, each with its
- * CRLF.
+ * ResponseKeeper stores responses. The strings of `decline` and `store` are extra field lines for the client, each with
+ * its CRLF.
  */
-export interface ResponseKeeper {
-  /** Reports whether it wants the response with this head. */
+export interface ResponseStore {
+  /** Reports whether the keeper wants to store the response with this head. */
   wants(call: RespondingCall, head: ResponseHead): boolean;
-  /** Declines a response that it does not want or that is too large. */
+  /** Handles a response that the keeper does not want, or that is too large. Returns extra field lines. */
   decline(call: RespondingCall): string;
-  /** Stores the response. Calls `done` once, synchronously or later. Never throws. */
+  /** Stores the response. Calls `done` once with extra field lines, synchronously or later. Never throws. */
   store(call: RespondingCall, body: Buffer, done: (lines: string) => void): void;
 }
 
-export class KeptSink implements ResponseSink {
+export class StoringSink implements ResponseSink {
   /** Keepers that want the response, in their order. */
-  private wanting: ResponseKeeper[] = [];
+  private wanting: ResponseStore[] = [];
+  /** Field lines for the client, each with its CRLF. */
   private lines = '';
   private head: ResponseHead | undefined;
   private call: RespondingCall | undefined;
+  /** Body that is held for the keepers; undefined if no keeper stores the response. */
   private held: HeldBody | undefined;
+  /** Whether `next` receives the response directly. */
   private isPassedOn = false;
 
-  /** @param next delivers the response. */
+  /** @param next sink that delivers the response. */
   constructor(
-    private readonly keepers: readonly ResponseKeeper[],
+    private readonly keepers: readonly ResponseStore[],
     private readonly next: ResponseSink,
   ) {}
 
-  get isWholeOnly(): boolean {
-    return this.next.isWholeOnly;
+  get deliversOnlyComplete(): boolean {
+    return this.next.deliversOnlyComplete;
   }
 
   get outlivesClient(): boolean {
@@ -49,15 +52,15 @@ export class KeptSink implements ResponseSink {
   begin(call: RespondingCall, head: ResponseHead): void {
     this.call = call;
     this.head = head;
-    let passed = '';
+    let extraLines = '';
     for (const keeper of this.keepers) {
       if (keeper.wants(call, head)) this.wanting.push(keeper);
-      else passed += keeper.decline(call);
+      else extraLines += keeper.decline(call);
     }
     const isWanted = this.wanting.length > 0;
     const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
-    const mayStream = !isWanted && !this.isWholeOnly;
-    this.lines = responseHead(call.request, head.lines, call.endpoint, isUnsized && mayStream) + passed;
+    const mayStream = !isWanted && !this.deliversOnlyComplete;
+    this.lines = responseHead(call.request, head.lines, call.endpoint, isUnsized && mayStream) + extraLines;
     if (isWanted) this.held = new HeldBody();
     else this.passOn(call, head);
   }
@@ -69,7 +72,7 @@ export class KeptSink implements ResponseSink {
 
   addPiece(piece: Buffer): void {
     const { call, head, held } = this;
-    if (held !== undefined && !held.isLargerThan(MOST_KEPT_BYTES, piece.length)) {
+    if (held !== undefined && !held.isLargerThan(MAX_KEPT_BYTES, piece.length)) {
       held.add(Buffer.from(piece));
       return;
     }
@@ -93,12 +96,12 @@ export class KeptSink implements ResponseSink {
       this.next.end(trailerText);
       return;
     }
-    // Copied: a complete body still lies in the read buffer of the connection.
+    // Copy the body, because a body in one piece is still in the read buffer of the connection.
     const body = Buffer.from(held.whole);
     const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
     this.lines = withLength(this.lines, body.length, isUnsized);
     call.beginKeeping();
-    this.keepFrom(0, call, body);
+    this.storeFrom(0, call, body);
   }
 
   deliver(call: RespondingCall, lines: string, body: Buffer): void {
@@ -111,15 +114,15 @@ export class KeptSink implements ResponseSink {
     else this.next.begin(call, head, this.lines);
   }
 
-  private keepFrom(at: number, call: RespondingCall, body: Buffer): void {
-    const keeper = this.wanting[at];
+  private storeFrom(index: number, call: RespondingCall, body: Buffer): void {
+    const keeper = this.wanting[index];
     if (keeper === undefined) {
       this.deliverKept(call, body);
       return;
     }
     keeper.store(call, body, (lines) => {
       this.lines += lines;
-      this.keepFrom(at + 1, call, body);
+      this.storeFrom(index + 1, call, body);
     });
   }
 

@@ -1,30 +1,32 @@
-/** An open WebSocket that the gateway can close: on shutdown, or when the API key becomes invalid. */
+/** An open WebSocket between client and backend. The gateway closes it on shutdown, or if the API key is revoked. */
 import type { Socket } from 'node:net';
 import type { CloseListener, ForwardRequest } from '../targets/forward-request.js';
 import type { CutKind, LiveCall } from '../targets/pending-call.js';
 import type { EndableWebSocket } from './open-websockets.js';
 import { closeFrame, FrameTracker } from './websocket-frames.js';
 
-/** Close codes and reasons (RFC 6455 section 7.4.1). */
-const ENDS = {
+/** Close codes and reasons for close frames (RFC 6455 section 7.4.1). */
+const CLOSE_REASONS = {
   access_ended: { code: 1008, reason: 'The API key is no longer valid for this connection.' },
   going_away: { code: 1001, reason: 'This server is shutting down. Reconnect.' },
 } as const;
-/** Time for the client to receive the close frame and to close its side. */
+/** Time for the client to receive the close frame and to close its connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket {
   private readonly client: Socket;
+  /** Frames from the backend to the client. */
   private readonly frames = new FrameTracker();
-  private isCut = false;
+  private isClosed = false;
+  /** Bytes that the client's connection had read and written before the WebSocket opened. */
   private readonly readBefore: number;
   private readonly writtenBefore: number;
 
   /**
-   * Creates it before both connections are piped together.
+   * Creates the WebSocket. Call this before the two connections are piped together.
    * @param request the upgrade request.
    * @param backend the backend's connection.
-   * @param whenClosed called when the client's connection has ended. The proxy library then ends the backend's.
+   * @param whenClosed called when the client's connection has ended. `http-proxy` then ends the backend's connection.
    */
   constructor(
     readonly request: ForwardRequest,
@@ -34,9 +36,9 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
     this.client = request.message.socket;
     this.readBefore = this.client.bytesRead;
     this.writtenBefore = this.client.bytesWritten;
-    // After piping: otherwise this listener alone would get bytes that followed the handshake directly.
+    // Wait for the piping. Otherwise bytes directly after the handshake would reach only this listener.
     process.nextTick(() => backend.on('data', (chunk: Buffer) => this.frames.feed(chunk)));
-    backend.once('close', () => this.expectEnd());
+    backend.once('close', () => this.closeClientLater());
   }
 
   onClose(): void {
@@ -51,18 +53,18 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
   }
 
   revokeAccess(): CutKind | undefined {
-    return this.cut('access_ended') ? 'websocket' : undefined;
+    return this.close('access_ended') ? 'websocket' : undefined;
   }
 
   goAway(): void {
-    this.cut('going_away');
+    this.close('going_away');
   }
 
   /**
-   * Closes the client's side if it stays open after the backend's has closed. Such connections would exhaust the
-   * listener.
+   * Closes the client's connection if it stays open after the backend's connection has closed. Otherwise such
+   * connections would exhaust the connection limit of the listener.
    */
-  private expectEnd(): void {
+  private closeClientLater(): void {
     const { client } = this;
     const wait = (): void => void setTimeout(() => client.destroy(), CLOSE_TIMEOUT_MS).unref();
     client.resume();
@@ -72,18 +74,19 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
   }
 
   /**
-   * Closes both sides. Sends a close frame unless another frame is incomplete. Returns whether the WebSocket was open.
+   * Closes both connections. Sends a close frame, unless another frame is incomplete. Returns whether the WebSocket was
+   * open.
    */
-  private cut(why: keyof typeof ENDS): boolean {
-    if (this.isCut || this.client.destroyed) return false;
-    this.isCut = true;
+  private close(cause: keyof typeof CLOSE_REASONS): boolean {
+    if (this.isClosed || this.client.destroyed) return false;
+    this.isClosed = true;
     const { client, backend, frames } = this;
     backend.unpipe(client);
     client.unpipe(backend);
     backend.destroy();
-    if (frames.mayClose) client.write(closeFrame(ENDS[why].code, ENDS[why].reason));
+    if (frames.mayClose) client.write(closeFrame(CLOSE_REASONS[cause].code, CLOSE_REASONS[cause].reason));
     client.end();
-    // Discards further input. Unread data would cause a reset, and the close frame would be lost.
+    // Discard further input. Unread data would cause a TCP reset, and the close frame would be lost.
     client.resume();
     setTimeout(() => client.destroy(), CLOSE_TIMEOUT_MS).unref();
     return true;

@@ -1,6 +1,6 @@
-/** Open WebSockets of all services. They use no pooled connection and outlive a change of targets. */
+/** Open WebSockets of all services. A WebSocket uses no pooled connection and survives a change of targets. */
 
-/** A WebSocket that can be ended. */
+/** A WebSocket that the gateway can close. */
 export interface EndableWebSocket {
   /** Closes the WebSocket with code 1001, so that the client reconnects. */
   goAway(): void;
@@ -14,7 +14,7 @@ export class OpenWebSockets<Call extends EndableWebSocket> {
     return this.open.values();
   }
 
-  /** Adds a WebSocket. After `end`, it is closed as soon as the client has received the 101 response. */
+  /** Adds a WebSocket. After `end`, the WebSocket is closed after the client has received the 101 response. */
   add(call: Call): void {
     this.open.add(call);
     if (this.areEnding) setImmediate(() => call.goAway());
@@ -24,7 +24,7 @@ export class OpenWebSockets<Call extends EndableWebSocket> {
     this.open.delete(call);
   }
 
-  /** Closes all WebSockets, and any that is added later. */
+  /** Closes all WebSockets, and those that are added later. */
   end(): void {
     this.areEnding = true;
     for (const call of this.open) call.goAway();

@@ -1,12 +1,12 @@
 /**
- * Builds `Proxy-Status` (RFC 9209) for failed calls: the error type and the target. The field reveals internal
- * addresses, so it is off unless configured.
+ * Builds the `Proxy-Status` field (RFC 9209) for failed calls, with the error type and the target. The field reveals
+ * internal addresses, so it is off by default.
  */
 import type { Problem } from '../../platform/problems/errors.js';
 import type { ForwardClient } from '../targets/forward-request.js';
 import { errorCode } from '../targets/upstream-errors.js';
 
-/** Proxy error types (RFC 9209 section 2.3) by `error.code`, as Node and the connections set it. */
+/** Proxy error types (RFC 9209 section 2.3) by `error.code`, as set by Node and the gateway's connections. */
 const BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection_refused',
   ENOTFOUND: 'dns_error',
@@ -26,7 +26,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   TRAILGATE_CLIENT_TOO_SLOW: 'http_request_error',
 };
 
-/** Proxy error types by error code, for calls that were not made or failed with an unknown error. */
+/** Proxy error types by problem code, for calls that were not sent or failed with an unknown error. */
 const BY_PROBLEM: Readonly<Record<string, string>> = {
   backend_unavailable: 'destination_unavailable',
   too_many_concurrent_requests: 'connection_limit_reached',
@@ -35,8 +35,9 @@ const BY_PROBLEM: Readonly<Record<string, string>> = {
   backend_unreachable: 'tls_certificate_error',
 };
 
+/** ProxyStatus holds the setting of the field, which can change while the gateway runs. */
 export class ProxyStatus {
-  /** Whether responses carry the field. */
+  /** Whether responses to failed calls contain the field. */
   isOn = false;
 
   setEnabled(isOn: boolean): void {
@@ -51,18 +52,18 @@ export function proxyStatusOf(problem: Problem, { failedTarget, failedStatus }: 
     failedStatus > 0 ? undefined : (BY_CODE[code ?? ''] ?? BY_PROBLEM[problem.code] ?? typeOfStatus(problem.status));
   const parts = ['trailgate'];
   if (type !== undefined) parts.push(`error=${type}`);
-  if (failedTarget !== '') parts.push(`next-hop=${quoted(new URL(failedTarget).host)}`);
+  if (failedTarget !== '') parts.push(`next-hop=${quoteString(new URL(failedTarget).host)}`);
   if (failedStatus > 0) parts.push(`received-status=${failedStatus}`);
-  if (type !== undefined && code !== undefined) parts.push(`details=${quoted(code)}`);
+  if (type !== undefined && code !== undefined) parts.push(`details=${quoteString(code)}`);
   return parts.join('; ');
 }
 
-/** A 4xx is a refusal by the gateway, such as a revoked key, and not an internal error. */
+/** Returns the error type for a status. A 4xx is a rejection, such as a revoked API key, and no internal error. */
 function typeOfStatus(status: number): string {
   return status < 500 ? 'http_request_denied' : 'proxy_internal_error';
 }
 
-/** Quotes a string for a structured field (RFC 9651 section 3.3.3). */
-function quoted(text: string): string {
+/** Quotes a string for a structured field (RFC 9651 section 3.3.3). Replaces other characters than ASCII by `?`. */
+function quoteString(text: string): string {
   return `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`;
 }

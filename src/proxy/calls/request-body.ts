@@ -1,6 +1,6 @@
 /**
- * Streams a client's request body to a backend and counts its bytes. If the backend responds early or fails, this
- * stream is destroyed and the client's connection survives.
+ * Streams a client's request body to a backend and counts its bytes. If the backend responds early or fails, only this
+ * stream is destroyed, and the client's connection survives.
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -9,12 +9,12 @@ import { errorOfPeer } from '../../http/grammar/errors.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import { discardRest } from './discard-body.js';
 
-/** Creates an error with `code` and without a stack, because it describes the peer and not the program. */
+/** Creates an error with a `code` and without a stack trace, because the peer and not the program caused it. */
 export function peerError(code: string): Error {
   return errorOfPeer(code);
 }
 
-/** Reports whether a request has a body (RFC 9112 section 6.3). */
+/** Reports whether a request has a non-empty body (RFC 9112 section 6.3). */
 export function hasBody(message: ClientMessage): boolean {
   const { headers } = message;
   if (headers['transfer-encoding'] !== undefined) return true;
@@ -28,9 +28,10 @@ export function expectsContinue({ headers: { expect }, httpVersion }: ClientMess
 }
 
 /**
- * Returns a request's body: a buffer if it is complete, otherwise a stream. Sends `100 Continue` if the client waits
- * for it.
- * @param maxBytes limit for the stream. See `RequestBody` for `onProgress`.
+ * Returns a request's body: a buffer if the body is already complete, otherwise a stream. For a stream, sends
+ * `100 Continue` if the client waits for this response.
+ * @param maxBytes limit for the stream in bytes.
+ * @param onProgress called with every chunk of the stream.
  */
 export function bodyOf(
   { message, client }: ForwardRequest,
@@ -41,7 +42,7 @@ export function bodyOf(
     client.bytesIn = message.body.length;
     return message.body;
   }
-  // Any other message with a body comes from Node's parser.
+  // Only messages from Node's parser have a body that is not complete yet.
   const body = new RequestBody(message as IncomingMessage, maxBytes, onProgress);
   if (expectsContinue(message)) client.response.nodeResponse.writeContinue();
   return body;
@@ -49,18 +50,18 @@ export function bodyOf(
 
 export class RequestBody extends Readable {
   private received = 0;
-  private held = false;
+  /** Whether the backend applies backpressure. */
+  private isHeld = false;
   private hasEnded = false;
-  // Assigned in the constructor. As field initializers they would be allocated in the old generation and keep the whole
-  // request alive (decision 0026).
+  // The constructor assigns these listeners. Field initializers would be allocated in the old generation and keep the
+  // whole request alive (decision 0026).
   private readonly onData: (chunk: Buffer) => void;
   private readonly onEnd: () => void;
-  private readonly onGone: () => void;
+  private readonly onDisconnect: () => void;
 
   /**
-   * Creates the stream.
-   * @param maxBytes limit in bytes. Beyond it the stream fails with `TRAILGATE_REQUEST_TOO_LARGE`.
-   * @param onProgress called for every chunk.
+   * @param maxBytes limit in bytes. A larger body fails with `TRAILGATE_REQUEST_TOO_LARGE`.
+   * @param onProgress called with every chunk.
    */
   constructor(
     private readonly source: IncomingMessage,
@@ -68,22 +69,22 @@ export class RequestBody extends Readable {
     private readonly onProgress: (chunk: Buffer) => void,
   ) {
     super();
-    // The connection listens only while it sends. A client that disconnects after that must not cause an unhandled
-    // error.
+    // The backend connection listens for errors only while it sends. A client that disconnects later must not cause an
+    // unhandled error.
     this.on('error', () => {});
     const onData = (chunk: Buffer): void => this.receive(chunk);
     const onEnd = (): void => {
       this.hasEnded = true;
       this.push(null);
     };
-    const onGone = (): void => void this.destroy(peerError('TRAILGATE_CLIENT_GONE'));
+    const onDisconnect = (): void => void this.destroy(peerError('TRAILGATE_CLIENT_GONE'));
     this.onData = onData;
     this.onEnd = onEnd;
-    this.onGone = onGone;
+    this.onDisconnect = onDisconnect;
     source.on('data', onData);
     source.on('end', onEnd);
-    source.on('aborted', onGone);
-    source.on('error', onGone);
+    source.on('aborted', onDisconnect);
+    source.on('error', onDisconnect);
     source.pause();
   }
 
@@ -99,11 +100,11 @@ export class RequestBody extends Readable {
 
   /** Whether the backend applies backpressure. A pause in the body is then not the client's fault. */
   get isHeldByBackend(): boolean {
-    return this.held;
+    return this.isHeld;
   }
 
   override _read(): void {
-    this.held = false;
+    this.isHeld = false;
     this.source.resume();
   }
 
@@ -111,8 +112,8 @@ export class RequestBody extends Readable {
     const { source } = this;
     source.off('data', this.onData);
     source.off('end', this.onEnd);
-    source.off('aborted', this.onGone);
-    // The error listener stays: a client that disconnects later must not cause an unhandled error.
+    source.off('aborted', this.onDisconnect);
+    // Keep the error listener. A client that disconnects later must not cause an unhandled error.
     if (!source.destroyed) discardRest(source);
     callback(error);
   }
@@ -125,7 +126,7 @@ export class RequestBody extends Readable {
     }
     this.onProgress(chunk);
     if (this.push(chunk)) return;
-    this.held = true;
+    this.isHeld = true;
     this.source.pause();
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Records the response of a request with an `Idempotency-Key` before the client gets its last byte. The claim ends with
- * the call: recorded, released if nothing was carried out, or lost if the outcome is unknown.
+ * Records the response to a request with an `Idempotency-Key` before the client receives the last byte. A claim
+ * reserves the key for the request, and ends with the call. If the request was carried out, the response is recorded.
+ * If not, the claim is released. If the outcome is unknown, the claim is lost, and retries are rejected.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { outcomeOfStatus } from '../../idempotency/outcome-of-status.js';
@@ -9,13 +10,13 @@ import { keptLines } from '../../idempotency/kept-fields.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { passedFields } from '../fields/response-headers.js';
 import type { KeptRequest } from '../targets/forward-request.js';
-import { MOST_KEPT_BYTES, type ResponseKeeper } from './kept-sink.js';
+import { MAX_KEPT_BYTES, type ResponseStore } from './kept-sink.js';
 import { withLength, type RespondingCall } from './response-sink.js';
 
-/** Tells the client that a retry will not replay this response. */
+/** Header field that tells the client that a retry will not replay this response. */
 const NOT_STORED = ['Idempotency-Stored', 'false'] as const;
 const NOT_STORED_LINE = `${NOT_STORED.join(': ')}\r\n`;
-/** Content types that clients read incrementally. They must not be held back. */
+/** Content types that clients read incrementally. Such responses must be streamed. */
 const STREAM_TYPE = new RegExp(
   `(?:^|\\n)content-type:[ \\t]*(?:${[
     'text/event-stream',
@@ -25,16 +26,18 @@ const STREAM_TYPE = new RegExp(
   'i',
 );
 
-export class ResponseRecorder implements ResponseKeeper {
+export class ResponseRecorder implements ResponseStore {
   private readonly claim: KeyClaim;
+  /** Field lines to store, each with its CRLF. */
   private lines = '';
+  /** Whether the backend sent no `Content-Length`. */
   private isUnsized = false;
 
   constructor(private readonly kept: KeptRequest) {
     this.claim = kept.claim;
   }
 
-  /** Starts the call, which is responsible for the claim from now on. @throws Problem as the call does. */
+  /** Starts the call, which must end the claim from now on. @throws Problem if the call cannot start. */
   start(call: { start(): void }): void {
     this.claim.isTaken = true;
     try {
@@ -56,12 +59,12 @@ export class ResponseRecorder implements ResponseKeeper {
     const references = call.endpoint?.references(basePath);
     this.lines = keptLines(passedFields(lines, { ownCors, references }).lines);
     this.isUnsized = framing === Framing.Chunked || framing === Framing.Close;
-    return contentLength <= MOST_KEPT_BYTES;
+    return contentLength <= MAX_KEPT_BYTES;
   }
 
   decline({ status, isBodyWhole }: RespondingCall): string {
     if (!this.claim.isOpen) return '';
-    // The request was carried out. A retry learns only that.
+    // The request was carried out. Only that fact is stored, so a retry cannot replay the response.
     this.claim.end(status, isBodyWhole, undefined);
     return NOT_STORED_LINE;
   }
@@ -74,14 +77,14 @@ export class ResponseRecorder implements ResponseKeeper {
   }
 
   /**
-   * Reports whether the backend's error is the final result of the request. Otherwise ends the claim.
-   * @param authenticates see `outcomeOfStatus`.
+   * Reports whether the backend's error response is the final result of the request. If not, ends the claim.
+   * @param authenticates whether the service checks the client's own credentials.
    */
   wantsError({ status, isBodyWhole }: RespondingCall, authenticates: boolean): boolean {
-    const fate = outcomeOfStatus(status, authenticates);
-    // Rejected before the body was complete: the request was never carried out.
-    if (fate === 'released' || !isBodyWhole) this.claim.release();
-    else if (fate === 'unknown') this.claim.lose();
+    const outcome = outcomeOfStatus(status, authenticates);
+    // The backend rejected the request before the body was complete, so it was never carried out.
+    if (outcome === 'released' || !isBodyWhole) this.claim.release();
+    else if (outcome === 'unknown') this.claim.endAsUnknown();
     return this.claim.isOpen;
   }
 
@@ -92,9 +95,12 @@ export class ResponseRecorder implements ResponseKeeper {
     );
   }
 
-  /** Ends the claim after the call. @param mayBeDone whether the backend may have carried out the request. */
-  conclude(mayBeDone: boolean): void {
-    if (mayBeDone) this.claim.lose();
+  /**
+   * Ends the claim after the call, unless the claim has already ended.
+   * @param mayBeCarriedOut whether the backend may have carried out the request.
+   */
+  conclude(mayBeCarriedOut: boolean): void {
+    if (mayBeCarriedOut) this.claim.endAsUnknown();
     else this.claim.release();
   }
 }

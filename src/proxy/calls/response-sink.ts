@@ -1,37 +1,37 @@
 /**
- * The receiver of one backend response. `Forwarder.forward` chooses it once. `ClientSink` writes to the client's
- * connection. `CallerSink` gives the whole response to a caller in this process. `KeptSink` has keepers store the
+ * A sink receives one backend response. `Forwarder.forward` chooses the sink. `ClientSink` writes to the client's
+ * connection. `CallerSink` passes the complete response to a caller in this process. `KeptSink` lets keepers store the
  * response before another sink delivers it.
  */
 import type { ResponseHead } from '../../http/backend/response-head.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 
-/** RespondingCall is the call as its sink sees it. */
+/** RespondingCall is the interface of a call for its sink. */
 export interface RespondingCall {
   readonly request: ForwardRequest;
   readonly method: string;
-  /** The address that responds; undefined once the call has released it. */
+  /** The address that responds; undefined after the call has released its slot there. */
   readonly endpoint: Endpoint | undefined;
   readonly status: number;
   /** Whether the whole request body has been received. */
   readonly isBodyWhole: boolean;
   /** Whether the client has disconnected while keepers still need the response. */
   readonly isClientGone: boolean;
-  /** Reports whether the response may be streamed. Aborts the call when its key has been revoked. */
+  /** Reports whether the response may be streamed. If the API key has been revoked, aborts the call. */
   admitStream(): boolean;
-  /** Records that the head has been given to the client. */
+  /** Records that the head has been sent to the client. */
   markStreaming(): void;
   /** Stops reading from the backend until `resume`. */
   stall(): void;
   resume(): void;
-  /** Ends the call successfully. Call it before the last write to the client. */
+  /** Ends the call successfully. Sinks call this before the last write to the client. */
   finish(): void;
-  /** Closes the backend's connection instead of reading the rest of the response. */
+  /** Closes the backend connection instead of reading the rest of the response. */
   dropRest(): void;
-  /** Releases the target and clears the deadline while keepers store the response. */
+  /** Releases the target and clears the deadline. Call this before keepers store the response. */
   beginKeeping(): void;
-  /** Reports whether the client is still there to receive the stored response. */
+  /** Ends the time in which keepers store the response. Reports whether the client can still receive it. */
   endKeeping(): boolean;
   /** Ends a call whose client has disconnected and whose response no keeper needs. */
   abandon(): void;
@@ -41,20 +41,20 @@ export interface RespondingCall {
 /** ResponseSink receives a response below 400. */
 export interface ResponseSink {
   /** Whether the response is delivered only once complete. Its deadline is then not extended by each piece. */
-  readonly isWholeOnly: boolean;
-  /** Whether the response is needed even if the client disconnects. */
+  readonly deliversOnlyComplete: boolean;
+  /** Whether keepers need the response even if the client disconnects. */
   readonly outlivesClient: boolean;
   /**
    * Starts the response.
    * @param lines field lines for the client, if another sink already built them.
    */
   begin(call: RespondingCall, head: ResponseHead, lines?: string): void;
-  /** Accepts a complete body. The buffer is valid until `end` returns. */
+  /** Accepts a body that arrived in one piece. The buffer is valid until `end` returns. */
   addWhole(body: Buffer): void;
   /** Accepts a piece of the body. The buffer is valid until this method returns. */
   addPiece(piece: Buffer): void;
   /**
-   * Sends data that should not wait for more.
+   * Sends held data that should not wait for more data.
    * @param isComplete whether the body is complete while the request is still being sent.
    */
   flush(isComplete: boolean): void;
@@ -64,7 +64,7 @@ export interface ResponseSink {
   deliver(call: RespondingCall, lines: string, body: Buffer): void;
 }
 
-/** Adds `Content-Length` if the backend did not send one. */
+/** Adds `Content-Length` to field lines if the backend did not send this field. @param bytes size of the body. */
 export function withLength(lines: string, bytes: number, isUnsized: boolean): string {
   return isUnsized ? `${lines}Content-Length: ${bytes}\r\n` : lines;
 }

@@ -1,6 +1,6 @@
 /**
- * Opens a WebSocket (RFC 6455). The handshake uses the same target selection and deadlines as other calls. Once both
- * sides have agreed, the call ends and an `OpenWebSocket` takes over. Any other response becomes a problem.
+ * Opens a WebSocket (RFC 6455). The handshake uses the same target selection and deadlines as other calls. If the
+ * backend accepts, the call ends and an `OpenWebSocket` takes over. Any other response becomes a problem.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -23,7 +23,7 @@ import { headersOf, letClose, sendHandshake, type HandshakeListener } from './we
 
 export class WebSocketCall extends BackendCall implements HandshakeListener {
   readonly method = 'GET';
-  /** Never retried, so it is not used to probe ejected targets. */
+  /** Handshakes are never retried. Other calls are preferred as probes of ejected targets. */
   readonly isRepeatable = false;
   protected readonly mostRetries = 0;
   protected readonly isIntact = false;
@@ -34,32 +34,32 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
     upstream: Upstream,
     request: ForwardRequest,
     deadlines: Deadlines,
-    /** Bytes that followed the handshake. */
+    /** Bytes that the client sent after its handshake. */
     private readonly head: Buffer,
     private readonly openSockets: OpenWebSockets<OpenWebSocket>,
   ) {
     super(upstream, request, deadlines);
   }
 
-  /** Sends the handshake or queues it. @throws Problem as `Upstream.admit`. */
+  /** Sends or queues the handshake. @throws Problem for the reasons of `Upstream.admit`. */
   start(): void {
     this.begin(this.upstream.config.timeouts.firstByte);
   }
 
   protected connect(endpoint: Endpoint): void {
-    // The library writes to the connection as soon as it is open.
+    // `http-proxy` writes to the connection as soon as it is open.
     this.request.client.wasSent = true;
     sendHandshake(endpoint, this.request, this.head, this);
   }
 
-  /** Ends the handshake. The library reports this as `onError`. */
+  /** Ends the handshake. `http-proxy` then calls `onError`. */
   protected disconnect(reason: Error, from: CallState): void {
     if (this.outgoing === undefined) this.handleFailure(reason, from, true);
     else this.outgoing.destroy(reason);
   }
 
-  /** Aborts the handshake. Nothing was passed on yet. */
-  protected cutShort(): undefined {
+  /** Aborts the handshake. Returns undefined, because no open stream is cut. */
+  protected endStreamOrUpload(): undefined {
     this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
   }
 
@@ -67,7 +67,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
     this.outgoing = outgoing;
   }
 
-  /** Opens the WebSocket: the library sends the fields set here to the client. */
+  /** Opens the WebSocket. `http-proxy` then sends `response.headers` to the client. */
   onUpgrade(response: IncomingMessage, backend: Socket): void {
     const { request, openSockets } = this;
     const { client, message } = request;
@@ -88,7 +88,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
       response.destroy();
       return;
     }
-    // A response implies that a connection was open.
+    // `connect` does not report the connection, but a response proves that it was open.
     if (this.state === CallState.Connecting) this.enter(CallState.Sent);
     this.enter(CallState.Failing);
     this.deadlineIn(this.upstream.config.timeouts.idle);
@@ -121,7 +121,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
 
   protected override end(outcome: UpstreamOutcome | undefined): void {
     super.end(outcome);
-    // Deferred: the library ends the connection after it has reported an error.
+    // Wait, because `http-proxy` ends the client's connection after it has reported an error.
     process.nextTick(() => letClose(this.request.message.socket));
   }
 }

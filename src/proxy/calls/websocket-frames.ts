@@ -1,19 +1,20 @@
 /**
- * Tracks frame boundaries (RFC 6455 section 5.2) and builds close frames. A close frame can only be inserted between
- * two frames.
+ * Tracks the boundaries of WebSocket frames (RFC 6455 section 5.2), and builds close frames. The gateway can insert a
+ * close frame only between two frames.
  */
 
 const CLOSE = 0x8;
 const LONGEST_HEADER_BYTES = 14;
 
-/** Tracks the frames of one direction without reading their payload. */
+/** Tracks the frames of one direction without interpreting their payload. */
 export class FrameTracker {
   private readonly header = Buffer.alloc(LONGEST_HEADER_BYTES);
   private headerBytes = 0;
   private payloadLeft = 0;
+  /** Whether a close frame has passed. */
   private closed = false;
 
-  /** Processes the next bytes. */
+  /** Processes the next bytes of the connection. */
   feed(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -23,7 +24,7 @@ export class FrameTracker {
         at += skipped;
       } else {
         this.header[this.headerBytes++] = chunk[at++] ?? 0;
-        if (this.headerBytes === this.headerLength()) this.begin();
+        if (this.headerBytes === this.headerLength()) this.beginFrame();
       }
     }
   }
@@ -33,26 +34,27 @@ export class FrameTracker {
     return this.payloadLeft === 0 && this.headerBytes === 0 && !this.closed;
   }
 
-  private begin(): void {
+  /** Begins a frame whose header is complete. */
+  private beginFrame(): void {
     const { header } = this;
-    const short = (header[1] ?? 0) & 0x7f;
+    const lengthBits = (header[1] ?? 0) & 0x7f;
     this.payloadLeft =
-      short === 126 ? header.readUInt16BE(2) : short === 127 ? Number(header.readBigUInt64BE(2)) : short;
+      lengthBits === 126 ? header.readUInt16BE(2) : lengthBits === 127 ? Number(header.readBigUInt64BE(2)) : lengthBits;
     this.closed ||= ((header[0] ?? 0) & 0x0f) === CLOSE;
     this.headerBytes = 0;
   }
 
-  /** Length of the header, as far as the bytes received so far determine it. */
+  /** Returns the length of the header in bytes; 2 until the first two bytes determine the length. */
   private headerLength(): number {
     if (this.headerBytes < 2) return 2;
     const second = this.header[1] ?? 0;
-    const short = second & 0x7f;
-    return 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + (second < 0x80 ? 0 : 4);
+    const lengthBits = second & 0x7f;
+    return 2 + (lengthBits === 126 ? 2 : lengthBits === 127 ? 8 : 0) + (second < 0x80 ? 0 : 4);
   }
 }
 
 /**
- * Builds an unmasked close frame, as a server sends it.
+ * Builds an unmasked close frame, as servers send.
  * @param code see RFC 6455 section 7.4.1.
  * @param reason at most 123 bytes of UTF-8.
  */

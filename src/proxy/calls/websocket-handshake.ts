@@ -1,6 +1,6 @@
 /**
- * Sends WebSocket handshakes (RFC 6455 section 4) to backends through `http-proxy`, which pipes the bytes after both
- * sides have agreed.
+ * Sends WebSocket handshakes (RFC 6455 section 4) to backends through `http-proxy`. If the backend accepts, the library
+ * pipes the two connections together.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,17 +11,17 @@ import type { ForwardRequest } from '../targets/forward-request.js';
 
 /** Receives the result of a handshake. */
 export interface HandshakeListener {
-  /** The request to the backend was created and has not been sent yet. */
+  /** Called when the request to the backend was created and has not been sent yet. */
   onOutgoing(outgoing: ClientRequest): void;
-  /** The backend agreed. After this call, the library writes a 101 response with `response.headers`. */
+  /** Called when the backend accepted. The library then writes a 101 response with `response.headers`. */
   onUpgrade(response: IncomingMessage, backend: Socket): void;
-  /** The backend sent another response. */
+  /** Called when the backend sent any other response. */
   onResponse(response: IncomingMessage): void;
-  /** The connection failed. This can also follow `onUpgrade`. */
+  /** Called when the connection failed, possibly after `onUpgrade`. */
   onError(error: Error): void;
 }
 
-/** The subset of a request that `http-proxy` reads, and the listener. */
+/** The properties of a request that `http-proxy` reads, and the listener of the handshake. */
 interface Handshake {
   readonly method: 'GET';
   readonly url: string;
@@ -32,13 +32,13 @@ interface Handshake {
 }
 
 const proxy = createProxyServer({});
-// Errors of client connections are also emitted here. Without a listener they would end the process.
+// The proxy also emits errors of client connections. Without a listener, they would end the process.
 proxy.on('error', () => undefined);
 proxy.on('proxyReqWs', (outgoing: unknown, handshake: unknown) =>
   followHandshake(outgoing as ClientRequest, (handshake as Handshake).listener),
 );
 
-/** Sends a client's handshake to a backend. @param head bytes that the client sent after it. */
+/** Sends a client's handshake to a backend. @param head bytes that the client sent after its handshake. */
 export function sendHandshake(
   { origin, prefix, address, tls, config }: Endpoint,
   request: ForwardRequest,
@@ -52,7 +52,7 @@ export function sendHandshake(
     url: prefix + request.path,
     httpVersion: '1.1',
     httpVersionMajor: 1,
-    // `Host` is also the name that the certificate is checked against.
+    // `http-proxy` also checks the certificate against `Host`.
     headers: { ...headersOf(request.fieldLines), host, connection: 'Upgrade', upgrade: 'websocket' },
     listener,
   };
@@ -70,12 +70,12 @@ export function sendHandshake(
   );
 }
 
-/** Keeps the library from closing the client's connection after an error. The client still gets a response on it. */
+/** Prevents `http-proxy` from closing the client's connection after an error, because a response must follow. */
 function keepOpen(socket: Socket): void {
   socket.destroySoon = () => undefined;
 }
 
-/** Restores `destroySoon`, which `sendHandshake` overrides on the client's connection. */
+/** Allows the client's connection to be closed again: restores `destroySoon`, which `sendHandshake` overrides. */
 export function letClose(socket: Socket): void {
   Reflect.deleteProperty(socket, 'destroySoon');
 }
@@ -84,13 +84,13 @@ function followHandshake(outgoing: ClientRequest, listener: HandshakeListener): 
   listener.onOutgoing(outgoing);
   outgoing.on('upgrade', (response: IncomingMessage, backend: Socket) => listener.onUpgrade(response, backend));
   outgoing.on('response', (response: IncomingMessage) => listener.onResponse(response));
-  // Removes the library's own listener, which would pass the response on unchanged.
+  // Remove the library's own listener, which would send the response to the client unchanged.
   outgoing.on('newListener', (event: string, added: () => void) => {
     if (event === 'response') process.nextTick(() => outgoing.off('response', added));
   });
 }
 
-/** Converts field lines into an object. Repeated fields become a list. */
+/** Converts field lines into an object. The values of a repeated field become a list. */
 export function headersOf(lines: string): Record<string, string | string[]> {
   const fields = fieldsOfLines(lines);
   const byName: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;

@@ -1,4 +1,4 @@
-/** Hop-by-hop fields (RFC 9110 section 7.6.1), never passed on in either direction. Lower case. */
+/** Names of hop-by-hop fields (RFC 9110 section 7.6.1) in lower case. The gateway never forwards these fields. */
 export const HOP_BY_HOP_FIELDS = [
   'connection',
   'keep-alive',
@@ -12,7 +12,7 @@ export const HOP_BY_HOP_FIELDS = [
 ] as const;
 
 /**
- * Fields that identify the caller to a backend. Only the gateway sets them, and they are removed from responses. Lower
- * case.
+ * Names of the request fields that identify the caller to a backend, in lower case. Only the gateway sets these fields,
+ * and removes them from responses.
  */
 export const IDENTITY_FIELDS = ['x-request-id', 'x-account-id', 'x-api-key-id', 'x-api-scopes'] as const;

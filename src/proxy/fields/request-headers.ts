@@ -1,7 +1,6 @@
 /**
- * Builds the header fields for a backend: the client's end-to-end fields, then the gateway's own. Hop-by-hop fields and
- * all names that the gateway sets are removed first, so that clients cannot forge them (RFC 9110 section 7.6, design
- * section 2.7).
+ * Builds the header fields for a backend: the client's end-to-end fields, then the gateway's own fields. Removes the
+ * client's hop-by-hop fields (RFC 9110 section 7.6), and its copies of fields that backends trust (`trusted-names.ts`).
  */
 import { holdsSecret } from '../../keys/api-key-format.js';
 import {
@@ -18,7 +17,8 @@ import { isTrustedName } from './trusted-names.js';
 const SPACE = 0x20;
 const TAB = 0x09;
 
-const enum Verdict {
+/** How a client's field is handled. */
+const enum Rule {
   Forward,
   Drop,
   Connection,
@@ -27,9 +27,9 @@ const enum Verdict {
   Length,
 }
 
-/** Cache of verdicts by exact spelling. Clients use few spellings, so most requests find all of their names here. */
-const verdicts = new Map<string, Verdict>();
-const MOST_VERDICTS = 2_000;
+/** Cache of rules by field name, as spelled by clients. Clients use few spellings, so most look-ups succeed. */
+const rules = new Map<string, Rule>();
+const MAX_RULES = 2_000;
 
 /** The caller and request data from which the gateway's own fields are built. */
 export interface ForwardedIdentity {
@@ -37,7 +37,7 @@ export interface ForwardedIdentity {
   readonly keyId: string;
   readonly scopes: string;
   readonly requestId: string;
-  /** Continues the client's trace. Empty if the client sent no valid one. */
+  /** `traceparent` that continues the client's trace; empty if the client sent no valid `traceparent`. */
   readonly traceparent: string;
   readonly clientAddress: string;
   readonly scheme: 'http' | 'https';
@@ -50,53 +50,53 @@ export interface ForwardedIdentity {
 }
 
 /**
- * Returns the field lines for the backend, each with its CRLF. Unchanged lines are copied as one piece of text. Values
- * are not checked again, because a strict parser has rejected whatever could end a line.
+ * Returns the field lines for the backend, each with its CRLF. Values are not checked again, because a strict parser
+ * rejected every byte that could end a line.
  * @param lines the client's field lines, each with its CRLF.
  */
 export function backendRequestHeaders(lines: string, identity: ForwardedIdentity): string {
-  return forwarded(lines, identity, false);
+  return buildLines(lines, identity, false);
 }
 
-/** Builds the field lines. @param isClean whether fields with an API key in their values were removed already. */
-function forwarded(lines: string, identity: ForwardedIdentity, isClean: boolean): string {
+/** Builds the field lines. @param isClean whether fields with an API key in their value were already removed. */
+function buildLines(lines: string, identity: ForwardedIdentity, isClean: boolean): string {
   let out = '';
   let via = '';
-  /** Start of the text that has not been copied yet. */
+  /** Start of the text that has not been copied yet. Adjacent unchanged lines are copied together. */
   let from = 0;
   for (let at = 0, next = 0; at < lines.length; at = next) {
     next = lines.indexOf('\n', at) + 1;
     const colon = lines.indexOf(':', at);
     const name = lines.slice(at, colon);
-    const verdict = verdicts.get(name) ?? classifyField(name);
-    if (verdict === Verdict.Forward && isTidy(lines, colon + 1, next - 2)) continue;
-    if (verdict === Verdict.Length && isLengthLine(lines, colon + 1, next - 2)) continue;
+    const rule = rules.get(name) ?? classifyField(name);
+    if (rule === Rule.Forward && isNormalized(lines, colon + 1, next - 2)) continue;
+    if (rule === Rule.Length && isLengthLine(lines, colon + 1, next - 2)) continue;
     const value = trimmed(lines, colon + 1, next - 2);
-    if (verdict === Verdict.Connection && !isUsualConnection(value))
-      return forwarded(withoutNamed(lines), identity, isClean);
+    if (rule === Rule.Connection && !isUsualConnection(value))
+      return buildLines(withoutNamed(lines), identity, isClean);
     out += lines.slice(from, at);
     from = next;
-    if (verdict === Verdict.Via) via += `${value}, `;
-    else if (verdict === Verdict.Length) out += `${name}: ${withoutLeadingZeros(value)}\r\n`;
-    else if (verdict === Verdict.Forward || (verdict === Verdict.TraceState && identity.traceparent !== '')) {
+    if (rule === Rule.Via) via += `${value}, `;
+    else if (rule === Rule.Length) out += `${name}: ${withoutLeadingZeros(value)}\r\n`;
+    else if (rule === Rule.Forward || (rule === Rule.TraceState && identity.traceparent !== '')) {
       out += `${name}: ${value}\r\n`;
     }
   }
   out = from === 0 ? lines : out + lines.slice(from);
-  // One search over all client fields. Only if it finds a secret are the fields checked one by one. The search flattens
-  // the rope string in one copy, so it must not include the lines added below.
-  if (!isClean && (holdsSecret(out) || holdsSecret(via))) return forwarded(withoutSecrets(lines), identity, true);
+  // Search all client fields at once, and check single fields only if the search finds an API key. The search flattens
+  // the rope string in one copy, so search before more lines are added.
+  if (!isClean && (holdsSecret(out) || holdsSecret(via))) return buildLines(withoutSecrets(lines), identity, true);
   return `${out}${identityLines(identity)}Via: ${via}${identity.httpVersion} trailgate\r\n`;
 }
 
-/** Reports whether the value has exactly one leading space and no trailing one. Such lines are passed on unchanged. */
-function isTidy(lines: string, from: number, to: number): boolean {
+/** Reports whether a value has exactly one leading space and no trailing space. Such lines are copied unchanged. */
+function isNormalized(lines: string, from: number, to: number): boolean {
   if (to - from < 2 || lines.charCodeAt(from) !== SPACE) return false;
   const [first, last] = [lines.charCodeAt(from + 1), lines.charCodeAt(to - 1)];
   return first !== SPACE && first !== TAB && last !== SPACE && last !== TAB;
 }
 
-/** Removes the fields that `Connection` names, except those that frame the message or record its path. */
+/** Removes `Connection` and the fields that it names. Keeps `Content-Length` and `Via` in any case. */
 function withoutNamed(lines: string): string {
   const fields = fieldsOfLines(lines);
   const named = namedFields(fields);
@@ -129,20 +129,21 @@ function identityLines(identity: ForwardedIdentity): string {
   );
 }
 
-function classifyField(name: string): Verdict {
-  // Someone pasted an API key as a field name. It must not enter the cache either.
-  if (holdsSecret(name)) return Verdict.Drop;
+function classifyField(name: string): Rule {
+  // A client sent an API key as a field name. Don't cache the name, because it would stay in memory.
+  if (holdsSecret(name)) return Rule.Drop;
   const lower = name.toLowerCase();
-  let verdict = Verdict.Forward;
-  if (lower === 'connection') verdict = Verdict.Connection;
-  else if (lower === 'via') verdict = Verdict.Via;
-  else if (lower === 'tracestate') verdict = Verdict.TraceState;
-  else if (lower === 'content-length') verdict = Verdict.Length;
-  else if (isTrustedName(name)) verdict = Verdict.Drop;
-  if (verdicts.size < MOST_VERDICTS) verdicts.set(name, verdict);
-  return verdict;
+  let rule = Rule.Forward;
+  if (lower === 'connection') rule = Rule.Connection;
+  else if (lower === 'via') rule = Rule.Via;
+  else if (lower === 'tracestate') rule = Rule.TraceState;
+  else if (lower === 'content-length') rule = Rule.Length;
+  else if (isTrustedName(name)) rule = Rule.Drop;
+  if (rules.size < MAX_RULES) rules.set(name, rule);
+  return rule;
 }
 
+/** Reports whether a `Connection` value names no other fields. */
 function isUsualConnection(value: string): boolean {
   return value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
 }

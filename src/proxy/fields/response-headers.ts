@@ -1,5 +1,5 @@
 /**
- * Selects the fields of a backend's response for the client: end-to-end fields, except those that only the gateway
+ * Selects the fields of a backend's response for the client: end-to-end fields, except fields that only the gateway
  * sets.
  */
 import {
@@ -14,16 +14,16 @@ import { QUOTA_FIELDS } from '../../quota/model/headers.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 import { publicField, type ReferenceMap } from '../targets/public-references.js';
 
-/** Hop-by-hop fields (RFC 9110 section 7.6.1) and the gateway's own. */
+/** Hop-by-hop fields (RFC 9110 section 7.6.1), and fields that only the gateway sets. */
 export const NEVER_PASSED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_FIELDS,
   ...IDENTITY_FIELDS,
-  // Also a connection field. HTTP/2 refuses to send it.
+  // HTTP/2 responses must not contain this connection-specific field.
   'http2-settings',
   ...QUOTA_FIELDS,
 ]);
 
-/** CORS fields. The backend's are dropped if the gateway handles CORS itself. */
+/** CORS fields. The fields of the backend are dropped if the gateway handles CORS itself. */
 const CORS_FIELDS: ReadonlySet<string> = new Set([
   'access-control-allow-origin',
   'access-control-allow-credentials',
@@ -35,10 +35,10 @@ const CORS_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Fields that `Connection` cannot remove. Without them the body would be framed or interpreted differently, or a cache
- * would store it wrongly.
+ * Fields that are kept even if `Connection` names them. Without them, clients would frame or interpret the body
+ * differently, or caches would store it incorrectly.
  */
-const NEVER_TAKEN_AWAY: ReadonlySet<string> = new Set([
+const NEVER_REMOVED: ReadonlySet<string> = new Set([
   'age',
   'cache-control',
   'content-encoding',
@@ -51,9 +51,10 @@ const NEVER_TAKEN_AWAY: ReadonlySet<string> = new Set([
   'via',
 ]);
 
-/** Repeated `Via` fields form one list, in order (RFC 9110 section 5.3). */
+/** Field line that adds the gateway to `Via`. Repeated fields form one list, in order (RFC 9110 section 5.3). */
 const VIA_LINE = 'Via: 1.1 trailgate\r\n';
 
+/** How a backend's field is handled. */
 const enum Rule {
   Pass,
   Drop,
@@ -66,15 +67,15 @@ const enum Rule {
   Via,
 }
 
-/** Cache of rules by exact spelling. Backends use few spellings, so most responses find all of their names here. */
+/** Cache of rules by field name, as spelled by backends. Backends use few spellings, so most look-ups succeed. */
 const rules = new Map<string, Rule>();
-const MOST_RULES = 2_000;
+const MAX_RULES = 2_000;
 
 /** Options for `passedFields`. */
 export interface PassingRules {
   /** Whether the gateway sets the CORS fields itself. */
   readonly ownCors?: boolean;
-  /** Maps references to the target to public ones; undefined leaves them unchanged. */
+  /** Maps references to the target to public references; undefined leaves all references unchanged. */
   readonly references?: ReferenceMap | undefined;
 }
 
@@ -87,12 +88,12 @@ export interface PassedFields {
 }
 
 /**
- * Returns the fields of a backend's response for the client. Unchanged lines are copied as one piece of text.
+ * Returns the fields of a backend's response for the client.
  * @param lines valid field lines, each with its CRLF.
  */
 export function passedFields(lines: string, { ownCors = false, references }: PassingRules = {}): PassedFields {
   let passed = '';
-  /** Start of the text that has not been copied yet. */
+  /** Start of the text that has not been copied yet. Adjacent unchanged lines are copied together. */
   let from = 0;
   let named: string[] | undefined;
   let hasCacheControl = false;
@@ -112,21 +113,21 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
       passed += lines.slice(from, at);
       from = next;
       if (rule === Rule.Length) passed += `${name}: ${withoutLeadingZeros(trimmed(lines, colon + 1, next - 2))}\r\n`;
-      else if (rule === Rule.Connection) named = withOptions(named, trimmed(lines, colon + 1, next - 2));
+      else if (rule === Rule.Connection) named = addNames(named, trimmed(lines, colon + 1, next - 2));
       else if (rule === Rule.Reference && references !== undefined) {
         passed += `${name}: ${publicField(name.toLowerCase(), trimmed(lines, colon + 1, next - 2), references)}\r\n`;
       }
     }
   }
   passed = from === 0 ? lines : passed + lines.slice(from);
-  // RFC 9110 section 7.6.3: append to an existing `Via`. A gateway need not add one to responses.
+  // RFC 9110 section 7.6.3: extend an existing `Via`. A gateway need not add the field to responses.
   if (hasVia) passed += VIA_LINE;
   return { lines: named === undefined ? passed : withoutNamed(passed, named), hasCacheControl, hasDate };
 }
 
 function classifyField(name: string): Rule {
   const rule = ruleOf(name.toLowerCase());
-  if (rules.size < MOST_RULES) rules.set(name, rule);
+  if (rules.size < MAX_RULES) rules.set(name, rule);
   return rule;
 }
 
@@ -142,19 +143,19 @@ function ruleOf(lower: string): Rule {
   return isReference ? Rule.Reference : Rule.Pass;
 }
 
-/** Appends the names in a `Connection` field to those found before. */
-function withOptions(named: string[] | undefined, value: string): string[] | undefined {
+/** Appends the names in a `Connection` field to the names found before. */
+function addNames(named: string[] | undefined, value: string): string[] | undefined {
   if (value === 'keep-alive' || value === 'close') return named;
   return [...(named ?? []), ...listTokens(value)];
 }
 
-/** Removes the fields that the backend's `Connection` names, except those in `NEVER_TAKEN_AWAY`. */
+/** Removes the fields that the backend's `Connection` names, except `NEVER_REMOVED`. */
 function withoutNamed(lines: string, named: readonly string[]): string {
   const fields = fieldsOfLines(lines);
   return linesOf(
     fields.filter((_, index) => {
       const lower = (fields[index - (index % 2)] ?? '').toLowerCase();
-      return NEVER_TAKEN_AWAY.has(lower) || !named.includes(lower);
+      return NEVER_REMOVED.has(lower) || !named.includes(lower);
     }),
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Trailer fields (RFC 9110 section 6.5). A backend's trailers are passed to clients that accept them. Fields that must
+ * Trailer fields (RFC 9110 section 6.5). Clients that accept trailers receive the backend's trailers. Fields that must
  * be known before the body, or that only the gateway sets, are dropped. Request trailers are dropped (section 6.5.1).
  */
 import type { ClientMessage } from '../../http/client/client-response.js';
@@ -7,10 +7,10 @@ import { fieldsByName, fieldsOfLines, listMembers } from '../../http/grammar/fie
 import { NEVER_PASSED } from './response-headers.js';
 
 /**
- * Fields for framing, routing, authentication or content description, and fields that take effect before the body is
- * read.
+ * Fields that are not permitted as trailers: framing, routing, authentication, content description, and fields that
+ * take effect before the body is read.
  */
-const BEFORE_THE_BODY: ReadonlySet<string> = new Set([
+const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
   'age',
   'allow',
   'authorization',
@@ -42,15 +42,15 @@ const BEFORE_THE_BODY: ReadonlySet<string> = new Set([
 ]);
 const TRAILERS = /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i;
 
-/** Reports whether the client accepts trailers (RFC 9110 section 10.1.4). HTTP/1.0 has none. */
+/** Reports whether the client accepts trailers (RFC 9110 section 10.1.4). HTTP/1.0 has no trailers. */
 export function takesTrailers({ headers: { te }, httpVersion }: ClientMessage): boolean {
   return te !== undefined && httpVersion !== '1.0' && TRAILERS.test(String(te));
 }
 
 /**
- * Returns the permitted trailers of a backend, or undefined if there are none.
+ * Returns the permitted trailers of a backend by name, or undefined if there are none.
  * @param text trailer field lines, each with its CRLF.
- * @throws Error `TRAILGATE_BAD_ANSWER` if they are malformed.
+ * @throws Error `TRAILGATE_BAD_ANSWER` for invalid lines.
  */
 export function passableTrailers(text: string): Record<string, string> | undefined {
   let passed: Record<string, string> | undefined;
@@ -62,7 +62,7 @@ export function passableTrailers(text: string): Record<string, string> | undefin
   return passed;
 }
 
-/** Returns the permitted names of a `Trailer` field, or an empty string. */
+/** Returns the permitted names of a `Trailer` field, separated by commas; empty if there are none. */
 export function passableNames(field: string): string {
   return listMembers(field)
     .filter((name) => isPassable(name.toLowerCase()))
@@ -70,5 +70,5 @@ export function passableNames(field: string): string {
 }
 
 function isPassable(name: string): boolean {
-  return !NEVER_PASSED.has(name) && !BEFORE_THE_BODY.has(name) && !name.startsWith('access-control-');
+  return !NEVER_PASSED.has(name) && !NOT_IN_TRAILERS.has(name) && !name.startsWith('access-control-');
 }

@@ -1,42 +1,45 @@
 /**
- * Names of request fields that backends, frameworks and proxies trust. They carry identity, client address, method,
- * URL, or files to serve in the backend's place. Only the gateway may set them. A client's copy never reaches a backend
- * (design section 2.7).
+ * Names of request fields that backends, frameworks and proxies trust. These fields contain identity, client address,
+ * method, URL, or files to serve instead of the backend's response. Only the gateway may set them. A client's copy
+ * never reaches a backend.
  *
- * Names are compared as CGI and WSGI servers see them: case-insensitive, with `_` for every character that is neither a
- * letter nor a digit. To them `X.Account.Id` and `X~Account~Id` are `X-Account-Id`.
+ * Names are compared in the form of CGI and WSGI servers: case-insensitive, with `_` for every character that is
+ * neither a letter nor a digit. For these servers, `X.Account.Id` and `X~Account~Id` are the same name as
+ * `X-Account-Id`.
  */
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 
+/** Trusted names in CGI form. */
 const NAMES: ReadonlySet<string> = new Set([
-  ...[...HOP_BY_HOP_FIELDS, ...IDENTITY_FIELDS].map(serverName),
-  // Hop-by-hop, or set by the gateway.
+  ...[...HOP_BY_HOP_FIELDS, ...IDENTITY_FIELDS].map(cgiForm),
+  // Hop-by-hop fields, and fields that the gateway sets.
   ...words('expect host http2_settings authorization forwarded via traceparent x_api_environment'),
-  // A forged second length. The real one is handled by its exact name before this table.
+  // A forged second `Content-Length`. The caller recognizes the real field by its exact name first.
   'content_length',
-  // CGI turns it into HTTP_PROXY, which many libraries use as a proxy for their own requests (httpoxy, CVE-2016-5385).
+  // CGI turns `Proxy` into HTTP_PROXY. Many libraries send their own requests to that proxy (httpoxy, CVE-2016-5385).
   'proxy',
-  // Identity: authenticating proxies and identity-aware load balancers.
+  // Identity, as set by authenticating proxies and identity-aware load balancers.
   ...words('remote_user x_remote_user x_webauth_user x_authenticated_user x_authenticated_userid'),
   ...words('x_credential_identifier x_anonymous_consumer cf_ipcountry client_cert client_cert_chain'),
-  // Address.
+  // Client address.
   ...words('client_ip x_client_ip x_real_ip x_cluster_client_ip true_client_ip fastly_client_ip'),
   ...words('x_originating_ip x_remote_ip x_remote_addr remote_addr x_proxyuser_ip x_coming_from'),
   ...words('x_nf_client_connection_ip do_connecting_ip x_sucuri_clientip ali_cdn_real_ip cdn_src_ip'),
   ...words('incap_client_ip http_client_ip proxy_client_ip wl_proxy_client_ip x_forwarded forwarded_for'),
   ...words('forwarded_for_ip x_originally_forwarded_for x_true_ip x_trusted_ip'),
-  // Method.
+  // HTTP method.
   ...words('x_method_override x_tunnel_method'),
   // URL: scheme, host, port and path.
   ...words('front_end_https https x_https x_scheme x_url_scheme cf_visitor'),
   ...words('fastly_ssl x_host x_server_name x_script_name script_name path_info request_uri'),
   ...words('x_request_uri x_path_info x_waws_unencoded_url x_matched_path x_now_route_matches'),
-  // Files: a proxy serves the file that the backend names. Rack and Symfony trust a client's header here.
+  // Files that a proxy serves instead of the response. Rack and Symfony also trust these fields in requests.
   ...words('x_reproxy_url x_reproxy_file x_lighttpd_send_file x_lighttpd_send_tempfile x_litespeed_location'),
-  // Set by load balancers in the gateway's position.
+  // Set by load balancers that could stand in place of the gateway.
   'x_amzn_trace_id',
 ]);
 
+/** Prefixes of trusted names in CGI form. */
 const PREFIXES = [
   'x_forwarded_',
   'x_trailgate_',
@@ -52,14 +55,14 @@ const PREFIXES = [
   ...words('x_ms_client_principal x_consumer_ x_auth_request_ tailscale_user_'),
 ];
 
-/** Reports whether a backend could trust a field of this name in any spelling, so that the gateway must remove it. */
+/** Reports whether a backend could trust a field with this name. The gateway must then remove the field. */
 export function isTrustedName(name: string): boolean {
-  const asServersSee = serverName(name);
-  return NAMES.has(asServersSee) || PREFIXES.some((prefix) => asServersSee.startsWith(prefix));
+  const inCgiForm = cgiForm(name);
+  return NAMES.has(inCgiForm) || PREFIXES.some((prefix) => inCgiForm.startsWith(prefix));
 }
 
-/** Returns the name of a field as CGI has it, without its `HTTP_` and in lower case. */
-function serverName(name: string): string {
+/** Converts a field name to CGI form: lower case, with `_`, and without the prefix `HTTP_`. */
+function cgiForm(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '_');
 }
 

@@ -1,6 +1,6 @@
 /**
- * Finds the operation for a method and path among the configured templates. Everything else is unreachable. A table is
- * built once per configuration and never changed.
+ * Finds the operation for a method and path among the configured path templates. Requests without an operation are
+ * never forwarded. A table is built once per configuration and never changed.
  */
 import type { Operation } from '../../config/model/schema.js';
 import { templateShape } from '../../config/openapi/path-template.js';
@@ -8,33 +8,38 @@ import { isSegmentPattern, SegmentPattern } from '../../config/openapi/segment-p
 import { inTurns } from '../../platform/pace.js';
 import { pathSegments } from './path.js';
 
-/** The operation of a request, or why there is none. */
+/** The operation of a request, or the reason why there is none. */
 export type RouteMatch =
   | { readonly kind: 'operation'; readonly operation: Operation }
   | { readonly kind: 'not_found' }
   /**
-   * The path belongs to another handler: one of the gateway's own endpoints (`builtIn`, relative to the base path), or
-   * anything outside the base path.
+   * The path is outside the base path, or is one of the gateway's own endpoints. `builtIn` is the path of that
+   * endpoint, relative to the base path.
    */
   | { readonly kind: 'not_ours'; readonly builtIn?: string }
   | { readonly kind: 'invalid_path' }
-  /** The path exists. `allow` is the value for the `Allow` field: its methods, sorted. */
+  /** The path exists for other methods. `allow` is the value of the `Allow` field: these methods, sorted. */
   | { readonly kind: 'method_not_allowed'; readonly allow: string };
 
+/** Node of the tree of path segments. */
 interface Node {
+  /** Children for fixed segments, by segment. */
   readonly statics: Map<string, Node>;
   /** Lower-case names of `statics`, to detect paths that a case-insensitive backend would route to one of them. */
   readonly lowerCase: Set<string>;
-  /** Segments such as `{id}:archive`. */
+  /** Children for segments such as `{id}:archive`. */
   readonly patterns: { readonly pattern: SegmentPattern; readonly node: Node }[];
+  /** Child for segments such as `{id}`. */
   parameter: Node | undefined;
+  /** Operations at this path; undefined if the path only leads to others. */
   methods: Methods | undefined;
 }
 
 interface Methods {
   readonly byName: Map<string, RouteMatch>;
+  /** Result for all other methods. */
   notAllowed: RouteMatch;
-  /** Whether an operation here accepts encoded slashes. */
+  /** Whether an operation at this path accepts encoded slashes. */
   takesSlashes: boolean;
 }
 
@@ -44,15 +49,15 @@ const INVALID_PATH: RouteMatch = { kind: 'invalid_path' };
 
 export class OperationTable {
   private readonly root = createNode();
-  /** Fast path for templates without parameters: one lookup, no splitting. */
+  /** Methods by template, for templates without parameters. Finds these paths without splitting them. */
   private readonly exact = new Map<string, Methods>();
   /** Whether any operation accepts encoded slashes. */
   private takesSlashes = false;
 
   /**
-   * Builds a table.
+   * Builds a table at once. `inTurns` avoids blocking the event loop.
    * @param builtIn methods by path of the gateway's own endpoints, such as `/usage`.
-   * @param unpublished templates of operations that are left out. No other operation takes their requests.
+   * @param unpublished templates of operations that are not published. No other operation receives their requests.
    */
   constructor(
     operations: readonly Operation[],
@@ -66,7 +71,7 @@ export class OperationTable {
     for (const operation of operations) this.insertOperation(operation);
   }
 
-  /** Builds a table over several turns of the event loop, so that requests are served meanwhile. */
+  /** Builds a table in several turns of the event loop, so that the process can serve requests meanwhile. */
   static async inTurns(
     operations: readonly Operation[],
     builtIn?: ReadonlyMap<string, readonly string[]>,
@@ -78,7 +83,7 @@ export class OperationTable {
     return table;
   }
 
-  /** Matches a request. @param path relative to the base path, as received, without the query. */
+  /** Finds the operation of a request. @param path relative to the base path, as received, without the query. */
   match(method: string, path: string): RouteMatch {
     const exact = this.exact.get(path);
     if (exact !== undefined) return methodOf(exact, method);
@@ -88,7 +93,7 @@ export class OperationTable {
     return node?.methods === undefined ? NOT_FOUND : methodOf(node.methods, method);
   }
 
-  /** Matches a rejected path again for operations that accept encoded slashes. All others reject it. */
+  /** Matches a path with an encoded slash. Only operations that accept encoded slashes match. */
   private matchSlashes(method: string, path: string): RouteMatch {
     const segments = pathSegments(path, true);
     const methods = segments === undefined ? undefined : find(this.root, segments, path, 0)?.methods;
@@ -102,7 +107,7 @@ export class OperationTable {
     this.insert(operation.method, operation.template, { kind: 'operation', operation });
   }
 
-  /** Returns the node of a template, which it adds where there is none. */
+  /** Returns the node of a template. Adds missing nodes. */
   private nodeOf(template: string): Node {
     let node = this.root;
     for (const segment of template.slice(1).split('/')) {
@@ -123,7 +128,7 @@ export class OperationTable {
     node.methods ??= { byName: new Map(), notAllowed: NOT_FOUND, takesSlashes: false };
     node.methods.takesSlashes ||= match.kind === 'operation' && match.operation.takesSlashes === true;
     node.methods.byName.set(method, match);
-    // HEAD is supported wherever GET is (RFC 9110 section 9.3.2), unless it is configured separately.
+    // A path that supports GET also supports HEAD (RFC 9110 section 9.3.2). A separate HEAD operation takes precedence.
     if (method === 'GET' && !node.methods.byName.has('HEAD')) node.methods.byName.set('HEAD', match);
     const allow = [...node.methods.byName.keys()].toSorted().join(', ');
     node.methods.notAllowed = { kind: 'method_not_allowed', allow };
@@ -139,7 +144,10 @@ function methodOf(methods: Methods, method: string): RouteMatch {
   return methods.byName.get(method) ?? methods.notAllowed;
 }
 
-/** Finds a node. Static segments win over patterns, and patterns over parameters. A parameter is never empty. */
+/**
+ * Finds the node of a path. Static segments take precedence over patterns, and patterns over parameters. A parameter is
+ * never empty.
+ */
 function find(node: Node, segments: readonly string[], path: string, at: number): Node | undefined {
   const segment = segments[at];
   if (segment === undefined) return node.methods === undefined ? undefined : node;
@@ -147,8 +155,8 @@ function find(node: Node, segments: readonly string[], path: string, at: number)
   if (fixed !== undefined) {
     const found = find(fixed, segments, path, at + 1);
     if (found !== undefined) return found;
-    // No fallback to the parameter: as `/customers/{id}/x`, the path `/customers/export/x` would reach the backend's
-    // `export`.
+    // Don't fall back to the parameter. Otherwise `/customers/export/x` would match `/customers/{id}/x`, but reach the
+    // backend's `export`.
     return undefined;
   }
   if (segment === '' || looksLikeStatic(node, segment)) return undefined;
@@ -157,8 +165,9 @@ function find(node: Node, segments: readonly string[], path: string, at: number)
 }
 
 /**
- * Returns the node of the only pattern that a backend could take a segment for, else the parameter's. None where several
- * fit, or where the backend could read it differently: in another case, or with encoded fixed text such as `1%3Aarchive`.
+ * Returns the node of the pattern that matches a segment, or of the parameter if no pattern resembles the segment.
+ * Returns undefined for an ambiguous segment: several patterns resemble it, or a backend could read it differently.
+ * That is a segment in another case, or with encoded fixed text such as `1%3Aarchive`.
  */
 function findPattern(node: Node, segment: string, path: string, at: number): Node | undefined {
   const [found, ...others] = node.patterns.filter(({ pattern }) => pattern.resembles(segment));
@@ -167,6 +176,7 @@ function findPattern(node: Node, segment: string, path: string, at: number): Nod
   return others.length === 0 && isExact ? found.node : undefined;
 }
 
+/** Returns the child for a pattern. Adds the child if it is missing. */
 function patternNode(node: Node, pattern: SegmentPattern): Node {
   const known = node.patterns.find((each) => each.pattern.segment === pattern.segment);
   if (known !== undefined) return known.node;
@@ -176,8 +186,8 @@ function patternNode(node: Node, pattern: SegmentPattern): Node {
 }
 
 /**
- * Reports whether some backends would route a segment to a static one: `EXPORT`, `export.json`, `export%20`,
- * `export%3f` or `export%2Fx` beside `export`.
+ * Reports whether some backends would route a segment to a static segment. With the static segment `export`, examples
+ * are `EXPORT`, `export.json`, `export%20`, `export%3f` and `export%2Fx`.
  */
 function looksLikeStatic(node: Node, segment: string): boolean {
   if (node.lowerCase.size === 0) return false;

@@ -1,30 +1,30 @@
-/** Explains why a path is rejected: its first fault and how to fix it. */
+/** Explains to clients why a path is rejected: its first fault, and how to fix it. */
 import { DOTS } from './path.js';
 
-/** RFC 3986 section 3.3, without `;`. */
-const UNFIT = /[^A-Za-z0-9._~!$&'()*+,=:@/%-]/;
-const NO_ESCAPE = /%(?![0-9a-f]{2})/i;
+/** Characters that a path must not contain: all that RFC 3986 section 3.3 excludes, and `;`. */
+const NOT_ALLOWED = /[^A-Za-z0-9._~!$&'()*+,=:@/%-]/;
+const BAD_ESCAPE = /%(?![0-9a-f]{2})/i;
 const ESCAPED_CONTROL = /%(?:[01][0-9a-f]|7f)/i;
-const BEYOND_ASCII = /(?:%[89a-f][0-9a-f])+/gi;
+const NON_ASCII_ESCAPES = /(?:%[89a-f][0-9a-f])+/gi;
 
-/** Returns the `detail` for a path that `pathSegments` rejects. @param path as received, without the query. */
+/** Returns the `detail` of the problem for a path that `pathSegments` rejects. @param path without the query. */
 export function pathFault(path: string): string {
   if (!path.startsWith('/')) return 'The path does not start with a slash.';
-  const unfit = UNFIT.exec(path)?.[0];
-  if (unfit !== undefined) return unfitFault(unfit);
-  if (NO_ESCAPE.test(path)) return 'The path contains a % without two hexadecimal digits after it. Encode it as %25.';
+  const character = NOT_ALLOWED.exec(path)?.[0];
+  if (character !== undefined) return characterFault(character);
+  if (BAD_ESCAPE.test(path)) return 'The path contains a % without two hexadecimal digits after it. Encode it as %25.';
   const control = ESCAPED_CONTROL.exec(path)?.[0];
   if (control !== undefined) return `The path contains the control character ${control}. Remove it.`;
-  if (/%5c/i.test(path)) return unfitFault('\\');
-  if (/%3b/i.test(path)) return unfitFault(';');
-  const foreign = path
-    .match(BEYOND_ASCII)
-    ?.map(firstForeignByte)
+  if (/%5c/i.test(path)) return characterFault('\\');
+  if (/%3b/i.test(path)) return characterFault(';');
+  const nonUtf8 = path
+    .match(NON_ASCII_ESCAPES)
+    ?.map(firstNonUtf8Escape)
     .find((escape) => escape !== undefined);
-  return foreign === undefined ? decodedFault(path) : foreignFault(foreign);
+  return nonUtf8 === undefined ? decodedFault(path) : nonUtf8Fault(nonUtf8);
 }
 
-function unfitFault(character: string): string {
+function characterFault(character: string): string {
   if (character === '\\') return 'The path contains a backslash, which is not allowed, raw or as %5C.';
   if (character === ';') return 'The path contains a semicolon, which is not allowed, raw or as %3B.';
   if (character > '~')
@@ -35,10 +35,10 @@ function unfitFault(character: string): string {
 }
 
 /**
- * Returns the first escape that is not part of a UTF-8 character. @param escapes consecutive escapes of bytes beyond
- * ASCII.
+ * Returns the first escape that is not part of a UTF-8 character, or undefined. @param escapes consecutive escapes of
+ * bytes beyond ASCII.
  */
-function firstForeignByte(escapes: string): string | undefined {
+function firstNonUtf8Escape(escapes: string): string | undefined {
   let rest = escapes;
   while (rest !== '') {
     const bytes = [2, 3, 4].find((count) => isCharacter(rest.slice(0, count * 3)));
@@ -56,14 +56,15 @@ function isCharacter(escapes: string): boolean {
   }
 }
 
-/** Interprets the byte as Latin-1, which is what most senders of such paths mean. */
-function foreignFault(escape: string): string {
+/** Describes an escape that is not UTF-8. Interprets its byte as Latin-1, which most senders of such paths mean. */
+function nonUtf8Fault(escape: string): string {
   const character = String.fromCharCode(parseInt(escape.slice(1), 16));
   const isVisible = character > '\xa0';
-  const remedy = isVisible ? `Encode ${character} as ${encodeURIComponent(character)}` : 'Encode the text as UTF-8';
-  return `The path contains ${escape}, which is not UTF-8. ${remedy}.`;
+  const advice = isVisible ? `Encode ${character} as ${encodeURIComponent(character)}` : 'Encode the text as UTF-8';
+  return `The path contains ${escape}, which is not UTF-8. ${advice}.`;
 }
 
+/** Describes a fault that appears only after decoding. */
 function decodedFault(path: string): string {
   const twice = /%[0-9a-f]{2}/i.exec(decodeURIComponent(path))?.[0];
   if (twice !== undefined) {

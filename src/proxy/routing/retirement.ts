@@ -1,6 +1,6 @@
 /**
- * Deprecation and retirement of operations: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and the successor link (RFC
- * 5829). Also brownouts, which are temporary outages that announce the end.
+ * Deprecation and retirement of operations: the fields `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), and the link
+ * to the successor (RFC 5829). Also brownouts, which are planned temporary outages that announce the retirement.
  */
 import type { LifeCycleDates, Operation } from '../../config/model/schema.js';
 import { FixedProblem, type Problem } from '../../platform/problems/errors.js';
@@ -10,11 +10,13 @@ const SUNSET = new FixedProblem('operation_sunset', {
   detail: 'This version or operation of the API has been retired.',
 });
 
-/** The life cycle of an operation that will be retired, computed once. */
+/** The deprecation, retirement and brownouts of an operation, computed once. Times are since the epoch. */
 export interface Retirement {
   /** Field lines for every response, each with its CRLF. */
   readonly lines: string;
+  /** Infinity if the operation is not deprecated. */
   readonly deprecatedFromMs: number;
+  /** Infinity if no retirement is planned. */
   readonly sunsetMs: number;
   readonly brownouts: readonly Brownout[];
 }
@@ -26,8 +28,8 @@ interface Brownout {
 }
 
 /**
- * Returns the problem for a request at `nowMs`: `operation_sunset` after the end, `operation_brownout` during a
- * brownout.
+ * Returns the problem for a request at `nowMs`: `operation_sunset` after the retirement, `operation_brownout` during a
+ * brownout. Returns undefined if the operation is available.
  */
 export function retirementProblem({ sunsetMs, brownouts }: Retirement, nowMs: number): Problem | undefined {
   if (nowMs >= sunsetMs) return SUNSET;
@@ -47,7 +49,10 @@ function brownoutProblem(toMs: number, sunsetMs: number): Problem {
   });
 }
 
-/** Combines the dates of an operation with those of its API version. Returns undefined if neither has any. */
+/**
+ * Combines the dates of an operation with those of its API version. Returns undefined if neither has dates.
+ * @param publicUrl returns the public base URL for links.
+ */
 export function retirementOf(
   operation: Operation,
   api: LifeCycleDates,
@@ -71,14 +76,15 @@ export function retirementOf(
   };
 }
 
+/** Returns the earlier of two dates; null if both are null. */
 function earlier(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return a ?? b;
   return Date.parse(a) <= Date.parse(b) ? a : b;
 }
 
 /**
- * Builds the header fields. `Deprecation` is a structured-field Date that may be in the future (RFC 9745 section 2).
- * `Sunset` is an HTTP-date (RFC 8594 section 3).
+ * Builds the header fields as alternating names and values. `Deprecation` is a structured-field Date, which can be in
+ * the future (RFC 9745 section 2). `Sunset` is an HTTP-date (RFC 8594 section 3).
  */
 function fieldsOf({ deprecation, sunset, successor }: LifeCycleDates, publicUrl: string): string[] {
   const policy = `<${publicUrl}/docs/versioning>`;

@@ -1,11 +1,11 @@
-/** Problems for requests that match no operation. */
+/** Creates the problems for requests that match no operation. */
 import { FixedProblem, Problem } from '../../platform/problems/errors.js';
 import { withoutSecrets } from '../../keys/api-key-format.js';
 import type { RouteMatch } from './operation-table.js';
 import { pathFault } from './path-fault.js';
 
-/** Cached problems, at most one per configured path. */
-const notAllowed = new WeakMap<RouteMatch, Problem>();
+/** Cache of `method_not_allowed` problems, at most one per configured path. */
+const methodProblems = new WeakMap<RouteMatch, Problem>();
 
 /** Returns the problem for a request without an operation. @param path as received, without the query. */
 export function routeProblem(match: Exclude<RouteMatch, { kind: 'operation' }>, path: string): Problem {
@@ -23,14 +23,14 @@ export function routeProblem(match: Exclude<RouteMatch, { kind: 'operation' }>, 
 }
 
 function methodProblem(match: RouteMatch & { kind: 'method_not_allowed' }): Problem {
-  let problem = notAllowed.get(match);
+  let problem = methodProblems.get(match);
   if (problem === undefined) {
     const { allow } = match;
     problem = new FixedProblem('method_not_allowed', {
       detail: `This path supports ${allow}.`,
       headers: ['Allow', allow],
     });
-    notAllowed.set(match, problem);
+    methodProblems.set(match, problem);
   }
   return problem;
 }

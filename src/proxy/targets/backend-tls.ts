@@ -1,6 +1,6 @@
 /**
- * TLS files of a service: certificate authorities and the client certificate. They are read at start and again when
- * they change. Open connections are not affected.
+ * TLS files of a service: certificate authorities, client certificate and its key. The gateway reads the files when it
+ * starts and whenever they change. Changes do not affect open connections.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -18,21 +18,20 @@ import type { Logger } from '../../platform/log.js';
 
 export type BackendTlsConfig = NonNullable<ServiceConfig['tls']>;
 
-/** The contents of the files, PEM. */
+/** The contents of the TLS files of a service in PEM format. */
 export type BackendTlsFiles = TlsContents;
 
 export class BackendTls {
-  /** File contents. A new object after each change. */
+  /** Current file contents. Each change creates a new object. */
   current: BackendTlsFiles;
-  /** Name to check certificates against, if it is not the target's host. */
+  /** Name to check certificates against; empty to use the target's host. */
   readonly serverName: { readonly servername?: string };
   private readonly paths: TlsPaths;
   private readonly files = new FileWatch(() => void this.read());
 
   /**
-   * Reads the files.
    * @param folder base for relative file names.
-   * @param read file contents if they were read before. Otherwise the constructor reads them synchronously.
+   * @param contents file contents if they were already read. Otherwise the constructor reads the files synchronously.
    * @throws Error if a file cannot be read or has the wrong content.
    */
   constructor(
@@ -40,32 +39,32 @@ export class BackendTls {
     config: BackendTlsConfig,
     folder: string,
     private readonly log?: Logger,
-    read?: BackendTlsFiles,
+    contents?: BackendTlsFiles,
   ) {
     this.serverName = config.serverName === undefined ? {} : { servername: config.serverName };
     this.paths = pathsOf(config, folder);
     try {
-      this.current = read ?? readNow(this.paths);
+      this.current = contents ?? readNow(this.paths);
     } catch (error) {
-      throw unusable(service, error);
+      throw tlsFilesError(service, error);
     }
   }
 
   /** Starts to watch the files for changes. */
   follow(): void {
-    // The watch does not report changes that happened between the first read and now.
-    void this.files.follow(namesOf(this.paths)).then(() => this.readOthers());
+    // The watch does not report changes that happened after the first read and before now.
+    void this.files.follow(namesOf(this.paths)).then(() => this.readIfChanged());
   }
 
   stop(): void {
     this.files.stop();
   }
 
-  private async readOthers(): Promise<void> {
+  private async readIfChanged(): Promise<void> {
     const now = await readTlsFiles(this.paths).catch(() => ({}) as TlsContents);
     const names = ['ca', 'cert', 'key'] as const;
-    const isOther = names.some((name) => now[name]?.equals(this.current[name] ?? Buffer.alloc(0)) === false);
-    if (isOther) await this.read();
+    const isChanged = names.some((name) => now[name]?.equals(this.current[name] ?? Buffer.alloc(0)) === false);
+    if (isChanged) await this.read();
   }
 
   private async read(): Promise<void> {
@@ -86,8 +85,8 @@ export class BackendTls {
 }
 
 /**
- * Reads the TLS files of a service. Rejects if one cannot be read, has the wrong content, or certificate and key do not
- * match.
+ * Reads the TLS files of a service. Rejects if a file cannot be read or has the wrong content, or if certificate and
+ * key do not match.
  */
 export async function readBackendTls(
   service: string,
@@ -97,7 +96,7 @@ export async function readBackendTls(
   try {
     return await readTlsFiles(pathsOf(config, folder));
   } catch (error) {
-    throw unusable(service, error);
+    throw tlsFilesError(service, error);
   }
 }
 
@@ -113,7 +112,7 @@ function readNow(paths: TlsPaths): BackendTlsFiles {
   return usableTlsFiles(paths, Object.fromEntries(files) as TlsContents);
 }
 
-function unusable(service: string, error: unknown): Error {
+function tlsFilesError(service: string, error: unknown): Error {
   const reason = error instanceof Error ? error.message : String(error);
   return new Error(`The files of services.${service}.tls cannot be used: ${reason}`, { cause: error });
 }

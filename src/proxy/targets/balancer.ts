@@ -1,24 +1,25 @@
 /**
- * Chooses the address for a call: the less loaded of two random healthy addresses. An address that fails several times
- * in a row, or much more often than the others, is ejected for a while. Then a single call, the probe, tests it. The
- * address returns when the probe succeeds and its health check passes. If no address is left, only probes are sent.
+ * Chooses the address for a call: the less loaded of two random addresses in service. An address that fails several
+ * times in a row, or much more often than the others, is ejected for a while. Then a single call, the probe, tests the
+ * address. The address returns to service when the probe succeeds and the health check passes. If no address is in
+ * service, only probes are sent.
  */
 import type { Endpoint } from './endpoint.js';
 import { failsTooOften, DEFAULT_EJECTION, type EjectionSettings } from './ejection.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
-/** Time until the first probe if no other address is left. Doubled after each failed probe. */
+/** Time until the first probe if no other address is in service. Doubles after each failed probe. */
 const PROBE_INTERVAL_MS = 1_000;
-/** Upper limit for that time. Nothing is served meanwhile. */
+/** Maximum time between these probes. Short, because the service is unavailable meanwhile. */
 const LONGEST_PROBE_INTERVAL_MS = 4_000;
-/** How long a due probe waits for a repeatable request before any other request is used. */
+/** How long a due probe waits for a repeatable request. After that, any request is used. */
 const PROBE_PATIENCE_MS = 10_000;
 
-/** Result of a call for the health of its target. `none` says nothing about it. */
+/** Verdict on the health of a target after a call. `none`: the result says nothing about the target. */
 export type Verdict = 'good' | 'bad' | 'none';
 
-/** The part of a call that the choice depends on. */
-interface Choosing {
+/** The properties of a call that affect the choice. */
+interface BalancedCall {
   readonly isRepeatable: boolean;
 }
 
@@ -26,13 +27,12 @@ export class Balancer {
   /** Addresses in service, from which `pickEndpoint` chooses. */
   available: readonly Endpoint[] = [];
   private endpoints: readonly Endpoint[] = [];
+  /** Time from which a probe is due, by the caller's clock; Infinity if none is planned. */
   private nextProbeMs = Infinity;
 
   /**
-   * Creates a balancer without addresses.
-   * @param ejection undefined applies the defaults to services with several addresses. A single one is then never
-   *   ejected.
-   * @param onChange called after an address was ejected, readmitted, or changed its health check result.
+   * @param ejection settings; undefined for the defaults. With the defaults, a service's only address is never ejected.
+   * @param onChange called after an address was ejected or readmitted, or after its health check result changed.
    */
   constructor(
     private readonly ejection: EjectionSettings | undefined,
@@ -45,8 +45,8 @@ export class Balancer {
     this.rebuild();
   }
 
-  /** Returns the address for a new call, or undefined if none is in service or all connections are busy. */
-  pickEndpoint(call: Choosing, nowMs: number): Endpoint | undefined {
+  /** Returns the address for a new call; undefined if none is in service, or all connections are busy. */
+  pickEndpoint(call: BalancedCall, nowMs: number): Endpoint | undefined {
     if (nowMs >= this.nextProbeMs) {
       const probed = this.probe(call, nowMs);
       if (probed !== undefined) return probed;
@@ -55,21 +55,21 @@ export class Balancer {
     const count = available.length;
     const first = available[count < 2 ? 0 : Math.trunc(Math.random() * count)];
     if (first === undefined || count === 1) return first?.isFull === true ? undefined : first;
-    const chosen = lessLoaded(first, other(available, first));
+    const chosen = lessLoaded(first, otherThan(available, first));
     return chosen.isFull ? leastLoaded(available, undefined) : chosen;
   }
 
-  /** Returns another address in service with a free connection, for a call that failed at `failed`. */
+  /** Returns another address in service with a free connection, or undefined. @param failed where the call failed. */
   pickOther(failed: Endpoint): Endpoint | undefined {
     return leastLoaded(this.available, failed);
   }
 
-  /** Returns the time until a call can succeed at the earliest, if nothing is in service. */
+  /** Returns the milliseconds until a call can succeed at the earliest, if no address is in service. */
   retryAfterMs(nowMs: number): number {
-    return Math.max(0, Math.min(...this.endpoints.map((endpoint) => chanceMs(endpoint))) - nowMs);
+    return Math.max(0, Math.min(...this.endpoints.map((endpoint) => earliestUseMs(endpoint))) - nowMs);
   }
 
-  /** Records the result of a call. May eject or readmit the address. */
+  /** Records the result of a call. Can eject or readmit the address. */
   recordVerdict(endpoint: Endpoint, call: object, verdict: Verdict, nowMs: number): void {
     if (endpoint.probe === call) {
       endpoint.probe = undefined;
@@ -80,24 +80,24 @@ export class Balancer {
     } else if (verdict === 'good') {
       endpoint.recordSuccess();
     } else if (verdict === 'bad') {
-      // A stall of this process fails many calls in the same moment. It must not eject the last address.
+      // A stall of this process fails many calls at the same time, and must not eject the last address.
       const isSameMoment = endpoint.failures > 0 && endpoint.failedMs === nowMs;
       if (isSameMoment && this.available.length === 1) return;
       endpoint.failedMs = nowMs;
       endpoint.failures++;
       if (endpoint.ejectedUntilMs > 0) return;
-      if (!this.isTooMany(endpoint.failures) && !this.isOutlier(endpoint, nowMs)) return;
+      if (!this.exceedsFailures(endpoint.failures) && !this.isOutlier(endpoint, nowMs)) return;
       this.eject(endpoint, nowMs);
       this.rebuild();
       this.onChange(endpoint);
     }
   }
 
-  /** Records a health check result: a change, or a further success. */
+  /** Records a health check result, which can be the same as before. */
   recordCheck(endpoint: Endpoint, passes: boolean, nowMs: number): void {
     const changed = endpoint.passesChecks !== passes;
     endpoint.passesChecks = passes;
-    // A passing check alone does not end an ejection, since checks also passed while calls failed. A recovery does.
+    // Checks may have passed all the time while calls failed. So only a recovery of the check ends an ejection.
     if (passes && changed) endpoint.endEjectionEarly(nowMs);
     this.rebuild();
     if (changed) this.onChange(endpoint);
@@ -108,12 +108,13 @@ export class Balancer {
     return this.ejection === undefined ? this.endpoints.length > 1 : this.ejection.failures > 0;
   }
 
-  private isTooMany(failures: number): boolean {
+  private exceedsFailures(failures: number): boolean {
     return this.ejects && failures >= (this.ejection ?? DEFAULT_EJECTION).failures;
   }
 
   /**
-   * Reports whether an address fails far more often than the others, and at least half of all would remain in service.
+   * Reports whether an address fails far more often than the others. Returns false if less than half of all addresses
+   * would remain in service.
    */
   private isOutlier(endpoint: Endpoint, nowMs: number): boolean {
     const others = this.available.filter((each) => each !== endpoint);
@@ -127,8 +128,8 @@ export class Balancer {
   }
 
   /**
-   * Handles a failed probe. If the ejection had expired, a longer one begins. If it had not (last-resort probe), it
-   * continues.
+   * Handles a failed probe. If the ejection had expired before the probe, a longer ejection begins. Otherwise it was a
+   * last-resort probe, and the ejection continues.
    */
   private failProbe(endpoint: Endpoint, nowMs: number): void {
     endpoint.tries++;
@@ -137,9 +138,9 @@ export class Balancer {
   }
 
   /** Returns the ejected address that is due for a probe, if the call may be used for it. */
-  private probe(call: Choosing, nowMs: number): Endpoint | undefined {
-    // With other addresses in service, a failed probe must not cost the caller anything. The call must be repeatable,
-    // and another address must have room for it.
+  private probe(call: BalancedCall, nowMs: number): Endpoint | undefined {
+    // With other addresses in service, the caller must not notice a failed probe. So the call should be repeatable, and
+    // another address must have a free connection for the retry.
     if (this.available.length > 0) {
       if (!call.isRepeatable && nowMs < this.nextProbeMs + PROBE_PATIENCE_MS) return undefined;
       if (leastLoaded(this.available, undefined) === undefined) return undefined;
@@ -152,7 +153,7 @@ export class Balancer {
     return due;
   }
 
-  /** Returns when an address may be probed; Infinity for never. */
+  /** Returns the time from which an address may be probed; Infinity for an address that needs no probe. */
   private dueMs(endpoint: Endpoint): number {
     if (endpoint.state !== 'ejected' || endpoint.probe !== undefined) return Infinity;
     return this.available.length > 0 ? endpoint.ejectedUntilMs : lastResortMs(endpoint);
@@ -164,7 +165,7 @@ export class Balancer {
   }
 }
 
-/** Returns what the result of a call says about its target. Faults of the client or the gateway say nothing. */
+/** Evaluates the result of a call for its target. Faults of the client or the gateway result in `none`. */
 export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
   switch (outcome) {
     case 'answered':
@@ -182,22 +183,22 @@ export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
   }
 }
 
-/** Returns when an ejected address is probed if no other is left. */
+/** Returns the time of the next probe of an ejected address if no other address is in service. */
 function lastResortMs({ ejectedUntilMs, triedMs, tries }: Endpoint): number {
   const pauseMs = Math.min(PROBE_INTERVAL_MS * 2 ** tries, LONGEST_PROBE_INTERVAL_MS);
   return Math.min(ejectedUntilMs, triedMs + pauseMs);
 }
 
-/** Returns when an address can be used again at the earliest, if no other is left. */
-function chanceMs(endpoint: Endpoint): number {
+/** Returns the earliest time at which an address can be used again, if no other address is in service. */
+function earliestUseMs(endpoint: Endpoint): number {
   const { passesChecks, checksPassFromMs, ejectedUntilMs, probe } = endpoint;
   const byChecksMs = passesChecks ? 0 : checksPassFromMs;
   // A probe in progress can succeed at any moment.
   return ejectedUntilMs === 0 || probe !== undefined ? byChecksMs : Math.max(byChecksMs, lastResortMs(endpoint));
 }
 
-/** Returns a random element other than `one`, from at least two. */
-function other(endpoints: readonly Endpoint[], one: Endpoint): Endpoint {
+/** Returns a random address other than `one`. Needs at least two addresses. */
+function otherThan(endpoints: readonly Endpoint[], one: Endpoint): Endpoint {
   const at = endpoints.indexOf(one);
   const step = endpoints.length === 2 ? 1 : 1 + Math.trunc(Math.random() * (endpoints.length - 1));
   return endpoints[(at + step) % endpoints.length] ?? one;
@@ -207,6 +208,7 @@ function lessLoaded(one: Endpoint, two: Endpoint): Endpoint {
   return two.inFlight < one.inFlight ? two : one;
 }
 
+/** Returns the least loaded address with a free connection, or undefined. @param without is never returned. */
 function leastLoaded(endpoints: readonly Endpoint[], without: Endpoint | undefined): Endpoint | undefined {
   let best: Endpoint | undefined;
   for (const endpoint of endpoints) {

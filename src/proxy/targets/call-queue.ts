@@ -1,6 +1,6 @@
 /**
- * Queue of calls that wait for a connection, first in, first out. A linked list through the calls, so that removal is
- * cheap.
+ * Queue of calls that wait for a connection, first in, first out. The calls form a linked list, so that any call can be
+ * removed at little cost.
  */
 import type { PendingCall } from './pending-call.js';
 

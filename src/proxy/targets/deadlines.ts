@@ -1,14 +1,15 @@
 /**
- * Manages the deadlines of many calls with one timer. Setting a deadline is an assignment. A periodic sweep finds
- * expired ones, so a call may outlive its deadline by up to two sweeps.
+ * Manages the deadlines of many calls with one timer. Setting a deadline is an assignment. A periodic sweep expires
+ * late calls, so a call can exceed its timeout by up to two sweep intervals.
  */
 
-/** Something that must be over by a certain time. */
+/** An object that expires at a deadline, such as a call. */
 export interface Expiring {
-  /** Result of `Deadlines.after`; Infinity for none. */
+  /** Result of `Deadlines.after`; Infinity for no deadline. */
   deadlineMs: number;
-  /** Owned by `Deadlines`. */
+  /** Index in the array of `Deadlines`, which owns this field. */
   deadlineSlot: number;
+  /** Called after the deadline. */
   expire(): void;
 }
 
@@ -16,13 +17,13 @@ const SWEEP_INTERVAL_MS = 100;
 
 export class Deadlines {
   /**
-   * An array whose gaps are filled from its end, and not a Set. A Set with many insertions and deletions leaves old
-   * tables that point at each other. One of them in the old generation keeps every later request alive until a full
-   * collection. That cost ten milliseconds per scavenge under load.
+   * Objects with a deadline. An array, in which the last element fills each gap, and not a Set. With many insertions
+   * and deletions, a Set leaves old tables that refer to each other. A table in the old generation keeps every later
+   * request alive until a full collection. That cost ten milliseconds per scavenge under load.
    */
   private readonly open: Expiring[] = [];
   private readonly timer: NodeJS.Timeout;
-  /** Time of the last sweep. A request sets four deadlines, and reading the clock would cost more than all else. */
+  /** Time of the latest sweep. Each request sets four deadlines, and reading the clock each time is expensive. */
   private sweptMs = performance.now();
 
   constructor() {
@@ -35,7 +36,7 @@ export class Deadlines {
     return this.sweptMs;
   }
 
-  /** Returns the deadline `timeoutMs` from now: never early, late by up to one sweep. */
+  /** Returns the deadline `timeoutMs` from now. It is never early, and late by up to one sweep interval. */
   after(timeoutMs: number): number {
     return this.sweptMs + SWEEP_INTERVAL_MS + timeoutMs;
   }
@@ -60,13 +61,14 @@ export class Deadlines {
     const now = performance.now();
     const isLate = now - this.sweptMs > 2 * SWEEP_INTERVAL_MS;
     this.sweptMs = now;
-    // This process was blocked, so received data has not been read yet. Read it first, so that peers are not blamed.
+    // This process was blocked, so received data may not have been read yet. Read the data first, so that no peer is
+    // blamed for the delay.
     if (isLate) setImmediate(() => this.expire(now));
     else this.expire(now);
   }
 
   private expire(now: number): void {
-    // A copy, because an expired call removes itself and possibly others.
+    // `filter` creates a copy. An expired call removes itself from `open`, and can remove others.
     for (const call of this.open.filter(({ deadlineMs }) => deadlineMs <= now)) {
       if (this.open[call.deadlineSlot] === call) call.expire();
     }

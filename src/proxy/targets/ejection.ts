@@ -1,19 +1,22 @@
-/** Decides when failed calls eject an address: consecutive failures, or the share of failures. */
+/** Decides whether an address is ejected because it fails more often than the others; and the default settings. */
 import type { OutcomeWindow } from './outcome-window.js';
 
+/** Settings of a service under `ejection`. Times are in milliseconds. */
 export interface EjectionSettings {
-  /** Consecutive failures that eject an address; 0 disables ejection. */
+  /** Number of consecutive failures that eject an address; 0 disables ejection. */
   readonly failures: number;
-  /** Share of failed calls within `window` that ejects; 0 disables this rule. */
+  /** Minimum share of failed calls within `window` that ejects an address; 0 disables this rule. */
   readonly share: number;
-  /** Minimum number of calls within `window` for this rule. */
+  /** Minimum number of calls within `window` for the rule of `share`. */
   readonly requests: number;
   readonly window: number;
+  /** Duration of the first ejection. It doubles with each further ejection. */
   readonly duration: number;
+  /** Maximum duration of an ejection. */
   readonly longest: number;
 }
 
-/** Defaults if `ejection` is not configured and a service has several addresses. */
+/** Settings of services with several addresses for which `ejection` is not configured. */
 export const DEFAULT_EJECTION: EjectionSettings = {
   failures: 5,
   share: 0.25,
@@ -23,16 +26,16 @@ export const DEFAULT_EJECTION: EjectionSettings = {
   longest: 300_000,
 };
 
-/** An address with its recent calls. */
+/** The results of the recent calls to an address. */
 interface Observed {
   readonly recent: OutcomeWindow;
 }
 
 /**
- * Reports whether an address fails so much more often than the others that it should be ejected. If the others fail
- * more than half as often, the cause is not the address. With too few calls to the others, the cause could be the
- * requests of one caller. Neither case ejects.
- * @param others other addresses in service.
+ * Reports whether an address fails so much more often than the others that it should be ejected. Returns false in two
+ * cases. If the others fail more than half as often, the cause is not the address. With too few calls to the others,
+ * the cause could be the requests of one caller.
+ * @param others the other addresses in service.
  */
 export function failsTooOften(
   { recent }: Observed,

@@ -12,19 +12,19 @@ import type { ReferenceMap } from './public-references.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import type { TargetSeries } from './upstream-metrics.js';
 
-/** How long idle connections are kept. Shorter than most servers allow, so that the gateway closes first. */
+/** How long idle connections are kept. Shorter than on most servers, so that the gateway closes them first. */
 const KEEP_ALIVE_MS = 4_000;
-/** Limit for doublings of the ejection time. It is reached long before and avoids an overflow. */
-const MOST_DOUBLINGS = 32;
+/** Maximum number of doublings of the ejection time, to avoid an overflow. `longestMs` has an effect long before. */
+const MAX_DOUBLINGS = 32;
 
 /** Consecutive failed calls after which an address counts as failing. */
 const FAILING_AFTER = 3;
 /**
- * Minimum time between the first and the last of them, because a slow caller can cause failures too. Not needed if no
- * connection was possible.
+ * Minimum time between the first and the last of these failures, because one slow caller can cause failures, too. Does
+ * not apply if no connection could be opened.
  */
 const FAILING_SPAN_MS = 5_000;
-/** How long the state lasts after the last failure. Later the address may have recovered. */
+/** How long an address counts as failing after its latest failure. After that, it may have recovered. */
 const FAILING_FOR_MS = 120_000;
 
 /**
@@ -36,7 +36,7 @@ export type EndpointState = 'healthy' | 'failing' | 'ejected' | 'unhealthy';
 /** The latest failed call. */
 export interface LastFailure {
   readonly outcome: UpstreamOutcome;
-  /** The backend's status; 0 for none. */
+  /** The backend's status; 0 without a response. */
   readonly status: number;
   /** Time by `performance.now()`. */
   readonly atMs: number;
@@ -46,46 +46,48 @@ export class Endpoint {
   readonly pool: ConnectionPool;
   /** Calls that hold a connection or have booked one. */
   inFlight = 0;
-  /** Consecutive failures, for ejection. */
+  /** Number of consecutive failures, for ejection. */
   failures = 0;
-  /** Time of the latest one. Owned by the balancer. */
+  /** Time of the latest failure that counts for ejection. The balancer owns this field. */
   failedMs = 0;
   /** Latest health check result; true without a health check. */
   passesChecks = true;
-  /** Reason of the latest failed check. */
+  /** Reason for the latest failed health check. */
   checkFailure: string | undefined;
-  /** Earliest time at which the health check can pass, while it fails. By `performance.now()`. */
+  /** While the health check fails: earliest time at which it can pass, by `performance.now()`. */
   checksPassFromMs = 0;
-  /** End of the ejection, after which a probe may be sent. By `performance.now()`; 0 if not ejected. */
+  /** End of the ejection, by `performance.now()`; 0 if not ejected. A probe may be sent after that. */
   ejectedUntilMs = 0;
-  /** Time of the ejection or of the latest probe. Owned by the balancer, like `tries`. */
+  /** Time of the ejection or of the latest probe. The balancer owns this field and `tries`. */
   triedMs = 0;
-  /** Failed probes since the address was in service. */
+  /** Number of failed probes since the address was last in service. */
   tries = 0;
-  /** The probe in progress. */
+  /** The call that is the current probe; undefined if none is in progress. */
   probe: object | undefined;
   lastFailure: LastFailure | undefined;
   /** Results of recent calls. */
   readonly recent: OutcomeWindow;
-  /** Consecutive failed calls, for the state `failing`. */
+  /** Number of consecutive failed calls, for the state `failing`. */
   private failedInRow = 0;
   private firstFailedMs = 0;
   private failedAtMs = 0;
-  /** Consecutive failed calls by status or outcome. */
+  /** Number of consecutive failed calls by status, or by outcome without a response. */
   private readonly failed = new Map<string, number>();
+  /** Number of ejections since the address was last healthy for long. */
   private ejections = 0;
-  /** Whether the health check has already ended an ejection early since the address last recovered. */
-  private restWasCut = false;
+  /** Whether the health check has already ended an ejection early since the address was last healthy for long. */
+  private hasEndedEarly = false;
+  /** Time of the latest return to service, by `performance.now()`. */
   private returnedMs = -Infinity;
-  private map: ReferenceMap | undefined;
-  private secureFor: BackendTlsFiles | undefined;
-  private secureOptions: ConnectionOptions = {};
+  private mapping: ReferenceMap | undefined;
+  /** Files from which `cachedTlsOptions` was created. */
+  private tlsOptionsSource: BackendTlsFiles | undefined;
+  private cachedTlsOptions: ConnectionOptions = {};
 
   /**
-   * Creates an address.
    * @param target label in lists and metrics: configured origin and path.
-   * @param series metrics of the target, shared by its addresses.
-   * @param prefix path of the target, put before every path; may be empty.
+   * @param series metrics of the target, shared by all of its addresses.
+   * @param prefix path of the target, which is put before every path; may be empty.
    * @param address resolved address; undefined connects to the target's host.
    */
   constructor(
@@ -130,13 +132,13 @@ export class Endpoint {
   }
 
   /**
-   * Ejects the address for `durationMs`. The time doubles with each ejection up to `longestMs`, and starts anew after
-   * the address was in service for `longestMs`.
+   * Ejects the address for `durationMs`. The time doubles with each ejection, up to `longestMs`. It is reset after the
+   * address was in service for `longestMs`.
    */
   eject(nowMs: number, durationMs: number, longestMs: number): void {
-    const wasWell = this.ejectedUntilMs === 0 && nowMs - this.returnedMs > longestMs;
-    this.ejections = wasWell ? 1 : Math.min(this.ejections + 1, MOST_DOUBLINGS);
-    if (wasWell) this.restWasCut = false;
+    const wasHealthyLong = this.ejectedUntilMs === 0 && nowMs - this.returnedMs > longestMs;
+    this.ejections = wasHealthyLong ? 1 : Math.min(this.ejections + 1, MAX_DOUBLINGS);
+    if (wasHealthyLong) this.hasEndedEarly = false;
     this.ejectedUntilMs = nowMs + Math.min(durationMs * 2 ** (this.ejections - 1), longestMs);
     this.triedMs = nowMs;
     this.failures = 0;
@@ -152,16 +154,16 @@ export class Endpoint {
   }
 
   /**
-   * Ends an ejection early, because the health check has recovered. Allowed once per outage, so that an unstable check
-   * does not cause constant probes.
+   * Ends an ejection early, because the health check has recovered. A probe is then due. This happens only once per
+   * outage, so that an unstable health check does not cause constant probes.
    */
   endEjectionEarly(nowMs: number): void {
-    if (this.ejectedUntilMs <= nowMs || this.restWasCut) return;
-    this.restWasCut = true;
+    if (this.ejectedUntilMs <= nowMs || this.hasEndedEarly) return;
+    this.hasEndedEarly = true;
     this.ejectedUntilMs = nowMs;
   }
 
-  /** Records a failed call. Returns whether the address begins to count as failing. */
+  /** Records a failed call. Returns whether the address counts as failing from this call on. */
   recordFailure(failure: LastFailure): boolean {
     const wasFailing = this.failsThroughout;
     this.lastFailure = failure;
@@ -185,7 +187,7 @@ export class Endpoint {
     return Object.fromEntries(this.failed);
   }
 
-  /** Creates a pool of connections to the address. `Host` and TLS server name stay those of the target. */
+  /** Creates a pool of connections to the address. They use `Host` and TLS server name of the target. */
   createPool(maxConnections: number, connectTimeoutMs: number): ConnectionPool {
     const { origin, address } = this;
     const connector = new Connector({
@@ -199,18 +201,18 @@ export class Endpoint {
 
   /** Returns the mapping from references to this target to public ones. */
   references(basePath: string): ReferenceMap {
-    if (this.map?.basePath !== basePath) this.map = { origin: this.origin, prefix: this.prefix, basePath };
-    return this.map;
+    if (this.mapping?.basePath !== basePath) this.mapping = { origin: this.origin, prefix: this.prefix, basePath };
+    return this.mapping;
   }
 
-  /** Returns TLS options. The object is the same until the files change. */
+  /** Returns the TLS options. Returns the same object until the TLS files change. */
   private tlsOptions(): ConnectionOptions {
     const { tls } = this;
-    if (tls !== undefined && this.secureFor !== tls.current) {
-      this.secureFor = tls.current;
-      this.secureOptions = { ...tls.current, ...tls.serverName };
+    if (tls !== undefined && this.tlsOptionsSource !== tls.current) {
+      this.tlsOptionsSource = tls.current;
+      this.cachedTlsOptions = { ...tls.current, ...tls.serverName };
     }
-    return this.secureOptions;
+    return this.cachedTlsOptions;
   }
 }
 

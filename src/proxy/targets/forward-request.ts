@@ -1,4 +1,4 @@
-/** Types for the forwarder's input and its reports. */
+/** Types that the forwarder shares with its callers: requests, and the state that the forwarder reports back. */
 import type { Operation } from '../../config/model/schema.js';
 import type { KeyClaim } from '../../idempotency/key-claim.js';
 import type { KeptResponse } from '../../idempotency/record.js';
@@ -8,71 +8,73 @@ import type { ClientMessage, ClientResponse } from '../../http/client/client-res
 /** A request that is ready to be forwarded. */
 export interface ForwardRequest {
   readonly operation: Operation;
-  /** Account of the caller, for `accountShare` of a service. */
+  /** Account of the caller, whose share of a service is limited (`accountShare`). */
   readonly accountId: string;
   readonly message: ClientMessage;
   /** Path and query relative to the base path, as received. */
   readonly path: string;
-  /** Field lines for the backend, each with its CRLF, see `backendRequestHeaders`. */
+  /** Field lines for the backend, each with its CRLF; see `backendRequestHeaders`. */
   readonly fieldLines: string;
   /** Base path that was removed from the path, such as `/api/v1`. */
   readonly basePath: string;
-  /** Whether the backend's CORS fields are dropped. */
+  /** Whether the gateway sets the CORS fields itself and drops the backend's. */
   readonly ownCors: boolean;
   readonly client: ForwardClient;
   /** Set for requests with an `Idempotency-Key`. */
   kept?: KeptRequest;
 }
 
-/** The stored state of a request with an `Idempotency-Key`. */
+/** KeptRequest is used to store the response to a request with an `Idempotency-Key`. */
 export interface KeptRequest {
   readonly claim: KeyClaim;
-  /** Returns the response that the client gets for a problem, in the form in which it is stored. */
+  /** Returns the response that the client receives for a problem, in the form in which it is stored. */
   problemResponse(problem: Problem): KeptResponse;
 }
 
 /** ResponseCaller is a caller in this process that receives complete responses. */
 export interface ResponseCaller {
-  /** Largest body that it keeps, in bytes. Larger ones are truncated. */
+  /** Maximum body size in bytes. Larger bodies are truncated. */
   readonly mostBytes: number;
-  /** Ends the call without a response. */
+  /** Receives the problem of a call that ended without a response. */
   takeProblem(problem: Problem): void;
 }
 
 /** State shared by the forwarder and the owner of the client's connection. */
 export interface ForwardClient {
-  /** Changes when Node takes over the connection. Read it each time. */
+  /** The response. Read this property each time, because it changes when Node takes over the connection. */
   readonly response: ClientResponse;
   /** The caller in this process; undefined for a client's connection. */
   readonly caller?: ResponseCaller | undefined;
-  /** Field lines for every response to this request, each with its CRLF: request ID, limits. */
+  /** Field lines for any response to this request, each with its CRLF: request ID and limits. */
   readonly responseLines: string;
   /** The `Date` field line for a response that starts now, with its CRLF. */
   readonly dateLine: string;
   /** Arrival of the request, by `performance.now()`. */
   readonly startedMs: number;
-  /** Total time of all attempts and the wait for a connection. Set before the response ends. */
+  /** Total milliseconds of all attempts, and of the wait for a connection. Set before the response ends. */
   upstreamMs: number;
   /** Body bytes received from the client. */
   bytesIn: number;
+  /** Body bytes sent to the client. */
   bytesOut: number;
   /** Whether the response was streamed. Its duration then also depends on how fast the client reads. */
   isStreamed: boolean;
-  /** Whether the backend may have received any part of the request. Set before the first write. */
+  /** Whether a backend may have received any part of the request. Set before the first write. */
   wasSent: boolean;
   /** Target that failed or returned an error; otherwise empty. */
   failedTarget: string;
+  /** Status of the target's error response; 0 without one. */
   failedStatus: number;
   /** Whether the connection has become a WebSocket. */
   isUpgraded: boolean;
-  /** Notified when the client's connection closes or is done. Set while a call is in progress. */
+  /** Notified when the client's connection closes. Set while a call or WebSocket is in progress. */
   closeListener: CloseListener | undefined;
   /**
-   * Signals that the response is complete but the request body was not fully sent. Called before the response ends,
-   * which must then close the connection.
+   * Called before the end of a response whose request body was not sent completely. The end of the response must then
+   * close the connection.
    */
   onUploadCut(): void;
-  /** Responds with a problem. Nothing has been sent to the client yet. */
+  /** Responds with a problem. Called only before any part of a response was sent to the client. */
   onFailed(problem: Problem): void;
 }
 

@@ -1,4 +1,4 @@
-/** Checks the health of an address periodically, on a separate connection because those for calls may all be busy. */
+/** Checks the health of an address periodically. Uses a separate connection, because all others may be busy. */
 import type { ServiceConfig } from '../../config/model/schema.js';
 import type { ResponseHead } from '../../http/backend/response-head.js';
 import type { Call } from '../../http/backend/call.js';
@@ -8,17 +8,18 @@ import { upstreamFailure } from './upstream-errors.js';
 
 export type HealthSettings = NonNullable<ServiceConfig['health']>;
 
-/** Share by which each pause is shortened at random, so that many processes do not check at the same instant. */
+/** Maximum share by which a pause is shortened at random, so that processes do not all check at the same time. */
 const JITTER = 0.1;
 
 export class HealthCheck {
   private successes = 0;
   private failures = 0;
+  /** Whether any check has succeeded since the start. */
   private hasPassed = false;
   private stopped = false;
   private timer: NodeJS.Timeout | undefined;
 
-  /** Creates a health check. @param onResult called when the result changes, and with every success. */
+  /** @param onResult called after a check if enough checks in a row had the same result, changed or not. */
   constructor(
     private readonly endpoint: Endpoint,
     private readonly settings: HealthSettings,
@@ -35,19 +36,19 @@ export class HealthCheck {
   }
 
   private async check(): Promise<void> {
-    const { verdict, why } = await runCheck(this.endpoint, this.settings);
+    const { verdict, reason } = await runCheck(this.endpoint, this.settings);
     if (this.stopped) return;
-    if (verdict === 'bad') this.endpoint.checkFailure = why;
+    if (verdict === 'bad') this.endpoint.checkFailure = reason;
     const pauseMs = this.settings.interval * (1 - JITTER * Math.random());
     this.timer = setTimeout(() => void this.check(), pauseMs);
     this.timer.unref();
-    // An inconclusive check is ignored.
+    // A check that fails for a reason in this process says nothing about the address.
     if (verdict !== 'none') this.count(verdict === 'good', pauseMs);
   }
 
   /**
-   * Counts a result. A target is in service until its checks fail. One that starts after the gateway returns to service
-   * with its first success.
+   * Counts a result. An address is in service until its checks fail. Until any check has succeeded, one success returns
+   * the address to service, because its backend may start later than the gateway.
    */
   private count(passed: boolean, pauseMs: number): void {
     const { healthyAfter, unhealthyAfter, interval } = this.settings;
@@ -55,8 +56,8 @@ export class HealthCheck {
     this.failures = passed ? 0 : this.failures + 1;
     const isEnough = !this.hasPassed || this.successes >= healthyAfter;
     this.hasPassed ||= passed;
-    const further = this.hasPassed ? Math.max(0, healthyAfter - this.successes - 1) : 0;
-    this.endpoint.checksPassFromMs = performance.now() + pauseMs + further * interval * (1 - JITTER);
+    const moreSuccesses = this.hasPassed ? Math.max(0, healthyAfter - this.successes - 1) : 0;
+    this.endpoint.checksPassFromMs = performance.now() + pauseMs + moreSuccesses * interval * (1 - JITTER);
     if (passed && isEnough) this.onResult(true);
     if (!passed && this.failures >= unhealthyAfter) this.onResult(false);
   }
@@ -65,26 +66,27 @@ export class HealthCheck {
 /** Result of one check. */
 interface CheckResult {
   readonly verdict: Verdict;
-  /** Reason of the failure. */
-  readonly why?: string;
+  /** Reason for the failure. */
+  readonly reason?: string;
 }
 
-/** Performs one check on a separate connection. Never rejects. */
+/** Performs one check on a new connection. Never rejects. */
 async function runCheck(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<CheckResult> {
   const pool = endpoint.createPool(1, timeout);
   let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise<CheckResult>((resolve) => {
-      timer = setTimeout(() => resolve({ verdict: 'bad', why: `no response within ${timeout} ms` }), timeout);
+      timer = setTimeout(() => resolve({ verdict: 'bad', reason: `no response within ${timeout} ms` }), timeout);
       pool.dispatch(new HealthCall(path, resolve));
     });
   } finally {
     clearTimeout(timer);
-    // Only the head matters.
+    // Discard the rest of the response. Only its head matters.
     void pool.destroy();
   }
 }
 
+/** The request of a check. */
 class HealthCall implements Call {
   readonly method = 'GET';
   readonly fieldLines = 'User-Agent: trailgate-health\r\n';
@@ -97,12 +99,12 @@ class HealthCall implements Call {
   ) {}
 
   onHead({ status }: ResponseHead): void {
-    this.resolve(status >= 200 && status < 300 ? { verdict: 'good' } : { verdict: 'bad', why: `status ${status}` });
+    this.resolve(status >= 200 && status < 300 ? { verdict: 'good' } : { verdict: 'bad', reason: `status ${status}` });
   }
 
   onError(error: Error): void {
     const { outcome } = upstreamFailure(error);
-    this.resolve({ verdict: verdictOf(outcome, 0), why: error.message });
+    this.resolve({ verdict: verdictOf(outcome, 0), reason: error.message });
   }
 
   onConnection(): void {}

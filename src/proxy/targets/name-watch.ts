@@ -1,20 +1,20 @@
-/** Resolves a host name periodically. The known addresses stay in use while resolution fails. */
+/** Resolves the host name of a target periodically. While resolution fails, the known addresses stay in use. */
 import { ADDRCONFIG, lookup, type LookupAddress } from 'node:dns';
 
 const RESOLVE_INTERVAL_MS = 10_000;
-/** Further addresses of a name are not used. */
-const MOST_ADDRESSES = 64;
+/** Maximum number of addresses per name. Further addresses are not used. */
+const MAX_ADDRESSES = 64;
 
-/** Resolves a name to all of its addresses. */
+/** Resolves a name to all of its addresses. Rejects if the name cannot be resolved. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /**
- * Resolves by the system, including its hosts file. Prefers address families that this machine has. Retries with all
- * families, because a machine without a network would get no result.
+ * Resolves with the system's resolver, including its hosts file. First asks only for address families that this machine
+ * has. If that fails, asks for all families, because a machine without a network would otherwise get no result.
  */
-export const systemResolve: Resolve = (name) => lookedUp(name, ADDRCONFIG).catch(() => lookedUp(name, 0));
+export const systemResolve: Resolve = (name) => lookUpAll(name, ADDRCONFIG).catch(() => lookUpAll(name, 0));
 
-function lookedUp(name: string, hints: number): Promise<readonly LookupAddress[]> {
+function lookUpAll(name: string, hints: number): Promise<readonly LookupAddress[]> {
   return new Promise((resolve, reject) => {
     lookup(name, { all: true, order: 'verbatim', hints }, (error, addresses) =>
       error === null ? resolve(addresses) : reject(error),
@@ -23,11 +23,12 @@ function lookedUp(name: string, hints: number): Promise<readonly LookupAddress[]
 }
 
 export class NameWatch {
+  /** The known addresses, sorted and joined. */
   private known = '';
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
-  /** Creates a watch. @param onChange called with the new addresses, never with an empty list. */
+  /** @param onChange called with all current addresses after a change, never with an empty list. */
   constructor(
     private readonly name: string,
     private readonly resolve: Resolve,
@@ -49,7 +50,7 @@ export class NameWatch {
     try {
       this.updateAddresses(await this.resolve(this.name));
     } catch {
-      // The known addresses stay. Calls to a dead one fail by themselves.
+      // Keep the known addresses. If an address no longer works, calls to it fail.
     }
     if (this.stopped) return;
     this.timer = setTimeout(() => void this.resolveAddresses(), this.intervalMs);
@@ -58,7 +59,7 @@ export class NameWatch {
 
   private updateAddresses(addresses: readonly LookupAddress[]): void {
     const unique = new Map(addresses.map((address) => [address.address, address]));
-    const sorted = [...unique.keys()].toSorted().slice(0, MOST_ADDRESSES);
+    const sorted = [...unique.keys()].toSorted().slice(0, MAX_ADDRESSES);
     const now = sorted.join();
     if (this.stopped || sorted.length === 0 || now === this.known) return;
     this.known = now;

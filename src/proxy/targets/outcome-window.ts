@@ -1,6 +1,6 @@
 /**
- * Counts the calls of the last seconds, and those that failed. It has two halves: the window covers between half of its
- * length and all of it. A call costs two additions and no allocation.
+ * Counts the calls, and the failed calls, within a sliding time window. The window consists of two halves, so it covers
+ * between half of its length and its full length. Counting a call needs two additions and no allocation.
  */
 export class OutcomeWindow {
   private readonly halfMs: number;
@@ -8,9 +8,10 @@ export class OutcomeWindow {
   private newFailed = 0;
   private oldCalls = 0;
   private oldFailed = 0;
-  /** When the new half becomes the old one, by the caller's clock. */
-  private turnsMs = 0;
+  /** Time at which the new half becomes the old half, by the caller's clock. */
+  private nextHalfMs = 0;
 
+  /** @param lengthMs length of the window. */
   constructor(lengthMs: number) {
     this.halfMs = lengthMs / 2;
   }
@@ -24,20 +25,20 @@ export class OutcomeWindow {
   }
 
   count(hasFailed: boolean, nowMs: number): void {
-    if (nowMs >= this.turnsMs) this.advanceTo(nowMs);
+    if (nowMs >= this.nextHalfMs) this.advanceTo(nowMs);
     this.newCalls++;
     if (hasFailed) this.newFailed++;
   }
 
-  /** Drops results that are too old. */
+  /** Drops results that are too old. Call this before reading `calls` and `failed`. */
   advanceTo(nowMs: number): void {
-    if (nowMs < this.turnsMs) return;
-    const isRecent = nowMs < this.turnsMs + this.halfMs;
+    if (nowMs < this.nextHalfMs) return;
+    const isRecent = nowMs < this.nextHalfMs + this.halfMs;
     this.oldCalls = isRecent ? this.newCalls : 0;
     this.oldFailed = isRecent ? this.newFailed : 0;
     this.newCalls = 0;
     this.newFailed = 0;
-    this.turnsMs = nowMs + this.halfMs;
+    this.nextHalfMs = nowMs + this.halfMs;
   }
 
   clear(): void {

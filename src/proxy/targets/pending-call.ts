@@ -1,38 +1,42 @@
-/** Interface between a service's targets and the calls to them. */
+/** Interfaces of backend calls for the service that balances, queues and ends them. */
 import type { Problem } from '../../platform/problems/errors.js';
 import type { Endpoint } from './endpoint.js';
 import type { ForwardRequest } from './forward-request.js';
 
-/** A call or WebSocket that can be ended when its API key becomes invalid. */
+/** A call or WebSocket that the gateway can end when the API key becomes invalid. */
 export interface LiveCall {
-  /** Account of the caller, which has a limited share of each service. */
+  /** Account of the caller. Its share of each service is limited. */
   readonly accountId: string;
   readonly request: ForwardRequest;
   /**
-   * Ends what the caller may no longer have. Streams and WebSockets are cut, and the call does not become one later.
-   * Queued calls and uploads in progress get the problem. Any other response is still delivered. Returns what was cut.
+   * Ends the access of a caller whose API key became invalid. Streams and WebSockets are cut, and later streaming is
+   * prevented. Queued calls and uploads in progress end with the problem. Any other response is still delivered.
+   * @returns the kind of call that was cut; undefined if nothing was cut.
    */
   revokeAccess(problem: Problem): CutKind | undefined;
 }
 
+/** A call that is queued for a connection or holds one. */
 export interface PendingCall extends LiveCall {
-  /** Whether it is safe to repeat: an idempotent method (RFC 9110 section 9.2.2) without a body. */
+  /** Whether the request is safe to repeat: an idempotent method (RFC 9110 section 9.2.2) without a body. */
   readonly isRepeatable: boolean;
-  /** The booked address; undefined while the call is queued. Owned by `Upstream`, like the next four. */
+  /** The booked address; undefined while the call is queued. `Upstream` owns this field and the next four. */
   endpoint: Endpoint | undefined;
+  /** Index in the array of active calls. */
   activeSlot: number;
+  /** Whether the call is queued. */
   isWaiting: boolean;
   nextWaiting: PendingCall | undefined;
   previousWaiting: PendingCall | undefined;
-  /** Sends the call to an endpoint at which a connection is booked for it. */
+  /** Sends the call to an endpoint at which a connection is booked for this call. */
   send(endpoint: Endpoint): void;
-  /** Whether it can be retried at another target: no part of a response has arrived, and repeating is safe. */
+  /** Whether another target can get the call: no part of a response has arrived, and repeating is safe. */
   readonly isMovable: boolean;
-  /** Moves the call to another target because its own went out of service. */
+  /** Moves the call to another target, because its current target is out of service. */
   moveToOtherTarget(): void;
-  /** Ends a queued call. */
+  /** Ends a queued call with a problem. */
   refuse(problem: Problem): void;
 }
 
-/** Kinds of calls that end with their key. Values of a metric label. */
+/** Kind of a call that was cut. `answer` is a streamed response. The kinds are values of a metric label. */
 export type CutKind = 'answer' | 'upload' | 'websocket';

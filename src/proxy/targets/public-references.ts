@@ -1,7 +1,7 @@
 /**
- * Rewrites references to a backend in response fields. References to the target that responded become paths of the
- * public API. Clients resolve these against the request URL (RFC 9110 section 10.2.2). So neither `Host` nor the scheme
- * of a load balancer has to be trusted.
+ * Rewrites references to a backend in response fields such as `Location`. References to the target that responded
+ * become paths of the public API. Clients resolve these paths against the request URL (RFC 9110 section 10.2.2). So the
+ * gateway need not trust `Host` or the scheme that a load balancer reports.
  */
 /** Maps a target to its public base path. */
 export interface ReferenceMap {
@@ -9,12 +9,14 @@ export interface ReferenceMap {
   readonly origin: string;
   /** The target's path without a trailing slash; may be empty. */
   readonly prefix: string;
+  /** Base path of the public API, such as `/api/v1`. */
   readonly basePath: string;
 }
 
+/** Scheme and authority of an absolute reference. The scheme is optional. */
 const ABSOLUTE = /^(?:https?:)?\/\/[^/?#]*/i;
 
-/** Returns the public form of a reference. Other references are returned unchanged. */
+/** Returns the public path for a reference to the target. Returns any other reference unchanged. */
 export function publicReference(reference: string, { origin, prefix, basePath }: ReferenceMap): string {
   const authority = ABSOLUTE.exec(reference)?.[0];
   if (authority === undefined && prefix === '') return reference;
@@ -27,7 +29,7 @@ export function publicReference(reference: string, { origin, prefix, basePath }:
 }
 
 /**
- * Returns the public form of a `Location`, `Content-Location` or `Link` value. @param lower field name in lower case.
+ * Rewrites the value of a `Location`, `Content-Location` or `Link` field. @param lower field name in lower case.
  */
 export function publicField(lower: string, value: string, map: ReferenceMap): string {
   if (lower !== 'link') return publicReference(value, map);

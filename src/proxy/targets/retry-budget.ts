@@ -1,36 +1,36 @@
 /**
- * Limits retries to a share of a service's requests, so that retries do not double the load on a failing service. It is
- * a token bucket: each request adds a fraction, each retry takes one.
+ * Limits retries to a share of a service's requests, so that retries do not double the load on a failing service. The
+ * budget is a token bucket. Each request adds a fraction of a token, and each retry takes one token.
  */
 
-/** Initial balance, which allows retries without previous traffic. */
+/** Initial number of tokens, which allows retries without previous traffic. */
 const FIRST_RETRIES = 10;
-/** Upper limit of the balance. */
-const MOST_RETRIES_SAVED = 100;
+/** Maximum number of tokens. */
+const MAX_RETRIES_SAVED = 100;
 
 export class RetryBudget {
-  private balance = FIRST_RETRIES;
+  private tokens = FIRST_RETRIES;
 
-  /** Creates a budget. @param share retries per request, such as 0.2. */
+  /** @param share maximum retries per request, such as 0.2; 0 allows no retries. */
   constructor(private readonly share: number) {}
 
-  /** Adds the share of one request. Call it for first attempts only. */
+  /** Adds the share of one request. Call this for first attempts only. */
   deposit(): void {
-    this.balance = Math.min(MOST_RETRIES_SAVED, this.balance + this.share);
+    this.tokens = Math.min(MAX_RETRIES_SAVED, this.tokens + this.share);
   }
 
   get isEmpty(): boolean {
-    return this.share === 0 || this.balance < 1;
+    return this.share === 0 || this.tokens < 1;
   }
 
   /**
-   * Takes one retry. Returns false if none is left.
-   * @param isProbe whether the failed call was a probe. Probes are rare and were the gateway's choice, so an empty
-   *   budget does not prevent their retry. A share of 0 does.
+   * Takes the token for one retry. Returns false if the budget does not allow the retry.
+   * @param isProbe whether the failed call was a probe. Probes are rare, and the gateway chose the risk. So they can be
+   *   retried with an empty budget, but not with a share of 0.
    */
   withdraw(isProbe: boolean): boolean {
     if (this.isEmpty && (!isProbe || this.share === 0)) return false;
-    this.balance = Math.max(0, this.balance - 1);
+    this.tokens = Math.max(0, this.tokens - 1);
     return true;
   }
 }

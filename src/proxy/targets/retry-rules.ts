@@ -1,27 +1,27 @@
-/** Rules for retries (RFC 9110 section 9.2.2). Pure functions, so that they can be read and tested as a table. */
+/** Decides which calls may be retried (RFC 9110 section 9.2.2), by the gateway and by clients. Pure functions. */
 import { Problem } from '../../platform/problems/errors.js';
 import { DO_NOT_RETRY } from '../../platform/problems/retry-after.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY']);
 
-/** Statuses that leave open whether the backend carried out the request. */
-const UNSURE = new Set([500, 502, 504]);
+/** Status codes that do not tell whether the backend carried out the request. */
+const UNCLEAR_STATUSES = new Set([500, 502, 504]);
 
 /**
- * Adds a do-not-retry header to a problem after the request was sent. Client libraries must not repeat a request that
- * may have been carried out, such as an order or a payment.
+ * Adds a header field that prevents automatic retries by client libraries. The field is added if the request may have
+ * been carried out and is not idempotent, such as a payment. Call this only for requests that were sent.
  */
 export function withoutAutomaticRetry(problem: Problem, method: string): Problem {
-  if (isRepeatable(method) || !UNSURE.has(problem.status)) return problem;
+  if (isRepeatable(method) || !UNCLEAR_STATUSES.has(problem.status)) return problem;
   const headers = [...(problem.options.headers ?? []), ...DO_NOT_RETRY];
   return new Problem(problem.code, { ...problem.options, headers });
 }
 
-/** Probe failures that are hidden from the caller: status 502 to 504, or no response in time. */
+/** Outcomes of failed probes that are retried, so that callers do not see them: status 502 to 504, or a timeout. */
 const PROBE_OUTCOMES: ReadonlySet<UpstreamOutcome> = new Set(['answered', 'first_byte_timeout']);
 
-/** Failures before a connection was open, after which another target may be tried. */
+/** Outcomes before a connection was open, after which any request may be sent to another target. */
 const UNSENT_OUTCOMES: ReadonlySet<UpstreamOutcome> = new Set([
   'unreachable',
   'connect_timeout',
@@ -29,29 +29,29 @@ const UNSENT_OUTCOMES: ReadonlySet<UpstreamOutcome> = new Set([
   'out_of_ports',
 ]);
 
-/** Reports whether a method is safe to repeat without a body. */
+/** Reports whether a method is idempotent, so that a request without a body can be repeated. */
 export function isRepeatable(method: string | undefined): boolean {
   return method !== undefined && IDEMPOTENT.has(method);
 }
 
 /**
  * Reports whether a call that failed before any response byte may be retried.
- * @param wasOpened whether the call was on a connection. If not, nothing was sent and any method may be retried.
- * @param repeatable see `isRepeatable`.
- * @param isSpare whether it was a probe while other targets were in service.
- * @param wasEnded whether the gateway aborted it: timeout, target out of service, or client disconnected.
+ * @param wasConnected whether a connection had the call. If not, nothing was sent, and any method may be retried.
+ * @param repeatable whether the request is safe to repeat.
+ * @param isSpareProbe whether the call was a probe while other targets were in service.
+ * @param wasAborted whether the gateway aborted the call: timeout, target out of service, or client disconnected.
  */
 export function mayRetry(
   outcome: UpstreamOutcome,
-  wasOpened: boolean,
+  wasConnected: boolean,
   repeatable: boolean,
-  isSpare: boolean,
-  wasEnded: boolean,
+  isSpareProbe: boolean,
+  wasAborted: boolean,
 ): boolean {
-  // Moved before its connection was open: any method may be retried. After other aborts nobody waits for a retry.
-  if (wasEnded && !wasOpened) return outcome === 'moved';
-  if (wasEnded) return repeatable && (outcome === 'moved' || (isSpare && PROBE_OUTCOMES.has(outcome)));
-  // A retry would hit the same resource limit. After a probe, another target may have an open connection.
-  if (!wasOpened) return UNSENT_OUTCOMES.has(outcome) || (isSpare && outcome === 'out_of_resources');
+  // If the call was moved before its connection was open, any method may be retried. Other aborts are final.
+  if (wasAborted && !wasConnected) return outcome === 'moved';
+  if (wasAborted) return repeatable && (outcome === 'moved' || (isSpareProbe && PROBE_OUTCOMES.has(outcome)));
+  // After `out_of_resources`, a new connection would fail, too. But after a probe, another target may have an open one.
+  if (!wasConnected) return UNSENT_OUTCOMES.has(outcome) || (isSpareProbe && outcome === 'out_of_resources');
   return repeatable && (outcome === 'reset' || outcome === 'bad_response');
 }

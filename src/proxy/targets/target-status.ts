@@ -1,22 +1,24 @@
-/** Target status for operators, one row per address. */
+/** Reports the status of targets to operators, with one row per address. */
 import type { Endpoint, EndpointState, LastFailure } from './endpoint.js';
 import type { Target } from './target.js';
 
+/** The status of one address, as one process sees it. */
 export interface TargetStatus {
   readonly service: string;
   /** Configured origin and path. */
   readonly target: string;
-  /** Resolved address; null if the target is not a name or is not resolved yet. */
+  /** Resolved address; null if the target is no host name, or its name is not resolved yet. */
   readonly address: string | null;
   readonly state: EndpointState;
+  /** Number of calls in progress. */
   readonly inFlight: number;
-  /** Milliseconds since the epoch; null if not ejected. */
+  /** End of the ejection in milliseconds since the epoch; null if not ejected. */
   readonly ejectedUntilMs: number | null;
-  /** The latest failed call. `status` is the backend's (0 for none), `atMs` in milliseconds since the epoch. */
+  /** The latest failed call; null if none failed. `status` is 0 without a response, `atMs` is since the epoch. */
   readonly lastFailure: (Pick<LastFailure, 'outcome' | 'status'> & { readonly atMs: number }) | null;
 }
 
-/** A row merged over all processes. Its state is the worst of them. */
+/** The status of one address, merged over all processes. Its state is the worst state of any process. */
 export interface MergedTargetStatus extends TargetStatus {
   /** Number of processes by state. */
   readonly processes: StateCounts;
@@ -27,7 +29,7 @@ export const STATES = ['healthy', 'failing', 'ejected', 'unhealthy'] as const sa
 
 type StateCounts = Readonly<Record<EndpointState, number>>;
 
-/** Merges the rows of several processes into one row per address, in the order of the first. */
+/** Merges the rows of several processes into one row per address. Keeps the order in which addresses first occur. */
 export function mergeTargets(views: readonly (readonly TargetStatus[])[]): MergedTargetStatus[] {
   return mergeRows(
     views.map((rows) =>
@@ -36,13 +38,13 @@ export function mergeTargets(views: readonly (readonly TargetStatus[])[]): Merge
   );
 }
 
-/** Merges the rows of several gateways into one row per address. */
+/** Merges the rows of several gateways, already merged over their processes, into one row per address. */
 export function mergeRows(views: readonly (readonly MergedTargetStatus[])[]): MergedTargetStatus[] {
   const merged = new Map<string, MergedTargetStatus>();
   for (const row of views.flat()) {
     const key = addressKey(row);
     const before = merged.get(key);
-    merged.set(key, before === undefined ? row : worseOf(before, row));
+    merged.set(key, before === undefined ? row : mergeTwo(before, row));
   }
   return [...merged.values()];
 }
@@ -57,7 +59,8 @@ function countStates(countOf: (state: EndpointState) => number): StateCounts {
   return { healthy: healthy ?? 0, failing: failing ?? 0, ejected: ejected ?? 0, unhealthy: unhealthy ?? 0 };
 }
 
-function worseOf(before: MergedTargetStatus, row: MergedTargetStatus): MergedTargetStatus {
+/** Merges two rows of the same address. */
+function mergeTwo(before: MergedTargetStatus, row: MergedTargetStatus): MergedTargetStatus {
   return {
     ...before,
     state: STATES.indexOf(row.state) > STATES.indexOf(before.state) ? row.state : before.state,
@@ -72,11 +75,11 @@ function worseOf(before: MergedTargetStatus, row: MergedTargetStatus): MergedTar
 export interface LostServices {
   /** Services without a target in service. */
   readonly withoutTarget: readonly string[];
-  /** Services whose calls all fail although targets are in service. */
+  /** Services whose latest calls all failed, although targets are in service. */
   readonly failing: readonly string[];
 }
 
-/** Finds the services that have no healthy target. */
+/** Finds the services that have no healthy target, and sorts them by cause. */
 export function findLostServices(rows: readonly TargetStatus[]): LostServices {
   const names = [...new Set(rows.map(({ service }) => service))];
   const has = (name: string, wanted: EndpointState): boolean =>
@@ -88,7 +91,7 @@ export function findLostServices(rows: readonly TargetStatus[]): LostServices {
   };
 }
 
-/** Lists the rows of one service. @param nowMs current time of the clock for the timestamps. */
+/** Lists the rows of one service. @param nowMs current time in milliseconds since the epoch. */
 export function targetStates(
   { name, targets }: { readonly name: string; readonly targets: readonly Target[] },
   nowMs: number,

@@ -1,4 +1,4 @@
-/** A configured target of a service and its current addresses. */
+/** A configured target of a service, with its current addresses, name resolution and health checks. */
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import type { ServiceConfig } from '../../config/model/schema.js';
@@ -8,17 +8,18 @@ import { HealthCheck } from './health-check.js';
 import { NameWatch, type Resolve } from './name-watch.js';
 import { TargetSeries } from './upstream-metrics.js';
 
-/** Receives changes of a target. */
+/** Receives the changes of a target. */
 export interface TargetListener {
-  /** The addresses have changed. */
+  /** Called when the addresses have changed. */
   onAddresses(): void;
-  /** The health check of an address has a result. */
+  /** Called with a result of the health check of an address. */
   onCheck(endpoint: Endpoint, passes: boolean): void;
 }
 
 export class Target {
-  /** Origin and path, as in metrics and lists. */
+  /** Configured origin and path, as shown in metrics and lists. */
   readonly label: string;
+  /** The current addresses. */
   endpoints: readonly Endpoint[];
   private readonly series: TargetSeries;
   private readonly origin: string;
@@ -42,9 +43,10 @@ export class Target {
     this.prefix = pathname.replace(/\/$/, '');
     this.label = origin + this.prefix;
     this.series = new TargetSeries(service, this.label);
-    // Used until the name is resolved, and permanently for IP addresses and localhost.
-    this.endpoints = [this.endpoint(undefined)];
-    if (isResolved(hostname)) {
+    // The endpoint without an address is used until the name is resolved, and permanently for IP addresses and
+    // localhost.
+    this.endpoints = [this.createEndpoint(undefined)];
+    if (needsResolution(hostname)) {
       this.watch = new NameWatch(hostname, resolve, (addresses) => this.updateAddresses(addresses), resolveIntervalMs);
     }
   }
@@ -61,36 +63,39 @@ export class Target {
     for (const check of this.checks.values()) check.stop();
   }
 
-  /** Closes idle connections immediately, and each of the others after its response. */
+  /** Closes idle connections immediately, and each busy connection after its response. */
   async close(): Promise<void> {
     await Promise.all([...this.endpoints, ...this.closing].map(({ pool }) => pool.close()));
   }
 
+  /** Closes all connections immediately. */
   async destroy(): Promise<void> {
     await Promise.all([...this.endpoints, ...this.closing].map(({ pool }) => pool.destroy()));
   }
 
-  private endpoint(address: LookupAddress | undefined): Endpoint {
+  private createEndpoint(address: LookupAddress | undefined): Endpoint {
     return new Endpoint(this.label, this.series, this.origin, this.prefix, address, this.config, this.tls);
   }
 
-  /** Replaces the addresses. Those that remain keep their connections and state. */
+  /** Replaces the addresses. Remaining addresses keep their connections and state. */
   private updateAddresses(addresses: readonly LookupAddress[]): void {
     const before = this.endpoints;
     this.endpoints = addresses.map(
-      (address) => before.find((endpoint) => endpoint.address?.address === address.address) ?? this.endpoint(address),
+      (address) =>
+        before.find((endpoint) => endpoint.address?.address === address.address) ?? this.createEndpoint(address),
     );
     this.listener.onAddresses();
     for (const endpoint of before) if (!this.endpoints.includes(endpoint)) this.retire(endpoint);
     for (const endpoint of this.endpoints) if (!before.includes(endpoint)) this.startCheck(endpoint);
   }
 
+  /** Closes a removed address after its calls in progress have ended. */
   private retire(endpoint: Endpoint): void {
     this.checks.get(endpoint)?.stop();
     this.checks.delete(endpoint);
     this.closing.add(endpoint);
-    const forget = (): void => void this.closing.delete(endpoint);
-    endpoint.pool.close().then(forget, forget);
+    const removeEndpoint = (): void => void this.closing.delete(endpoint);
+    endpoint.pool.close().then(removeEndpoint, removeEndpoint);
   }
 
   private startCheck(endpoint: Endpoint): void {
@@ -102,8 +107,8 @@ export class Target {
   }
 }
 
-/** Reports whether a host must be resolved. `localhost` is this machine, in whichever address family it listens. */
-function isResolved(hostname: string): boolean {
+/** Reports whether a host must be resolved. `localhost` is not, because the connection tries both address families. */
+function needsResolution(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 && host !== 'localhost' && !host.endsWith('.localhost');
 }

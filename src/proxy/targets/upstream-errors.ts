@@ -1,10 +1,11 @@
-/** Maps failures of backend calls to error codes for the caller. RFC 9209 section 2.3 names the cases. */
+/** Maps failures of backend calls to error codes for clients. RFC 9209 section 2.3 describes the cases. */
 import type { ErrorCode } from '../../platform/problems/errors.js';
 import { UPSTREAM_OUTCOMES } from '../../platform/metrics/request-metrics.js';
 
 /** Result of a backend call, for metrics and the log. */
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
+/** A failed backend call: error code for the client, and outcome for metrics and the log. */
 export interface UpstreamFailure {
   readonly code: ErrorCode;
   readonly outcome: UpstreamOutcome;
@@ -14,10 +15,10 @@ const UNREACHABLE: UpstreamFailure = { code: 'backend_unreachable', outcome: 'un
 const BAD_RESPONSE: UpstreamFailure = { code: 'backend_bad_response', outcome: 'bad_response' };
 const RESET: UpstreamFailure = { code: 'backend_bad_response', outcome: 'reset' };
 
-/** Error codes for rejected certificates and failed handshakes, including OpenSSL's names. */
-const CERTIFICATE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(?:GET|VERIFY)_)/;
+/** Values of `error.code` for rejected certificates and failed TLS handshakes, from Node and OpenSSL. */
+const TLS_ERROR = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(?:GET|VERIFY)_)/;
 
-/** Failures by `error.code`, as set by Node and the gateway's connections. */
+/** Failures by `error.code`, as set by Node and the gateway itself. */
 const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   ECONNREFUSED: UNREACHABLE,
   EHOSTUNREACH: UNREACHABLE,
@@ -27,9 +28,9 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   EADDRNOTAVAIL: UNREACHABLE,
   ENOTFOUND: UNREACHABLE,
   EAI_AGAIN: UNREACHABLE,
-  // The name no longer resolves to the address, and its pool is closed.
+  // The name no longer resolves to the address, so the pool of the address is closed.
   TRAILGATE_POOL_CLOSED: UNREACHABLE,
-  // Faults of the gateway itself.
+  // Resource shortages of the gateway itself.
   TRAILGATE_OUT_OF_RESOURCES: { code: 'gateway_overloaded', outcome: 'out_of_resources' },
   TRAILGATE_OUT_OF_PORTS: { code: 'gateway_overloaded', outcome: 'out_of_ports' },
   ECONNRESET: RESET,
@@ -43,7 +44,7 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   TRAILGATE_TARGET_LOST: { code: 'backend_timeout', outcome: 'moved' },
   TRAILGATE_REQUEST_TOO_LARGE: { code: 'content_too_large', outcome: 'request_too_large' },
   TRAILGATE_CLIENT_GONE: { code: 'request_timeout', outcome: 'client_gone' },
-  // Never sent to a client: the head of the response is out, or the refusal has its own code.
+  // Clients never receive this code. Either the response has begun, or the revocation has its own problem.
   TRAILGATE_ACCESS_ENDED: { code: 'invalid_api_key', outcome: 'access_ended' },
   TRAILGATE_CLIENT_TOO_SLOW: { code: 'request_timeout', outcome: 'client_too_slow' },
   TRAILGATE_BAD_ANSWER: BAD_RESPONSE,
@@ -51,18 +52,18 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   TRAILGATE_BODY_LENGTH: { code: 'request_timeout', outcome: 'client_gone' },
 };
 
-/** System calls before a connection is open. If one fails, nothing was sent. */
-const OPENING: ReadonlySet<unknown> = new Set(['getaddrinfo', 'connect']);
+/** System calls before a connection is open. If one of them fails, nothing was sent. */
+const CONNECTING_SYSCALLS: ReadonlySet<unknown> = new Set(['getaddrinfo', 'connect']);
 
 /** Returns the failure for an error. Unknown errors on an open connection count as a bad response. */
 export function upstreamFailure(error: unknown): UpstreamFailure {
   const { code, syscall } = causeOf(error);
   if (typeof code !== 'string') return BAD_RESPONSE;
-  if (CERTIFICATE.test(code)) return UNREACHABLE;
-  return BY_CODE[code] ?? (OPENING.has(syscall) ? UNREACHABLE : BAD_RESPONSE);
+  if (TLS_ERROR.test(code)) return UNREACHABLE;
+  return BY_CODE[code] ?? (CONNECTING_SYSCALLS.has(syscall) ? UNREACHABLE : BAD_RESPONSE);
 }
 
-/** Returns the `detail` for the caller. It must not contain the backend's name, address or message. */
+/** Returns the `detail` for the client, which must not contain the backend's name, address or error message. */
 export function failureDetail(failure: UpstreamFailure): string {
   switch (failure.outcome) {
     case 'unreachable':
@@ -92,13 +93,13 @@ interface ErrorLike {
   readonly errors?: unknown;
 }
 
-/** Returns the first error code along the chain of causes. An `AggregateError` has it one level down. */
+/** Returns the first error code in the chain of causes; undefined if there is none. */
 export function errorCode(error: unknown): string | undefined {
   const { code } = causeOf(error);
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Returns the first error with a code along the chain of causes, or an empty object. */
+/** Returns the first error with a code in the chain of causes, or an empty object. Looks into `AggregateError`. */
 function causeOf(error: unknown): ErrorLike {
   let current = error;
   for (let depth = 0; depth < 4 && typeof current === 'object' && current !== null; depth++) {

@@ -1,5 +1,5 @@
 /**
- * Metrics of a service and its targets. Series are cached, so that counting a call costs one lookup and two additions.
+ * Metrics of a service and its targets. Series are cached, because they are used for each call.
  */
 import { BACKEND_STATUSES } from '../../platform/metrics/request-metrics.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
@@ -8,6 +8,7 @@ import type { UpstreamOutcome } from './upstream-errors.js';
 
 type BackendStatus = (typeof BACKEND_STATUSES)[number];
 
+/** Metrics of the calls with one outcome. */
 interface OutcomeSeries {
   readonly durations: HistogramSeries;
   readonly calls: ValueSeries;
@@ -15,11 +16,11 @@ interface OutcomeSeries {
 
 const STATES = ['healthy', 'failing', 'ejected', 'unhealthy'] as const;
 
-/** Call metrics of one target. */
+/** Metrics of the calls to one target. */
 export class TargetSeries {
-  /** Calls with a response, by `statusIndex`. */
+  /** Metrics of calls with a response, by `statusIndex`. */
   private readonly answered: (OutcomeSeries | undefined)[] = BACKEND_STATUSES.map(() => undefined);
-  /** Calls without a response. */
+  /** Metrics of calls without a response. */
   private readonly outcomes = new Map<UpstreamOutcome, OutcomeSeries>();
 
   constructor(
@@ -27,24 +28,24 @@ export class TargetSeries {
     private readonly target: string,
   ) {}
 
-  /** Counts a call. @param status used for outcome `answered` only. */
+  /** Counts an ended call. @param status backend's status. Only outcome `answered` uses it. */
   record(outcome: UpstreamOutcome, status: number, durationMs: number): void {
-    const series = outcome === 'answered' ? this.ofStatus(statusIndex(status)) : this.ofOutcome(outcome);
+    const series = outcome === 'answered' ? this.seriesOfStatus(statusIndex(status)) : this.seriesOfOutcome(outcome);
     series.durations.observe(durationMs / 1_000);
     series.calls.inc();
   }
 
-  private ofStatus(index: number): OutcomeSeries {
-    return (this.answered[index] ??= this.open('answered', BACKEND_STATUSES[index] ?? '5xx'));
+  private seriesOfStatus(index: number): OutcomeSeries {
+    return (this.answered[index] ??= this.createSeries('answered', BACKEND_STATUSES[index] ?? '5xx'));
   }
 
-  private ofOutcome(outcome: UpstreamOutcome): OutcomeSeries {
+  private seriesOfOutcome(outcome: UpstreamOutcome): OutcomeSeries {
     let series = this.outcomes.get(outcome);
-    if (series === undefined) this.outcomes.set(outcome, (series = this.open(outcome, '')));
+    if (series === undefined) this.outcomes.set(outcome, (series = this.createSeries(outcome, '')));
     return series;
   }
 
-  private open(outcome: UpstreamOutcome, status: BackendStatus | ''): OutcomeSeries {
+  private createSeries(outcome: UpstreamOutcome, status: BackendStatus | ''): OutcomeSeries {
     return {
       durations: METRICS.upstreamDuration.series(this.service, outcome),
       calls: METRICS.upstreamTargetCalls.series(this.service, this.target, outcome, status),
@@ -55,14 +56,14 @@ export class TargetSeries {
 const OVERHEAD = METRICS.requestOverhead.series();
 
 /**
- * Records the gateway's overhead when a response starts to stream. After that, the client's speed dominates. The
- * overhead is the time until the backend call started, without failed attempts.
- * @param askedMs start of the backend call, by `performance.now()`.
+ * Records the gateway's overhead when a response starts to stream. Later, the client's speed would distort the value.
+ * The overhead is the time until the latest attempt started, minus the time of failed attempts.
+ * @param attemptMs start of the latest attempt, by `performance.now()`.
  */
-export function recordStreamStart(client: ForwardClient, askedMs: number): void {
+export function recordStreamStart(client: ForwardClient, attemptMs: number): void {
   client.isStreamed = true;
   const failedMs = Math.max(0, client.upstreamMs);
-  OVERHEAD.observe((askedMs - client.startedMs - failedMs) / 1_000);
+  OVERHEAD.observe((attemptMs - client.startedMs - failedMs) / 1_000);
 }
 
 /** Returns the index of a status in `BACKEND_STATUSES`. */
@@ -72,50 +73,53 @@ function statusIndex(status: number): number {
   return status >= 502 && status <= 504 ? status - 497 : BACKEND_STATUSES.length - 1;
 }
 
-/** Metrics labeled by service alone. */
-const OF_SERVICE = [
+/** Metrics without a label for the target. */
+const SERVICE_METRICS = [
   METRICS.upstreamDuration,
   METRICS.upstreamRetries,
   METRICS.upstreamRefusals,
   METRICS.upstreamWaiting,
 ];
-const OF_TARGETS = [METRICS.upstreamTargetCalls, METRICS.upstreamTargets];
+/** Metrics with a label for the target. */
+const TARGET_METRICS = [METRICS.upstreamTargetCalls, METRICS.upstreamTargets];
 
 interface CountedTarget {
   readonly label: string;
   readonly endpoints: readonly { readonly state: (typeof STATES)[number] }[];
 }
 
-/** Other metrics of a service. All series exist from the start and are removed with the service. */
+/** Other metrics of a service. All series exist from the start, and are removed with the service. */
 export class UpstreamMetrics {
+  /** Number of queued calls. */
   readonly waiting: ValueSeries;
 
   constructor(
     private readonly service: string,
     private readonly targets: readonly CountedTarget[],
   ) {
-    for (const metric of OF_SERVICE) metric.begin({ service });
-    for (const { label: target } of targets) for (const metric of OF_TARGETS) metric.begin({ service, target });
+    for (const metric of SERVICE_METRICS) metric.begin({ service });
+    for (const { label: target } of targets) for (const metric of TARGET_METRICS) metric.begin({ service, target });
     this.waiting = METRICS.upstreamWaiting.series(service);
   }
 
   /** Removes the series unless another service of the same name still uses them. */
   removeSeries(): void {
     const { service } = this;
-    for (const metric of OF_SERVICE) metric.end({ service });
-    for (const { label: target } of this.targets) for (const metric of OF_TARGETS) metric.end({ service, target });
+    for (const metric of SERVICE_METRICS) metric.end({ service });
+    for (const { label: target } of this.targets) for (const metric of TARGET_METRICS) metric.end({ service, target });
   }
 
+  /** Counts a retried call by its result, or a retry that the budget did not allow. */
   countRetry(outcome: 'answered' | 'failed' | 'over_budget'): void {
     METRICS.upstreamRetries.series(this.service, outcome).inc();
   }
 
-  /** Counts a request that was not sent. */
+  /** Counts a call that was rejected and not sent. */
   countRefusal(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): void {
     METRICS.upstreamRefusals.series(this.service, reason).inc();
   }
 
-  /** Sets the target counts to zero after the service was retired. */
+  /** Sets the number of addresses to zero, because the service was retired. */
   clearTargets(): void {
     for (const { label } of this.targets) {
       for (const state of STATES) METRICS.upstreamTargets.series(this.service, label, state).set(0);

@@ -1,6 +1,6 @@
 /**
- * Manages all targets of a service: load balancing, limits for concurrent and queued calls, each account's share,
- * retries.
+ * An upstream is a service with its targets. It balances the load, limits concurrent and queued calls, limits the share
+ * of each account, and manages retries.
  */
 import type { ServiceConfig } from '../../config/model/schema.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -13,14 +13,14 @@ import { systemResolve, type Resolve } from './name-watch.js';
 import type { PendingCall } from './pending-call.js';
 import { RetryBudget } from './retry-budget.js';
 import { Target } from './target.js';
-import { noRoom, outOfService, tooManyAtOnce } from './call-problems.js';
+import { capacityProblem, noTargetProblem, concurrencyProblem } from './call-problems.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import { UpstreamMetrics } from './upstream-metrics.js';
 import { CallQueue } from './call-queue.js';
 
 export interface UpstreamOptions {
   readonly log?: Logger;
-  /** Replaces the system's resolver. */
+  /** Used instead of the system's resolver. */
   readonly resolve?: Resolve;
   readonly resolveIntervalMs?: number;
   /** Base for relative file names in `tls`. */
@@ -29,7 +29,7 @@ export interface UpstreamOptions {
 
 /** Interval at which a retired service checks whether its last call has ended. */
 const RETIRED_CHECK_INTERVAL_MS = 250;
-/** How long a retired service waits for requests that were admitted before and have not reached it yet. */
+/** How long a retired service stays open for requests that were admitted before its retirement. */
 const RETIRED_GRACE_MS = 5_000;
 
 export class Upstream {
@@ -39,11 +39,12 @@ export class Upstream {
   private readonly balancer: Balancer;
   private readonly budget: RetryBudget;
   private readonly waiting = new CallQueue();
-  /** Calls that hold a connection. Gaps are filled from the end. */
+  /** Calls that hold a connection. The last call fills each gap. */
   private readonly active: PendingCall[] = [];
-  /** Maximum concurrent calls per account. While the total is below it, no counting is needed. */
-  private accountCalls = 1;
-  private readonly accountWaiting: number;
+  /** Maximum concurrent calls per account. */
+  private maxAccountCalls = 1;
+  /** Maximum queued calls per account. */
+  private readonly maxAccountWaiting: number;
   private isRetired = false;
 
   constructor(
@@ -64,25 +65,26 @@ export class Upstream {
     );
     this.metrics = new UpstreamMetrics(name, this.targets);
     this.budget = new RetryBudget(config.retries.most === 0 ? 0 : config.retries.budget);
-    this.accountWaiting = Math.ceil(config.queue * config.accountShare);
+    this.maxAccountWaiting = Math.ceil(config.queue * config.accountShare);
     this.balancer = new Balancer(config.ejection, (endpoint) => this.onEndpointChange(endpoint));
     this.updateEndpoints();
     for (const target of this.targets) target.start();
     this.tls?.follow();
   }
 
-  /** Whether any address is in service. */
+  /** Whether at least one address is in service. */
   get isAvailable(): boolean {
     return this.balancer.available.length > 0;
   }
 
   /**
-   * Books a connection for a new call. Returns undefined if the call is queued and sent later.
-   * @throws Problem if no target is in service, the queue is full, or the account has too many calls in progress.
+   * Books a connection for a new call. Returns undefined if the call was queued. `PendingCall.send` then sends it
+   * later.
+   * @throws Problem if no target is in service, the queue is full, or the account has too many calls.
    */
   admit(call: PendingCall): Endpoint | undefined {
-    // While the total is below an account's limit, no account can exceed it.
-    if (this.active.length < this.accountCalls || this.callsOf(call.accountId) < this.accountCalls) {
+    // Count the account's calls only if the total reaches the limit per account.
+    if (this.active.length < this.maxAccountCalls || this.activeCallsOf(call.accountId) < this.maxAccountCalls) {
       const endpoint = this.balancer.pickEndpoint(call, this.deadlines.nowMs);
       if (endpoint !== undefined) {
         this.budget.deposit();
@@ -90,11 +92,11 @@ export class Upstream {
         return endpoint;
       }
     }
-    this.wait(call);
+    this.enqueue(call);
     return undefined;
   }
 
-  /** Releases a call's connection and records its result. */
+  /** Releases a call's connection and records its result. No effect if the call holds no connection. */
   release(call: PendingCall, outcome: UpstreamOutcome, status: number, durationMs: number): void {
     const { endpoint } = call;
     if (endpoint === undefined) return;
@@ -109,7 +111,7 @@ export class Upstream {
     const verdict = verdictOf(outcome, status);
     if (verdict !== 'none') endpoint.recent.count(verdict === 'bad', this.deadlines.nowMs);
     const beginsToFail = verdict === 'bad' && endpoint.recordFailure({ outcome, status, atMs: performance.now() });
-    // A 500 does not count against the target, but operators need to see it.
+    // Other 5xx do not count as failures of the target, but operators need to see them.
     if (verdict !== 'bad' && status >= 500 && outcome === 'answered')
       endpoint.lastFailure = { outcome, status, atMs: performance.now() };
     if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) {
@@ -131,19 +133,20 @@ export class Upstream {
     }
   }
 
-  /** Records the response to a probe. The target returns to service without waiting for the end of the response. */
+  /** Records the status of a response to a probe. A target can return to service before the response ends. */
   recordProbeResponse(call: PendingCall, endpoint: Endpoint, status: number): void {
     this.balancer.recordVerdict(endpoint, call, verdictOf('answered', status), this.deadlines.nowMs);
   }
 
   /**
-   * Books an address for a retry: another one, or the same one if `sameMayDo` and it is the only one. Returns undefined
-   * if there is none or the retry budget is empty.
+   * Books another address for a retry. Returns undefined if no address has a free connection, or the retry budget is
+   * empty.
+   * @param allowSame whether the failed address may be booked again if no other address is in service.
    * @param wasProbe whether the failed call was a probe.
    */
-  bookRetry(call: PendingCall, failed: Endpoint, sameMayDo: boolean, wasProbe: boolean): Endpoint | undefined {
+  bookRetry(call: PendingCall, failed: Endpoint, allowSame: boolean, wasProbe: boolean): Endpoint | undefined {
     const { available } = this.balancer;
-    const same = sameMayDo && available.length === 1 && available[0] === failed && !failed.isFull ? failed : undefined;
+    const same = allowSame && available.length === 1 && available[0] === failed && !failed.isFull ? failed : undefined;
     const next = this.balancer.pickOther(failed) ?? same;
     if (next === undefined) return undefined;
     if (!this.budget.withdraw(wasProbe)) {
@@ -165,13 +168,13 @@ export class Upstream {
     this.metrics.waiting.set(this.waiting.length);
   }
 
-  /** Returns the problem for a call whose wait timed out. */
+  /** Returns the problem for a call that waited too long in the queue. */
   queueTimeoutProblem(call: PendingCall): Problem {
-    if (this.callsOf(call.accountId) >= this.accountCalls) return this.refusal('account_share');
+    if (this.activeCallsOf(call.accountId) >= this.maxAccountCalls) return this.refusal('account_share');
     return this.refusal('queue_timeout');
   }
 
-  /** Lists active and queued calls. A copy, because the caller may end some of them. */
+  /** Lists active and queued calls. Returns a copy, because the caller may end some of the calls. */
   listCalls(): PendingCall[] {
     const calls = [...this.active];
     for (let call = this.waiting.first; call !== undefined; call = call.nextWaiting) calls.push(call);
@@ -179,29 +182,30 @@ export class Upstream {
   }
 
   /**
-   * Retires the service: it only serves requests admitted before, and closes when they have ended or after `timeoutMs`.
+   * Retires the service. It still serves requests that were admitted before. Resolves after these requests have ended,
+   * or after `timeoutMs`, and all connections are closed.
    */
   async retire(timeoutMs: number): Promise<void> {
     this.isRetired = true;
     for (const target of this.targets) target.stop();
     this.metrics.clearTargets();
     const nowMs = performance.now();
-    const [fromMs, untilMs] = [nowMs + RETIRED_GRACE_MS, nowMs + timeoutMs];
-    while (performance.now() < fromMs || (this.listCalls().length > 0 && performance.now() < untilMs)) {
+    const [graceEndMs, timeoutAtMs] = [nowMs + RETIRED_GRACE_MS, nowMs + timeoutMs];
+    while (performance.now() < graceEndMs || (this.listCalls().length > 0 && performance.now() < timeoutAtMs)) {
       await new Promise((resolve) => setTimeout(resolve, RETIRED_CHECK_INTERVAL_MS).unref());
     }
     await this.close(0);
     this.metrics.removeSeries();
   }
 
-  /** Closes idle connections and waits up to `timeoutMs` for the others. */
+  /** Closes idle connections, waits up to `timeoutMs` for calls in progress, and then closes all connections. */
   async close(timeoutMs: number): Promise<void> {
     for (const target of this.targets) target.stop();
     this.tls?.stop();
     const closed = Promise.all(this.targets.map((target) => target.close()));
     const timeout = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([closed, timeout]);
-    // Otherwise queued calls would be sent as active ones are cut off.
+    // End queued calls first. Otherwise they would be sent as soon as active calls are cut off.
     for (let call = this.waiting.first; call !== undefined; call = this.waiting.first) {
       this.removeWaiting(call);
       call.refuse(this.refusal('queue_timeout'));
@@ -215,33 +219,34 @@ export class Upstream {
     call.activeSlot = this.active.push(call) - 1;
   }
 
-  private wait(call: PendingCall): void {
+  /** Queues a call. @throws Problem if that is not possible; see `admit`. */
+  private enqueue(call: PendingCall): void {
     const { waiting, config } = this;
     if (!this.isAvailable) throw this.refusal('no_target');
-    if (waiting.length >= this.accountWaiting && waiting.countOf(call.accountId) >= this.accountWaiting) {
-      throw this.refusal(this.callsOf(call.accountId) >= this.accountCalls ? 'account_share' : 'queue_full');
+    if (waiting.length >= this.maxAccountWaiting && waiting.countOf(call.accountId) >= this.maxAccountWaiting) {
+      throw this.refusal(this.activeCallsOf(call.accountId) >= this.maxAccountCalls ? 'account_share' : 'queue_full');
     }
     if (waiting.length >= config.queue) throw this.refusal('queue_full');
     waiting.add(call);
     this.metrics.waiting.set(waiting.length);
   }
 
-  /** Sends queued calls in order while there is room. Skips calls of accounts that have used their share. */
+  /** Sends queued calls in order while connections are free. Skips calls of accounts that have used their share. */
   private serveWaiting(): void {
-    const passedOver: string[] = [];
+    const skippedAccounts: string[] = [];
     let call = this.waiting.first;
-    // A nested call of this method may have sent the next one already.
+    // Sending can call this method again. Then the next call may have left the queue.
     while (call?.isWaiting === true) {
       const following: PendingCall | undefined = call.nextWaiting;
-      if (!passedOver.includes(call.accountId)) {
-        if (this.callsOf(call.accountId) >= this.accountCalls) passedOver.push(call.accountId);
+      if (!skippedAccounts.includes(call.accountId)) {
+        if (this.activeCallsOf(call.accountId) >= this.maxAccountCalls) skippedAccounts.push(call.accountId);
         else if (!this.sendWaiting(call)) return;
       }
       call = following;
     }
   }
 
-  /** Sends a queued call. Returns whether there was room. */
+  /** Sends a queued call. Returns false if no connection is free. */
   private sendWaiting(call: PendingCall): boolean {
     const endpoint = this.balancer.pickEndpoint(call, this.deadlines.nowMs);
     if (endpoint === undefined) return false;
@@ -252,8 +257,8 @@ export class Upstream {
     return true;
   }
 
-  /** Counts an account's calls at targets in service. */
-  private callsOf(accountId: string): number {
+  /** Counts an account's active calls at targets in service. */
+  private activeCallsOf(accountId: string): number {
     let count = 0;
     for (const { accountId: other, endpoint } of this.active) {
       if (other === accountId && endpoint?.isAvailable === true) count++;
@@ -261,10 +266,13 @@ export class Upstream {
     return count;
   }
 
+  /** Counts a rejected call, and returns its problem. */
   private refusal(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): Problem {
     this.metrics.countRefusal(reason);
-    if (reason === 'account_share') return tooManyAtOnce();
-    return reason === 'no_target' ? outOfService(this.balancer.retryAfterMs(this.deadlines.nowMs)) : noRoom();
+    if (reason === 'account_share') return concurrencyProblem();
+    return reason === 'no_target'
+      ? noTargetProblem(this.balancer.retryAfterMs(this.deadlines.nowMs))
+      : capacityProblem();
   }
 
   private updateEndpoints(): void {
@@ -290,7 +298,7 @@ export class Upstream {
     return { service: this.name, target, address: address?.address, state };
   }
 
-  /** Moves calls that wait for a response from a lost target to other targets, where that is safe. */
+  /** Moves calls away from an address that is out of service, if that is safe and the budget allows retries. */
   private moveCallsFrom(endpoint: Endpoint): void {
     for (const call of this.active.filter((each) => each.endpoint === endpoint)) {
       if (this.budget.isEmpty || this.balancer.pickOther(endpoint) === undefined) return;
@@ -298,11 +306,11 @@ export class Upstream {
     }
   }
 
-  /** Handles a change of the addresses in service. */
+  /** Updates limits and queue after the addresses in service have changed. */
   private onCapacityChange(): void {
     const { config, balancer, waiting } = this;
     const { connections, accountShare } = config;
-    this.accountCalls =
+    this.maxAccountCalls =
       accountShare === 1 ? Infinity : Math.max(1, Math.ceil(balancer.available.length * connections * accountShare));
     if (!this.isRetired) this.metrics.updateTargets();
     while (!this.isAvailable && waiting.first !== undefined) {
@@ -314,7 +322,7 @@ export class Upstream {
   }
 }
 
-/** Returns log fields that explain why an address is out of service. */
+/** Returns log fields that explain why an address is failing or out of service. */
 function failureFields({ state, lastFailure, failedCalls, checkFailure, recent }: Endpoint): Record<string, unknown> {
   const { outcome, status = 0 } = lastFailure ?? {};
   const calls = {

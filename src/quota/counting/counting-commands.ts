@@ -1,6 +1,6 @@
 /**
- * The commands that the counting process accepts from gateways: the Redis commands that they send, and an equivalent
- * function for each script. A script is identified by the SHA-1 of its Lua.
+ * Implements the commands that the counting process accepts from gateways: the Redis commands that gateways send, and
+ * one function for each script. A script is identified by the SHA-1 of its Lua.
  */
 import { hash } from 'node:crypto';
 import { bulkText } from '../../stores/redis/script-command.js';
@@ -32,23 +32,23 @@ const SCRIPTS: Readonly<Record<keyof typeof LUA, ScriptRun>> = {
   time,
 };
 
-/** CallClock gives each call its own instant (µs), for up to a thousand calls in a millisecond. */
+/** CallClock gives each call its own instant (µs). This works for up to a thousand calls per millisecond. */
 class CallClock {
   private lastMs = -Infinity;
-  private callsInIt = 0;
+  private callsInMs = 0;
 
   constructor(private readonly nowMs: () => number) {}
 
   nowUs(): number {
     const nowMs = Math.floor(this.nowMs());
-    this.callsInIt = nowMs === this.lastMs ? Math.min(this.callsInIt + 1, 999) : 0;
+    this.callsInMs = nowMs === this.lastMs ? Math.min(this.callsInMs + 1, 999) : 0;
     this.lastMs = nowMs;
-    return nowMs * 1_000 + this.callsInIt;
+    return nowMs * 1_000 + this.callsInMs;
   }
 }
 
 /**
- * Returns the commands that run a gateway's calls on the tables.
+ * Returns the commands, which run a gateway's calls on the tables.
  * @param nowMs the clock of all counters.
  */
 export function countingCommands(tables: CountingTables, nowMs: () => number = Date.now): Commands {
@@ -69,13 +69,13 @@ export function countingCommands(tables: CountingTables, nowMs: () => number = D
       'subscribe',
       ([channel = ''], client) => {
         client.subscribe(channel);
-        // The reply is sent on the channel.
+        // No direct reply. The confirmation is sent as a message of the channel.
         return '';
       },
     ],
     ['ping', () => PONG],
-    // Gateways send it only to check that the process counts. It has neither a disk nor a memory limit that could
-    // prevent that.
+    // Gateways send `set` only to check that the process can count. Disk and memory limits, which matter in Redis, do
+    // not apply.
     ['set', () => (tables.awaited.isWaiting ? NOT_YET : OK)],
     ['unlink', (names) => numberReply(names.filter((name) => tables.throttles.delete(name)).length)],
     ['zrem', ([, node = '']) => numberReply(tables.nodes.delete(node) ? 1 : 0)],

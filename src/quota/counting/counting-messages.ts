@@ -1,16 +1,17 @@
-/** Messages between the program and its counting process, sent over Node's channel between parent and child. */
+/** Defines the messages between the program and its counting process, over Node's IPC channel. */
 
-/** ToCounting asks whether the process responds. */
+/** ToCounting asks whether the process still responds. The response is `alive` with the same ID. */
 export interface ToCounting {
   readonly type: 'ask';
   readonly id: number;
 }
 
+/** FromCounting is a message from the counting process. */
 export type FromCounting =
-  /** It counts. `lua` is the hash of its scripts. */
+  /** The process accepts calls. `lua` is the hash of its scripts. */
   | { readonly type: 'listening'; readonly lua: string }
-  /** It cannot count, and exits. */
+  /** The process cannot start, and exits. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'alive'; readonly id: number }
-  /** It decides again, without the counts of `missing` workers. */
+  /** The process makes decisions again, although `missing` workers have not reported their counts. */
   | { readonly type: 'incomplete'; readonly missing: number };

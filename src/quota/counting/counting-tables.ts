@@ -1,4 +1,4 @@
-/** The state of the counting process, all of it in memory. */
+/** Holds the state of the counting process, all of it in memory. */
 import { LRUCache } from 'lru-cache';
 import { IdleReaper } from '../process/idle-reaper.js';
 import { RingPool } from '../../platform/ring-pool.js';
@@ -8,25 +8,25 @@ import type { PeriodLabels } from '../model/counter.js';
 import { AwaitedNodes } from './awaited-nodes.js';
 import { StoredCounter } from './stored-counter.js';
 
-/** Maximum number of entries of each table per sweep. Takes well under a millisecond. */
+/** Maximum number of entries per table that one sweep checks. This many take well under a millisecond. */
 const SWEPT_AT_ONCE = 5_000;
-/** Maximum number of remembered throttles, as in a process. Beyond it, the least recently used one is forgotten. */
-const MOST_THROTTLES = 10_000;
+/** Maximum number of remembered throttle windows. Beyond it, the least recently used window is forgotten. */
+const MAX_THROTTLES = 10_000;
 
 /**
- * How long a replayed outage is remembered: many times what a worker on this machine needs for another attempt. In
- * Redis it is a day (`REPLAY_MARKER_MS`), because nodes can be disconnected from it.
+ * How long replayed outages are remembered, in ms. Much longer than a worker on this machine needs for another attempt.
+ * In Redis it is a day (`REPLAY_MARKER_MS`), because nodes can be disconnected from Redis.
  */
 const REPLAYED_MS = 3_600_000;
 
-/** Expiring is an entry that is removed at an instant, ms. */
+/** Expiring is an entry of a table that expires at an instant, in ms. */
 interface Expiring {
   expiresAtMs: number;
 }
 
-/** BatchMarker holds the last batch of decisions of a node, and what it admitted. */
+/** BatchMarker records the last batch of decisions of a node, and what the batch admitted. */
 export interface BatchMarker extends Expiring {
-  /** Undefined after it was refunded. */
+  /** Undefined after the batch was refunded. */
   batch: { readonly number: string; readonly second: number; readonly admitted: readonly number[] } | undefined;
 }
 
@@ -37,13 +37,13 @@ export class ExpiringTable<Value extends Expiring> {
 
   /**
    * Creates a table.
-   * @param forgotten receives each removed entry.
-   * @param kept receives each other entry from time to time.
+   * @param onRemoved receives each removed entry.
+   * @param onKept receives each entry that a sweep has checked and kept.
    */
   constructor(
     private readonly nowMs: () => number,
-    private readonly forgotten: (value: Value) => void = () => {},
-    private readonly kept: (value: Value, nowMs: number) => void = () => {},
+    private readonly onRemoved: (value: Value) => void = () => {},
+    private readonly onKept: (value: Value, nowMs: number) => void = () => {},
   ) {}
 
   get size(): number {
@@ -66,7 +66,7 @@ export class ExpiringTable<Value extends Expiring> {
     const value = this.values.get(name);
     if (value === undefined) return;
     this.values.delete(name);
-    this.forgotten(value);
+    this.onRemoved(value);
   }
 
   /** Removes some of the expired entries. */
@@ -74,8 +74,8 @@ export class ExpiringTable<Value extends Expiring> {
     const nowMs = this.nowMs();
     this.reaper.run(SWEPT_AT_ONCE, (value) => {
       const isOver = value.expiresAtMs <= nowMs;
-      if (isOver) this.forgotten(value);
-      else this.kept(value, nowMs);
+      if (isOver) this.onRemoved(value);
+      else this.onKept(value, nowMs);
       return isOver;
     });
   }
@@ -85,12 +85,14 @@ export class ExpiringTable<Value extends Expiring> {
 export class CountingTables {
   readonly counters: ExpiringTable<StoredCounter>;
   readonly markers: ExpiringTable<BatchMarker>;
-  /** Outages whose counts have been added. */
+  /** Markers of outages whose counts have been added. */
   private readonly replays: ExpiringTable<Expiring>;
-  readonly throttles = new LRUCache<string, SlidingWindow>({ max: MOST_THROTTLES });
+  readonly throttles = new LRUCache<string, SlidingWindow>({ max: MAX_THROTTLES });
   /** Nodes with the time of their last heartbeat, ms. */
   readonly nodes = new Map<string, number>();
-  /** Identifies these tables. The tables of another process have another epoch. Undefined until the first heartbeat. */
+  /**
+   * Identifies these tables. The tables of another process have another epoch. Undefined before the first heartbeat.
+   */
   epoch: number | undefined;
   private readonly rings = new RingPool();
 
@@ -112,14 +114,14 @@ export class CountingTables {
     this.replays = new ExpiringTable(nowMs);
   }
 
-  /** Returns a counter, moved to a second, or undefined if there is none. */
+  /** Returns a counter with its minute advanced to a second. Returns undefined if there is none. */
   counter(name: string, second: number): StoredCounter | undefined {
     const counter = this.counters.get(name);
     counter?.slideTo(second);
     return counter;
   }
 
-  /** Creates a counter, and replaces one of the same name. */
+  /** Creates a counter. Replaces an existing counter with the same name. */
   create(
     name: string,
     second: number,
@@ -134,7 +136,7 @@ export class CountingTables {
 
   /**
    * Records that an outage was replayed.
-   * @returns whether it was recorded before.
+   * @returns whether the replay was recorded before.
    */
   wasReplayed(marker: string, lifeMs: number): boolean {
     if (this.replays.get(marker) !== undefined) return true;

@@ -1,13 +1,14 @@
-/** The decision in the counting process: `DECIDE_LUA` in `src/quota/redis/scripts/decide.ts`. */
+/** Implements the decision in the counting process: `DECIDE_LUA` in `src/quota/redis/scripts/decide.ts`. */
 import { plainText } from '../../stores/redis/script-command.js';
 import { ACCOUNT_DAY, ACCOUNT_MINUTE, KEY_DAY, KEY_MINUTE, WINDOWS } from '../../platform/quotas/windows.js';
-import type { PeriodLabels, Place } from '../model/counter.js';
+import type { PeriodLabels, CalendarState } from '../model/counter.js';
 import type { QuotaCounts } from '../model/policies.js';
 import { DECIDE_NUMBERS } from '../redis/scripts/decide.js';
 import type { BatchMarker } from './counting-tables.js';
 import { nodeIn, NOT_YET, secondOf, type ScriptCall } from './script-call.js';
 import type { StoredCounter } from './stored-counter.js';
 
+/** Positions of the arguments. */
 const LATEST_MS = 0;
 const NUMBER = 1;
 const LIFE_MS = 2;
@@ -18,7 +19,8 @@ const MISSING = ` -1${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 const MUST_REPORT = ` -2${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 
 /**
- * Terms is the part of a line after cost and count. Most groups of a batch have the same. A negative limit means none.
+ * Terms is the part of a group's line after the cost and the number of requests. Most groups of a batch have equal
+ * terms. A negative limit means that there is none.
  */
 class Terms {
   /** Limits in the order of the windows. */
@@ -48,20 +50,20 @@ export function decide(call: ScriptCall): string {
   const lines = args[GROUPS]!.split('\n');
   for (let group = 0; group * 2 + 1 < keys.length; group++) {
     const line = lines[group]!;
-    const behindCost = line.indexOf(' ');
-    const behindCount = line.indexOf(' ', behindCost + 1);
-    const text = line.slice(behindCount + 1);
+    const costEnd = line.indexOf(' ');
+    const countEnd = line.indexOf(' ', costEnd + 1);
+    const text = line.slice(countEnd + 1);
     if (terms?.text !== text) terms = new Terms(text);
     const account = tables.counter(keys[group * 2]!, second);
     const key = tables.counter(keys[group * 2 + 1]!, second);
-    const wanted = Number(line.slice(behindCost + 1, behindCount));
-    reply += batch.decide(account, key, Number(line.slice(0, behindCost)), wanted, terms);
+    const wanted = Number(line.slice(costEnd + 1, countEnd));
+    reply += batch.decide(account, key, Number(line.slice(0, costEnd)), wanted, terms);
   }
   if (batch.hasCounted) writeMarker(call, markerName, batch);
   return plainText(reply);
 }
 
-/** Writes the marker of what was counted, for callers that get no reply. */
+/** Writes the marker of what the batch counted. A caller that gets no reply asks for it with `undo`. */
 function writeMarker({ tables, args }: ScriptCall, name: string, { second, admitted }: Batch): void {
   const lifeMs = Number(args[LIFE_MS]);
   const known = tables.markers.get(name);
@@ -82,7 +84,7 @@ class Batch {
 
   /**
    * Decides one group.
-   * @returns its part of the reply, with a leading space.
+   * @returns the group's part of the reply, with a leading space.
    */
   decide(
     account: StoredCounter | undefined,
@@ -93,8 +95,8 @@ class Batch {
   ): string {
     this.admitted.push(0);
     if (account === undefined || key === undefined) return MISSING;
-    const accountOwes = account.mustReport(this.second, this.node);
-    if (key.mustReport(this.second, this.node) || accountOwes) return MUST_REPORT;
+    const accountMustReport = account.mustReport(this.second, this.node);
+    if (key.mustReport(this.second, this.node) || accountMustReport) return MUST_REPORT;
     const { limits, period, expiresAtMs } = terms;
     const counters = [account, key];
     const places = counters.map((counter) => (counter.isIn(period) ? undefined : counter.place));
@@ -119,7 +121,7 @@ class Batch {
       this.hasCounted = true;
       this.admitted[this.admitted.length - 1] = admitted;
     }
-    // For a day, the reply has the usage of the month before it, as in the Lua.
+    // For a day window, the reply has the usage of the month before that day, as in the Lua.
     before[ACCOUNT_DAY] = account.used - account.usedToday;
     before[KEY_DAY] = key.used - key.usedToday;
     let reply = ` ${admitted}`;
@@ -131,15 +133,15 @@ class Batch {
   }
 }
 
-/** Restores counters that have counted nothing to their previous place. */
-function restorePlaces(counters: readonly StoredCounter[], places: readonly (Place | undefined)[]): void {
+/** Moves counters that counted nothing back to their month and day before the call. */
+function restorePlaces(counters: readonly StoredCounter[], places: readonly (CalendarState | undefined)[]): void {
   counters.forEach((counter, index) => {
     const place = places[index];
     if (place !== undefined) counter.restore(place);
   });
 }
 
-/** Returns how many of `most` requests a limit has room for. Negative if the usage exceeds the limit. */
+/** Returns how many of `most` requests fit under a limit. Negative if the usage exceeds the limit. */
 function room(limit: number, used: number, cost: number, most: number): number {
   return limit < 0 ? most : Math.min(most, Math.floor((limit - used) / cost));
 }

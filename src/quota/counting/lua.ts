@@ -1,4 +1,4 @@
-/** The scripts that the counting process implements, as the gateways send them. */
+/** Lists the Lua scripts that the counting process implements. Gateways send them as they would to Redis. */
 import { hash } from 'node:crypto';
 import { DECIDE_LUA } from '../redis/scripts/decide.js';
 import { HEARTBEAT_LUA } from '../redis/scripts/heartbeat.js';
@@ -27,5 +27,5 @@ export const LUA = {
   time: TIME_LUA,
 } as const;
 
-/** Hash of all scripts. Two processes with the same hash are compatible. */
+/** Hash of all scripts. A gateway and a counting process with the same hash are compatible. */
 export const LUA_HASH = hash('sha256', Object.values(LUA).join('\0'));

@@ -1,4 +1,4 @@
-/** Reading counters and setting months in the counting process. */
+/** Implements the scripts of the counting process that read counters and set month counts. */
 import { numbersReply } from '../../stores/redis/server/replies.js';
 import { NOTHING_COUNTED } from '../model/calendar-count.js';
 import { YOUTH_MS } from '../redis/scripts/young.js';
@@ -7,7 +7,9 @@ import { labelsAt, millisecondOf, NOT_YET, numberAt, secondOf, type ScriptCall }
 /** Month label for a counter that is missing or does not know the month. */
 const NO_MONTH = -1;
 
-/** Reads counters without counting; see `READ_LUA`. Refuses while nodes have to report counts that it should return. */
+/**
+ * Reads counters without counting a request; see `READ_LUA`. Refuses while nodes still have to report earlier counts.
+ */
 export function read(call: ScriptCall): string {
   if (call.tables.awaited.isWaiting) return NOT_YET;
   const second = secondOf(call);
@@ -46,8 +48,8 @@ export function months(call: ScriptCall): string {
 }
 
 /**
- * Sets the month's count of a counter, and of its shadow if that exists; see `SET_USED_LUA`. Refuses while nodes have
- * to report, because the change records the previous count.
+ * Sets the month's count of a counter, and of its shadow counter if that exists; see `SET_USED_LUA`. Refuses while
+ * nodes still have to report earlier counts, because the audit log records the count before the change.
  */
 export function setUsed(call: ScriptCall): string {
   const { tables, keys, nowUs } = call;

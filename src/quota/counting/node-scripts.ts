@@ -1,4 +1,4 @@
-/** Heartbeats of nodes, throttles and the time in the counting process. */
+/** Implements the scripts of the counting process for heartbeats, throttles and the time. */
 import { numbersReply, textsReply } from '../../stores/redis/server/replies.js';
 import { MINUTE_BUCKETS, SlidingWindow } from '../../platform/sliding-window.js';
 import { millisecondOf, numberAt, type ScriptCall } from './script-call.js';
@@ -8,11 +8,11 @@ export function time({ nowUs }: ScriptCall): string {
   return textsReply([String(Math.floor(nowUs / 1_000_000)), String(nowUs % 1_000_000)]);
 }
 
-/** Registers a heartbeat; see `HEARTBEAT_LUA`. While nodes are awaited, the reply ends with 1. */
+/** Registers a heartbeat; see `HEARTBEAT_LUA`. While the process waits for nodes' reports, the reply ends with 1. */
 export function heartbeat(call: ScriptCall): string {
   const { tables } = call;
   const { nodes, awaited } = tables;
-  const [node = '', , , handedInTo = '', epochOfNone] = call.args;
+  const [node = '', , , reportedTo = '', newEpoch] = call.args;
   const nowMs = millisecondOf(call);
   const isNew = node !== '' && !nodes.has(node);
   if (node !== '') nodes.set(node, nowMs);
@@ -21,9 +21,10 @@ export function heartbeat(call: ScriptCall): string {
     if (heardMs <= nowMs - numberAt(call, 1)) nodes.delete(name);
     else if (name < node) rank += 1;
   }
-  tables.epoch ??= Number(epochOfNone);
-  // A node that reads this epoch for the first time may have reported to an earlier process.
-  if (handedInTo === String(tables.epoch)) awaited.recordReport(node);
+  tables.epoch ??= Number(newEpoch);
+  // Accept a report only for this epoch. A node that does not know the epoch yet may have reported to an earlier
+  // process.
+  if (reportedTo === String(tables.epoch)) awaited.recordReport(node);
   return numbersReply([nodes.size, rank, isNew ? 1 : 0, tables.epoch, ...(awaited.isWaiting ? [1] : [])]);
 }
 

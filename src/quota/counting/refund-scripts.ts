@@ -1,4 +1,7 @@
-/** Refunds in the counting process, in every window that still holds the cost. */
+/**
+ * Implements the refund scripts of the counting process. They refund a cost in every window that still contains the
+ * cost.
+ */
 import { NOTHING, numberReply, numbersReply } from '../../stores/redis/server/replies.js';
 import { labelsAt, millisecondOf, numberAt, secondOf, type ScriptCall } from './script-call.js';
 import { SLOT_MARKER_MS } from '../../stores/redis/keys.js';
@@ -21,9 +24,9 @@ export function refund(call: ScriptCall): string {
   const counters: (StoredCounter | undefined)[] = [];
   for (const name of keys) {
     const counter = tables.counter(name, secondOf(call));
-    const owes = counter?.mustReport(secondOf(call), node) === true;
+    const mustReport = counter?.mustReport(secondOf(call), node) === true;
     if (node !== undefined && counter === undefined) return numbersReply([nowUs, MISSING]);
-    if (owes) return numbersReply([nowUs, MUST_REPORT]);
+    if (mustReport) return numbersReply([nowUs, MUST_REPORT]);
     counters.push(counter);
   }
   const reply = [nowUs];
@@ -35,14 +38,14 @@ export function refund(call: ScriptCall): string {
     const { place } = counter;
     counter.turnTo(today);
     reply.push(counter.refund(cost, { second, atMs, period: counted }), counter.used, counter.usedToday);
-    // A refund for another month does not move the counter to this one.
+    // A refund for another month must not move the counter to the current month.
     if (counter.isInMonthOf(counted)) counter.extendExpiry(expiresAtMs, place);
     else counter.restore(place);
   }
   return numbersReply(reply);
 }
 
-/** Refunds, once, what a batch without a response admitted; see `UNDO_LUA`. */
+/** Refunds what a batch without a response admitted, once; see `UNDO_LUA`. */
 export function undo(call: ScriptCall): string {
   const { tables, keys, args } = call;
   if (millisecondOf(call) <= numberAt(call, 1)) return numberReply(MAY_RUN_YET);
@@ -51,7 +54,8 @@ export function undo(call: ScriptCall): string {
     tables.markers.get(name) ??
     tables.markers.set(name, { batch: undefined, expiresAtMs: tables.nowMs() + SLOT_MARKER_MS });
   const { batch } = marker;
-  // Clearing another batch's marker says nothing about the batch in question.
+  // Clear the marker also if it belongs to an earlier batch. The earlier batch got a response, so its marker is not
+  // needed.
   marker.batch = undefined;
   if (batch === undefined || batch.number !== args[0]) return numberReply(DID_NOT_RUN);
   batch.admitted.forEach((admitted, group) => {
@@ -67,7 +71,7 @@ export function undo(call: ScriptCall): string {
   return numberReply(UNDONE);
 }
 
-/** Refunds one hit; see `THROTTLE_REFUND_LUA`. */
+/** Refunds one hit of a throttle; see `THROTTLE_REFUND_LUA`. */
 export function refundHit(call: ScriptCall): string {
   const window = call.tables.throttles.get(call.keys[0]!);
   window?.slideTo(Math.floor(millisecondOf(call) / numberAt(call, 0)));

@@ -1,31 +1,34 @@
-/** Creates counters, adds nodes' reports to young ones, and replays outages, in the counting process. */
+/**
+ * Implements the scripts of the counting process that create counters, add nodes' reports to young counters, and replay
+ * outages.
+ */
 import { numbersReply } from '../../stores/redis/server/replies.js';
 import { NOTHING_COUNTED, type CalendarCount } from '../model/calendar-count.js';
 import type { MonthCount } from '../model/counter-store.js';
 import { labelsAt, millisecondOf, nodeIn, numberAt, secondOf, type ScriptCall } from './script-call.js';
 import type { StoredCounter } from './stored-counter.js';
 
-/** Number of arguments of `SEED_LUA` before the counters' arguments, and number of arguments of each counter. */
+/** Number of arguments of `SEED_LUA` before the arguments of the counters, and number of arguments per counter. */
 const SEED_ARGUMENTS = 7;
 const ARGUMENTS_EACH = 9;
 /** Number of arguments of `REPLAY_LUA` before the pairs of second and cost. */
 const REPLAY_ARGUMENTS = 9;
 const MAY_CREATE = '1';
-/** Responses. */
+/** Results in the responses of `SEED_LUA`, and `NOT_READY` in that of `REPLAY_LUA`. */
 const DONE = 1;
 const MISSING = 0;
 const LATE = -1;
 const NOT_READY = -1;
 
-/** KnownCounts holds the counts of one counter in a seed call. */
+/** KnownCounts holds the arguments of one counter in a `SEED_LUA` call. */
 class KnownCounts {
-  /** Usage in the database, when it was observed (µs), and its part before the day began. */
+  /** Usage in the database, when it was observed (µs), and the part of it before the current day. */
   readonly used: number;
   readonly seenUs: number;
   readonly beforeToday: number;
   readonly later: readonly MonthCount[];
   readonly setAtMs: number | undefined;
-  /** The same as the node knows it, and what it counted since, as pairs of time (µs) and cost. */
+  /** The same values as the node knows them, and the costs that it counted since, as pairs of time (µs) and cost. */
   readonly nodeUsed: number;
   readonly nodeSeenUs: number;
   readonly nodeBeforeToday: number;
@@ -46,7 +49,8 @@ class KnownCounts {
 }
 
 /**
- * Creates missing counters, adds reports to young ones, and moves counters that do not know the month; see `SEED_LUA`.
+ * Creates missing counters, adds reports to young counters, and moves counters that do not know the month; see
+ * `SEED_LUA`.
  */
 export function seed(call: ScriptCall): string {
   const { keys, args, nowUs } = call;
@@ -65,10 +69,11 @@ export function seed(call: ScriptCall): string {
 }
 
 interface Seeded extends CalendarCount {
-  /** Whether it does not exist or does not know the month, and may not be created. */
+  /** Whether the counter does not exist or does not know the month, and may not be created. */
   readonly isMissing: boolean;
 }
 
+/** Creates a counter from the later of two observations: that of the database, and that of the node. */
 function create(call: ScriptCall, name: string, known: KnownCounts): Seeded {
   const [, , , , , node = '', mayCreate] = call.args;
   if (mayCreate !== MAY_CREATE) return { ...NOTHING_COUNTED, isMissing: true };
@@ -76,7 +81,7 @@ function create(call: ScriptCall, name: string, known: KnownCounts): Seeded {
   const [base, seenUs, before] = isLater
     ? [known.nodeUsed, known.nodeSeenUs, known.nodeBeforeToday]
     : [known.used, known.seenUs, known.beforeToday];
-  const used = base + logged(known.log, seenUs);
+  const used = base + costsBetween(known.log, seenUs);
   const second = secondOf(call);
   const counted = { used, usedToday: used - before };
   const counter = call.tables.create(name, second, labelsAt(call, 0), counted, numberAt(call, 3));
@@ -92,8 +97,8 @@ function seedExisting(call: ScriptCall, counter: StoredCounter, known: KnownCoun
   const [, , , , , node = '', mayCreate] = call.args;
   const [period, { place }] = [labelsAt(call, 0), counter];
   counter.endYouthIfOver(secondOf(call));
-  // Ignore the database's counts: they may have been observed in this counter. A later label before `following` is the
-  // same month under a moved billing day.
+  // Ignore the database's counts, because they may have been observed in this counter. A later label before `following`
+  // is the same month after a change of the billing day.
   if (node !== '' && counter.month >= period.label && counter.month < period.following) {
     counter.turnTo(period);
     addReport(counter, node, known);
@@ -103,6 +108,7 @@ function seedExisting(call: ScriptCall, counter: StoredCounter, known: KnownCoun
   return { used: counter.used, usedToday: counter.usedToday, isMissing: !isThere };
 }
 
+/** Adds a node's report to a young counter, if the node has not reported before. */
 function addReport(counter: StoredCounter, node: string, known: KnownCounts): void {
   const { youth } = counter;
   if (youth === undefined || youth.reports.has(node)) return;
@@ -111,18 +117,18 @@ function addReport(counter: StoredCounter, node: string, known: KnownCounts): vo
   let beforeToday = counter.used - counter.usedToday;
   if (nodeSeenUs > baseSeenUs || (nodeSeenUs === baseSeenUs && nodeUsed > base)) {
     counter.used += nodeUsed - base;
-    // The new base is later: it contains what other nodes reported up to then.
-    for (const other of youth.reports.values()) counter.used -= logged(other, baseSeenUs, nodeSeenUs);
+    // The new base is later. It contains what other nodes reported up to then.
+    for (const other of youth.reports.values()) counter.used -= costsBetween(other, baseSeenUs, nodeSeenUs);
     youth.baseSeenUs = nodeSeenUs;
     youth.base = nodeUsed;
     beforeToday = known.nodeBeforeToday;
   }
   youth.reports.set(node, log);
-  counter.used += logged(log, youth.baseSeenUs);
+  counter.used += costsBetween(log, youth.baseSeenUs);
   counter.usedToday = counter.used - beforeToday;
 }
 
-/** Counts, once, what a node admitted while the counters were away; see `REPLAY_LUA`. */
+/** Counts the requests that a node admitted while the counters were unavailable, once; see `REPLAY_LUA`. */
 export function replay(call: ScriptCall): string {
   const { tables, keys, args, nowUs } = call;
   const second = secondOf(call);
@@ -130,8 +136,8 @@ export function replay(call: ScriptCall): string {
   const [period, expiresAtMs] = [labelsAt(call, 4), numberAt(call, 7)];
   const node = nodeIn(args[8] ?? '');
   const [account, key] = keys.slice(0, 2).map((name) => tables.counter(name, second));
-  const owes = [account, key].map((counter) => counter?.mustReport(second, node) === true);
-  if (account === undefined || key === undefined || owes.includes(true)) return numbersReply([NOT_READY, 0, 0]);
+  const mustReport = [account, key].map((counter) => counter?.mustReport(second, node) === true);
+  if (account === undefined || key === undefined || mustReport.includes(true)) return numbersReply([NOT_READY, 0, 0]);
   const counters = [account, key].map((counter) => ({ counter, place: counter.place }));
   const isReady = account.turnTo(period) && key.turnTo(period);
   const isNew = isReady && !tables.wasReplayed(keys[2]!, lifeMs);
@@ -146,8 +152,8 @@ export function replay(call: ScriptCall): string {
   return numbersReply(isReady ? reply : [NOT_READY, 0, 0]);
 }
 
-/** Sums the costs of a log after one instant, up to and including another. */
-function logged(log: readonly number[], afterUs: number, untilUs = Infinity): number {
+/** Sums the costs of a log after one instant (exclusive), up to another (inclusive). */
+function costsBetween(log: readonly number[], afterUs: number, untilUs = Infinity): number {
   let sum = 0;
   for (const [atUs, cost] of pairsOf(log)) if (atUs > afterUs && atUs <= untilUs) sum += cost;
   return sum;

@@ -1,21 +1,24 @@
-/** A counter in the counting process, with the state that the Redis scripts keep in a hash. */
+/** A counter in the counting process, with the same state as the hash that the Redis scripts use. */
 import type { RingPool } from '../../platform/ring-pool.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import type { CalendarCount } from '../model/calendar-count.js';
-import { Counter, type PeriodLabels, type Place } from '../model/counter.js';
+import { Counter, type PeriodLabels, type CalendarState } from '../model/counter.js';
 import type { MonthCount } from '../model/counter-store.js';
 import { YOUTH_MS } from '../redis/scripts/young.js';
 
 const YOUTH_SECONDS = YOUTH_MS / 1_000;
 
-/** Youth is the state of a counter that was created recently, because it may have been lost before that. */
+/**
+ * Youth is the additional state of a young counter. A counter is young for some seconds after its creation, because an
+ * earlier counter may have been lost.
+ */
 export interface Youth {
   /** Second of creation. */
   readonly born: number;
-  /** When its base was observed (µs), and the base. */
+  /** When the base of the counter was observed (µs), and the base. */
   baseSeenUs: number;
   base: number;
-  /** Costs that each node counted itself since the loss, as pairs of time (µs) and cost. */
+  /** Costs that each node has counted itself since the loss, as pairs of time (µs) and cost. */
   readonly reports: Map<string, readonly number[]>;
 }
 
@@ -26,13 +29,13 @@ export class StoredCounter extends Counter {
     rings: RingPool,
     period: Omit<PeriodLabels, 'following'>,
     counted: CalendarCount,
-    /** Expiry, ms. */
+    /** When the counter expires, in ms. */
     public expiresAtMs: number,
   ) {
     super(rings, period, counted);
   }
 
-  /** Ends the counter's youth if its time is over. */
+  /** Makes a young counter an ordinary one if its time is over. */
   endYouthIfOver(second: number): void {
     if (this.youth === undefined) return;
     const age = second - this.youth.born;
@@ -40,8 +43,8 @@ export class StoredCounter extends Counter {
   }
 
   /**
-   * Ends the counter's youth if its time is over.
-   * @returns whether this node must report first.
+   * Reports whether the node must report before it counts here. Also ends the counter's youth if its time is over.
+   * @param node undefined if the node is treated as if it had reported.
    */
   mustReport(second: number, node: string | undefined): boolean {
     if (this.youth === undefined) return false;
@@ -49,21 +52,21 @@ export class StoredCounter extends Counter {
     return node !== undefined && this.youth !== undefined && !this.youth.reports.has(node);
   }
 
-  /** The counter's place in the calendar. A call that counts nothing restores it afterwards. */
-  get place(): Place {
+  /** The counter's month and day, with their counts. A call that counts nothing restores this state afterwards. */
+  get place(): CalendarState {
     const { month, used, day, usedToday, setAtMs, others, otherDays } = this;
     return { month, used, day, usedToday, setAtMs, others, otherDays };
   }
 
-  restore(place: Place): void {
+  restore(place: CalendarState): void {
     Object.assign(this, place);
   }
 
   /**
-   * Extends the expiry if a call has moved the counter to another month.
-   * @param from its place before the call.
+   * Sets a new expiry if a call has moved the counter to another month.
+   * @param from the counter's place before the call.
    */
-  extendExpiry(expiresAtMs: number, from: Place): void {
+  extendExpiry(expiresAtMs: number, from: CalendarState): void {
     if (this.month !== from.month) this.expiresAtMs = expiresAtMs;
   }
 
@@ -73,15 +76,15 @@ export class StoredCounter extends Counter {
     return super.othersWithout(label);
   }
 
-  /** Sets the usage of the month. Ends the counter's youth, because earlier reports do not matter any more. */
+  /** Sets the usage of the month. Ends the counter's youth, because earlier reports no longer matter. */
   override setUsed(used: number, atMs: number): void {
     super.setUsed(used, atMs);
     this.youth = undefined;
   }
 
   /**
-   * Adds a cost to the counts of a month and a day, never below zero.
-   * @param period label of the counter's current month.
+   * Adds a cost to the counts of a month and a day, never below zero. Negative costs are refunds.
+   * @param period label of the current month, in which the counter may have a later label.
    */
   addTo({ label, day }: Omit<PeriodLabels, 'following'>, cost: number, period: number): void {
     if (day.label === this.day) this.usedToday = Math.max(0, this.usedToday + cost);
@@ -96,7 +99,10 @@ export class StoredCounter extends Counter {
     }
   }
 
-  /** Counts a cost in an earlier second. A negative cost is refunded, as far as that second still holds it. */
+  /**
+   * Counts a cost in an earlier second of the minute. A negative cost is refunded, as far as that second still contains
+   * it.
+   */
   countAt(second: number, cost: number): void {
     const at = Math.min(second, this.current);
     if (at <= this.current - MINUTE_BUCKETS) return;

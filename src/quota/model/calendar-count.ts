@@ -1,11 +1,13 @@
 /**
- * Usage of a counter in its two calendar periods: the current month, and the current day of that month. Both begin at
- * midnight in the account's time zone, so a day never belongs to two months.
+ * Defines the usage of a counter in its two calendar periods: the current month, and the current day of that month.
+ * Both begin at midnight in the account's time zone, so a day never belongs to two months.
  */
 import { ACCOUNT_DAY, ACCOUNT_MONTH, KEY_DAY, KEY_MONTH } from '../../platform/quotas/windows.js';
 import { countsWith, type QuotaCounts } from './policies.js';
 
-/** CalendarCount is the usage of one counter in the current month and on the current day. */
+/**
+ * CalendarCount is the usage of one account or key in the current month (`used`) and on the current day (`usedToday`).
+ */
 export interface CalendarCount {
   readonly used: number;
   readonly usedToday: number;
@@ -29,7 +31,7 @@ export function keyCountIn(counts: Readonly<QuotaCounts>): CalendarCount {
   return { used: counts[KEY_MONTH], usedToday: counts[KEY_DAY] };
 }
 
-/** Returns the counts by window with the calendar counts of an account and a key replaced. */
+/** Returns the counts by window, with the given calendar counts of the account and the key. Minute counts are kept. */
 export function withCalendarCounts(
   counts: Readonly<QuotaCounts>,
   { account, key }: { readonly account: CalendarCount; readonly key: CalendarCount },

@@ -1,7 +1,7 @@
 /**
- * Memory of counters that Redis may have lost. It holds the last counts that this node saw before the loss, and the costs
- * that it has counted since. Nodes report both to Redis when a lost counter is created again. Counters that are not
- * young cost nothing here.
+ * Remembers counters that Redis may have lost: the last counts that this node saw before the loss, and the costs that
+ * it has counted since. When a lost counter is created again, it is young for some seconds (`redis/scripts/young.ts`).
+ * Each node then reports both to Redis. Other counters cost nothing here.
  */
 import { accountCountIn, keyCountIn, type CalendarCount, type DayCount } from './calendar-count.js';
 import type { CalendarSeen } from './counter-store.js';
@@ -9,13 +9,13 @@ import type { MonthPeriod } from './month-period.js';
 import type { QuotaSubject } from './subject.js';
 
 /**
- * How long an account is remembered after the last report. Slightly longer than counters stay young, because Redis can
+ * How long an account is remembered after its last report. Slightly longer than counters stay young, because Redis can
  * be emptied again before every node has reported.
  */
 const KEPT_MS = 12_000;
 /**
- * Maximum number of entries in a log. Later costs are added to the last entry. If Redis is emptied twice, this can count
- * a cost twice, but never misses one.
+ * Maximum number of entries in a log. Later costs are added to the last entry. If Redis is emptied twice, this can
+ * count a cost twice, but never loses a cost.
  */
 const LONGEST_LOG = 1_000;
 
@@ -23,19 +23,20 @@ const NO_DAY: DayCount = { day: 0, used: 0 };
 
 /** Remembered is what this node knows about one counter. */
 export class Remembered {
-  /** Costs that this node counted since the loss, as pairs of time (ms, Redis's clock) and cost. */
+  /** Costs that this node has counted since the loss: time (ms, Redis's clock) and cost, alternating. */
   private readonly log: number[] = [];
 
   constructor(
     /**
-     * The last count seen before the loss (`used`), when it was seen (`atMs`, 0: never), and its part for one day
-     * (`day`).
+     * The last month count that this node saw before the loss (`used`), and when it saw the count (`atMs`; 0 for
+     * never). `day` is the part of the count that belongs to one day.
      */
     readonly used = 0,
     readonly atMs = 0,
     private readonly day: DayCount = NO_DAY,
   ) {}
 
+  /** Adds a cost to the log. Negative costs are refunds. */
   recordCost(cost: number, atMs: number): void {
     const { log } = this;
     const last = log.length - 2;
@@ -55,8 +56,7 @@ export class Remembered {
   }
 
   /**
-   * Returns the later of this observation and another one. Of two observations at the same instant, the higher is
-   * later.
+   * Returns the later of this observation and another one. At the same instant, the higher count is considered later.
    */
   orLater({ used, usedToday }: CalendarCount, atMs: number, day: number): Remembered {
     const isLater = atMs > this.atMs || (atMs === this.atMs && used > this.used);
@@ -64,16 +64,15 @@ export class Remembered {
   }
 }
 
-/** RememberedAccount holds the counters of an account that were created recently. */
+/** RememberedAccount holds the counters of an account that were created recently, and so may have been lost. */
 class RememberedAccount {
   readonly keys = new Map<string, Remembered>();
   account = new Remembered();
+  /** When the account can be forgotten, by `nowMs`. */
   endsMs = 0;
   /** Number of reports of this account that are in flight. */
   reportsInFlight = 0;
-  /**
-   * Whether the account was counted before, so that its counters were lost. Otherwise the account is most likely new.
-   */
+  /** Whether the account was counted before, so that its counters were lost. If not, the account is most likely new. */
   isLoss = false;
 
   constructor(
@@ -87,36 +86,36 @@ export function microseconds(ms: number): number {
   return Math.round(ms * 1_000);
 }
 
-/** SeenCounts holds observed counts that wait to be written to the database. */
-export interface SeenCounts {
+/** SeenCounts provides the observed counts that wait to be written to the database, and records new ones. */
+export interface LastSeenCounts {
   /** Returns the keys of an account whose counts the database may not have yet. */
   recentSubjects(accountId: string): Iterable<QuotaSubject>;
   recordSeen(subject: QuotaSubject, seen: CalendarSeen): void;
 }
 
-const NOWHERE: SeenCounts = { recentSubjects: () => [], recordSeen: () => {} };
+const NOWHERE: LastSeenCounts = { recentSubjects: () => [], recordSeen: () => {} };
 
 /** CounterMemory remembers counts for counters that Redis may have lost. */
 export class CounterMemory {
   private readonly accounts = new Map<string, RememberedAccount>();
-  /** Until this instant, a counter that has to be created was most likely lost. */
+  /** Until this instant (by `nowMs`), a missing counter was most likely lost, because Redis was emptied. */
   private lossUntilMs = -Infinity;
 
   constructor(
-    private readonly seenCounts: SeenCounts = NOWHERE,
+    private readonly seenCounts: LastSeenCounts = NOWHERE,
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** Reports whether any account has to be remembered. */
+  /** Reports whether any account is remembered. */
   get isBusy(): boolean {
     return this.accounts.size > 0;
   }
 
   /**
-   * Returns what this node knows about the counters of an account and a key that are being created again. From then on
-   * it remembers the costs that it counts there.
-   * @param period counts of other months are ignored.
-   * @param subject the key's subject, if a request of the key is at hand.
+   * Returns what this node knows about the counters of an account and a key that are being created again. From then on,
+   * remembers the costs that this node counts there.
+   * @param period only counts of this month are used.
+   * @param subject the key's subject, if the caller has it.
    */
   recall(
     accountId: string,
@@ -151,18 +150,18 @@ export class CounterMemory {
     };
   }
 
-  /** Records the counts of a subject after this node's report. */
+  /** Records the counts of a subject that the store returned for this node's report. */
   recordReported(subject: QuotaSubject, seen: CalendarSeen): void {
     this.seenCounts.recordSeen(subject, seen);
   }
 
-  /** Marks the account's counters as lost: the account was counted before. */
+  /** Marks the account's counters as lost, because the account was counted before. */
   markLost(accountId: string): void {
     const known = this.accounts.get(accountId);
     if (known !== undefined) known.isLoss = true;
   }
 
-  /** Records a cost of an account and a key. Negative costs are refunds. */
+  /** Records a cost that this node counted for an account and a key. Negative costs are refunds. */
   recordCost(
     accountId: string,
     keyId: string,
@@ -178,7 +177,7 @@ export class CounterMemory {
 
   /**
    * Reports whether the account's counts must not be written to the database yet, because other nodes may still have to
-   * report theirs.
+   * report theirs. Forgets the account when its time is over.
    */
   holdsBack(accountId: string): boolean {
     const known = this.accounts.get(accountId);
@@ -200,10 +199,10 @@ export class CounterMemory {
    */
   forgetNewAccounts(askedMs: number): void {
     const nowMs = this.nowMs();
-    for (const [accountId, { endsMs, isLoss, createdMs, reportsInFlight: underWay }] of this.accounts) {
-      // A report in flight can arrive at a Redis that was emptied after the question. Keep its account.
+    for (const [accountId, { endsMs, isLoss, createdMs, reportsInFlight }] of this.accounts) {
+      // Keep an account with a report in flight. The report can arrive at a Redis that was emptied after `askedMs`.
       const isOver = endsMs <= nowMs || (!isLoss && createdMs < askedMs);
-      if (isOver && underWay === 0) this.accounts.delete(accountId);
+      if (isOver && reportsInFlight === 0) this.accounts.delete(accountId);
     }
   }
 
@@ -211,18 +210,19 @@ export class CounterMemory {
     const known = this.accounts.get(accountId);
     if (known !== undefined && known.month === month && known.endsMs > this.nowMs()) return known;
     const nowMs = this.nowMs();
-    const made = new RememberedAccount(month, nowMs);
-    made.isLoss = nowMs < this.lossUntilMs;
-    // Read all keys now. Later observations already contain counts of the new counter.
+    const added = new RememberedAccount(month, nowMs);
+    added.isLoss = nowMs < this.lossUntilMs;
+    // Recall all keys now, because later observations already contain counts of the new counter.
     for (const { keyId, account, key, atMs, day } of this.seenIn(accountId, month, subject)) {
-      made.account = made.account.orLater(account, atMs, day);
-      made.keys.set(keyId, (made.keys.get(keyId) ?? new Remembered()).orLater(key, atMs, day));
-      made.isLoss = true;
+      added.account = added.account.orLater(account, atMs, day);
+      added.keys.set(keyId, (added.keys.get(keyId) ?? new Remembered()).orLater(key, atMs, day));
+      added.isLoss = true;
     }
-    this.accounts.set(accountId, made);
-    return made;
+    this.accounts.set(accountId, added);
+    return added;
   }
 
+  /** Yields the counts that this node last saw of an account's keys in a month. */
   private *seenIn(
     accountId: string,
     month: number,

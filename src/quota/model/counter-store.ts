@@ -1,4 +1,7 @@
-/** The interface of stores for live counters. The process and Redis implement it; one contract suite tests both. */
+/**
+ * Defines the interface of the stores for live counters. The process, Redis and the counting process implement it. One
+ * contract test suite checks all of them.
+ */
 import type { Waiting } from '../../platform/waiting.js';
 import type { Decider } from './decision-sink.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
@@ -7,17 +10,17 @@ import type { OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** CounterReading holds the counts of an account or a key, read without counting. */
+/** CounterReading holds the counts of an account and a key, read without counting a request. */
 export interface CounterReading {
   readonly nowMs: number;
   readonly period: MonthPeriod;
   readonly used: Readonly<QuotaCounts>;
-  /** When the minute windows next free some usage, in ms of the store's time. 0 if nothing is used. */
+  /** When the oldest usage leaves the minute windows, in ms of the store's time. 0 if nothing is used. */
   readonly keyMinuteResetMs: number;
   readonly accountMinuteResetMs: number;
   /**
-   * When the minute windows have the requested room, in ms of the store's time. 0 if they have it now; one whole window
-   * from now if they can never have it.
+   * When the minute windows have the requested room (`MinuteRoom`), in ms of the store's time. 0 if they have it now.
+   * One whole window from now if they can never have it.
    */
   readonly keyFreedAtMs: number;
   readonly accountFreedAtMs: number;
@@ -32,9 +35,9 @@ export interface CalendarSeen {
   readonly nowMs: number;
 }
 
-/** Refund is the result of a refund: the refunded amount, and the counts after it. */
+/** Refund is the result of a refund: the refunded amount, and the counts afterwards. */
 export interface Refund extends CalendarSeen {
-  /** Amount that the key's month refunded. 0 if that month has ended or was reset since. */
+  /** Amount that the key's month got back. 0 if that month has ended, or an operator has set its count since. */
   readonly fromMonth: number;
 }
 
@@ -46,22 +49,23 @@ export interface MinuteRoom {
 
 export const ANY_ROOM: MinuteRoom = { account: Number.MAX_SAFE_INTEGER, key: Number.MAX_SAFE_INTEGER };
 
-/** MonthSet is the result of setting a month's count. */
+/** MonthSet is the result of setting a month's count. `before` is the count before the change. */
 export interface MonthSet {
   readonly period: MonthPeriod;
   readonly before: number;
   /** Usage at `observedAtMs`: the value that was set, plus everything counted since. */
   readonly used: number;
-  /** Store's time, ms. Earlier observations were made before the set, or are contained in `used`. */
+  /** Store's time, in ms. `used` contains or replaces everything that was observed earlier. */
   readonly observedAtMs: number;
 }
 
-/** CounterStore is a store for live counters: it decides, refunds, reads and sets. */
+/** CounterStore is a store for live counters. */
 export interface CounterStore extends Decider {
   /**
-   * Checks one request against every window of its key and account in one atomic step. Either all windows admit and
-   * count it, or one refuses and none counts. Rejects when the counters cannot be reached; a refusal is a decision, not
-   * a rejection. The store reports every decision and failure to its sink. The request gets what the sink returns.
+   * Checks one request against every window of its key and account, in one atomic step. Either all windows admit and
+   * count it, or one window refuses it and none counts it. A refusal is a decision, not an error. Rejects if the
+   * counters cannot be reached. The store reports every decision and failure to its sink, and the request gets what the
+   * sink returns.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
   /**
@@ -69,14 +73,17 @@ export interface CounterStore extends Decider {
    * `waiting` later.
    */
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined;
-  /** Refunds an admitted decision in every window that still holds it. Call it at most once per decision. */
+  /** Refunds an admitted decision in every window that still contains it. Call it at most once per decision. */
   refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund>;
   /**
    * Sets the usage of the current month for a key, or for the account if `keyId` is undefined. Also sets the shadow
-   * counter. The minute window keeps its count. Rejects when the change failed, or when its result is unknown.
+   * counter. The minute and the day keep their counts. Rejects if the change failed or its result is unknown.
    */
   setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet>;
-  /** Reads the current counts. Without `keyId`, it reads only the account's. */
+  /**
+   * Reads the current counts. Without `keyId`, reads only the account's counts.
+   * @param room for `keyFreedAtMs` and `accountFreedAtMs`.
+   */
   read(
     accountId: string,
     keyId: string | undefined,
@@ -85,7 +92,7 @@ export interface CounterStore extends Decider {
   ): Promise<CounterReading>;
   /**
    * Reads the current counts of the shadow counters.
-   * @param live counts that stand in for shadow counters that do not exist yet.
+   * @param live counts to use for shadow counters that do not exist yet.
    */
   readShadow(
     accountId: string,
@@ -103,14 +110,14 @@ export interface LosableStore extends CounterStore {
   /** Reports whether there are calls whose result is unknown. */
   readonly isUnsure: boolean;
   /**
-   * Refunds what calls with an unknown result counted: their requests were decided without the store. Refunds each call
-   * once, however often it is called. Resolves to false while one of the calls can still run. Rejects while the store
-   * does not respond.
+   * Refunds what calls with an unknown result counted, because their requests were decided without the store. Each call
+   * is refunded once, even if this is called again. Resolves to false while one of the calls can still run. Rejects
+   * while the store does not respond.
    */
   refundUnanswered(): Promise<boolean>;
   /**
-   * Counts requests that a node admitted while the store was away. Counts each entry once, however often it is called.
-   * Resolves to the month counts after it.
+   * Counts requests that a node admitted while the store was unavailable. Each entry is counted once, even if this is
+   * called again. Resolves to the month counts afterwards.
    */
   replay(entry: OutageEntry): Promise<CalendarSeen>;
 }
@@ -121,23 +128,23 @@ export interface MonthCount {
   readonly used: number;
 }
 
-/** ExactCount is a month count of this process's own counters. */
+/** ExactCount is a month count of the counters in this process. */
 export interface ExactCount extends MonthCount {
   readonly of: 'account' | 'key';
   /** Count of the current day. Undefined for a month that is over. */
   readonly day?: DayCount;
-  /** When the count was observed, in milliseconds. */
+  /** When the count was observed, in ms by this process's clock. */
   readonly observedAtMs: number;
 }
 
-/** WrittenCount is a month count as the database has it. */
+/** WrittenCount is a month count as stored in the database. */
 export interface WrittenCount {
   readonly used: number;
   /** When the count was observed, by the counters' clock, in ms with a fraction. Undefined if unknown. */
   readonly observedAtMs?: number;
   /** When an operator set the count, by the counters' clock, in ms. 0 or undefined if never. */
   readonly setAtMs?: number;
-  /** The day of the observation, and that day's usage. Undefined if unknown. */
+  /** The day of the observation, and the usage of that day. Undefined if unknown. */
   readonly day?: DayCount;
   /** Counts of future months, written by a node whose clock ran ahead. Nearly always empty. */
   readonly later: readonly MonthCount[];
@@ -145,17 +152,17 @@ export interface WrittenCount {
 
 export const NOTHING_WRITTEN: WrittenCount = { used: 0, later: [] };
 
-/** Returns the usage of a period in the database. The usage of an unknown day is 0. */
+/** Returns the usage of a period according to the database. The usage of an unknown day is 0. */
 export function writtenIn({ used, day }: WrittenCount, period: MonthPeriod): CalendarCount {
   return { used, usedToday: day?.day === period.day.label ? day.used : 0 };
 }
 
-/** Returns the counts of a period in the form that the database has. */
+/** Converts the counts of a period to the form of the database. */
 export function asWritten({ used, usedToday }: CalendarCount, period: MonthPeriod): WrittenCount {
   return { used, day: { day: period.day.label, used: usedToday }, later: [] };
 }
 
-/** WrittenMonth holds the month counts of an account and a key as the database has them. */
+/** WrittenMonth holds the month counts of an account and a key as stored in the database. */
 export interface WrittenMonth {
   readonly account: WrittenCount;
   readonly key: WrittenCount;
@@ -163,6 +170,9 @@ export interface WrittenMonth {
 
 /** MonthSource provides month counts for counters that do not exist yet. The database implements it. */
 export interface MonthSource {
-  /** Reads the usage of the account and the key in the period; 0 if unknown. Rejects when the database is away. */
+  /**
+   * Reads the usage of the account and the key in the period; 0 if there is none. Rejects if the database is
+   * unavailable.
+   */
   usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth>;
 }

@@ -1,6 +1,7 @@
 /**
- * The counter of one account or one key in memory: a sliding minute, a calendar month and a day of that month. It follows
- * the same rules as the scripts in `src/quota/redis/scripts/`. It is a single object, because there can be very many.
+ * The in-memory counter of one account or one key: a sliding minute, a month, and a day of that month. It follows the
+ * same rules as the scripts in `src/quota/redis/scripts/`. All windows are in one object to save memory, because there
+ * can be very many counters.
  */
 import type { RingPool } from '../../platform/ring-pool.js';
 import { SlidingWindow } from '../../platform/sliding-window.js';
@@ -10,7 +11,7 @@ import { OTHER_DAYS, OTHER_MONTHS } from './month-period.js';
 
 const NO_MONTHS: readonly MonthCount[] = [];
 const NO_DAYS: readonly DayCount[] = [];
-/** Lower than the time of any request. */
+/** Value of `setAtMs` for a month that was never set. Lower than the time of any request. */
 const NEVER_SET = -1;
 
 /** PeriodLabels holds the labels of a `MonthPeriod`. */
@@ -27,10 +28,10 @@ export interface CountedAt {
   readonly period: PeriodLabels;
 }
 
-/** Place is a counter's position in the calendar, with its counts. */
-export type Place = Pick<Counter, 'month' | 'used' | 'day' | 'usedToday' | 'setAtMs' | 'others' | 'otherDays'>;
+/** Place is the calendar part of a counter: its month and day, with all their counts. */
+export type CalendarState = Pick<Counter, 'month' | 'used' | 'day' | 'usedToday' | 'setAtMs' | 'others' | 'otherDays'>;
 
-/** Counter counts in all windows of an account or a key. Call `slideTo` and `turnTo` before reading or adding. */
+/** Counter counts in all windows of an account or a key. Call `slideTo` and `turnTo` before you read or count. */
 export class Counter extends SlidingWindow {
   /** Label of the current month. */
   month: number;
@@ -38,11 +39,11 @@ export class Counter extends SlidingWindow {
   /** Label of the current day. */
   day: number;
   usedToday: number;
-  /** When `used` was last set, in ms with a fraction. */
+  /** When an operator last set `used`, in ms with a fraction. */
   setAtMs = NEVER_SET;
-  /** Counts of other months: months that the counter was in before, and future months from the database. */
+  /** Counts of other months: earlier months of the counter, and future months from the database. */
   others: readonly MonthCount[] = NO_MONTHS;
-  /** Counts of earlier days, latest first. A clock that is set back returns to them. */
+  /** Counts of other days, latest first. If the clock is set back, the counter returns to them. */
   otherDays: readonly DayCount[] = NO_DAYS;
 
   constructor(
@@ -59,8 +60,8 @@ export class Counter extends SlidingWindow {
   }
 
   /**
-   * Reports whether the counter knows its usage in a month. It does not if a clock that ran ahead moved it to a later
-   * month.
+   * Reports whether the counter knows its usage in a month. It does not if a clock that ran ahead moved the counter to
+   * a later month.
    */
   knowsMonth({ label, following }: PeriodLabels): boolean {
     return this.month < following || this.others.some(({ month }) => month === label);
@@ -72,18 +73,19 @@ export class Counter extends SlidingWindow {
   }
 
   /**
-   * Reports whether the counter is in the month of a period, or in a month that replaces it because the billing day was
-   * moved.
+   * Reports whether the counter is in the month of a period. A later label of the same month counts too: it occurs when
+   * the account's billing day was changed.
    */
   isInMonthOf({ label, following }: Pick<PeriodLabels, 'label' | 'following'>): boolean {
     return this.month === label || (this.month > label && this.month < following);
   }
 
   /**
-   * Moves the counter to a month and a day. Restores the counts if the counter was there before; otherwise they start
-   * at 0. A later month that begins before `following` continues, because the account's billing day was moved.
+   * Moves the counter to a month and a day. Restores their counts if the counter was there before; otherwise they start
+   * at 0. A counter with a later label below `following` stays in its month, because the account's billing day was
+   * changed.
    * @param known usage of a month that the counter does not know.
-   * @returns false, without a change, if the counter is in a future month and does not know this one.
+   * @returns false, without a change, if the counter is in a later month and does not know this one.
    */
   turnTo({ label, following, day }: PeriodLabels, known?: number): boolean {
     const isInMonth = this.isInMonthOf({ label, following });
@@ -97,25 +99,25 @@ export class Counter extends SlidingWindow {
       this.setAtMs = NEVER_SET;
     }
     if (this.day !== day.label) {
-      const { day: left, usedToday: used, otherDays } = this;
-      const others = otherDays.filter((other) => other.day !== day.label && other.day !== left);
-      this.otherDays = [{ day: left, used }, ...others].slice(0, OTHER_DAYS);
+      const { day: ended, usedToday: used, otherDays } = this;
+      const others = otherDays.filter((other) => other.day !== day.label && other.day !== ended);
+      this.otherDays = [{ day: ended, used }, ...others].slice(0, OTHER_DAYS);
       this.day = day.label;
       this.usedToday = otherDays.find((other) => other.day === day.label)?.used ?? 0;
     }
     return true;
   }
 
-  /** Returns the other months to keep once the counter has left its current month for the month with this label. */
+  /** Returns the other months to keep after the counter moves from its current month to the month with this label. */
   protected othersWithout(label: number): readonly MonthCount[] {
-    const { month: own, used } = this;
+    const { month: current, used } = this;
     // Keep the latest months. The database has the past ones, and future ones exist only because a clock ran ahead.
-    return [{ month: own, used }, ...this.others.filter(({ month }) => month !== label && month !== own)]
+    return [{ month: current, used }, ...this.others.filter(({ month }) => month !== label && month !== current)]
       .toSorted((one, other) => other.month - one.month)
       .slice(0, OTHER_MONTHS);
   }
 
-  /** Counts a cost now, in all windows. */
+  /** Counts a cost in the current second, month and day. */
   count(cost: number): void {
     this.add(cost);
     this.used += cost;
@@ -123,13 +125,13 @@ export class Counter extends SlidingWindow {
   }
 
   /**
-   * Refunds a cost in every window that still holds it, never below zero. The month keeps a cost that was counted
-   * before the month's usage was set.
-   * @returns the amount that the month refunded.
+   * Refunds a cost in every window that still contains it, never below zero. If an operator set the month's usage after
+   * the cost was counted, the month is not refunded.
+   * @returns the amount that the month got back.
    */
   refund(cost: number, { second, atMs, period }: CountedAt): number {
     this.refundAt(second, cost);
-    // A later label in the same month means that the account's billing day was moved back.
+    // The counter may have a later label in the same month, because the account's billing day was changed.
     if (!this.isInMonthOf(period)) return 0;
     if (this.day === period.day.label) this.usedToday -= Math.min(cost, this.usedToday);
     if (atMs <= this.setAtMs) return 0;
@@ -144,7 +146,7 @@ export class Counter extends SlidingWindow {
     this.setAtMs = atMs;
   }
 
-  /** Returns the ring to the pool. The counter must not be used afterwards. */
+  /** Returns the ring of the minute window to the pool. The counter must not be used afterwards. */
   release(): void {
     this.rings.release(this.counts, this.from);
   }

@@ -1,4 +1,7 @@
-/** Turns a store's counts into the decision on one request. All stores use it, so that they decide alike. */
+/**
+ * Converts a store's counts to the decision on one request. All stores use this code, so that their decisions are the
+ * same.
+ */
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import { ACCOUNT_MINUTE, bitsWhere, DAY_BITS, KEY_MINUTE, MONTH_BITS } from '../../platform/quotas/windows.js';
@@ -15,18 +18,19 @@ import type { QuotaSubject } from './subject.js';
 const ACCOUNT_SLIDING = bitsWhere(({ of, kind }) => of === 'account' && kind === 'sliding');
 const KEY_SLIDING = bitsWhere(({ of, kind }) => of === 'key' && kind === 'sliding');
 
-/** GroupVerdict is a store's result for a group of equal requests: same key, same cost. */
+/** GroupVerdict is a store's result for a group of equal requests, which have the same key and the same cost. */
 export interface GroupVerdict {
   readonly source: DecisionSource;
   readonly nowMs: number;
   readonly period: MonthPeriod;
-  /** Number of admitted requests. They are the first of the group. */
+  /** Number of admitted requests. The first requests of the group are the admitted ones. */
   readonly admitted: number;
+  /** Counts before the first request of the group. */
   readonly before: Readonly<QuotaCounts>;
-  /** Second of the oldest request that is still counted. */
+  /** Second of the oldest request in the minute window. */
   readonly accountOldest: number;
   readonly keyOldest: number;
-  /** Second from which one more request fits the minute window; 0 if it fits now. */
+  /** Second from which one more request fits in the minute window; 0 if it fits now. */
   readonly accountFreedAt: number;
   readonly keyFreedAt: number;
 }
@@ -60,9 +64,9 @@ export function decisionFor(
 
 /**
  * Returns the instant (ms) at which every violated window has room again.
- * @param period gives the ends of the month and the day.
- * @param accountFreedMs when the account's minute has room; read only if that window is violated.
- * @param keyFreedMs when the key's minute has room; read only if that window is violated.
+ * @param violated bits of the violated windows.
+ * @param accountFreedMs when the account's minute has room; used only if that window is violated.
+ * @param keyFreedMs when the key's minute has room; used only if that window is violated.
  */
 export function freeAgainMs(
   violated: number,
@@ -78,7 +82,7 @@ export function freeAgainMs(
   return atMs;
 }
 
-/** Returns a decision with the counts as they are after its refund. */
+/** Returns a copy of a decision, with the counts after its refund. */
 export function withoutCost(decision: QuotaDecision): QuotaDecision {
   return { ...decision, used: countsMinus(decision.used, decision.cost) };
 }

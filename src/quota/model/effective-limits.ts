@@ -1,6 +1,6 @@
 /**
- * The limits in force: the plan's limits, with the overrides of one key and the grants of the current month applied.
- * Limits are not part of counters. A change takes effect with the next decision and keeps the usage.
+ * Computes the limits in force: the plan's limits, with the overrides of one key and the grants of the current month.
+ * Counters do not store limits. So a changed limit applies from the next decision on, and the usage is kept.
  */
 import { LARGEST_LIMIT } from '../../config/model/plan-schema.js';
 import type { PlanConfig } from '../../config/model/schema.js';
@@ -8,18 +8,18 @@ import { perWindow, type WindowPeriod } from '../../platform/quotas/windows.js';
 import { limitsOf, type QuotaLimits } from './policies.js';
 
 /**
- * KeyLimits overrides the plan's limits for one key. A number replaces the limit, null removes it, and undefined keeps
- * the plan's.
+ * KeyLimits overrides the plan's limits for one key. A number replaces the limit, null removes the limit, and undefined
+ * keeps the plan's limit.
  */
 export type KeyLimits = { readonly [Period in WindowPeriod]?: number | null | undefined };
 
-/** MonthGrant adds requests to a month limit until the month with this label ends. */
+/** MonthGrant adds `amount` to the limit of one month. `month` is the label of that month. */
 export interface MonthGrant {
   readonly month: number;
   readonly amount: number;
 }
 
-/** LimitChanges is everything that makes the limits of a key and its account differ from their plan's. */
+/** LimitChanges holds all differences between the limits of a key and its account, and the limits of their plan. */
 export interface LimitChanges {
   readonly keyLimits: KeyLimits | null;
   readonly accountGrant: MonthGrant;
@@ -28,18 +28,18 @@ export interface LimitChanges {
 
 export const NO_GRANT: MonthGrant = { month: 0, amount: 0 };
 
-/** The shared value for keys without changes, which are most keys. */
+/** Shared value for keys without changes, which are most keys. */
 export const NO_LIMIT_CHANGES: LimitChanges = { keyLimits: null, accountGrant: NO_GRANT, keyGrant: NO_GRANT };
 
 /**
- * Returns the amount granted in the month with this label. A grant of a later month continues, like a counter: the
- * billing day was moved.
+ * Returns the amount granted in the month with this label. A grant with a later label also applies: it was made before
+ * the account's billing day was changed, when the month had that label.
  */
 export function grantedIn({ month, amount }: MonthGrant, label: number): number {
   return month >= label ? amount : 0;
 }
 
-/** Reports whether a grant raises the limits of this month. */
+/** Reports whether a grant raises a limit in the month with this label. */
 export function hasGrantIn({ accountGrant, keyGrant }: LimitChanges, label: number): boolean {
   return grantedIn(accountGrant, label) > 0 || grantedIn(keyGrant, label) > 0;
 }
@@ -54,16 +54,16 @@ export function effectiveLimits(
   if (changes === NO_LIMIT_CHANGES) return limits;
   const { keyLimits, accountGrant, keyGrant } = changes;
   return perWindow(({ of, period }, index) => {
-    const limit = of === 'key' ? overridden(limits[index]!, keyLimits?.[period]) : limits[index]!;
-    return period === 'month' ? raised(limit, grantedIn(of === 'key' ? keyGrant : accountGrant, label)) : limit;
+    const limit = of === 'key' ? withOverride(limits[index]!, keyLimits?.[period]) : limits[index]!;
+    return period === 'month' ? withGrant(limit, grantedIn(of === 'key' ? keyGrant : accountGrant, label)) : limit;
   });
 }
 
-function overridden(limit: number, by: number | null | undefined): number {
-  if (by === undefined) return limit;
-  return by ?? Infinity;
+function withOverride(limit: number, override: number | null | undefined): number {
+  if (override === undefined) return limit;
+  return override ?? Infinity;
 }
 
-function raised(limit: number, granted: number): number {
+function withGrant(limit: number, granted: number): number {
   return limit === Infinity ? limit : Math.min(LARGEST_LIMIT, limit + granted);
 }

@@ -1,11 +1,11 @@
 /**
- * FlushRounds counts flushes to the database. A change made during round n is in the database once a later round is
- * written. It counts rounds and not time, because clocks can jump.
+ * FlushProgress counts the flushes (rounds) to the database. A change made during round n is in the database after a
+ * later round was written. Rounds are counted instead of times, because clocks can jump.
  */
 export class FlushProgress {
-  /** The last round that has begun; 0 if none has. */
+  /** Number of the last round that has begun; 0 if none has. */
   begun = 0;
-  /** The last round that was written completely. */
+  /** Number of the last round that was written completely; 0 if none was. */
   written = 0;
 
   /**
@@ -17,6 +17,7 @@ export class FlushProgress {
     return this.begun;
   }
 
+  /** Records that a round was written completely. */
   end(round: number): void {
     this.written = round;
   }

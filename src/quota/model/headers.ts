@@ -1,7 +1,8 @@
 /**
- * The rate-limit response fields. `RateLimit-Policy` and `RateLimit` follow draft-ietf-httpapi-ratelimit-headers-11
- * (structured fields, RFC 9651). `X-RateLimit-*` describes the tightest window. `Retry-After` follows RFC 9110 section
- * 10.2.3. The draft can still change its format, so only this file writes it.
+ * Formats the rate-limit response fields. `RateLimit-Policy` and `RateLimit` follow
+ * draft-ietf-httpapi-ratelimit-headers-11 (structured fields, RFC 9651). `X-RateLimit-*` describes the tightest window.
+ * `Retry-After` follows RFC 9110 section 10.2.3. The draft can still change its format, so only this file writes these
+ * fields.
  */
 import { fieldsOfLines, fieldValue, linesOf } from '../../http/grammar/fields.js';
 import { LONGEST_WAIT_MS, spread } from '../../platform/problems/retry-after.js';
@@ -11,7 +12,10 @@ import { WINDOWS, type QuotaWindow } from '../../platform/quotas/windows.js';
 import { NOTHING_USED, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** Names of the fields written here, in lower case. The gateway drops a backend's fields of these names. */
+/**
+ * Names of the fields that this file writes, in lower case. The gateway removes fields with these names from backend
+ * responses.
+ */
 export const QUOTA_FIELDS: readonly string[] = [
   'ratelimit',
   'ratelimit-policy',
@@ -34,7 +38,8 @@ const ARE_OF_MONTH = WINDOWS.map(({ period }) => period === 'month');
 const ARE_OF_KEY = WINDOWS.map(({ of }) => of === 'key');
 
 /**
- * Returns the rate-limit fields of a decision as lines, each with its CRLF. Returns '' if the request was not counted.
+ * Returns the rate-limit fields of a decision as header lines, each with CRLF. Returns '' if the request was not
+ * counted, or if there are no limits.
  */
 export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): string {
   if (decision.source === 'open') return '';
@@ -46,8 +51,8 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
   const monthSeconds = secondsUntil(period.endMs, nowMs);
   const daySeconds = secondsUntil(period.day.endMs, nowMs);
 
-  // The tightest window has the least left. On a tie, the window that resets later wins, and month windows win over
-  // others.
+  // The tightest window has the lowest remaining quota. On a tie, a month window wins, and otherwise the window that
+  // resets later.
   let field = '';
   let tightestLimit = -1;
   let tightestLeft = Infinity;
@@ -78,7 +83,7 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
   );
 }
 
-/** OwnPolicy is a limit of one of the gateway's own endpoints, with its current state. */
+/** OwnPolicy is a throttle of one of the gateway's own endpoints, with its current state. */
 export interface OwnPolicy {
   readonly name: string;
   readonly limit: number;
@@ -88,22 +93,22 @@ export interface OwnPolicy {
 }
 
 /**
- * Returns the lines of a plan's limits with an endpoint's own limit placed first. `X-RateLimit-*` describes the
- * tightest of all.
+ * Adds a throttle of the gateway's own endpoint to the header lines of a plan, in first position. `X-RateLimit-*`
+ * describes the tightest limit of all.
  */
 export function linesWithOwn(lines: string, own: OwnPolicy): string {
   const { name, limit, windowSeconds, remaining: left, resetSeconds } = own;
   const plan = fieldsOfLines(lines);
-  const before = (field: string): string => {
+  const planItems = (field: string): string => {
     const value = fieldValue(plan, field);
     return value === undefined ? '' : `, ${value}`;
   };
   const isTightest = left <= Number(fieldValue(plan, 'x-ratelimit-remaining') ?? Infinity);
   return linesOf([
     'RateLimit-Policy',
-    `"${name}";q=${limit};w=${windowSeconds}${before('ratelimit-policy')}`,
+    `"${name}";q=${limit};w=${windowSeconds}${planItems('ratelimit-policy')}`,
     'RateLimit',
-    `"${name}";r=${left};t=${resetSeconds}${before('ratelimit')}`,
+    `"${name}";r=${left};t=${resetSeconds}${planItems('ratelimit')}`,
     ...(isTightest
       ? ['X-RateLimit-Limit', `${limit}`, 'X-RateLimit-Remaining', `${left}`, 'X-RateLimit-Reset', `${resetSeconds}`]
       : plan.slice(4)),
@@ -113,8 +118,8 @@ export function linesWithOwn(lines: string, own: OwnPolicy): string {
 const RESET_FIELD = 'X-RateLimit-Reset: ';
 
 /**
- * Removes `X-RateLimit-Reset` from the lines of an error if it is longer than a client should wait. Some clients, such
- * as ky, use it as `Retry-After` if there is none. `RateLimit` still has the value.
+ * Removes `X-RateLimit-Reset` from the header lines of an error if its wait is too long for a client. Some clients,
+ * such as ky, use this field as `Retry-After` if there is none. `RateLimit` still has the value.
  */
 export function withoutLongReset(lines: string): string {
   const at = lines.lastIndexOf(RESET_FIELD);
@@ -125,8 +130,8 @@ export function withoutLongReset(lines: string): string {
 }
 
 /**
- * Returns `Retry-After` of a refusal in whole seconds. It is never before the reset, and has some jitter so that
- * clients do not return all at once.
+ * Returns `Retry-After` of a refusal, in whole seconds. It is never before the reset. Random jitter keeps clients from
+ * returning all at once.
  */
 export function retryAfterSeconds(decision: QuotaDecision): number {
   const seconds = Math.max(1, Math.ceil((decision.retryAtMs - decision.nowMs) / 1_000));
@@ -134,12 +139,12 @@ export function retryAfterSeconds(decision: QuotaDecision): number {
   return spread(seconds, Math.floor(Math.random() * jitter));
 }
 
-/** Returns what is left of a limit. Never negative, even if the limit was lowered below the usage. */
+/** Returns the remaining quota of a limit. It is never negative, even if the limit was lowered below the usage. */
 export function remaining(limit: number, used: number): number {
   return used >= limit ? 0 : limit - used;
 }
 
-/** LimitedWindow is one window with its limit and count. */
+/** LimitedWindow is one window that has a limit, with its count. */
 export interface LimitedWindow {
   readonly window: QuotaWindow;
   /** Index of the window in `WINDOWS`. */
@@ -148,7 +153,7 @@ export interface LimitedWindow {
   readonly used: number;
 }
 
-/** Returns every limited window with its limit and count, in the order of the fields. */
+/** Returns every window that has a limit, in the order of the response fields. */
 export function limitedWindows(limits: QuotaLimits, used: Readonly<QuotaCounts>): LimitedWindow[] {
   return WINDOWS.map((window, index) => ({ window, index, limit: limits[index]!, used: used[index]! })).filter(
     ({ limit }) => limit !== Infinity,
@@ -156,8 +161,8 @@ export function limitedWindows(limits: QuotaLimits, used: Readonly<QuotaCounts>)
 }
 
 /**
- * Returns when a window resets, in ms of the store's time. A sliding window resets when it next frees some usage; 0 if
- * nothing is used.
+ * Returns when a window resets, in ms of the store's time. A sliding window resets when its oldest usage leaves it; 0
+ * if nothing is used.
  */
 export function resetMsOf(
   { of, period, kind }: QuotaWindow,
@@ -173,8 +178,8 @@ function spanOf(period: QuotaWindow['period'], at: MonthPeriod): { readonly star
 }
 
 /**
- * Returns the value of `RateLimit-Policy`, such as `"key-minute";q=60;w=60, …`. It changes once a day, because `w` is
- * the real length of the month or day.
+ * Returns the value of `RateLimit-Policy`, such as `"key-minute";q=60;w=60, …`. It can change daily, because `w` is the
+ * actual length of the current month or day.
  */
 function policyField(limits: QuotaLimits, period: MonthPeriod): string {
   return limitedWindows(limits, NOTHING_USED)

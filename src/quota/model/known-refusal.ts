@@ -1,17 +1,19 @@
 /**
- * Repeats a refusal without asking the store until the window has room again, so that clients that keep calling cost
- * the store nothing.
+ * Repeats a refusal until the window has room again, without asking the store. So clients that ignore refusals cause no
+ * load on the store.
  */
 import type { QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** Longest time to repeat a refusal without asking the store. A refund by another node is noticed after it. */
+/**
+ * Longest time to repeat a refusal without asking the store. After this time, a refund by another node takes effect.
+ */
 const LONGEST_MS = 10_000;
-/** The same for plans that charge only successes. There, any node can refund usage at any moment. */
+/** The same for plans that charge only for successes. With them, any node can refund usage at any moment. */
 const LONGEST_OF_RESERVATIONS_MS = 500;
 
 /**
- * Remembers a refusal.
+ * Remembers a refusal on its subject.
  * @param nowMs time by this node's clock.
  */
 export function rememberRefusal(subject: QuotaSubject, refusal: QuotaDecision, nowMs: number): void {
@@ -19,8 +21,9 @@ export function rememberRefusal(subject: QuotaSubject, refusal: QuotaDecision, n
 }
 
 /**
- * Returns the remembered refusal if it still holds for this cost, or undefined if the store has to be asked. A raised
- * limit creates a new subject, so it takes effect immediately.
+ * Returns the remembered refusal if it still applies to this cost. Otherwise returns undefined, and the store must
+ * decide. A raised limit creates a new subject, so it takes effect immediately.
+ * @param hereMs time by this node's clock.
  */
 export function knownRefusal(subject: QuotaSubject, cost: number, hereMs: number): QuotaDecision | undefined {
   if (subject.refusal === undefined) return undefined;

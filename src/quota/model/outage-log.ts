@@ -1,36 +1,36 @@
 /**
- * Requests that this node admitted and refunded while the shared counters were away. They are kept per key and day,
- * second by second, until the store has counted them. The log is bounded by the keys in use and one minute of seconds.
- * It is lost with the process.
+ * Logs the requests that this node admitted and refunded while the shared counters were unavailable. The log keeps
+ * costs per key and day, by second, until the store has counted them. Its size is bounded by the keys in use, with one
+ * minute of seconds each. It is lost with the process.
  */
 import { randomUUID } from 'node:crypto';
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import type { QuotaSubject } from './subject.js';
 
-/** OutageEntry holds the admitted requests of one key on one day. */
+/** OutageEntry holds the costs that one key was admitted with on one day. */
 export interface OutageEntry {
-  /** Unique across all nodes and outages. The store uses it to count an entry only once. */
+  /** Unique across all nodes and outages. The store uses the ID to count an entry only once. */
   readonly id: string;
   readonly subject: QuotaSubject;
   readonly period: MonthPeriod;
-  /** Cost of all requests, less refunds. */
+  /** Cost of all requests, minus refunds. */
   used: number;
-  /** Cost per second of this node's clock, for the last minute. */
+  /** Cost by second of this node's clock, for the last minute. */
   readonly seconds: Map<number, number>;
 }
 
 /** OutageLog keeps requests admitted without the store until the store has counted them. */
 export class OutageLog {
   private entries = new Map<string, OutageEntry>();
-  /** Entries that were sent without a response. They may have been counted, so nothing may be added to them. */
+  /** Entries that were sent and got no response. The store may have counted them, so they must not change. */
   private unsure: OutageEntry[] = [];
 
   get isEmpty(): boolean {
     return this.entries.size === 0 && this.unsure.length === 0;
   }
 
-  /** Reports whether the subject has a waiting entry that can still be changed. */
+  /** Reports whether the subject has an entry of this day that can still be changed. */
   hasEntry(subject: QuotaSubject, period: MonthPeriod): boolean {
     return this.entries.has(nameOf(subject, period));
   }
@@ -46,7 +46,7 @@ export class OutageLog {
     entry.used += cost;
     entry.seconds.set(second, (entry.seconds.get(second) ?? 0) + cost);
     for (const old of entry.seconds.keys()) {
-      // Seconds are in the order of insertion: stop at the first one that still matters.
+      // Map keys are in the order of insertion. Stop at the first second that is still in the window.
       if (old > second - MINUTE_BUCKETS) break;
       entry.seconds.delete(old);
     }
@@ -60,7 +60,10 @@ export class OutageLog {
     return taken;
   }
 
-  /** Puts an entry back whose result is unknown. It is sent again unchanged, because the store knows it by its ID. */
+  /**
+   * Puts back an entry whose replay has an unknown result. It is sent again unchanged, because the store recognizes its
+   * ID.
+   */
   putBack(entry: OutageEntry): void {
     this.unsure.push(entry);
   }

@@ -1,6 +1,6 @@
 /**
- * The types of a quota: limits, counts and decisions. All stores share them, so that a request is decided and described
- * alike everywhere.
+ * Defines the types of a quota: limits, counts and decisions. All stores use them, so that they make and describe
+ * decisions in the same way.
  */
 import type { PlanConfig } from '../../config/model/schema.js';
 import { perWindow, WINDOWS, type PerWindow, type WindowName } from '../../platform/quotas/windows.js';
@@ -9,10 +9,10 @@ import type { MonthPeriod } from './month-period.js';
 /** QuotaLimits holds the limits in force for one key, by window. `Infinity` means no limit. */
 export type QuotaLimits = PerWindow<number>;
 
-/** OnStoreLoss is the policy of a plan for times when the counters cannot be reached. */
+/** OnStoreLoss is a plan's policy for the time while the counters are unavailable. */
 export type OnStoreLoss = PlanConfig['onRedisLoss'];
 
-/** Charge says which responses a plan charges for. */
+/** Charge says which responses a plan charges for: `all`, or only `successes`. */
 export type Charge = PlanConfig['charge'];
 
 /** QuotaCounts holds the counts of a key and its account by window, at one instant. */
@@ -23,14 +23,14 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 export const NOTHING_USED: Readonly<QuotaCounts> = perWindow(() => 0);
 
 /**
- * DecisionSource says which counters a decision used. `open` means that nothing was counted, so there are no counts to
- * report.
+ * DecisionSource says which counters made a decision: those of the store, or `local` ones of this node during an
+ * outage. With `open`, nothing was counted, so there are no counts to report.
  */
 export type DecisionSource = 'store' | 'local' | 'open';
 
 /**
- * QuotaDecision is the decision on one request. `admitted: false` means refused, never failed: a store that fails
- * rejects.
+ * QuotaDecision is the decision on one request. `admitted: false` means that a limit refused the request. A failure of
+ * the store is never a decision; it rejects.
  */
 export interface QuotaDecision {
   readonly admitted: boolean;
@@ -41,20 +41,20 @@ export interface QuotaDecision {
   readonly period: MonthPeriod;
   /** Counts after the decision. */
   readonly used: Readonly<QuotaCounts>;
-  /** When the minute windows next free some usage, in ms of the store's time. 0 if nothing is used. */
+  /** When the oldest usage leaves the minute windows, in ms of the store's time. 0 if nothing is used. */
   readonly keyMinuteResetMs: number;
   readonly accountMinuteResetMs: number;
-  /** Bits of the windows that refused, by their index; 0 if admitted. */
+  /** Bits of the windows that refused the request, by window index; 0 if admitted. */
   readonly violated: number;
-  /** Whether it was refused because this node's share is used up while the shared counters are away. */
+  /** Whether the request was refused because this node's share is used up while the shared counters are unavailable. */
   readonly ofShare?: boolean;
   /** Earliest instant (ms of the store's time) at which the same request can be admitted; 0 if admitted. */
   readonly retryAtMs: number;
-  /** The decision under the plan's shadow limits, if it has any. Undefined if there is no such decision. */
+  /** The decision under the plan's shadow limits. Undefined if the plan has none, or if that decision failed. */
   shadow?: QuotaDecision | Promise<QuotaDecision | undefined>;
 }
 
-/** Returns the limits that a plan sets. */
+/** Returns the limits of a plan, by window. `Infinity` means no limit. */
 export function limitsOf(plan: Pick<PlanConfig, 'key' | 'account'>): QuotaLimits {
   return perWindow(({ of, period }) => plan[of][period] ?? Infinity);
 }
@@ -64,19 +64,19 @@ export function countsPlus(counts: Readonly<QuotaCounts>, cost: number): QuotaCo
   return [counts[0] + cost, counts[1] + cost, counts[2] + cost, counts[3] + cost, counts[4] + cost, counts[5] + cost];
 }
 
-/** Returns the counts with `cost` refunded in every window. */
+/** Returns the counts with `cost` subtracted from every window, never below zero. */
 export function countsMinus(counts: Readonly<QuotaCounts>, cost: number): QuotaCounts {
   return perWindow((_, index) => Math.max(0, counts[index]! - cost)) as QuotaCounts;
 }
 
-/** Returns the counts with those of some windows replaced, by index. */
+/** Returns the counts with the counts of some windows replaced. `changes` are by window index. */
 export function countsWith(counts: Readonly<QuotaCounts>, changes: Readonly<Record<number, number>>): QuotaCounts {
   return perWindow((_, index) => changes[index] ?? counts[index]!) as QuotaCounts;
 }
 
 /**
- * Returns how many requests of `cost` fit under the limits; 0 if a window is full. Unrolled, because every decision in
- * the process calls it.
+ * Returns how many requests of `cost` fit under all limits. Unrolled, because every decision of `ProcessCounters` calls
+ * it.
  */
 export function roomFor(limits: QuotaLimits, used: Readonly<QuotaCounts>, cost: number): number {
   if (cost === 0) return Infinity;

@@ -1,4 +1,6 @@
-/** The 429 errors of refused requests: which limit, how much of it is used, and when to retry. */
+/**
+ * Creates the 429 errors of refused requests. They say which limit refused, how much of it is used, and when to retry.
+ */
 import { Problem } from '../../platform/problems/errors.js';
 import { DO_NOT_RETRY, LONGEST_WAIT_MS } from '../../platform/problems/retry-after.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
@@ -8,25 +10,26 @@ import { CALENDAR_BITS, MONTH_BITS, WINDOWS } from '../../platform/quotas/window
 import { policyNames, type QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** Formatted ends of months and days in their account's time zone. Cached, because converting time zones is slow. */
+/** Formatted ends of months and days in their account's time zone. Cached, because time zone conversion is slow. */
 const ends = new WeakMap<MonthPeriod | DayPeriod, string>();
 
-/** Returns the 429 for a refusal: `quota_exceeded` if a month or a day is used up, otherwise `rate_limited`. */
+/** Returns the 429 error of a refusal: `quota_exceeded` if a month or a day is used up, otherwise `rate_limited`. */
 export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const isUsedUp = (decision.violated & CALENDAR_BITS) !== 0;
-  return isUsedUp && decision.ofShare !== true ? usedUpPeriod(subject, decision) : fullMinute(subject, decision);
+  return isUsedUp && decision.ofShare !== true ? usedUpProblem(subject, decision) : minuteProblem(subject, decision);
 }
 
 /**
- * Returns the error for a used-up month or day. HTTP libraries must not wait silently for its end. `Retry-After` is
- * sent only in the last hour of the period, and `X-Should-Retry` is `false`. The body says when the period ends.
+ * Returns the error for a used-up month or day. HTTP libraries must not wait silently until the period ends. So
+ * `Retry-After` is sent only in the last hour of the period, and `X-Should-Retry` is `false`. The body says when the
+ * period ends.
  */
-function usedUpPeriod(subject: QuotaSubject, decision: QuotaDecision): Problem {
+function usedUpProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const seconds = retryAfterSeconds(decision);
   const isNear = seconds * 1_000 <= LONGEST_WAIT_MS && !neverFits(subject, decision);
   return new Problem('quota_exceeded', {
-    detail: wordsOf(subject, decision, seconds),
-    // Plain text: only IDs, numbers and times that the gateway generates.
+    detail: detailOf(subject, decision, seconds),
+    // Plain text, because it contains only IDs, numbers and times that the gateway generates.
     isPlain: true,
     violatedPolicies: policyNames(decision.violated),
     headers: isNear ? ['Retry-After', String(seconds), ...DO_NOT_RETRY] : DO_NOT_RETRY,
@@ -35,9 +38,10 @@ function usedUpPeriod(subject: QuotaSubject, decision: QuotaDecision): Problem {
   });
 }
 
-function fullMinute(subject: QuotaSubject, decision: QuotaDecision): Problem {
+/** Returns the error for a full minute window, and for a used-up share of this node. */
+function minuteProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const retryAfter = retryAfterSeconds(decision);
-  const detail = wordsOf(subject, decision, retryAfter);
+  const detail = detailOf(subject, decision, retryAfter);
   const violatedPolicies = policyNames(decision.violated);
   if (neverFits(subject, decision)) {
     return new Problem('rate_limited', { detail, isPlain: true, violatedPolicies, headers: DO_NOT_RETRY });
@@ -46,12 +50,12 @@ function fullMinute(subject: QuotaSubject, decision: QuotaDecision): Problem {
   return new Problem('rate_limited', { detail, isPlain: true, violatedPolicies, headers, retryAfter });
 }
 
-/** Reports whether a request costs more than the limit that refuses it. Waiting does not help then. */
+/** Reports whether a request costs more than the limit that refuses it. Then waiting does not help. */
 function neverFits({ limits }: QuotaSubject, { violated, cost, ofShare }: QuotaDecision): boolean {
   return ofShare !== true && cost > limits[namedWindow(violated)]!;
 }
 
-function wordsOf(subject: QuotaSubject, decision: QuotaDecision, seconds: number): string {
+function detailOf(subject: QuotaSubject, decision: QuotaDecision, seconds: number): string {
   const index = namedWindow(decision.violated);
   const { of, kind, period } = WINDOWS[index]!;
   const who = of === 'key' ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
@@ -71,8 +75,8 @@ function wordsOf(subject: QuotaSubject, decision: QuotaDecision, seconds: number
 }
 
 /**
- * Returns the index of the window that the message names: the first calendar window that refuses, or else the first
- * sliding one. The order is that of the response fields.
+ * Returns the index of the window that the message names: the first calendar window that refused, or else the first
+ * sliding window. The windows have the order of the response fields.
  */
 function namedWindow(violated: number): number {
   const ofCalendar = violated & CALENDAR_BITS;
@@ -83,7 +87,7 @@ function namedWindow(violated: number): number {
   );
 }
 
-/** Formats a count with separators (`1,234,567`). `Intl` takes longer than the rest of a refusal. */
+/** Formats a count with separators (`1,234,567`). `Intl` would take longer than the rest of a refusal. */
 function grouped(count: number): string {
   const digits = String(count);
   let end = digits.length % 3 || 3;
@@ -92,14 +96,14 @@ function grouped(count: number): string {
   return text;
 }
 
-/** Returns the month or day that is used up. If both are, it returns the month, which ends last. */
+/** Returns the month or day that is used up. If both are, returns the month, which ends later. */
 function periodOf({ violated, period }: QuotaDecision): MonthPeriod | DayPeriod {
   return (violated & MONTH_BITS) === 0 ? period.day : period;
 }
 
 /**
  * Returns the formatted end of a period.
- * @param period a period of that time zone.
+ * @param period a period in `timeZone`.
  */
 function endOf(period: MonthPeriod | DayPeriod, timeZone: string): string {
   let text = ends.get(period);

@@ -1,6 +1,7 @@
 /**
- * The subject of a quota: a key and its account, and the limits that apply. Every key in memory has one, so each field
- * exists a hundred thousand times (test/performance/used-keys.spec.ts). Whatever keys have in common is in their terms.
+ * Defines the subject of a quota: a key and its account, with the limits that apply. Every key in memory has a subject,
+ * so each field exists a hundred thousand times (`test/performance/used-keys.spec.ts`). Values that keys have in common
+ * are in their `QuotaTerms`.
  */
 import {
   accountCounterKey,
@@ -22,32 +23,34 @@ import {
 import type { UsageCell } from './usage-cell.js';
 
 /**
- * QuotaTerms holds the limits and settings of all keys with one plan and calendar, and cached texts derived from them.
+ * QuotaTerms holds the limits and settings of all keys with the same plan, limits and calendar, and texts derived from
+ * them.
  */
 export class QuotaTerms {
-  /** Cached value of `RateLimit-Policy`, and the period it was written for. */
+  /** Cached value of `RateLimit-Policy`, and the period for which it was computed. */
   policyField = '';
   policyFieldPeriod: MonthPeriod = NO_PERIOD;
-  /** Cached arguments of the Redis script for one request that costs 1, and the period they were written for. */
+  /** Cached arguments of the Redis script for one request that costs 1, and the period for which they were computed. */
   limitsText = '';
   limitsTextPeriod: MonthPeriod = NO_PERIOD;
 
   constructor(
     readonly limits: QuotaLimits,
     readonly onStoreLoss: OnStoreLoss,
-    /** Gives the accounts' months, and the time zone of their reset times. */
+    /** Calendar of the accounts: their months and days, and the time zone of their reset times. */
     readonly calendar: MonthCalendar,
     readonly charge: Charge = 'all',
   ) {}
 }
 
 /**
- * QuotaSubject is a key as the quota sees it: its account, its terms, and the counts last seen. Each cached key has
- * one, so its fields exist a hundred thousand times (decision 0028). Only the counts last seen change. Every field is
- * initialized to keep one hidden class.
+ * QuotaSubject is a key as the quota sees it: its account, its terms, and the counts that a store last reported. Each
+ * field has an initial value, so that V8 keeps all subjects small and in one hidden class (decision 0028).
  */
 export class QuotaSubject {
-  /** When a store last reported counts (ms), and their period. `NO_PERIOD` if none has. */
+  /**
+   * When a store last reported counts (ms), and the period of these counts. `NO_PERIOD` if no store has reported any.
+   */
   lastSeenAtMs = 0;
   private lastSeenPeriod = NO_PERIOD;
   /**
@@ -59,13 +62,13 @@ export class QuotaSubject {
   private seen3 = 0;
   private seen4 = 0;
   private seen5 = 0;
-  /** Label of the month whose counts changed since they were last written to the database; 0 if none. */
+  /** Label of the month whose counts have changed since the last write to the database; 0 if none has. */
   dirtyMonth = 0;
-  /** First cell of the usage that has not been written yet. The other cells are chained to it. */
+  /** First cell of the key's usage that the recorder keeps. The other cells are linked from it. */
   usage: UsageCell | undefined = undefined;
-  /** Open group of requests that wait to be decided together. It belongs to the store. */
+  /** Open group of requests that the store will decide together. Only the store uses it. */
   openGroup: object | undefined = undefined;
-  private rare: RarelyHeld | undefined = undefined;
+  private rare: RareFields | undefined = undefined;
 
   constructor(
     readonly accountId: string,
@@ -95,12 +98,15 @@ export class QuotaSubject {
     return this.terms.charge;
   }
 
-  /** Initial counts of counters that do not exist yet. Undefined: take them from the database. */
+  /** Initial counts of counters that do not exist yet. If undefined, the database has the initial counts. */
   get startsFrom(): CounterStart | undefined {
     return undefined;
   }
 
-  /** Redis key of the account's counter. Built on demand, because decisions in Redis write the names without it. */
+  /**
+   * Redis key of the account's counter. Created on demand, because decisions in Redis do not need it
+   * (`decision-text.ts`).
+   */
   get accountCounterKey(): string {
     return this.counterNames().account;
   }
@@ -110,7 +116,7 @@ export class QuotaSubject {
   }
 
   private counterNames(): CounterNames {
-    this.rare ??= new RarelyHeld();
+    this.rare ??= new RareFields();
     return (this.rare.names ??= this.makeNames());
   }
 
@@ -118,31 +124,31 @@ export class QuotaSubject {
     return { account: accountCounterKey(this.accountId), key: apiKeyCounterKey(this.accountId, this.keyId) };
   }
 
-  /** State of the month's limits. Undefined for most keys, which stay far below them. */
+  /** State of the calendar limits that were reached. Undefined for most keys, which stay far below their limits. */
   get reached(): ReachedLimits | undefined {
     return this.rare?.reached;
   }
 
-  /** Returns the state of the month's limits for writing, and creates it if needed. */
+  /** Returns the state of the calendar limits for writing. Creates it if needed. */
   reachedLimits(): ReachedLimits {
-    this.rare ??= new RarelyHeld();
+    this.rare ??= new RareFields();
     return (this.rare.reached ??= { noticed: 0, noticedMonth: 0, refusedMonth: 0 });
   }
 
-  /** The last refusal, which answers further requests without asking the store. */
+  /** The last refusal. Further requests get the same refusal without a call to the store, see `known-refusal.ts`. */
   get refusal(): RememberedRefusal | undefined {
     return this.rare?.refusal;
   }
 
   set refusal(refusal: RememberedRefusal | undefined) {
     if (this.rare === undefined && refusal === undefined) return;
-    this.rare ??= new RarelyHeld();
+    this.rare ??= new RareFields();
     this.rare.refusal = refusal;
   }
 
   /**
-   * Returns the last counts that a store reported in a month. A node continues from them when the store is lost. Counts
-   * of a day that is over are 0. Returns undefined if no counts were reported in this month.
+   * Returns the last counts that a store reported in a month. A node continues from these counts while the store is
+   * lost. Counts of a day that has ended are 0. Returns undefined if no store reported counts in this month.
    */
   lastSeenIn({ label, day }: MonthPeriod): QuotaCounts | undefined {
     const { lastSeen } = this;
@@ -150,16 +156,17 @@ export class QuotaSubject {
     return this.lastSeenDay === day.label ? lastSeen : countsWith(lastSeen, { [ACCOUNT_DAY]: 0, [KEY_DAY]: 0 });
   }
 
-  /** Label of the month of the last counts; 0 if there are none. */
+  /** Label of the month of the last reported counts; 0 if there are none. */
   get lastSeenMonth(): number {
     return this.lastSeenPeriod.label;
   }
 
+  /** Label of the day of the last reported counts; 0 if there are none. */
   get lastSeenDay(): number {
     return this.lastSeenPeriod.day.label;
   }
 
-  /** The last counts that a store reported, for `lastSeenMonth` and `lastSeenDay`. */
+  /** The last counts that a store reported, in `lastSeenMonth` and `lastSeenDay`. Undefined if there are none. */
   get lastSeen(): QuotaCounts | undefined {
     if (this.lastSeenMonth === 0) return undefined;
     return [this.seen0, this.seen1, this.seen2, this.seen3, this.seen4, this.seen5];
@@ -167,7 +174,7 @@ export class QuotaSubject {
 
   /**
    * Records the counts that a store reported at an instant (ms) of a month and a day. Hot path: it copies the numbers
-   * and does not keep the object, see decision 0028.
+   * instead of keeping the array, see decision 0028.
    */
   recordSeen(counts: Readonly<QuotaCounts>, atMs: number, period: MonthPeriod): void {
     this.seen0 = unboxed(counts[0]);
@@ -181,14 +188,14 @@ export class QuotaSubject {
   }
 }
 
-/** Returns the same number as a small integer if it fits 32 bits, see decision 0028. */
+/** Returns the same number. V8 stores it without a separate object if it fits 32 bits, see decision 0028. */
 export function unboxed(value: number): number {
   const whole = value | 0;
   return whole === value ? whole : value;
 }
 
-/** RarelyHeld holds fields that almost no subject needs while its counters are in Redis. */
-class RarelyHeld {
+/** RareFields holds fields that almost no subject needs while the counters are in Redis. */
+class RareFields {
   names: CounterNames | undefined = undefined;
   reached: ReachedLimits | undefined = undefined;
   refusal: RememberedRefusal | undefined = undefined;
@@ -199,25 +206,27 @@ interface CounterNames {
   readonly key: string;
 }
 
-/** ReachedLimits records the notices given for a month's limits, and whether one of these limits refused a request. */
+/**
+ * ReachedLimits records which usage notices of a month exist, and in which month a calendar limit refused a request.
+ */
 export interface ReachedLimits {
-  /** Bits of the notices that are known to be in the database, and the month they belong to. */
+  /** Bits of the notices that are known to be in the database, and the label of their month. */
   noticed: number;
   noticedMonth: number;
-  /** Label of the month in which a month limit refused a request; 0 if none. */
+  /** Label of the month in which a month limit or a day limit refused a request; 0 if none did. */
   refusedMonth: number;
 }
 
-/** RememberedRefusal is a refusal, and when it was received (ms, by this node's clock). */
+/** RememberedRefusal is a refusal, and when this node received it (ms, by this node's clock). */
 export interface RememberedRefusal {
   readonly decision: QuotaDecision;
   readonly atMs: number;
 }
 
 /**
- * ShadowSubject is a key under shadow limits, which refuse nothing. It has its own counters. They hold only what the
- * shadow limits would have admitted. With the live counts, a candidate below the live limit would look used up
- * permanently.
+ * ShadowSubject is a key under shadow limits, which refuse nothing. It has its own counters, which count only requests
+ * that the shadow limits would have admitted. The live counts would not do: with them, a shadow limit below the live
+ * limit would look used up permanently.
  */
 export class ShadowSubject extends QuotaSubject {
   private start: CounterStart | undefined;
@@ -225,7 +234,7 @@ export class ShadowSubject extends QuotaSubject {
   constructor(
     accountId: string,
     keyId: string,
-    /** The plan that it belongs to. */
+    /** The plan that has these shadow limits. */
     readonly plan: string,
     terms: QuotaTerms,
   ) {

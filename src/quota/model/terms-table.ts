@@ -1,6 +1,6 @@
 /**
- * Shares one object among equal terms. A hundred thousand keys have few plans, and everything derived from a plan is
- * computed once.
+ * Shares one `QuotaTerms` object among keys with equal terms. A hundred thousand keys have few different plans, so
+ * everything derived from a plan is computed once.
  */
 import { InternTable } from '../../platform/intern-table.js';
 import type { MonthCalendar } from './month-period.js';
@@ -18,7 +18,7 @@ export class TermsTable {
   }
 }
 
-/** Reports whether both terms have equal values. Equal terms are nearly always the same object. */
+/** Reports whether both terms have equal values. Usually equal terms are the same object. */
 export function areSameTerms(a: QuotaTerms, b: QuotaTerms): boolean {
   if (a === b) return true;
   return (

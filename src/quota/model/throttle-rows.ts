@@ -1,6 +1,6 @@
 /**
- * READ FIRST: every throttle of the program, in one table. Throttles bound what plans do not: guessing attempts, and
- * requests that are expensive for the gateway and free for the caller. Plans are in `policies.ts`.
+ * READ FIRST: every throttle of the program, in one table. Throttles limit what plans do not: guessing attempts, and
+ * requests that are expensive for the gateway and free for the caller. The limits of plans are in `policies.ts`.
  */
 
 const MINUTE_MS = 60_000;
@@ -8,20 +8,19 @@ const QUARTER_MS = 15 * MINUTE_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** ThrottleRow is one throttle. */
+/** ThrottleRow is one throttle: at most `limit` hits in any span of `windowMs`. */
 export interface ThrottleRow {
-  /** Name of its windows in Redis. */
+  /** Name of the throttle in the Redis keys of its windows. */
   readonly name: string;
-  /** Hits that fit in any window. */
   readonly limit: number;
   readonly windowMs: number;
-  /** Owner of each window. A network is an IPv4 address or an IPv6 /64. */
+  /** Owner of a window, in words. A network is an IPv4 address or an IPv6 /64. */
   readonly by: string;
   /**
    * Place where hits are counted:
-   * - `store`: in Redis, or in the process without Redis
-   * - `process`: in each process separately, because the hot path must not wait
-   * - `database`: by counting the rows that it bounds
+   * - `store`: in Redis, or in the process if there is no Redis
+   * - `process`: in each process separately, because the request path must not wait
+   * - `database`: by counting existing rows, such as invitations
    */
   readonly counted: 'store' | 'process' | 'database';
   /** Maximum number of windows that a process remembers. Beyond it, the least recently used window is forgotten. */
@@ -38,19 +37,19 @@ function row(
 }
 
 export const THROTTLES = {
-  // The gateway. The limit of wrong keys is `gateway.failedAuthentication.perMinute`.
+  // The gateway. The setting `gateway.failedAuthentication.perMinute` replaces the limit of `wrongKeys`.
   wrongKeys: row('wrong-keys', [20, MINUTE_MS], 'network', { counted: 'process', mostKeys: 50_000 }),
   freeRequests: row('idempotent-free', [600, MINUTE_MS], 'API key', { counted: 'process' }),
   usageSums: row('usage', [60, MINUTE_MS], 'API key'),
   mcpFreeCalls: row('mcp', [120, MINUTE_MS], 'API key'),
 
-  // The authorization server. A network of `mcp.oauth.trustedNetworks` has a hundredfold.
+  // The authorization server. Networks in `mcp.oauth.trustedNetworks` have a hundred times these limits.
   oauthRequests: row('oauth', [60, MINUTE_MS], 'network; at `/token` network and known client'),
   oauthTokens: row('oauth-tokens', [600, MINUTE_MS], 'network'),
   oauthRegistrations: row('oauth-registrations', [20, HOUR_MS], 'network'),
   oauthDocuments: row('oauth-documents', [10, MINUTE_MS], 'network'),
 
-  // The admin API. The operators' limit is `admin.operatorRequestsPerMinute`.
+  // The admin API. The setting `admin.operatorRequestsPerMinute` replaces the limit of `adminOperator`.
   adminAnonymous: row('admin-anonymous', [1_200, MINUTE_MS], 'network'),
   adminCaller: row('admin-caller', [1_200, MINUTE_MS], 'session or account token'),
   adminOperator: row('admin-operator', [6_000, MINUTE_MS], 'operator token'),
@@ -61,7 +60,7 @@ export const THROTTLES = {
   invitationsToAddress: row('invitations-address', [5, HOUR_MS], 'account and email address', { counted: 'database' }),
   addressVerifications: row('address-verifications', [5, HOUR_MS], 'member', { counted: 'database' }),
 
-  // Signing in: failed attempts.
+  // Failed attempts to sign in.
   signInNetwork: row('sign-in-network', [20, MINUTE_MS], 'network'),
   signInNetworkHour: row('sign-in-network-hour', [100, HOUR_MS], 'network'),
   signInName: row('sign-in-name', [10, QUARTER_MS], 'email address'),

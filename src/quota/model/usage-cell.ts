@@ -1,11 +1,11 @@
 /**
- * Usage of one key, operation and day in this process between two flushes, by outcome. It is the smallest row that
- * billing can use.
+ * Collects the usage of one key, operation and day in this process between two flushes, by outcome. Usage rows in the
+ * database have the same granularity, which is the finest that billing needs.
  */
 import type { Operation } from '../../config/model/schema.js';
 import type { DayPeriod } from './month-period.js';
 
-/** Outcomes of a request, by position in a cell. */
+/** Outcomes of a request. Each number is the outcome's position in a cell. */
 export const SUCCESS = 0 as const;
 export const CLIENT_ERROR = 1 as const;
 export const SERVER_ERROR = 2 as const;
@@ -15,7 +15,7 @@ export const RATE_LIMITED = 5 as const;
 export const QUOTA_EXCEEDED = 6 as const;
 export const DENIED = 7 as const;
 export const IN_FLIGHT = 8 as const;
-/** Completion is the outcome of a request in usage reports; `IN_FLIGHT` until it has ended. */
+/** Completion is the outcome of a request in usage reports. It is `IN_FLIGHT` until the request has ended. */
 export type Completion =
   | typeof SUCCESS
   | typeof CLIENT_ERROR
@@ -27,12 +27,12 @@ export type Completion =
   | typeof DENIED
   | typeof IN_FLIGHT;
 /**
- * Counts requests that the plan's shadow limits would have refused. It is counted in addition to the outcome and is in
- * no sum.
+ * Position of requests that the plan's shadow limits would have refused. These are counted in addition to their
+ * outcome, and are not part of any sum.
  */
 export const SHADOW_REFUSED = 9;
 
-/** Names of the outcomes by position. docs/usage.md defines them. */
+/** Names of the outcomes, by position. `docs/usage.md` defines them. */
 export const OUTCOME_NAMES = [
   'success',
   'client_error',
@@ -49,49 +49,57 @@ export const SHADOW_REFUSED_NAME = 'shadow_refused';
 /** Names of everything that a cell counts, by position. */
 export const CELL_NAMES = [...OUTCOME_NAMES, SHADOW_REFUSED_NAME] as const;
 
-/** Outcome of requests whose process ended before it recorded one. Processes never record it for themselves. */
+/** Outcome of requests whose process died before it recorded their outcome. Other processes record it. */
 export const UNRECORDED = 'unrecorded';
 
-/** Outcome of corrections, not requests: the difference when an operator sets a count. */
+/** Outcome of adjustments. An adjustment is the difference when an operator sets a count; it is not a request. */
 export const ADJUSTED = 'adjusted';
 
 /** CellOwner is the key that cells belong to. */
 export interface CellOwner {
   readonly accountId: string;
   readonly keyId: string;
-  /** The first cell of the owner's chain. */
+  /** First cell of the owner's linked list. */
   usage: UsageCell | undefined;
 }
 
 /**
- * UsageCell holds changes since the last flush. An ended request leaves `in_flight`, so that count can be negative.
- * Every key in use has a cell. Common outcomes have their own fields; rare ones are in a list that few keys need.
+ * UsageCell holds the changes since the last flush. When a request ends, its count moves from `in_flight` to its
+ * outcome, so the `in_flight` change can be negative. Every key in use has a cell. Common outcomes have their own
+ * fields. Rare outcomes are in an array that few keys need.
  */
 export class UsageCell {
-  /** Number of this process's requests that have not ended and belong to this cell. */
+  /** Number of requests in this cell that have not ended. */
   inFlight = 0;
   /** Whether the cell is in the list of cells to write. */
   isListed = false;
-  /** 1 after the cell was written, and one more for each flush that found it idle since. 0: no flush looks at it. */
+  /**
+   * 0 while the recorder does not check the cell for idleness. 1 after a write, and 1 more for each flush that finds
+   * the cell idle.
+   */
   rest = 0;
   private succeeded = 0;
   private succeededCost = 0;
   private begun = 0;
   private begunCost = 0;
-  /** Requests and cost of the other outcomes, alternating. */
+  /** Requests and cost of the rare outcomes, alternating. */
   private others: number[] | undefined = undefined;
 
   constructor(
     readonly owner: CellOwner,
     readonly operation: Operation,
-    /** Label of the month in which the requests were counted. */
+    /** Label of the month in which the requests count. */
     readonly month: number,
     readonly day: DayPeriod,
-    /** Next cell of the owner. A chain, because most owners have one cell and a list takes more memory. */
+    /**
+     * Next cell of the owner. This is a linked list, because most owners have one cell and an array takes more memory.
+     */
     public next: UsageCell | undefined,
   ) {}
 
-  /** Reports whether a request of the operation, counted in a month at an instant, belongs to this cell. Hot path. */
+  /**
+   * Reports whether a request belongs to this cell: one of this operation, counted in this month, at `nowMs`. Hot path.
+   */
   holds(operation: Operation, month: number, nowMs: number): boolean {
     return this.operation === operation && this.month === month && nowMs < this.day.endMs && nowMs >= this.day.startMs;
   }
@@ -120,7 +128,7 @@ export class UsageCell {
     return outcome === SUCCESS ? this.succeededCost : (this.others?.[2 * outcome + 1] ?? 0);
   }
 
-  /** Resets the counts after they were handed to a flush. */
+  /** Resets the counts after a flush has taken them. */
   clear(): void {
     this.begun = this.begunCost = this.succeeded = this.succeededCost = 0;
     this.others = undefined;
@@ -139,10 +147,13 @@ export class UsageCell {
   }
 }
 
-/** CountedRequest is the state that the usage recorder keeps on a request, to avoid one object per request. */
+/**
+ * CountedRequest is the part of a request's state that the usage recorder uses. It is kept on the request object, to
+ * avoid an allocation per request.
+ */
 export interface CountedRequest {
   usage: UsageCell | undefined;
-  /** The part of the request's cost that the counters still hold. */
+  /** The counted cost of the request, minus refunds. 0 if nothing was counted. */
   usageCost: number;
   completion: Completion;
   usageRefunded: boolean;

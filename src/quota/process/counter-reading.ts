@@ -1,4 +1,4 @@
-/** Reads the counters of an account and a key without counting. */
+/** Reads the counters of an account and a key without counting a request. */
 import type { CounterReading, MinuteRoom } from '../model/counter-store.js';
 import {
   ACCOUNT_DAY,
@@ -13,7 +13,7 @@ import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import { type QuotaCounts } from '../model/policies.js';
 import type { ProcessCounter } from './process-counter.js';
 
-/** Returns the usage of a key and its account; 0 for a missing counter. */
+/** Returns the usage of a key and its account, by window; 0 for a missing counter. */
 export function countsOf(account: ProcessCounter | undefined, key: ProcessCounter | undefined): QuotaCounts {
   return [
     key?.sum ?? 0,
@@ -25,7 +25,7 @@ export function countsOf(account: ProcessCounter | undefined, key: ProcessCounte
   ];
 }
 
-/** Writes the usage of a key and its account into an existing array. Every decision calls it. */
+/** Writes the usage of a key and its account into an existing array. Hot path: every decision calls it. */
 export function readCounts(account: ProcessCounter, key: ProcessCounter, into: QuotaCounts): void {
   into[KEY_MINUTE] = key.sum;
   into[ACCOUNT_MINUTE] = account.sum;
@@ -35,7 +35,7 @@ export function readCounts(account: ProcessCounter, key: ProcessCounter, into: Q
   into[KEY_DAY] = key.usedToday;
 }
 
-/** Advances two counters to an instant and reads them. A counter that does not know the month reads as 0. */
+/** Advances the two counters to an instant, and reads them. A counter that does not know the month reads as 0. */
 export function readingOf(
   [account, key]: readonly [ProcessCounter | undefined, ProcessCounter | undefined],
   nowMs: number,
@@ -55,6 +55,7 @@ export function readingOf(
   };
 }
 
+/** Advances a counter, and returns it if it knows the month. */
 function inMonth(counter: ProcessCounter | undefined, nowMs: number, period: MonthPeriod): ProcessCounter | undefined {
   counter?.advance(Math.floor(nowMs / 1_000), period);
   return counter?.knowsMonth(period) === true ? counter : undefined;
@@ -65,6 +66,7 @@ function resetMs(counter: ProcessCounter | undefined): number {
   return (counter.oldest + MINUTE_BUCKETS) * 1_000;
 }
 
+/** Returns when the counter's minute has at most `room` usage, in ms; 0 if it has that now. */
 function freedAtMs(counter: ProcessCounter | undefined, room: number): number {
   const over = (counter?.sum ?? 0) - room;
   return counter === undefined || over <= 0 ? 0 : counter.freedAt(over) * 1_000;

@@ -1,4 +1,4 @@
-/** The table of this process's counters by name: finds, creates and reaps them. */
+/** The table of the counters in this process, by name. Finds, creates and reaps (removes idle) counters. */
 import { NOTHING_COUNTED, accountCountIn, keyCountIn, type CalendarCount } from '../model/calendar-count.js';
 import { writtenIn, type WrittenCount } from '../model/counter-store.js';
 import type { FlushProgress } from '../model/flush-progress.js';
@@ -10,17 +10,18 @@ import { ProcessCounter } from './process-counter.js';
 import { IdleReaper } from './idle-reaper.js';
 import { RingPool } from '../../platform/ring-pool.js';
 
-/** Maximum number of counters of each kind that one run of the reapers checks. Takes well under a millisecond. */
+/** Maximum number of counters of each kind that one run checks. This many take well under a millisecond. */
 const REAPED_AT_ONCE = 5_000;
 /**
- * `usedInFlush` of shadow counters, which are never written to the database. Their counts exist only in this process.
+ * Value of `usedInFlush` for shadow counters, which are never written to the database. Their counts exist only in this
+ * process.
  */
 export const NEVER_WRITTEN = Infinity;
-/** How long shadow counters are kept, in seconds. Long enough for their month to end. */
+/** How long unused shadow counters are kept, in seconds. Longer than any month. */
 const SHADOW_KEPT_SECONDS = 32 * 86_400;
 
-/** SeenCounts holds the counts of an account or a key that were last seen, and when. */
-export interface SeenCounts {
+/** SeenCounts holds the last seen counts of an account or a key, and when they were seen (ms). */
+export interface ObservedCountSource {
   readonly counts: Readonly<QuotaCounts>;
   readonly atMs: number;
 }
@@ -29,7 +30,7 @@ export interface SeenCounts {
 export class CounterTable {
   readonly accounts = new Map<string, ProcessCounter>();
   readonly keys = new Map<string, ProcessCounter>();
-  /** Number of reaped counters. */
+  /** Number of counters that were reaped so far. */
   reaped = 0;
   private rings = new RingPool();
   private readonly reapers = [new IdleReaper(this.accounts), new IdleReaper(this.keys)];
@@ -39,16 +40,19 @@ export class CounterTable {
     private readonly flushes: FlushProgress | undefined,
   ) {}
 
-  /** The running flush, or the last one. */
+  /** Number of the running flush, or of the last one. */
   get flush(): number {
     return this.flushes?.begun ?? 0;
   }
 
-  /** Reaps some of the counters that are idle at a second. `ProcessCounters.reapIdle` has the rule. */
+  /**
+   * Reaps some of the idle counters; see `ProcessCounters.reapIdle`.
+   * @param second current second.
+   */
   reapIdle(second: number): void {
     const { flushes } = this;
     if (flushes === undefined) return;
-    const mayGo = (counter: ProcessCounter): boolean => {
+    const reapIfIdle = (counter: ProcessCounter): boolean => {
       const isShadow = counter.usedInFlush === NEVER_WRITTEN;
       if (!counter.isIdle(isShadow ? second - SHADOW_KEPT_SECONDS : second)) return false;
       if (!isShadow && counter.usedInFlush >= flushes.written) return false;
@@ -56,10 +60,13 @@ export class CounterTable {
       this.reaped += 1;
       return true;
     };
-    for (const reaper of this.reapers) reaper.run(REAPED_AT_ONCE, mayGo);
+    for (const reaper of this.reapers) reaper.run(REAPED_AT_ONCE, reapIfIdle);
   }
 
-  /** Creates missing counters of an account and a key. Moves existing ones that do not know the month to it. */
+  /**
+   * Creates missing counters of an account and a key with the counts of the database. Moves existing counters that do
+   * not know the month to that month.
+   */
   create(
     [account, key]: readonly [string, string | undefined],
     period: MonthPeriod,
@@ -70,16 +77,21 @@ export class CounterTable {
   }
 
   /** Creates missing counters of a subject with the counts that were last seen of its account and its key. */
-  createFrom(subject: QuotaSubject, ofAccount: SeenCounts, ofKey: SeenCounts, period: MonthPeriod): void {
+  createFrom(
+    subject: QuotaSubject,
+    ofAccount: ObservedCountSource,
+    ofKey: ObservedCountSource,
+    period: MonthPeriod,
+  ): void {
     const { accountCounterKey: account, keyCounterKey: key } = subject;
     const [accountMinute, keyMinute] = [ofAccount.counts[ACCOUNT_MINUTE], ofKey.counts[KEY_MINUTE]];
     this.createSeen(this.accounts, account, period, accountCountIn(ofAccount.counts), accountMinute, ofAccount.atMs);
     this.createSeen(this.keys, key, period, keyCountIn(ofKey.counts), keyMinute, ofKey.atMs);
   }
 
-  /** Returns the counter with this name. Creates one without usage if there is none. */
+  /** Returns the counter with this name. Creates a counter without usage if there is none. */
   obtain(counters: Map<string, ProcessCounter>, name: string, period: MonthPeriod): ProcessCounter {
-    const counter = counters.get(name) ?? this.counter(period, NOTHING_COUNTED);
+    const counter = counters.get(name) ?? this.newCounter(period, NOTHING_COUNTED);
     counters.set(name, counter);
     return counter;
   }
@@ -98,7 +110,7 @@ export class CounterTable {
     written: WrittenCount,
   ): void {
     let counter = counters.get(name);
-    if (counter === undefined) counters.set(name, (counter = this.counter(period, writtenIn(written, period))));
+    if (counter === undefined) counters.set(name, (counter = this.newCounter(period, writtenIn(written, period))));
     else if (!counter.knowsMonth(period)) counter.turnTo(period, written.used);
     for (const count of written.later) counter.recordFutureMonth(count);
   }
@@ -116,13 +128,13 @@ export class CounterTable {
       if (!known.knowsMonth(period)) known.turnTo(period, counted.used);
       return;
     }
-    const counter = this.counter(period, counted);
+    const counter = this.newCounter(period, counted);
     counter.slideTo(Math.floor(seenAtMs / 1_000));
     if (minuteUsed > 0) counter.add(minuteUsed);
     counters.set(name, counter);
   }
 
-  private counter(period: MonthPeriod, counted: CalendarCount): ProcessCounter {
+  private newCounter(period: MonthPeriod, counted: CalendarCount): ProcessCounter {
     const counter = new ProcessCounter(this.rings, period, counted);
     counter.usedInFlush = this.flush;
     return counter;

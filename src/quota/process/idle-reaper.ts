@@ -1,22 +1,22 @@
-/** IdleReaper removes idle entries from a map, a part of the map per run and outside the request path. */
+/** IdleReaper removes idle entries from a map. Each run checks a part of the map, outside the request path. */
 export class IdleReaper<Value> {
   private entries: Iterator<[string, Value]> | undefined;
 
   constructor(private readonly map: Map<string, Value>) {}
 
   /**
-   * Checks the next `most` entries and removes those for which `mayGo` returns true. After the last entry it starts
-   * again with the first.
+   * Checks the next `most` entries, and removes those for which `isRemovable` returns true. After the last entry, the
+   * next run starts again with the first entry.
    */
-  run(most: number, mayGo: (value: Value) => boolean): void {
+  run(most: number, isRemovable: (value: Value) => boolean): void {
     this.entries ??= this.map.entries();
-    for (let looked = 0; looked < most; looked++) {
+    for (let checked = 0; checked < most; checked++) {
       const { done, value } = this.entries.next();
       if (done === true) {
         this.entries = undefined;
         return;
       }
-      if (mayGo(value[1])) this.map.delete(value[0]);
+      if (isRemovable(value[1])) this.map.delete(value[0]);
     }
   }
 }

@@ -1,29 +1,29 @@
-/** A counter in this process. Until its counts are written to the database, they exist nowhere else. */
+/** A counter in this process. Its counts exist nowhere else until they are written to the database. */
 import type { DayCount } from '../model/calendar-count.js';
 import { Counter, type PeriodLabels } from '../model/counter.js';
 import type { MonthCount } from '../model/counter-store.js';
 import type { FlushProgress } from '../model/flush-progress.js';
 
-/** How long a counter must be unused before it can be reaped, in seconds: two windows. */
+/** How long a counter must be unused before it can be reaped, in seconds. This is two minute windows. */
 const IDLE_SECONDS = 120;
 
-/** OtherMonth is a month that the counter is not in now. */
+/** OtherMonth is a count of a month that is not the counter's current month. */
 interface OtherMonth extends MonthCount {
-  /** The flush that received its count; infinite if none has. */
+  /** Number of the flush that took this count; infinite if none has, 0 if the count came from the database. */
   takenIn: number;
 }
 
-/** TakenCount is a month count to be written. The current month also has its day's count. */
+/** TakenCount is a month count to be written. For the current month, it also contains the count of the current day. */
 export interface TakenCount extends MonthCount {
   readonly day?: DayCount;
 }
 
 export class ProcessCounter extends Counter {
-  /** The running flush, or the last one, at the counter's last use. */
+  /** Number of the flush that was running, or was the last one, when the counter was last used. */
   usedInFlush = 0;
   declare others: readonly OtherMonth[];
 
-  /** Moves all windows to the current time. An unknown month keeps the counter where it is. */
+  /** Moves all windows to the current time. If the counter does not know the month, its month stays unchanged. */
   advance(second: number, period: PeriodLabels): void {
     this.slideTo(second);
     this.turnTo(period);
@@ -34,13 +34,16 @@ export class ProcessCounter extends Counter {
     return [...this.others.filter((other) => other.month !== label), { month, used, takenIn: Infinity }];
   }
 
-  /** Records the database's count of a future month, unless the counter knows that month. */
+  /** Records the database's count of a future month, unless the counter already has a count of that month. */
   recordFutureMonth({ month, used }: MonthCount): void {
     if (this.month === month || this.others.some((other) => other.month === month)) return;
     this.others = [...this.others, { month, used, takenIn: 0 }];
   }
 
-  /** Returns the counts of the current month, and of the other months that it was in since the last call. */
+  /**
+   * Returns the counts to be written: those of the current month, and those of other months that were not returned
+   * before.
+   */
   takeCounts(flushes?: FlushProgress): TakenCount[] {
     const { month, used, day, usedToday, others } = this;
     const counts: TakenCount[] = [{ month, used, day: { day, used: usedToday } }];
@@ -50,8 +53,8 @@ export class ProcessCounter extends Counter {
       counts.push({ month: other.month, used: other.used });
       other.takenIn = flushes?.begun ?? Infinity;
     }
-    // Drop past months that were written; the database has them. Keep future months: nothing reads them from the
-    // database when they begin.
+    // Drop past months that were written, because the database has them. Keep future months, because they are not read
+    // from the database again when they begin.
     this.others = others.filter((other) => other.month > month || other.takenIn > (flushes?.written ?? 0));
     return counts;
   }

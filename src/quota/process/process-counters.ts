@@ -1,9 +1,9 @@
 /**
- * Live counters in this process, for one machine without other software. Nodes also count with them while Redis is
- * away.
+ * Stores live counters in this process, for installations with a single process. Nodes that use Redis also count with
+ * them while Redis is unavailable.
  */
 import type { Clock } from '../../platform/clock.js';
-import { nowOrTold, type Waiting } from '../../platform/waiting.js';
+import { valueOrLater, type Waiting } from '../../platform/waiting.js';
 import {
   accountCounterKey,
   apiKeyCounterKey,
@@ -24,7 +24,7 @@ import {
 } from '../model/counter-store.js';
 import { countsOf, readCounts, readingOf } from './counter-reading.js';
 import type { ProcessCounter } from './process-counter.js';
-import { CounterTable, NEVER_WRITTEN, type SeenCounts } from './counter-table.js';
+import { CounterTable, NEVER_WRITTEN, type ObservedCountSource } from './counter-table.js';
 import { decisionFor } from '../model/decision.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import type { FlushProgress } from '../model/flush-progress.js';
@@ -35,16 +35,21 @@ import { roomFor, type QuotaCounts, type QuotaDecision } from '../model/policies
 import type { QuotaSubject } from '../model/subject.js';
 import { SingleFlight } from './single-flight.js';
 
-/** Counts before the current decision. Shared, because each decision is complete before the next begins. */
+/**
+ * Counts before the current decision. One shared array, because each decision is complete before the next one begins.
+ */
 const countsBefore = countsOf(undefined, undefined);
 
-/** ProcessCounters counts in this process alone. */
+/** ProcessCounters stores counters in this process only. */
 export class ProcessCounters implements CounterStore {
   private readonly accounts: ReadonlyMap<string, ProcessCounter>;
   private readonly keys: ReadonlyMap<string, ProcessCounter>;
   private readonly table: CounterTable;
   private readonly seeding = new SingleFlight();
-  /** Time of the last observation or set. A set is later than earlier observations, even in the same millisecond. */
+  /**
+   * Time of the last observation or set, in ms. A set gets a later time than all earlier observations, even in the same
+   * millisecond.
+   */
   private latestMs = 0;
 
   constructor(
@@ -66,9 +71,9 @@ export class ProcessCounters implements CounterStore {
   }
 
   /**
-   * Reaps counters that were unused for two minutes and whose month is in the database. The next request creates them
-   * again from there. Shadow counters are kept for a month. Call it about every second: each call checks a part of the
-   * counters.
+   * Removes (reaps) counters that were unused for two minutes and whose month count is in the database. The next
+   * request creates them again from there. Shadow counters are kept for 32 days. Call this about every second; each
+   * call checks a part of the counters.
    */
   reapIdle(): void {
     this.table.reapIdle(Math.floor(this.clock.now() / 1_000));
@@ -85,12 +90,12 @@ export class ProcessCounters implements CounterStore {
   }
 
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
-    return nowOrTold(this.decide(subject, cost), waiting);
+    return valueOrLater(this.decide(subject, cost), waiting);
   }
 
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
-    if (this.flushes !== undefined && !subject.isShadow && !this.has(subject)) {
-      // The response took longer than the counters were kept.
+    if (this.flushes !== undefined && !subject.isShadow && !this.hasCounters(subject)) {
+      // The counter was reaped, because the response took longer than unused counters are kept. Create it again.
       await this.seed(subject.accountId, subject.keyId, subject.calendar.at(this.clock.now()));
     }
     const nowMs = this.clock.now();
@@ -193,12 +198,17 @@ export class ProcessCounters implements CounterStore {
     return { period, before, used, observedAtMs: this.latestMs };
   }
 
-  /** Creates a subject's counters; see `CounterTable.createFrom`. */
-  seedFrom(subject: QuotaSubject, ofAccount: SeenCounts, ofKey: SeenCounts, period: MonthPeriod): void {
+  /** Creates a subject's missing counters from counts that were last seen; see `CounterTable.createFrom`. */
+  seedFrom(
+    subject: QuotaSubject,
+    ofAccount: ObservedCountSource,
+    ofKey: ObservedCountSource,
+    period: MonthPeriod,
+  ): void {
     this.table.createFrom(subject, ofAccount, ofKey, period);
   }
 
-  /** Returns the month counts to write, with their month labels. Empty if the counters do not exist. */
+  /** Returns the month counts to write to the database. Empty if the counters do not exist. */
   monthUsed(subject: QuotaSubject): ExactCount[] {
     const account = this.accounts.get(subject.accountCounterKey);
     const key = this.keys.get(subject.keyCounterKey);
@@ -258,6 +268,9 @@ export class ProcessCounters implements CounterStore {
     );
   }
 
+  /**
+   * Creates missing counters, and then decides. Initial counts come from the subject (shadow limits) or the database.
+   */
   private seedAndDecide(
     subject: QuotaSubject,
     cost: number,
@@ -277,8 +290,10 @@ export class ProcessCounters implements CounterStore {
 
   /**
    * Creates missing counters from the database, and reads unknown months from there. Existing counters keep their
-   * counts. The name of a read contains the number of reaped counters. A caller must not join a read that ended before
-   * a counter was reaped, because that read would not create the counter again.
+   * counts.
+   *
+   * Callers share a read of the same name. The name contains the number of reaped counters. A caller must not join a
+   * read that ended before a counter was reaped, because that read would not create the counter again.
    */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
     return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}/${this.table.reaped}`, async () => {
@@ -287,14 +302,15 @@ export class ProcessCounters implements CounterStore {
       do {
         ({ reaped } = this.table);
         used = await this.source.usedInMonth(accountId, keyId, period);
-        // A counter reaped during the read may have counted, and been written, after the read.
+        // If a counter was reaped during the read, read again. The counter may have counted and been written after the
+        // read.
       } while (reaped !== this.table.reaped);
       const { account, key } = namesOf(accountId, keyId);
       this.table.create([account, key], period, [used.account, used.key]);
     });
   }
 
-  private has({ accountCounterKey: account, keyCounterKey: key }: QuotaSubject): boolean {
+  private hasCounters({ accountCounterKey: account, keyCounterKey: key }: QuotaSubject): boolean {
     return this.accounts.has(account) && this.keys.has(key);
   }
 }

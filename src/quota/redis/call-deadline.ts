@@ -1,26 +1,29 @@
 /**
- * One deadline timer for thousands of calls. When it fires, it checks all open calls. This avoids creating a timer per
- * call.
+ * Enforces the deadline of thousands of calls with one timer. When the timer fires, all open calls are checked. This
+ * avoids one timer per call.
  */
 
 /** TimedCall is a call in flight. */
 export interface TimedCall {
-  /** Time by `performance.now()`. */
+  /** When the call was sent, by `performance.now()`. */
   readonly sentMs: number;
-  /** Index in the open calls. Only `CallDeadline` writes it. */
+  /** Index of the call in `CallDeadline.open`. Only `CallDeadline` writes it. */
   deadlineSlot: number;
 }
 
-/** CallDeadline ends calls that got no response in time. */
+/** CallDeadline ends calls that got no response within the deadline. */
 export class CallDeadline<Call extends TimedCall> {
-  /** Open calls without order. The last call fills a gap. A Set would rebuild its table as calls come and go. */
+  /**
+   * Open calls, in no order. When a call is removed, the last call takes its place. A Set would rebuild its table
+   * often.
+   */
   private readonly open: Call[] = [];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
     readonly deadlineMs: number,
-    /** Receives each call that is still open after the deadline. The call is closed by then. */
-    private readonly late: (call: Call) => void,
+    /** Receives each call that is still open after the deadline. The call was removed from the open calls before. */
+    private readonly onLate: (call: Call) => void,
   ) {}
 
   /** Adds a call that is being sent. */
@@ -54,14 +57,14 @@ export class CallDeadline<Call extends TimedCall> {
       else due.push(call);
     }
     if (nextMs !== Infinity) this.timer = setTimeout(() => this.check(), Math.ceil(nextMs - dueMs));
-    if (due.length > 0) setImmediate(() => this.giveUp(due));
+    if (due.length > 0) setImmediate(() => this.expire(due));
   }
 
   /**
-   * Ends the calls that are due. Runs after the event loop has read its sockets once more. If this process was blocked,
-   * the response is already there and Redis was not slow.
+   * Ends the calls whose deadline has passed. Runs after the event loop has read its sockets once more. If this process
+   * was blocked, the response is already there, and Redis was not slow.
    */
-  private giveUp(due: readonly Call[]): void {
-    for (const call of due) if (this.end(call)) this.late(call);
+  private expire(due: readonly Call[]): void {
+    for (const call of due) if (this.end(call)) this.onLate(call);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Creates counters in Redis from what the database and this node know, and reports to counters that others have
- * created.
+ * Creates counters in Redis from the counts that the database and this node know. Also reports this node's counts to
+ * counters that other nodes have created.
  */
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../../stores/redis/keys.js';
 import { Remembered, microseconds, type CounterMemory } from '../model/counter-memory.js';
@@ -24,21 +24,21 @@ import { SingleFlight } from '../process/single-flight.js';
 import type { CounterStart, QuotaSubject } from '../model/subject.js';
 
 /**
- * Maximum age of the database's counts when counters are created from them. Nodes remember what they have written for
- * longer.
+ * Maximum age of the database's counts when a counter is created from them. Nodes remember the counts that they have
+ * written for longer.
  */
 export const LONGEST_SEED_MS = 2_000;
 
-/** Maximum number of times that a counter is seeded again because it is missing right after it was seeded. */
+/** Maximum number of times that a counter is seeded because it was missing right after it was seeded. */
 const SEED_ATTEMPTS = 4;
 
 const SEED = new Script(SEED_LUA);
-/** Number of attempts to create counters. The first one can fail because Redis's clock is not known. */
+/** Number of attempts to create counters. The first attempt can fail because Redis's clock is not known. */
 const CREATE_ATTEMPTS = 2;
 /** Responses of `SEED_LUA`. */
 const MISSING = 0;
 const LATE = -1;
-/** Deadline for counts that cannot become outdated, because they do not come from the database. */
+/** Last instant for counts that cannot become outdated, because they do not come from the database. */
 const ANY_TIME = Number.MAX_SAFE_INTEGER;
 
 interface Counter {
@@ -48,14 +48,14 @@ interface Counter {
 }
 
 /**
- * Throws once counters have been seeded too often.
+ * Throws if counters were seeded too often, because they disappear each time.
  * @param seeded number of times so far.
  */
-export function refuseEndlessSeeding(seeded: number): void {
+export function checkSeedAttempts(seeded: number): void {
   if (seeded >= SEED_ATTEMPTS) throw new Error('counters disappear right after they are created');
 }
 
-/** CounterSeeds creates counters from month counts, and reports what this node counted. */
+/** CounterSeeds creates counters, and reports the counts that this node knows. */
 export class CounterSeeds {
   private readonly inFlight = new SingleFlight();
 
@@ -68,18 +68,19 @@ export class CounterSeeds {
     private readonly node: string,
   ) {}
 
-  /** Creates the counters that a decision waits for, or reports to them if they exist. */
+  /**
+   * Creates the counters that a decision waits for. If they exist and are young, reports to them.
+   * @param areThere whether the counters exist.
+   */
   async seedFor({ subject, startsFrom, period }: DecisionGroup, areThere: boolean): Promise<void> {
     const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
     if (startsFrom !== undefined) return this.createShadow([account, key], startsFrom);
-    // If Redis was emptied since, counters are missing after all. The next attempt finds that.
+    // If Redis was emptied since, the counters are missing after all. The next decision call detects this.
     if (areThere) await this.report(accountId, keyId, period, subject);
     else await this.create(accountId, keyId, period, subject);
   }
 
-  /**
-   * Reports what this node knows, and creates missing counters. Rejects when the database or Redis does not respond.
-   */
+  /** Reports what this node knows, and creates missing counters. Rejects if the database or Redis does not respond. */
   async reportOrCreate(
     accountId: string,
     keyId: string | undefined,
@@ -87,11 +88,14 @@ export class CounterSeeds {
     subject?: QuotaSubject,
   ): Promise<void> {
     if (await this.report(accountId, keyId, period, subject)) return;
-    // Do not share a creation in flight: it may have been made before Redis was emptied again.
+    // Do not join a creation in flight: it may have been sent before Redis was emptied again.
     await this.createNow(accountId, keyId, period, subject);
   }
 
-  /** Creates missing counters of an account and of a key. Does not verify that they exist afterwards. */
+  /**
+   * Creates missing counters of an account and of a key. Joins a creation in flight of the same counters. Does not
+   * verify that the counters exist afterwards.
+   */
   create(accountId: string, keyId: string | undefined, period: MonthPeriod, subject?: QuotaSubject): Promise<void> {
     return this.inFlight.run(`${accountId}/${keyId ?? ''}/${period.day.label}`, () =>
       this.createNow(accountId, keyId, period, subject),
@@ -115,7 +119,7 @@ export class CounterSeeds {
         const counters = countersOf(accountId, keyId, known, { account, key });
         const response = await this.run(counters, period, latestMs, this.node, true);
         if (response[0] !== LATE) return this.recordReported(subject, period, response);
-        // If Redis's clock was set, the response tells its new time.
+        // If Redis's clock was set, the response contains its new time.
         this.redisClock.recordTime((response[1] ?? 0) / 1_000, sentMs, performance.now());
       }
     } finally {
@@ -124,7 +128,7 @@ export class CounterSeeds {
     throw new Error('the call reached Redis too late: the counts of the database may be outdated');
   }
 
-  /** Reports to counters that exist. Resolves to false if one does not exist. */
+  /** Reports this node's counts to counters that exist. Resolves to false if one of the counters is missing. */
   private async report(
     accountId: string,
     keyId: string | undefined,
@@ -141,7 +145,7 @@ export class CounterSeeds {
     return true;
   }
 
-  /** Creates the shadow counters of an account and a key. Nodes do not report to them. */
+  /** Creates the shadow counters of an account and a key. They are never young, so nodes do not report to them. */
   private async createShadow(keys: readonly [string, string], { period, account, key }: CounterStart): Promise<void> {
     const counters = [account, key].map((count, index) => ({
       key: keys[index]!,
@@ -151,7 +155,10 @@ export class CounterSeeds {
     await this.run(counters, period, ANY_TIME, '', true);
   }
 
-  /** Records the counts after the report for the database. The last node to report sees the complete count. */
+  /**
+   * Records the counts after the report, so that they are written to the database. The last node to report sees all
+   * counts.
+   */
   private recordReported(subject: QuotaSubject | undefined, period: MonthPeriod, response: readonly number[]): void {
     const [done, nowUs = 0] = response;
     if (subject === undefined || done === LATE || subject.lastSeenMonth !== period.label) return;
@@ -179,7 +186,7 @@ export class CounterSeeds {
   }
 }
 
-/** Returns the counters of an account and, if given, of a key. */
+/** Returns the counters of an account and, if `keyId` is given, of a key. */
 function countersOf(
   accountId: string,
   keyId: string | undefined,
@@ -191,7 +198,7 @@ function countersOf(
   return [account, { key: apiKeyCounterKey(accountId, keyId), written: written.key, known: known.key }];
 }
 
-/** Formats months and their counts for scripts. */
+/** Formats months and their counts as the scripts expect them. */
 function textOf(counts: readonly MonthCount[]): string {
   return counts.map(({ month, used }) => `${month} ${used}`).join(' ');
 }

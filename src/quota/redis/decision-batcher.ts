@@ -1,6 +1,7 @@
 /**
  * Batches decisions for Redis. Requests that arrive in one turn of the event loop, or while a call is in flight, share
- * the next call. Equal requests (same key, same cost) share one decision in it. An idle gateway pays one round trip.
+ * the next call. Equal requests (same key, same cost) share one decision in it. On an idle gateway, a request waits for
+ * one round trip.
  */
 import { slotTag } from '../../stores/redis/keys.js';
 import { slotOfTag } from '../../stores/redis/slots.js';
@@ -8,7 +9,7 @@ import { Promised, type Waiting } from '../../platform/waiting.js';
 import type { CounterMemory } from '../model/counter-memory.js';
 import { DecisionCalls, LARGEST_BATCH, type BatchListener } from './decision-calls.js';
 import { verdictAt } from './decision-text.js';
-import { refuseEndlessSeeding, type CounterSeeds } from './counter-seeds.js';
+import { checkSeedAttempts, type CounterSeeds } from './counter-seeds.js';
 import { DecisionGroup } from './decision-group.js';
 import type { Decider, DecisionSink } from '../model/decision-sink.js';
 import type { QuotaDecision } from '../model/policies.js';
@@ -18,20 +19,22 @@ import type { RedisClock } from './redis-clock.js';
 import { DECIDE_NUMBERS } from './scripts/decide.js';
 
 /**
- * First number of a group if a counter is young and this node must report first. Other negative numbers mean that a
- * counter is missing.
+ * First number of a group in the response if a counter is young and this node must report first. Any other negative
+ * number means that a counter is missing.
  */
 const MUST_REPORT = -2;
 
 /** DecisionBatcher gathers requests into batches, sends one batch at a time, and delivers the decisions. */
 export class DecisionBatcher implements BatchListener, Decider {
+  /** Groups that wait for the next batch. */
   private pending: DecisionGroup[] = [];
   /** Number of groups per account that wait for its counters to be created. */
   private readonly seeding = new Map<string, number>();
+  /** Groups that wait because their account's counters are being created. */
   private held: DecisionGroup[] = [];
-  /** Number of batches that have not ended. */
+  /** Number of calls in flight. In a Cluster, a batch consists of several calls. */
   private inFlight = 0;
-  /** Whether the pending groups will be sent at the end of this turn of the event loop. */
+  /** Whether the pending groups are scheduled to be sent at the end of this turn of the event loop. */
   private isDue = false;
   private readonly sendDue = (): void => {
     this.isDue = false;
@@ -45,8 +48,8 @@ export class DecisionBatcher implements BatchListener, Decider {
     private readonly seeds: Pick<CounterSeeds, 'seedFor'>,
     private readonly sink: DecisionSink,
     /**
-     * Whether Redis is a Cluster. There, a call can access only one slot, so a batch becomes one parallel call per
-     * slot.
+     * Whether Redis is a Cluster. In a Cluster, a call can access one slot only. So a batch becomes one parallel call
+     * per slot.
      */
     private readonly isCluster: boolean,
     private readonly memory: CounterMemory,
@@ -99,13 +102,14 @@ export class DecisionBatcher implements BatchListener, Decider {
     return this.calls.refundUnanswered();
   }
 
-  /** Sends the pending groups if nothing is in flight. */
+  /** Sends the pending groups if no call is in flight. */
   private send(): void {
     while (this.inFlight === 0 && this.pending.length > 0) {
       const batch = this.seeding.size === 0 ? this.takeBatch() : this.takeBatch().filter((group) => !this.holds(group));
       if (batch.length === 0) continue;
       const parts = this.isCluster ? bySlot(batch) : [batch];
-      // Set it before the first call. A call can end immediately, and groups that gather then belong to the next round.
+      // Set `inFlight` before the first call. A call can end immediately, and groups that gather then must wait for the
+      // next batch.
       this.inFlight = parts.length;
       for (const part of parts) this.calls.sendBatch(part);
     }
@@ -113,33 +117,33 @@ export class DecisionBatcher implements BatchListener, Decider {
 
   onResponse(batch: readonly DecisionGroup[], response: Float64Array): void {
     const isWhole = areDecided(batch, response);
-    // The order matters: first recall earlier observations, then remember what this response counted, then report both.
+    // The order matters. First recall earlier observations, then remember what this response counted, then report both.
     if (!isWhole) this.recall(batch, response);
     if (this.memory.isBusy) this.remember(batch, response);
     if (!isWhole) this.seedMissing(batch, response);
-    // Send the next batch first. Redis works on it while `settle` runs the requests of this batch.
-    this.ended();
-    this.settle(batch, response);
+    // Send the next batch first. Redis works on it while the requests of this batch continue.
+    this.onCallEnded();
+    this.deliverDecisions(batch, response);
   }
 
   onFailure(batch: readonly DecisionGroup[], error: unknown): void {
     this.failAll(batch, error);
-    this.ended();
+    this.onCallEnded();
   }
 
-  private ended(): void {
+  private onCallEnded(): void {
     this.inFlight -= 1;
     this.send();
   }
 
-  /** Fails a batch and all pending groups, which would otherwise wait for the same deadline again. */
+  /** Fails a batch and all pending groups. Otherwise the pending groups would wait for the same deadline again. */
   private failAll(batch: readonly DecisionGroup[], error: unknown): void {
     for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.sink);
   }
 
   /**
-   * Puts a group aside if its account is being seeded.
-   * @returns whether it did.
+   * Puts a group aside if the counters of its account are being created.
+   * @returns whether the group was put aside.
    */
   private holds(group: DecisionGroup): boolean {
     if (!this.seeding.has(group.subject.accountId)) return false;
@@ -147,6 +151,7 @@ export class DecisionBatcher implements BatchListener, Decider {
     return true;
   }
 
+  /** Removes and returns all pending groups. Later requests form new groups. */
   private takeAll(): DecisionGroup[] {
     const all = this.pending;
     this.pending = [];
@@ -154,6 +159,7 @@ export class DecisionBatcher implements BatchListener, Decider {
     return all;
   }
 
+  /** Removes and returns the pending groups for the next batch, at most `LARGEST_BATCH`. */
   private takeBatch(): DecisionGroup[] {
     if (this.pending.length <= LARGEST_BATCH) return this.takeAll();
     const batch = this.pending.splice(0, LARGEST_BATCH);
@@ -161,21 +167,24 @@ export class DecisionBatcher implements BatchListener, Decider {
     return batch;
   }
 
-  /** Starts seeding the missing counters. Call it before the next send: later groups of the same account must wait. */
+  /**
+   * Starts to create missing counters. Call it before the next send, because later groups of the same account must
+   * wait.
+   */
   private seedMissing(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const group of batch) {
-      if (response[at]! < 0) void this.seedAndAskAgain(group, response[at] === MUST_REPORT);
+      if (response[at]! < 0) void this.seedAndDecideAgain(group, response[at] === MUST_REPORT);
       at += DECIDE_NUMBERS;
     }
   }
 
   /**
-   * Delivers the decisions. Requests continue immediately, and their further decisions gather for a later call. The
-   * response stays valid, because the next one is read in a later turn of the event loop.
+   * Delivers the decisions. Each request continues immediately, and its further decisions wait for a later call. The
+   * response stays valid until then, because the next one is read in a later turn of the event loop.
    */
-  private settle(batch: readonly DecisionGroup[], response: Float64Array): void {
-    // Keep the fraction. Of two observations in the same millisecond, the later one is right.
+  private deliverDecisions(batch: readonly DecisionGroup[], response: Float64Array): void {
+    // Keep the fraction of the millisecond. Of two observations in the same millisecond, the later one is right.
     const nowMs = response[0]! / 1_000;
     let at = 1;
     for (const group of batch) {
@@ -184,7 +193,7 @@ export class DecisionBatcher implements BatchListener, Decider {
     }
   }
 
-  /** Recalls what this node saw of missing or young counters, before it records anything of this response. */
+  /** Recalls what this node saw of missing or young counters. Call it before anything of this response is recorded. */
   private recall(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const { subject, period } of batch) {
@@ -195,7 +204,7 @@ export class DecisionBatcher implements BatchListener, Decider {
     }
   }
 
-  /** Remembers what was counted in young counters, in case Redis is emptied again. */
+  /** Remembers what this response counted in young counters, in case Redis is emptied again. */
   private remember(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const { subject, cost, period } of batch) {
@@ -208,13 +217,16 @@ export class DecisionBatcher implements BatchListener, Decider {
     }
   }
 
-  /** Seeds a missing counter from the database and asks again. It belongs to a new account, or Redis was emptied. */
-  private async seedAndAskAgain(group: DecisionGroup, areThere: boolean): Promise<void> {
+  /**
+   * Creates missing counters from the database (or reports to young ones), and then decides again. Counters are missing
+   * for a new account, and after Redis was emptied.
+   */
+  private async seedAndDecideAgain(group: DecisionGroup, haveCounters: boolean): Promise<void> {
     const { accountId } = group.subject;
     this.seeding.set(accountId, (this.seeding.get(accountId) ?? 0) + 1);
     try {
-      refuseEndlessSeeding(group.seeded);
-      await this.seeds.seedFor(group, areThere);
+      checkSeedAttempts(group.seeded);
+      await this.seeds.seedFor(group, haveCounters);
       group.seeded += 1;
       this.held.push(group);
     } catch (error) {
@@ -230,6 +242,7 @@ export class DecisionBatcher implements BatchListener, Decider {
   }
 }
 
+/** Splits a batch by the Cluster slot of the accounts. */
 function bySlot(batch: readonly DecisionGroup[]): DecisionGroup[][] {
   const parts = new Map<number, DecisionGroup[]>();
   for (const group of batch) {
@@ -241,7 +254,7 @@ function bySlot(batch: readonly DecisionGroup[]): DecisionGroup[][] {
   return [...parts.values()];
 }
 
-/** Reports whether every group was decided, which is nearly always so. */
+/** Reports whether every group was decided. This is nearly always so. */
 function areDecided(batch: readonly DecisionGroup[], response: Float64Array): boolean {
   for (let at = 1 + (batch.length - 1) * DECIDE_NUMBERS; at > 0; at -= DECIDE_NUMBERS)
     if (response[at]! < 0) return false;

@@ -1,11 +1,10 @@
 /**
- * The calls that carry decisions to Redis. This file writes and sends each call, waits for its response, and repeats it
- * once if it came too late. It uses callbacks and one timer instead of promises, because there is a call for every few
- * requests.
+ * Sends decision calls to Redis. This file formats each call, waits for its response, and repeats it once if it came
+ * too late. It uses callbacks and one timer instead of promises, because there is a call for every few requests.
  *
- * A call without a response may have run, or may run later. Each call carries the last instant at which it may run, and
- * leaves a marker of what it counted. Nothing else is sent until that has been refunded, because the call's requests
- * were decided elsewhere.
+ * A call without a response may have run, or may run later. So each call contains the last instant at which it may run,
+ * and leaves a marker of what it counted. Its requests are decided without Redis. No other call is sent until the
+ * counts of the lost call have been refunded.
  */
 import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag } from '../../stores/redis/keys.js';
 import { bulkText, plainText, type WrittenCall } from '../../stores/redis/script-command.js';
@@ -21,46 +20,49 @@ import { Script } from '../../stores/redis/script.js';
 import { DECIDE_LUA, DECIDE_NUMBERS } from './scripts/decide.js';
 import { TIME_LUA } from './scripts/time.js';
 
-/** Maximum number of groups in one script call. Bounds the time that Redis is busy with it (about a millisecond). */
+/** Maximum number of groups in one script call. Bounds the time that Redis is busy with it to about a millisecond. */
 export const LARGEST_BATCH = 256;
 /**
- * How long after it was sent a call may still run. Longer than any request waits, and shorter than the breaker's first
+ * How long a call may still run after it was sent. Longer than any request waits, and shorter than the breaker's first
  * pause plus that wait.
  */
 const LATEST_RUN_MS = 100;
-/** How long to believe Redis that an old call may still run. It says so for longer if its clock was set back. */
+/**
+ * How long to wait for a lost call, by this process's clock. If Redis's clock was set back, Redis would report for
+ * longer that the call may still run.
+ */
 const LONGEST_WAIT_MS = 10_000;
-/** How often the marker's expiry is renewed. */
+/** Interval at which the marker's expiry is renewed. */
 const MARKER_RENEWAL_MS = 60_000;
-/** Last instant, number, the marker's time to live, groups. */
+/** Number of arguments of `DECIDE_LUA`: last instant, batch number, the marker's time to live, groups. */
 const ARGUMENTS = 4;
 
 const DECIDE = new Script(DECIDE_LUA);
 const UNDO = new Script(UNDO_LUA);
 const TIME = new Script(TIME_LUA);
 
-/** Asker receives the result of each batch exactly once. Its methods must not throw. */
+/** BatchListener receives the result of each batch exactly once. Its methods must not throw. */
 export interface BatchListener {
   /**
    * Receives the response to a batch.
-   * @param response numbers of `DECIDE_LUA`; valid until this returns.
+   * @param response numbers of `DECIDE_LUA`. They are valid until the next response arrives.
    */
   onResponse(batch: readonly DecisionGroup[], response: Float64Array): void;
   onFailure(batch: readonly DecisionGroup[], error: unknown): void;
 }
 
-/** Unanswered is a call without a response. */
-interface Unanswered {
+/** LostCall is a call that got no response. */
+interface LostCall {
   readonly sentMs: number;
   readonly batch: readonly DecisionGroup[];
   readonly marker: string;
   readonly number: number;
-  /** Last instant at which it may run, by Redis's clock. */
+  /** Last instant at which the call may run, in ms by Redis's clock. */
   readonly latestMs: number;
 }
 
 /** DecisionCall is a call in flight. */
-class DecisionCall implements WrittenCall, Unanswered, TimedCall {
+class DecisionCall implements WrittenCall, LostCall, TimedCall {
   readonly script = DECIDE;
   readonly argumentCount = ARGUMENTS;
   readonly keyCount: number;
@@ -101,12 +103,12 @@ class DecisionCall implements WrittenCall, Unanswered, TimedCall {
 
 /** DecisionCalls sends batches to Redis, and refunds those that got no response. */
 export class DecisionCalls {
-  private unanswered: Unanswered[] = [];
+  private lostCalls: LostCall[] = [];
   private readonly marker: string;
   private markerRenewedMs = -Infinity;
   private sent = 0;
   private readonly deadline: CallDeadline<DecisionCall>;
-  /** Numbers of the current response. One shared array, because every batch has hundreds of numbers. */
+  /** Numbers of the current response. All responses share one array, because a response has hundreds of numbers. */
   private readonly numbers = new Float64Array(1 + LARGEST_BATCH * DECIDE_NUMBERS);
 
   constructor(
@@ -124,12 +126,12 @@ export class DecisionCalls {
 
   /** Reports whether there are calls whose result is unknown. */
   get isUnsure(): boolean {
-    return this.unanswered.length > 0;
+    return this.lostCalls.length > 0;
   }
 
   /**
-   * Sends a batch. Sends it again if the first call came too late, because Redis's clock was not known or the network
-   * was slow.
+   * Sends a batch, and repeats it once if the call came too late. That happens if Redis's clock was not known, or the
+   * network was slow.
    */
   sendBatch(batch: readonly DecisionGroup[]): void {
     // If this process's clock was set, read Redis's time first. Otherwise this process would choose a wrong month for
@@ -206,31 +208,34 @@ export class DecisionCalls {
 
   private giveUp(call: DecisionCall, endedMs: number, error: Error): void {
     const { batch, marker, number, latestMs, sentMs } = call;
-    this.unanswered.push({ batch, marker, number, latestMs, sentMs });
+    this.lostCalls.push({ batch, marker, number, latestMs, sentMs });
     this.calls.ended(sentMs, endedMs, false, error);
     this.listener.onFailure(batch, error);
   }
 
   /**
-   * Refunds what calls without a response counted. Resolves to false while one of them may still run. Rejects when
-   * Redis does not respond. Refunds each call once, however often it is called.
+   * Refunds what calls without a response counted. Resolves to false while one of these calls may still run. Rejects if
+   * Redis does not respond. Each call is refunded once, even if this is called again.
    */
   async refundUnanswered(): Promise<boolean> {
-    // Later calls need Redis's current time.
+    // Calls after the outage need Redis's current time.
     await this.learnTime();
-    for (const call of this.unanswered) {
+    for (const call of this.lostCalls) {
       const { batch, marker, number, sentMs } = call;
       const latestMs = performance.now() - sentMs > LONGEST_WAIT_MS ? 0 : call.latestMs;
       const keys = batch.flatMap(({ subject }) => [subject.accountCounterKey, subject.keyCounterKey]);
       const costs = batch.flatMap(({ cost, period }) => [cost, ...labelsOf(period)]);
       const outcome = await this.calls.run(UNDO, [...keys, marker], [number, latestMs, ...costs]);
       if (outcome === -1) return false;
-      this.unanswered = this.unanswered.filter((other) => other !== call);
+      this.lostCalls = this.lostCalls.filter((other) => other !== call);
     }
     return true;
   }
 
-  /** Returns the marker's time to live. Negative: set it only if the marker is new, because it was renewed recently. */
+  /**
+   * Returns the marker's time to live, in ms. A negative value applies only to a new marker, because the expiry of an
+   * existing one was renewed recently.
+   */
   private markerLife(nowMs: number): number {
     if (this.isCluster) return SLOT_MARKER_MS;
     if (nowMs - this.markerRenewedMs < MARKER_RENEWAL_MS) return -BATCH_MARKER_MS;

@@ -1,30 +1,39 @@
-/** Equal requests that gather during a call to the store and are decided by the next call. */
+/**
+ * Groups equal requests (same key, same cost) that wait while a call to the store is in flight. The next call decides
+ * them.
+ */
 import { decisionFor, type GroupVerdict } from '../model/decision.js';
 import type { Decider, DecisionSink } from '../model/decision-sink.js';
 import { NO_PERIOD } from '../model/month-period.js';
 import type { QuotaDecision } from '../model/policies.js';
 import type { CounterStart, QuotaSubject } from '../model/subject.js';
-import { nowOrTold, tell, tellFailed, type Waiting } from '../../platform/waiting.js';
+import { valueOrLater, tell, deliverError, type Waiting } from '../../platform/waiting.js';
 
+/** Number of groups created so far, for `order`. */
 let groups = 0;
 
 /**
- * DecisionGroup holds equal requests that wait for one decision. Each request is notified once, and none can affect the
- * others.
+ * DecisionGroup holds equal requests that wait for one decision. Each request is notified once. An error that one
+ * request throws does not affect the others.
  */
 export class DecisionGroup {
   /** Number of requests. */
   size = 1;
   /**
-   * All requests but the first. Most groups have one request, and a list takes more memory than the rest of the group.
+   * All requests but the first. Most groups have one request, and an array takes more memory than the rest of the
+   * group.
    */
   private others: Waiting<QuotaDecision>[] | undefined;
+  /** Number of times that the counters of this group were seeded. */
   seeded = 0;
-  /** Increases from group to group. */
+  /** Number of this group. Later groups have higher numbers. */
   readonly order = ++groups;
-  /** The month to count in. Set when the group is sent. */
+  /** The period in which the requests count. Set when the group is sent. */
   period = NO_PERIOD;
-  /** Initial counts when the group's first request arrived. The subject's own value changes while the group waits. */
+  /**
+   * Initial counts of missing shadow counters, taken when the first request arrived. The subject's own value changes
+   * later.
+   */
   readonly startsFrom: CounterStart | undefined;
 
   constructor(
@@ -41,7 +50,7 @@ export class DecisionGroup {
     this.others.push(waiting);
   }
 
-  /** Decides all requests. Each one continues with its decision before this returns. */
+  /** Decides all requests. Each request continues with its decision before this method returns. */
   resolve(verdict: GroupVerdict, sink: DecisionSink, by: Decider): void {
     for (let position = 0; position < this.size; position++) this.resolveOne(position, verdict, sink, by);
   }
@@ -53,13 +62,13 @@ export class DecisionGroup {
     try {
       decision = sink.onDecision(subject, decisionFor(subject, cost, verdict, position), by);
     } catch (error) {
-      tellFailed(waiting, error);
+      deliverError(waiting, error);
       return;
     }
     tell(waiting, decision);
   }
 
-  /** Gives each request the decision that replaces the failed one, or the error if there is none. */
+  /** Gives each request the decision that the sink makes instead of the failed one, or the error if there is none. */
   fail(error: unknown, sink: DecisionSink): void {
     for (let position = 0; position < this.size; position++) this.failOne(position, error, sink);
   }
@@ -68,9 +77,9 @@ export class DecisionGroup {
     const waiting = this.waitingAt(position);
     let decision: QuotaDecision | undefined;
     try {
-      decision = nowOrTold(sink.onFailure(this.subject, this.cost, error), waiting);
+      decision = valueOrLater(sink.onFailure(this.subject, this.cost, error), waiting);
     } catch (refusal) {
-      tellFailed(waiting, refusal);
+      deliverError(waiting, refusal);
       return;
     }
     if (decision !== undefined) tell(waiting, decision);

@@ -1,4 +1,4 @@
-/** Formats batches of decisions for Redis and parses the responses. The format is described at `DECIDE_LUA`. */
+/** Formats batches of decisions for Redis, and parses the responses. `DECIDE_LUA` describes the format. */
 import {
   accountCounterKey,
   apiKeyCounterKey,
@@ -17,12 +17,12 @@ const SPACE = 0x20;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const END = '\r\n';
-/** Cost and size. */
+/** Start of a cached line: cost 1 and group size 1. */
 const SINGLE = '1 1';
 
 /**
- * NamesText writes the names of a subject's counters as two bulk strings. It caches the parts around the IDs. The IDs
- * are ASCII, so a length is a number of bytes.
+ * NamesText formats the Redis keys of a subject's counters as two RESP bulk strings. It caches the parts around the
+ * IDs. IDs are ASCII, so a length in characters is a length in bytes.
  */
 class NamesText {
   private accountLength = -1;
@@ -39,7 +39,7 @@ class NamesText {
     this.after = this.keyName[2]! + END;
   }
 
-  /** Returns both names. They are not cached, because that would be a large part of the memory of a used key. */
+  /** Returns both keys. The result is not cached, because it would take much memory for each key in use. */
   format(accountId: string, keyId: string): string {
     if (accountId.length !== this.accountLength || keyId.length !== this.keyLength) this.measure(accountId, keyId);
     return this.before + accountId + this.between + accountId + this.keyName[1]! + keyId + this.after;
@@ -61,12 +61,12 @@ function lengthOf(parts: readonly string[]): number {
 const LIVE_NAMES = new NamesText(accountCounterKey, apiKeyCounterKey);
 const SHADOW_NAMES = new NamesText(shadowAccountCounterKey, shadowApiKeyCounterKey);
 
-/** Returns the names of a subject's counters as a call writes them. */
+/** Returns the Redis keys of a subject's counters, formatted for a call. */
 export function keysText({ isShadow, accountId, keyId }: QuotaSubject): string {
   return (isShadow ? SHADOW_NAMES : LIVE_NAMES).format(accountId, keyId);
 }
 
-/** Returns the groups of a batch as a call writes them, one line per group. */
+/** Returns the groups of a batch, formatted for a call: one line per group. */
 export function groupsText(batch: readonly DecisionGroup[]): string {
   let text = '';
   for (const { subject, cost, size, period } of batch) {
@@ -78,7 +78,7 @@ export function groupsText(batch: readonly DecisionGroup[]): string {
 }
 
 /**
- * Returns the line for one request that costs 1. It changes only with the plan and the day, and is cached on the terms.
+ * Returns the line for one request that costs 1. The line is cached on the terms, because it changes only with the day.
  */
 function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
   if (terms.limitsTextPeriod !== period) {
@@ -91,10 +91,9 @@ function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
 }
 
 /**
- * Parses whole numbers with single spaces between them. Reads the bytes directly, to avoid a string that would be used
- * once.
+ * Parses whole numbers that are separated by single spaces. Reads the bytes directly, to avoid creating a string.
  * @param into receives the numbers, from index 0.
- * @returns how many numbers there are.
+ * @returns the count of numbers.
  */
 export function readNumbers(bytes: Uint8Array, into: Float64Array): number {
   let count = 0;
@@ -116,7 +115,9 @@ export function readNumbers(bytes: Uint8Array, into: Float64Array): number {
   return count;
 }
 
-/** The verdict that `verdictAt` returns. Shared, because each verdict is used before the next one is read. */
+/**
+ * The verdict that `verdictAt` returns. One shared object, because each verdict is used before the next one is read.
+ */
 const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } & { before: QuotaCounts } = {
   source: 'store',
   nowMs: 0,
@@ -136,7 +137,7 @@ export function verdictAt(response: Float64Array, at: number, nowMs: number, per
   verdict.period = period;
   verdict.admitted = unboxed(response[at]!);
   for (let index = 0; index < WINDOWS.length; index++) before[index] = unboxed(response[at + 1 + index]!);
-  // For a day, the response has the usage of the month before it.
+  // For a day window, the response contains the usage of the month before that day.
   before[ACCOUNT_DAY] = before[ACCOUNT_MONTH] - before[ACCOUNT_DAY];
   before[KEY_DAY] = before[KEY_MONTH] - before[KEY_DAY];
   const next = at + 1 + WINDOWS.length;

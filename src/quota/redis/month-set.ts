@@ -1,6 +1,6 @@
 /**
- * Sets a month's count in Redis and in its database row. Observations that nodes made before the change never replace
- * it. Requests admitted afterwards count on top.
+ * Sets a month's count in Redis and in its database row, for adjustments by an operator. Counts that nodes observed
+ * before the change never replace it. Requests admitted after the change are added to it.
  */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
@@ -14,20 +14,20 @@ import { READ_LUA } from './scripts/read.js';
 import { SET_USED_LUA } from './scripts/set-used.js';
 import { observedColumns } from '../model/observed-at.js';
 
-/** Longest time that an operator's call waits for Redis, and longest time until Redis starts it. */
+/** Deadline of each call, in ms. Also the longest time until Redis may run the change. */
 const SET_DEADLINE_MS = 240;
-/** Maximum number of times that the counter is read again until its time is later than the change. */
+/** Maximum number of times that the count is read again, until Redis's time is later than the change. */
 const OBSERVE_ATTEMPTS = 5;
-/** A row that is newer than the change by more than this was written by a clock that has been set back since. */
+/** If a row is newer than the change by more than this (ms), a clock that was set back since had written it. */
 const LONGEST_SET_MS = 60_000;
 
 const SET_USED = new Script(SET_USED_LUA);
 const READ = new Script(READ_LUA);
 
-/** Sets the count in Redis. Rejects if that failed, or if no response came in time. */
+/** Sets the month's count in Redis. Rejects if that failed, or if no response came in time. */
 export async function setMonthInRedis(
   calls: RedisCalls,
-  /** The counter and its shadow. */
+  /** The keys of the counter and of its shadow counter. */
   keys: readonly string[],
   calendar: MonthCalendar,
   used: number,
@@ -39,7 +39,7 @@ export async function setMonthInRedis(
   const args = [...labelsOf(period), period.endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
   const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
   if (done !== 1) throw new Error('the call reached Redis too late, and changed nothing');
-  // Observations in the same millisecond as the change cannot be ordered. Read the count in a later millisecond.
+  // Observations in the same millisecond as the change have no order. Read the count in a later millisecond.
   for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
     const response = await read(period).catch(() => []);
     const [nowUs = 0, label = -1, seen = used] = response;
@@ -51,8 +51,8 @@ export async function setMonthInRedis(
 }
 
 /**
- * Writes the row of a count that was set, in the transaction of its audit record. Without `keyId` it is the account's
- * count.
+ * Writes a count that was set to the database, in the transaction of its audit record. Without `keyId`, writes the
+ * account's count.
  */
 export async function writeMonthSet(
   trx: Transaction<Tables>,
@@ -68,7 +68,7 @@ export async function writeMonthSet(
     .values({ account_id: accountId, api_key_id: keyId ?? '', period: period.label, ...row })
     .onConflict((conflict) =>
       conflict.columns(['account_id', 'api_key_id', 'period']).doUpdateSet((eb) => {
-        // A node may have written a newer observation since.
+        // A node may have written a newer observation already. Keep it.
         const atMs = observed.observed_at;
         const isLater = eb.or([
           eb('quota_counter.observed_at', '>', atMs),

@@ -8,8 +8,8 @@ import type { QuotaCounts } from '../model/policies.js';
 import { READ_NUMBERS } from './scripts/read.js';
 
 /**
- * Returns the reading in a response.
- * @param missing calendar counts for counters that do not exist.
+ * Parses the counts of an account and a key.
+ * @param missing calendar counts to use for counters that do not exist.
  */
 export function readingOf(
   response: readonly number[],
@@ -30,7 +30,7 @@ export function readingOf(
   };
 }
 
-/** Returns the calendar counts at a position of a response. */
+/** Returns the calendar counts (month, day) that begin at a position of a response. */
 export function countAt(response: readonly number[], at: number): CalendarCount {
   return { used: response[at] ?? 0, usedToday: response[at + 1] ?? 0 };
 }

@@ -1,4 +1,7 @@
-/** Script calls to Redis with a deadline. Each call reports whether Redis responded, and how long it took. */
+/**
+ * Runs script calls to Redis with a deadline. Reports for each call whether Redis responded, and how long the call
+ * took.
+ */
 import { METRICS } from '../../platform/metrics.js';
 import type { RedisClient } from '../../stores/redis/connect.js';
 import { sendScript, type WrittenCall } from '../../stores/redis/script-command.js';
@@ -11,14 +14,14 @@ export class RedisCalls {
 
   constructor(
     private readonly client: RedisClient,
-    /** Receives the result of every call that was sent. */
+    /** Receives the end of every call. */
     private readonly sink: Pick<DecisionSink, 'onCallEnd'>,
     readonly deadlineMs: number,
   ) {}
 
   /**
-   * Runs a script once. Rejects when it fails, or when no response came in time. In the second case it may have run, or
-   * may run later.
+   * Runs a script once. Rejects if it fails, or if no response came in time. In the second case, the script may have
+   * run, or may run later.
    */
   async run(
     script: Script,
@@ -37,26 +40,26 @@ export class RedisCalls {
     }
   }
 
-  /** Sends a call that its caller has written. The caller waits for the response and must call `ended`. */
+  /** Sends a call that its caller has formatted. The caller waits for the response, and must call `ended`. */
   send(call: WrittenCall): void {
     sendScript(this.client, call);
   }
 
   /** Reports the end of a call. Times are by `performance.now()`. */
-  ended(startedMs: number, endedMs: number, answered: boolean, cause?: unknown): void {
+  ended(startedMs: number, endedMs: number, hasResponse: boolean, cause?: unknown): void {
     this.duration.observe((endedMs - startedMs) / 1_000);
-    this.sink.onCallEnd(answered, cause);
+    this.sink.onCallEnd(hasResponse, cause);
   }
 }
 
-/** Returns the error of a call without a response. */
+/** Returns the error for a call without a response. */
 export function noResponse(deadlineMs: number): Error {
   return new Error(`no response within ${deadlineMs} ms`);
 }
 
 /**
- * Rejects when no response came within the deadline. After the timer, the event loop reads its sockets once more. If
- * this process was blocked, the response is already there and Redis was not slow.
+ * Settles like the call, or rejects if no response came within the deadline. After the timer, the event loop reads its
+ * sockets once more. If this process was blocked, the response is already there, and Redis was not slow.
  */
 async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,28 +1,28 @@
-/** Estimates Redis's clock from its responses. */
+/** Estimates Redis's clock from the times in its responses. */
 import type { Clock } from '../../platform/clock.js';
 
-/** Maximum drift between the clocks from one response to the next. */
+/** Maximum drift between the clocks from one response to the next. A larger difference means that a clock was set. */
 const LARGEST_DRIFT_MS = 1_000;
 
 /** RedisClock estimates Redis's time. */
 export class RedisClock {
-  /** Redis's clock minus this node's clock, at the last response. For calendars, which use wall clocks. */
+  /** Redis's clock minus this node's clock at the last response, in ms. For calendars, which use wall clocks. */
   offsetMs = 0;
-  /** Redis's clock minus `performance.now()`. For deadlines, which must not move when a wall clock is set. */
+  /** Redis's clock minus `performance.now()`, in ms. For deadlines, which must not move when a wall clock is set. */
   private aheadMs: number;
 
   constructor(private readonly clock: Clock) {
     this.aheadMs = clock.now() - performance.now();
   }
 
-  /** Returns Redis's estimated current time. */
+  /** Returns Redis's estimated current time, in ms. */
   now(): number {
     return this.clock.now() + this.offsetMs;
   }
 
   /**
-   * Whether this process's clock was set since the last response. Then `now` is wrong by the same amount, perhaps by
-   * months.
+   * Reports whether this process's clock was set since the last response. Then `now` is wrong by the same amount,
+   * perhaps by months.
    */
   get isOff(): boolean {
     return Math.abs(this.now() - this.aheadMs - performance.now()) > LARGEST_DRIFT_MS;

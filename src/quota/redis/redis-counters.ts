@@ -1,4 +1,4 @@
-/** Live counters in Redis, shared by all nodes. */
+/** Stores the live counters in Redis, where all nodes share them. */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../platform/clock.js';
 import { REDIS_DEADLINE_MS, type RedisClient } from '../../stores/redis/connect.js';
@@ -23,7 +23,7 @@ import {
   type MonthSource,
 } from '../model/counter-store.js';
 import { CounterMemory } from '../model/counter-memory.js';
-import { CounterSeeds, refuseEndlessSeeding } from './counter-seeds.js';
+import { CounterSeeds, checkSeedAttempts } from './counter-seeds.js';
 import { DecisionBatcher } from './decision-batcher.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import { labelsOf, type MonthCalendar, type MonthPeriod } from '../model/month-period.js';
@@ -40,16 +40,16 @@ import { READ_LUA, READ_NUMBERS } from './scripts/read.js';
 import { REFUND_LUA } from './scripts/refund.js';
 import { SharedRead } from './shared-read.js';
 
-/** Number of keys restored in parallel. Bounded, so that requests do not wait behind them. */
+/** Number of keys restored in parallel. Bounded, so that requests need not wait long for Redis. */
 const RESTORED_AT_ONCE = 20;
-/** Longer deadline for readings, because no request waits for a usage report. */
+/** Deadline of readings, in ms. Longer than that of decisions, because a usage report can wait. */
 const READ_DEADLINE_MS = 240;
 
 const REFUND = new Script(REFUND_LUA);
 const READ = new Script(READ_LUA);
 const REPLAY = new Script(REPLAY_LUA);
 
-/** RedisCounters counts in Redis, for all nodes together. */
+/** RedisCounters counts in Redis for all nodes together. */
 export class RedisCounters implements LosableStore {
   private readonly reading = new SharedRead<CounterReading>();
   private readonly redisClock: RedisClock;
@@ -64,7 +64,7 @@ export class RedisCounters implements LosableStore {
     clock: Clock,
     source: MonthSource,
     sink: DecisionSink = PASSING_SINK,
-    /** Deadline of a call in ms. A reading can take longer. */
+    /** Deadline of a call, in ms. Readings have at least `READ_DEADLINE_MS`. */
     private readonly deadlineMs = REDIS_DEADLINE_MS,
     private readonly memory = new CounterMemory(),
   ) {
@@ -76,10 +76,10 @@ export class RedisCounters implements LosableStore {
   }
 
   /**
-   * Reads Redis's clock before the first decision, so that this node's clock does not choose the month. Rejects like a
-   * decision.
+   * Reads Redis's clock. Call it before the first decision, so that the month does not depend on this node's clock.
+   * Rejects if Redis does not respond.
    */
-  synchronise(): Promise<void> {
+  synchronizeClock(): Promise<void> {
     return this.batcher.learnTime(Math.max(READ_DEADLINE_MS, this.deadlineMs));
   }
 
@@ -103,22 +103,23 @@ export class RedisCounters implements LosableStore {
     return this.redisClock.offsetMs;
   }
 
-  /** Seconds to add to this node's clock to get a bucket of the ring, which uses Redis's clock. */
+  /** Difference between Redis's clock, which the minute's buckets use, and this node's clock, in whole seconds. */
   private get secondsAhead(): number {
     return Math.round(this.aheadMs / 1_000);
   }
 
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
-    // A request admitted while Redis was away has this node's time. Its bucket in the ring is the one to which it was
-    // replayed.
-    const isOurTime = decision.source === 'local';
-    const bucket = Math.floor(decision.nowMs / 1_000) + (isOurTime ? this.secondsAhead : 0);
-    const atMs = decision.nowMs + (isOurTime ? Math.round(this.aheadMs) : 0);
+    // A request that was admitted while Redis was unavailable has this node's time. Its bucket is the one to which the
+    // request was replayed.
+    const isLocalTime = decision.source === 'local';
+    const bucket = Math.floor(decision.nowMs / 1_000) + (isLocalTime ? this.secondsAhead : 0);
+    const atMs = decision.nowMs + (isLocalTime ? Math.round(this.aheadMs) : 0);
     const { period: counted } = decision;
     const today = subject.calendar.at(this.redisClock.now());
     const { accountId, keyId } = subject;
     const periods = [...labelsOf(counted), ...labelsOf(today), today.endMs + COUNTER_GRACE_MS];
-    // Do not restore a counter to refund it if its month has ended, or if this node never saw it.
+    // Require this node's report only if the month has not ended and this node saw the counter. Otherwise, don't create
+    // a counter just to refund it.
     const isSeen = subject.lastSeenMonth === counted.label && today.label === counted.label && !subject.isShadow;
     const node = isSeen ? this.nodeId : '';
     const refund = async (as: string): Promise<number[]> =>
@@ -141,7 +142,7 @@ export class RedisCounters implements LosableStore {
 
   async replay(entry: OutageEntry): Promise<CalendarSeen> {
     const { subject, period: admittedIn, used, seconds, id } = entry;
-    // Use Redis's time: this node's clock may have run ahead.
+    // Use Redis's time, because this node's clock may have run ahead.
     const period = subject.calendar.at(this.redisClock.now());
     const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
     const buckets = [...seconds].flatMap(([second, cost]) => [second + this.secondsAhead, cost]);
@@ -156,14 +157,14 @@ export class RedisCounters implements LosableStore {
         this.memory.recordCost(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
         return { account: countAt(response, 1), key: countAt(response, 3), period, nowMs };
       }
-      refuseEndlessSeeding(seeded);
+      checkSeedAttempts(seeded);
       await this.seeds.reportOrCreate(accountId, keyId, period, subject);
     }
   }
 
   /**
-   * Reads the current counts. Callers that ask during the same reading share the next one, so clients that poll their
-   * usage cost little.
+   * Reads the current counts. Callers that arrive during a reading share the next one. So clients that poll their usage
+   * cost little.
    */
   read(
     accountId: string,
@@ -211,7 +212,10 @@ export class RedisCounters implements LosableStore {
     return setMonthInRedis(this.calls, keys, calendar, used);
   }
 
-  /** Reads counters in the current month by Redis's clock. */
+  /**
+   * Reads counters in the current month by Redis's clock. Reads again if this node's estimate of that clock gave
+   * another month.
+   */
   private async readMonth(
     keys: readonly string[],
     calendar: MonthCalendar,
@@ -228,8 +232,8 @@ export class RedisCounters implements LosableStore {
   }
 
   /**
-   * Restores counters after Redis was emptied. Reports what this node knows and creates the counters, including those
-   * of keys without requests. Never rejects.
+   * Restores counters after Redis was emptied. Reports what this node knows, and creates missing counters, including
+   * those of keys without requests. Never rejects.
    * @returns the subjects that it could not restore.
    */
   async restore(subjects: Iterable<QuotaSubject>): Promise<QuotaSubject[]> {
@@ -241,7 +245,7 @@ export class RedisCounters implements LosableStore {
       return true;
     });
     const left: QuotaSubject[] = [];
-    const bring = async (subject: QuotaSubject): Promise<void> => {
+    const restoreOne = async (subject: QuotaSubject): Promise<void> => {
       const { accountId, keyId, calendar } = subject;
       await this.seeds
         .reportOrCreate(accountId, keyId, calendar.at(nowMs), subject)
@@ -250,8 +254,8 @@ export class RedisCounters implements LosableStore {
     for (let at = 0; at < seen.length; at += RESTORED_AT_ONCE) {
       const before = left.length;
       const some = seen.slice(at, at + RESTORED_AT_ONCE);
-      await Promise.all(some.map(bring));
-      // Redis or the database is away again. Stop, instead of waiting for each remaining subject.
+      await Promise.all(some.map(restoreOne));
+      // Redis or the database is unavailable again. Stop, instead of waiting for each remaining subject.
       if (left.length - before === some.length) return [...left, ...seen.slice(at + RESTORED_AT_ONCE)];
     }
     return left;

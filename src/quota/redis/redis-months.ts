@@ -1,4 +1,4 @@
-/** Reads month counts from Redis outside the request path, to write them to the database again after a process died. */
+/** Reads month counts from Redis, outside the request path. The sweep of dead processes writes them to the database. */
 import type { RedisClient } from '../../stores/redis/connect.js';
 import { accountCounterKey, apiKeyCounterKey } from '../../stores/redis/keys.js';
 import type { DayCount } from '../model/calendar-count.js';
@@ -10,18 +10,20 @@ const COUNTERS_PER_CALL = 200;
 
 const MONTHS = new Script(MONTHS_LUA);
 
-/** SeenCount is a count of a counter's current month. */
+/** SeenCount is the count of a counter's current month, read from Redis. */
 export interface SeenCount {
   /** Empty for the account's own count. */
   readonly keyId: string;
   readonly month: number;
   readonly used: number;
   readonly day: DayCount;
-  /** Redis's time, ms. */
+  /** When Redis read the count, in ms by Redis's clock. */
   readonly observedAtMs: number;
 }
 
-/** Reads the existing counters of an account and of some of its keys. Rejects when Redis does not respond. */
+/**
+ * Reads the counters of an account and of some of its keys. Omits missing counters. Rejects if Redis does not respond.
+ */
 export async function readMonths(
   client: RedisClient,
   accountId: string,

@@ -1,17 +1,17 @@
-/**
- * Reading is a running read that callers can share. A caller that arrives during a read shares the next one, so that no
- * result is older than its request.
- */
+/** Reading is a running read, and the next one if callers wait for it. */
 interface Reading<T> {
   readonly running: Promise<T>;
   next: Promise<T> | undefined;
 }
 
-/** SharedNext shares one read among all callers that ask while another one runs. */
+/**
+ * SharedRead shares reads among callers. A caller that arrives during a read waits for the next read, together with
+ * other callers. So no result is older than its request.
+ */
 export class SharedRead<T> {
   private readonly readings = new Map<string, Reading<T>>();
 
-  /** Reads, or shares the next read of this name. Settles like that read. */
+  /** Starts a read, or waits for the next read with this name. Settles like that read. */
   read(name: string, work: () => Promise<T>): Promise<T> {
     const current = this.readings.get(name);
     if (current === undefined) return this.start(name, work);

@@ -1,15 +1,17 @@
-/** Usage of one key by operation over the last days, shown before the key is changed or ended. */
+/**
+ * Reads the usage of one key by operation over the last days. The panel shows it before the key is changed or revoked.
+ */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { ADJUSTED, SHADOW_REFUSED_NAME } from '../model/usage-cell.js';
 
-/** Outcomes of requests that never reach a backend. Changing the key does not stop them. */
+/** Outcomes of requests that never reach a backend. Revoking the key does not affect such requests. */
 const REFUSED = ['rate_limited', 'quota_exceeded', 'denied'] as const;
 const NOT_REQUESTS = [SHADOW_REFUSED_NAME, ADJUSTED];
-/** Maximum number of operations returned. A key that requests more operations is reported incompletely. */
-export const MOST_OPERATIONS = 2_000;
+/** Maximum number of operations returned. If a key requests more operations, the list is incomplete. */
+export const MAX_OPERATIONS = 2_000;
 
-/** OperationUse is the number of requests of a key to one operation. */
+/** OperationUse holds the numbers of a key's requests to one operation. */
 export interface OperationUse {
   readonly operation: string;
   /** Admitted requests of the recent days. */
@@ -19,8 +21,8 @@ export interface OperationUse {
 }
 
 /**
- * Returns the operations that the key requested on these days, the most used recently first. A single statement reads
- * each day in the table's order.
+ * Returns the operations that the key requested on these days, those with the most recent requests first. One statement
+ * reads all days, in the order of the table.
  * @param days labels, such as 20261120.
  * @param recentFrom the first day that counts as recent.
  */
@@ -46,7 +48,7 @@ export async function readKeyUsage(
     group by operation
     having sum(requests) > 0
     order by recent desc, operation
-    limit ${MOST_OPERATIONS}
+    limit ${MAX_OPERATIONS}
   `.execute(db);
   return rows;
 }

@@ -1,6 +1,7 @@
 /**
- * Month counts that wait to be written to the database. Restarts and an emptied Redis continue from these counts, and
- * bills are based on them. The request path records which counts have changed. The flush takes them account by account.
+ * Holds the month counts that wait to be written to the database. Restarts and an emptied Redis continue from the
+ * written counts, and bills are based on them. The request path marks which counts have changed. The flush takes them
+ * account by account.
  */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
@@ -22,12 +23,13 @@ import type { QuotaSubject } from '../model/subject.js';
 import type { CounterRow } from './usage-table.js';
 
 /**
- * ExactCounts provides the counts of counters in this process. For shared counters, the last observed counts are used
- * instead.
+ * ExactCounts provides the current counts of counters in this process. For shared counters, the last observed counts
+ * are used instead.
  */
 export interface ExactCounts {
   /**
-   * Returns the month counts of a subject, including the last ones of a month that has ended. Empty if there are none.
+   * Returns the month counts of a subject, including the last counts of a month that has ended. Empty if there are
+   * none.
    */
   monthUsed(subject: QuotaSubject): readonly ExactCount[];
 }
@@ -38,7 +40,7 @@ class WaitingAccount {
   readonly subjects: QuotaSubject[];
   /** Last counts of months that ended before they were written. */
   ended: CounterRow[] | undefined = undefined;
-  /** Months of the subjects that were counted in another month than the rest. */
+  /** Periods of the subjects that were counted in another period than `period`. */
   private others: Map<QuotaSubject, MonthPeriod> | undefined = undefined;
 
   constructor(
@@ -49,11 +51,11 @@ class WaitingAccount {
   }
 
   /**
-   * Adds a subject.
-   * @returns whether it was not waiting yet.
+   * Adds a subject that was counted in a period.
+   * @returns whether the subject was not waiting yet.
    */
   addSubject(subject: QuotaSubject, period: MonthPeriod): boolean {
-    // A subject that already waits has the previous month's label.
+    // If the subject is already waiting, `dirtyMonth` has the label of its previous month.
     const isNew = subject.dirtyMonth === 0 || !this.subjects.includes(subject);
     if (isNew) this.subjects.push(subject);
     if (isSame(period, this.period)) this.others?.delete(subject);
@@ -66,7 +68,7 @@ class WaitingAccount {
     for (const subject of other.subjects) if (!this.subjects.includes(subject)) this.subjects.push(subject);
   }
 
-  /** Returns the month in which a subject was counted. */
+  /** Returns the period in which a subject was counted. */
   periodOf(subject: QuotaSubject): MonthPeriod {
     return this.others?.get(subject) ?? this.period;
   }
@@ -76,19 +78,22 @@ function isSame(one: MonthPeriod, other: MonthPeriod): boolean {
   return one.label === other.label && one.startMs === other.startMs && one.endMs === other.endMs;
 }
 
-/** MonthLedger records which counts have changed, hands them to the flush, and reads what was written. */
+/** MonthLedger records which counts have changed, hands them to the flush, and reads the written counts. */
 export class MonthLedger implements MonthSource {
   private readonly waiting = new Map<string, WaitingAccount>();
-  /** When the oldest waiting change was made, ms; 0 if none waits. */
+  /** When the oldest waiting change was recorded, in ms; 0 if none waits. */
   oldestMs = 0;
-  /** Number of waiting keys, each with its account's counts. */
+  /** Number of waiting keys. Each is written with the counts of its account. */
   length = 0;
-  /** Recently taken accounts, latest first. Other nodes may have read the database before these were written. */
-  private handedOut: Map<string, WaitingAccount>[] = [new Map(), new Map(), new Map()];
+  /**
+   * Recently taken accounts, latest first. Other nodes may have read the database before the counts of these were
+   * written.
+   */
+  private recentlyTaken: Map<string, WaitingAccount>[] = [new Map(), new Map(), new Map()];
   private wasWritten = false;
   /**
-   * Latest time of a set count that was read. A process whose clock was set back must report later observations than
-   * that.
+   * Latest time at which an operator set a count, as read from the database. If this process's clock was set back,
+   * later observations must still have a later time.
    */
   private latestSetMs = 0;
 
@@ -122,14 +127,15 @@ export class MonthLedger implements MonthSource {
     return { account: countOf(''), key: keyId === undefined ? NOTHING_WRITTEN : countOf(keyId) };
   }
 
-  /** Records that a subject's counts have changed. Hot path: one comparison if they had changed before. */
+  /** Records that a subject's counts have changed. Hot path: only one comparison if they had changed before. */
   markChanged(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period'>): void {
     if (subject.dirtyMonth !== decision.period.label) this.addWaiting(subject, decision.period);
   }
 
   /**
-   * Records a refusal by a month limit. Nothing was counted, but notices are due if the limit was lowered below the
-   * usage. Recorded once per subject and month, because a changed limit creates a new subject.
+   * Records a refusal by a month limit or a day limit. Nothing was counted. But usage notices are due if the limit was
+   * lowered below the usage. Records one refusal per subject and month. That is enough, because a changed limit creates
+   * a new subject.
    */
   recordRefusal(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period' | 'violated'>): void {
     if ((decision.violated & CALENDAR_BITS) === 0) return;
@@ -139,7 +145,7 @@ export class MonthLedger implements MonthSource {
     this.markChanged(subject, decision);
   }
 
-  /** Records month counts that a store reported outside of decisions. */
+  /** Records month counts that a store reported outside of decisions, such as after a replay. */
   recordSeen(subject: QuotaSubject, seen: CalendarSeen): void {
     const { period, nowMs } = seen;
     if (subject.lastSeenMonth !== period.label) this.keepEndedMonth(subject);
@@ -147,14 +153,14 @@ export class MonthLedger implements MonthSource {
     this.markChanged(subject, { period });
   }
 
-  /** Keeps the last counts of a month before the next month's counts replace them. */
+  /** Keeps the last counts of a month if they wait, before the next month's counts replace them on the subject. */
   keepEndedMonth(subject: QuotaSubject): void {
     if (subject.dirtyMonth === 0) return;
     const account = this.waiting.get(subject.accountId);
-    if (account !== undefined) (account.ended ??= []).push(...lastSeen(subject));
+    if (account !== undefined) (account.ended ??= []).push(...lastSeenRows(subject));
   }
 
-  /** Returns the waiting key of an account that saw the account's counts last, or undefined if none waits. */
+  /** Returns the waiting key of an account that last saw the account's counts. Returns undefined if none waits. */
   findLatestSubject(accountId: string): QuotaSubject | undefined {
     let last: QuotaSubject | undefined;
     for (const subject of this.waiting.get(accountId)?.subjects ?? []) {
@@ -164,33 +170,33 @@ export class MonthLedger implements MonthSource {
   }
 
   /**
-   * Returns the keys of an account whose counts wait, or were written so recently that readers of the database may have
-   * missed them.
+   * Returns the keys of an account whose counts wait, or were written so recently that another node may not have read
+   * them.
    */
   *recentSubjects(accountId: string): Generator<QuotaSubject> {
-    for (const accounts of [this.waiting, ...this.handedOut]) yield* accounts.get(accountId)?.subjects ?? [];
+    for (const accounts of [this.waiting, ...this.recentlyTaken]) yield* accounts.get(accountId)?.subjects ?? [];
   }
 
-  /** Returns the keys of all accounts that wait or were written recently; see `recentSubjects`. */
+  /** Returns the same keys as `recentSubjects`, of all accounts. */
   *allRecentSubjects(): Generator<QuotaSubject> {
-    for (const accounts of [this.waiting, ...this.handedOut]) {
+    for (const accounts of [this.waiting, ...this.recentlyTaken]) {
       for (const { subjects } of accounts.values()) yield* subjects;
     }
   }
 
-  /** Marks everything that was taken as written to the database. */
+  /** Records that all counts taken so far are in the database. */
   markWritten(): void {
     this.wasWritten = true;
   }
 
   /**
-   * Forgets keys that have been in the database since the last call or longer. Call it at the interval by which other
-   * nodes' reads can be outdated.
+   * Forgets keys whose counts were taken before the second-last call. Does nothing if no flush has ended since the last
+   * call. Call it at the interval by which reads of other nodes can be outdated.
    */
   forgetWritten(): void {
     if (!this.wasWritten) return;
     this.wasWritten = false;
-    this.handedOut = [new Map(), ...this.handedOut.slice(0, -1)];
+    this.recentlyTaken = [new Map(), ...this.recentlyTaken.slice(0, -1)];
   }
 
   /** Returns the accounts with waiting counts. */
@@ -199,7 +205,8 @@ export class MonthLedger implements MonthSource {
   }
 
   /**
-   * Takes the waiting counts of an account, and the notices that they make due. Later changes wait again.
+   * Removes the waiting counts of an account, and adds them to `counters`. Adds the notices that may be due to
+   * `notices`. Later changes wait for the next call.
    * @param exact the counters, if they are in this process.
    */
   takeAccount(accountId: string, counters: CounterRow[], notices: MonthNotice[], exact?: ExactCounts): void {
@@ -221,25 +228,26 @@ export class MonthLedger implements MonthSource {
     counters.push(...rows.values());
   }
 
+  /** Remembers a taken account for `recentSubjects`. */
   private remember(accountId: string, account: WaitingAccount): void {
-    const [latest] = this.handedOut;
+    const [latest] = this.recentlyTaken;
     const known = latest!.get(accountId);
     if (known === undefined) latest!.set(accountId, account);
     else known.addAll(account);
   }
 
-  private noticesOf(subject: QuotaSubject, noted: MonthPeriod, counts: readonly CounterRow[]): readonly MonthNotice[] {
-    // The current month comes first in both.
+  private noticesOf(subject: QuotaSubject, marked: MonthPeriod, counts: readonly CounterRow[]): readonly MonthNotice[] {
+    // The current month comes first for both the account and the key.
     const account = counts.find(({ keyId }) => keyId === '');
     const key = counts.find(({ keyId }) => keyId === subject.keyId);
     if (account === undefined || key === undefined) return [];
-    const period = account.month === noted.label ? noted : subject.calendar.at(this.clock.now());
+    const period = account.month === marked.label ? marked : subject.calendar.at(this.clock.now());
     return noticesDue(subject, period, { account, key });
   }
 
   private countsOf(subject: QuotaSubject, period: MonthPeriod, exact: ExactCounts | undefined): CounterRow[] {
     const { accountId, keyId } = subject;
-    if (exact === undefined) return subject.lastSeenMonth === period.label ? lastSeen(subject) : [];
+    if (exact === undefined) return subject.lastSeenMonth === period.label ? lastSeenRows(subject) : [];
     return exact.monthUsed(subject).map(({ of, month, used, day, observedAtMs }) => {
       const row = { accountId, keyId: of === 'key' ? keyId : '', month, used, ...(day && { day }) };
       return { ...row, observedAtMs: Math.max(observedAtMs, this.latestSetMs) };
@@ -259,12 +267,12 @@ export class MonthLedger implements MonthSource {
 }
 
 /**
- * LatestRows holds the rows of one account. Of two observations of a count, the later one wins; at the same instant,
- * the higher one.
+ * LatestRows holds the rows of one account. Of two observations of a count, the later one wins. At the same instant,
+ * the higher one wins.
  */
 class LatestRows {
   private readonly rows = new Map<string, CounterRow>();
-  /** Month of nearly all rows. Their names omit it. */
+  /** Month of nearly all rows. The map keys of these rows omit the month. */
   private month = 0;
 
   put(row: CounterRow): void {
@@ -282,8 +290,8 @@ class LatestRows {
   }
 }
 
-/** Returns the counts that the store last reported, with their month. */
-function lastSeen({
+/** Returns the rows of the counts that the store last reported for a subject. */
+function lastSeenRows({
   accountId,
   keyId,
   lastSeen: seen,

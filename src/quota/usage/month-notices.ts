@@ -1,7 +1,7 @@
 /**
- * Notices for month limits at 80 and at 100 percent, each once per period. The flush checks them when it writes counts,
- * never the request path. It checks whether a threshold is reached, not whether it was just crossed. A lost notice, or
- * one due after a limit was lowered, therefore comes with the next write.
+ * Creates notices when usage reaches 80 and 100 percent of a month limit, each once per period. The flush checks for
+ * notices when it writes counts; the request path never does. It checks whether a threshold is reached, not whether it
+ * was just crossed. So if a notice was lost, or is due because a limit was lowered, the next write creates it.
  */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
@@ -16,12 +16,12 @@ import type { MonthPeriod } from '../model/month-period.js';
 import { ACCOUNT_MONTH, KEY_MONTH } from '../../platform/quotas/windows.js';
 import type { QuotaSubject } from '../model/subject.js';
 
-/** Percentages of a month limit. */
+/** Percentages of a month limit at which notices are due. */
 export const THRESHOLDS = [80, 100] as const;
 
 type ThresholdEvent = NewEvent<'quota.threshold_reached'>;
 
-/** MonthNotice is a notice that may be due. The database knows whether it was given before. */
+/** MonthNotice is a notice that may be due. The database knows whether it exists already. */
 export interface MonthNotice {
   readonly subject: QuotaSubject;
   readonly period: MonthPeriod;
@@ -31,18 +31,18 @@ export interface MonthNotice {
 }
 
 /**
- * Returns the thresholds that the usage has reached. Empty for an absent limit, and for a limit of 0, which blocks a
- * key.
+ * Returns the thresholds that the usage has reached. Returns none if there is no limit, or if the limit is 0, which
+ * blocks a key.
  */
 export function thresholdsReached(limit: number, used: number): (typeof THRESHOLDS)[number][] {
   if (limit === Infinity || limit <= 0) return [];
-  // Compare whole numbers: 0.8 of a limit is rarely one.
+  // Compare whole numbers, because 80 percent of a limit is rarely a whole number.
   return THRESHOLDS.filter((percent) => used * 100 >= limit * percent);
 }
 
 /**
- * Returns the notices that may be due for these counts, without those that this process knows to be given. Ignores
- * counts of other periods.
+ * Returns the notices that may be due for these counts. Omits those that this process knows to exist. Ignores counts of
+ * other periods.
  */
 export function noticesDue(
   subject: QuotaSubject,
@@ -59,7 +59,7 @@ export function noticesDue(
 
 const NONE: readonly MonthNotice[] = [];
 
-/** Reports whether any notice can be due. Called for every key in use, so it allocates nothing. */
+/** Reports whether any notice can be due. It is called for every key in use, so it allocates nothing. */
 function isNear(limit: number, { used }: MonthCount): boolean {
   return used * 100 >= limit * THRESHOLDS[0];
 }
@@ -73,10 +73,10 @@ function policyNotices(
   firstBit: number,
 ): MonthNotice[] {
   if (count.month !== period.label) return [];
-  const given = subject.reached?.noticedMonth === period.label ? subject.reached.noticed : 0;
+  const known = subject.reached?.noticedMonth === period.label ? subject.reached.noticed : 0;
   return thresholdsReached(limit, count.used).flatMap((percent) => {
     const bit = 1 << (firstBit + THRESHOLDS.indexOf(percent));
-    if ((given & bit) !== 0) return [];
+    if ((known & bit) !== 0) return [];
     const keyId = policy === 'key-month' ? subject.keyId : null;
     const event = thresholdEvent(subject, period, { policy, keyId, percent, limit, used: count.used });
     return [{ subject, period, bit, event }];
@@ -115,8 +115,8 @@ function thresholdEvent(
 }
 
 /**
- * MonthNotices writes notices in the transaction of their counts, and reports each in log and metrics once across all
- * processes.
+ * MonthNotices writes notices in the transaction of their counts. Across all processes, each notice is reported once in
+ * log and metrics.
  */
 export class MonthNotices {
   constructor(
@@ -125,12 +125,11 @@ export class MonthNotices {
   ) {}
 
   /**
-   * Adds the notices that were not given before. Rejects when the database does; then nothing is remembered and all
-   * remain due.
+   * Adds the notices that do not exist yet. If the database rejects them, this rejects too, and all notices remain due.
    */
   async write(db: Kysely<Tables>, due: readonly MonthNotice[]): Promise<AddedEvents> {
     if (due.length === 0) return NOTHING_ADDED;
-    // Several keys of an account can find the same notice. The highest count is the latest.
+    // Several keys of an account can cause the same notice. The highest count is the latest.
     const events = new Map<string, ThresholdEvent>();
     for (const { event } of due) {
       if (event.data.used >= (events.get(event.dedupeKey)?.data.used ?? 0)) events.set(event.dedupeKey, event);
@@ -139,18 +138,18 @@ export class MonthNotices {
   }
 
   /**
-   * Records notices whose transaction was committed.
+   * Records that notices exist, after their transaction was committed. Reports new ones in log and metrics.
    * @param added result of `write`.
    */
   recordWritten(due: readonly MonthNotice[], { events: added }: AddedEvents): void {
     countOwnEvents(added.size);
-    const told = new Set<string>();
+    const logged = new Set<string>();
     for (const { subject, period, bit, event } of due) {
       const reached = subject.reachedLimits();
       reached.noticed = (reached.noticedMonth === period.label ? reached.noticed : 0) | bit;
       reached.noticedMonth = period.label;
-      if (!added.has(event.dedupeKey) || told.has(event.dedupeKey)) continue;
-      told.add(event.dedupeKey);
+      if (!added.has(event.dedupeKey) || logged.has(event.dedupeKey)) continue;
+      logged.add(event.dedupeKey);
       const { policy, threshold_percent: percent, api_key_id: keyId, limit, used } = event.data;
       METRICS.quotaNotices.series(policy, percent).inc();
       this.log.info(

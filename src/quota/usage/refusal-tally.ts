@@ -1,21 +1,24 @@
-/** Counts recent refusals by account and policy. Both the number of accounts and the time span are bounded. */
+/**
+ * Counts recent refusals by account and policy, for the metrics. The number of accounts and the time span are bounded.
+ */
 import { WINDOWS, type WindowName } from '../../platform/quotas/windows.js';
 
-/** Number of whole minutes to keep beside the current one. */
+/** Number of whole minutes that are kept in addition to the current one. */
 const MINUTES = 5;
 /**
- * Maximum number of accounts per minute. Later accounts are counted together. The most refused accounts appear early in
- * each minute.
+ * Maximum number of accounts per minute. Refusals of further accounts are summed. The most refused accounts usually
+ * appear early in each minute, so they are counted separately.
  */
-const MOST_ACCOUNTS = 2_000;
-/** Name for all accounts beyond the maximum. No account has this name. */
+const MAX_ACCOUNTS = 2_000;
+/** Map key for all accounts beyond the maximum. No account has this ID. */
 const OTHERS = '';
 
 /** Number of refusals by each policy, in the order of `WINDOWS`. */
 type Counts = number[];
 
 /**
- * RefusalCount is the number of refusals of an account by a policy. Without an account, it is the sum of all others.
+ * RefusalCount is the number of refusals of an account by a policy. Without an account ID, it is the sum of all other
+ * accounts.
  */
 export interface RefusalCount {
   readonly accountId: string | undefined;
@@ -32,26 +35,26 @@ export class RefusalTally {
   recordRefusal(accountId: string, violated: number): void {
     const minute = this.minutes[0]!;
     let counts = minute.get(accountId);
-    if (counts === undefined) counts = this.begin(minute, accountId);
+    if (counts === undefined) counts = this.createCounts(minute, accountId);
     for (let index = 0; index < WINDOWS.length; index++) {
       if ((violated & (1 << index)) !== 0) counts[index]! += 1;
     }
   }
 
-  /** Starts the next minute. Call it once a minute. */
+  /** Starts the next minute, and forgets the oldest. Call it once a minute. */
   startMinute(): void {
     this.minutes = [new Map(), ...this.minutes.slice(0, MINUTES)];
   }
 
   /**
-   * Returns the most refused accounts, and the sum of the others.
+   * Returns the accounts with the most refusals, and the sum of the others.
    * @param most maximum number of accounts.
    */
   rankAccounts(most: number): RefusalCount[] {
-    const sums = new Map<string, Counts>([[OTHERS, none()]]);
+    const sums = new Map<string, Counts>([[OTHERS, zeroCounts()]]);
     for (const minute of this.minutes) for (const [account, counts] of minute) add(sums, account, counts);
     const ranked = [...sums].filter(([account]) => account !== OTHERS).toSorted((a, b) => total(b[1]) - total(a[1]));
-    const others = sums.get(OTHERS) ?? none();
+    const others = sums.get(OTHERS) ?? zeroCounts();
     for (const [, counts] of ranked.slice(most)) addTo(others, counts);
     return [
       ...ranked.slice(0, most).flatMap(([account, counts]) => rowsOf(account, counts)),
@@ -59,15 +62,15 @@ export class RefusalTally {
     ];
   }
 
-  private begin(minute: Map<string, Counts>, accountId: string): Counts {
-    const name = minute.size < MOST_ACCOUNTS ? accountId : OTHERS;
+  private createCounts(minute: Map<string, Counts>, accountId: string): Counts {
+    const name = minute.size < MAX_ACCOUNTS ? accountId : OTHERS;
     let counts = minute.get(name);
-    if (counts === undefined) minute.set(name, (counts = none()));
+    if (counts === undefined) minute.set(name, (counts = zeroCounts()));
     return counts;
   }
 }
 
-function none(): Counts {
+function zeroCounts(): Counts {
   return WINDOWS.map(() => 0);
 }
 
@@ -85,7 +88,9 @@ function total(counts: Counts): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Returns an account's rows for policies that refused, or the other accounts' rows for all policies. */
+/**
+ * Returns the rows of an account, for policies that refused. For the sum of the others, returns a row for every policy.
+ */
 function rowsOf(account: string, counts: Counts): RefusalCount[] {
   const rows = WINDOWS.map(({ name }, index) => ({
     accountId: account === OTHERS ? undefined : account,

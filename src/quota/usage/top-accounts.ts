@@ -1,6 +1,6 @@
 /**
- * The accounts nearest to their month limit, and the sum of the others, for the metrics. The worker role reads them
- * from the database at intervals, in steps of some thousand accounts with pauses. No request waits for it. All
+ * Reads the accounts nearest to their month limit, and the sum of the others, for the metrics. The worker role reads
+ * them from the database at intervals, in steps of some thousand accounts with pauses. No request waits for this. All
  * processes that read them get the same result.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
@@ -14,28 +14,31 @@ import { OTHER_ACCOUNTS } from '../../platform/metrics/limit-metrics.js';
 import { METRICS } from '../../platform/metrics.js';
 import { calendarOf, type MonthPeriod } from '../model/month-period.js';
 
-/** Minimum pause between two readings, and its minimum length as a multiple of the reading's duration (`PAUSE`). */
+/** Minimum pause between two readings, in ms. */
 const INTERVAL_MS = 15_000;
-const PAUSE = 4;
-/** Counters per statement. Takes a few milliseconds of the database. */
+/** The pause is at least this many times the duration of the reading. */
+const PAUSE_FACTOR = 4;
+/** Counters per statement. Such a statement takes a few milliseconds. */
 const COUNTERS_AT_ONCE = 5_000;
-/** Length of the pause after a step, as a multiple of the step's duration. It leaves most of the database to others. */
-const REST = 4;
-/** Minimum age of a month in forecasts. The usage of one hour says little about thirty days. */
+/**
+ * Length of the pause after a step, as a multiple of the step's duration. The database is then mostly free for others.
+ */
+const STEP_PAUSE_FACTOR = 4;
+/** Minimum elapsed time of a month in forecasts, in ms. The usage of one hour says little about thirty days. */
 const SHORTEST_ELAPSED_MS = 86_400_000;
-/** The database computes forecasts in whole numbers of this fraction. */
+/** Scale of the forecast factor. The database gets the factor as a whole number of 1/`PART`. */
 const PART = 1_000;
 
 /**
- * Condition for accounts' own counters. Not a bound parameter, because the index `quota_counter_of_accounts` contains
- * only these.
+ * Selects the counters of accounts, not of keys. The empty string is a literal and not a bound parameter. Only so can
+ * the database use the partial index `quota_counter_of_accounts`.
  */
 const OF_ACCOUNTS = sql<boolean>`api_key_id = ''`;
 
-/** TopAccountsSettings returns the current settings. Called at each reading. */
+/** TopAccountsSettings returns the current settings. It is called at each reading. */
 export type TopAccountsSettings = () => Pick<GatewayFile, 'plans' | 'metrics'>;
 
-/** AccountUse is an account that has used some of its month. */
+/** AccountUse is the usage of an account in the current month, with its month limit and forecast. */
 interface AccountUse {
   readonly accountId: string;
   readonly plan: string;
@@ -55,7 +58,7 @@ interface UseRow {
   readonly all_forecast: number;
 }
 
-/** Ranking holds the first of all accounts read so far, and the sums over all of them. */
+/** Ranking holds the accounts with the highest share of their limit read so far, and the sums over all accounts. */
 class Ranking {
   top: AccountUse[] = [];
   readonly all = { used: 0, limit: 0, forecast: 0 };
@@ -78,7 +81,7 @@ class Ranking {
     this.top = [...this.top, ...more].toSorted((a, b) => b.used / b.limit - a.used / a.limit).slice(0, this.most);
   }
 
-  /** Returns the named accounts, and the sum of the others. */
+  /** Returns the highest accounts, and the sum of the others. */
   rows(): AccountUse[] {
     const rest = (of: 'used' | 'limit' | 'forecast'): number =>
       Math.max(0, this.all[of] - this.top.reduce((sum, account) => sum + account[of], 0));
@@ -87,10 +90,10 @@ class Ranking {
   }
 }
 
-/** TopAccounts reads the accounts nearest to their limit, and shows them in the metrics. */
+/** TopAccounts reads the accounts nearest to their month limit at intervals, and shows them in the metrics. */
 export class TopAccounts {
   private timer: NodeJS.Timeout | undefined;
-  /** Ends the current pause. */
+  /** Ends the current pause between two steps. */
   private wake: (() => void) | undefined;
   private reading: Promise<void> | undefined;
   private isStopped = false;
@@ -118,13 +121,13 @@ export class TopAccounts {
       })
       .finally(() => {
         if (this.isStopped) return;
-        const pauseMs = Math.max(INTERVAL_MS, PAUSE * (performance.now() - startedMs));
+        const pauseMs = Math.max(INTERVAL_MS, PAUSE_FACTOR * (performance.now() - startedMs));
         this.timer = setTimeout(() => this.start(), pauseMs);
         this.timer.unref();
       });
   }
 
-  /** Stops reading. Resolves when nothing runs any more. Never rejects. */
+  /** Stops reading. Resolves when no reading runs any more. Never rejects. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -132,7 +135,7 @@ export class TopAccounts {
     await this.reading;
   }
 
-  private rest(ms: number): Promise<void> {
+  private pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.wake = () => {
@@ -142,7 +145,7 @@ export class TopAccounts {
     });
   }
 
-  /** Reads once and updates the metrics. Rejects when the database does; then the metrics stay unchanged. */
+  /** Reads once and updates the metrics. Rejects if the database does; then the metrics stay unchanged. */
   async read(): Promise<void> {
     const { plans, metrics } = this.settings();
     const ranking = new Ranking(metrics.topAccounts);
@@ -156,6 +159,7 @@ export class TopAccounts {
     METRICS.topAccountsTime.series().set(this.clock.now() / 1_000);
   }
 
+  /** Reads all accounts step by step into the ranking. */
   private async rank(ranking: Ranking, limits: RawBuilder<unknown>): Promise<void> {
     const { calendars, earliest } = await this.calendars();
     for (let label = await this.labelFrom(earliest); label !== undefined; label = await this.labelFrom(label + 1)) {
@@ -166,14 +170,14 @@ export class TopAccounts {
         ranking.add(await this.ofAccounts(label, after, last, { limits, calendars }));
         after = last;
         if (this.isStopped) return;
-        await this.rest(REST * (performance.now() - startedMs));
+        await this.pause(STEP_PAUSE_FACTOR * (performance.now() - startedMs));
       }
     }
   }
 
   /**
-   * Returns the current month of each time zone and billing day among the accounts, as a table, and the label of the
-   * earliest.
+   * Returns the current month of each combination of time zone and billing day, as a table, and the earliest month
+   * label.
    */
   private async calendars(): Promise<{ calendars: RawBuilder<unknown>; earliest: number }> {
     const found = await this.db.selectFrom('account').select(['time_zone', 'billing_day']).distinct().execute();
@@ -192,7 +196,7 @@ export class TopAccounts {
     return { calendars: jsonRows(this.kind, columns, rows, 'k'), earliest };
   }
 
-  /** Returns the first label, from this one on, of an account's counter. */
+  /** Returns the lowest label, from this one on, that an account's counter has. Returns undefined if there is none. */
   private async labelFrom(label: number): Promise<number | undefined> {
     if (label === Infinity) return undefined;
     const row = await this.db
@@ -206,7 +210,7 @@ export class TopAccounts {
     return row?.period;
   }
 
-  /** Returns the last account of a step, or undefined if none is left. */
+  /** Returns the last account of a step, or undefined if no account is left. */
   private async lastOf(label: number, after: string): Promise<string | undefined> {
     const step = this.db
       .selectFrom('quota_counter')
@@ -223,7 +227,10 @@ export class TopAccounts {
     return row?.last ?? undefined;
   }
 
-  /** Returns the first accounts of a step whose current month this is, each with the sums over all of them. */
+  /**
+   * Returns the highest accounts of a step, among those whose current month has this label. Each row has the sums over
+   * all accounts of the step.
+   */
   private async ofAccounts(
     label: number,
     after: string,
@@ -255,8 +262,8 @@ export class TopAccounts {
 }
 
 /**
- * Returns the month limit of an account by its plan as SQL, or undefined if no plan has one. The SQL is null for plans
- * without a limit.
+ * Returns SQL for the month limit of an account's plan; null for plans without a limit. Returns undefined if no plan
+ * has one.
  */
 function limitsOf(plans: GatewayFile['plans']): RawBuilder<unknown> | undefined {
   const cases = Object.entries(plans).flatMap(([plan, { account }]) =>
@@ -265,7 +272,7 @@ function limitsOf(plans: GatewayFile['plans']): RawBuilder<unknown> | undefined 
   return cases.length === 0 ? undefined : sql`case a.plan ${sql.join(cases, sql` `)} end`;
 }
 
-/** Returns the factor from the usage so far to the usage of the whole month, in units of 1/`PART`. */
+/** Returns the factor by which the usage so far is multiplied to forecast the whole month, in units of 1/`PART`. */
 function stretchOf({ startMs, endMs }: MonthPeriod, nowMs: number): number {
   const elapsedMs = Math.max(SHORTEST_ELAPSED_MS, nowMs - startMs);
   return Math.max(PART, Math.round((PART * (endMs - startMs)) / elapsedMs));

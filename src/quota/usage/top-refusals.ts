@@ -1,7 +1,7 @@
-/** Shows the most refused accounts in the metrics. The configuration sets how many. */
+/** Shows the accounts with the most refused requests in the metrics. The configuration sets the number of accounts. */
 import { OTHER_ACCOUNTS } from '../../platform/metrics/limit-metrics.js';
 import { METRICS } from '../../platform/metrics.js';
-import type { ReadsGauges } from '../../platform/metrics-text.js';
+import type { ReadsGauges } from '../../platform/collect-metrics.js';
 import type { RefusalTally } from './refusal-tally.js';
 
 const MINUTE_MS = 60_000;

@@ -1,10 +1,12 @@
-/** Usage without requests: the difference when an operator sets a month's count. */
+/**
+ * Records adjustments: the difference when an operator sets a month's count. An adjustment is usage without requests.
+ */
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { ADJUSTED } from '../model/usage-cell.js';
 import { ADD_USAGE } from './usage-table.js';
 
-/** AdjustedCount identifies a count that was set. */
+/** AdjustedCount identifies a month count that an operator has set. */
 export interface AdjustedCount {
   readonly accountId: string;
   /** Undefined for the account's own count. */
@@ -16,8 +18,8 @@ export interface AdjustedCount {
 
 /**
  * Records in a transaction that a month's count was set, so that usage rows still add up to the count. Setting a key's
- * count leaves its account's count unchanged.
- * @param cost difference to the count before.
+ * count leaves its account's count unchanged, so the account gets the opposite difference.
+ * @param cost the new count minus the old one.
  */
 export async function addAdjustment(
   trx: Transaction<Tables>,
@@ -26,11 +28,11 @@ export async function addAdjustment(
   nowMs: number,
 ): Promise<void> {
   const changes = keyId === undefined ? [['', cost] as const] : [['', -cost] as const, [keyId, cost] as const];
-  for (const [of, change] of changes) {
+  for (const [apiKeyId, change] of changes) {
     if (change === 0) continue;
     await sql`
       insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
-      values (${accountId}, ${day}, ${of}, '', ${month}, ${ADJUSTED}, 0, cast(${change} as bigint),
+      values (${accountId}, ${day}, ${apiKeyId}, '', ${month}, ${ADJUSTED}, 0, cast(${change} as bigint),
         cast(${nowMs} as bigint))
       ${ADD_USAGE}
     `.execute(trx);

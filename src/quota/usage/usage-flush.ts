@@ -1,8 +1,8 @@
 /**
  * Writes usage and month counts to the database every few seconds, outside the request path. A batch that failed, or
- * whose response was lost, is sent again unchanged until it is known to be written, and is counted once. Later changes
- * gather for the next batch. An account's usage and counts are taken at the same instant, so that they agree even after
- * a crash.
+ * whose response was lost, is sent again unchanged until it is known to be written. It is counted once. Later changes
+ * wait for the next batch. An account's usage and counts are taken at the same instant, so that they agree even after a
+ * crash.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
@@ -20,14 +20,16 @@ import type { UsageChange, UsageRecorder } from './usage-recorder.js';
 import { ROUND, type CounterRow, type UsageBatch, type UsageTable } from './usage-table.js';
 
 /**
- * Number of rows that fills a batch. The batch ends with the account that reaches it. Bounds how long the event loop is
- * busy with a batch to a few milliseconds.
+ * Number of rows at which a batch is full. The batch ends with the account that reaches this number. Bounds the time
+ * that the event loop is busy with a batch to a few milliseconds.
  */
 const FULL_BATCH_ROWS = 2_000;
-/** Minimum rows of a batch. For smaller ones, the transaction would cost more than the rows. */
+/**
+ * Minimum number of rows of a batch in a timed flush. For fewer rows, the transaction would cost more than the rows.
+ */
 const SMALL_BATCH_ROWS = 128;
 /**
- * Number of batches of a timed flush, unless batches would exceed the size above. Each batch uses the CPU for a
+ * Number of batches of a timed flush, unless a batch would have too many or too few rows. Each batch uses the CPU for a
  * millisecond or two.
  */
 const STEPS = 16;
@@ -36,32 +38,37 @@ const STEPS = 16;
  * waits longer than the interval.
  */
 const SPREAD = 0.2;
-/** Number of cells to check for idleness without a break. */
+/** Number of cells that are checked for idleness in one turn of the event loop. */
 const CELLS_AT_ONCE = 2_000;
 
 interface PendingBatch extends UsageBatch {
-  /** When its first request was counted, ms. */
+  /** When the first change of the batch was recorded, in ms; 0 for an empty batch. */
   readonly oldestMs: number;
   readonly notices: readonly MonthNotice[];
-  /** Notices that the last attempt found to be new. Kept, because only the response may have been lost. */
+  /**
+   * Notices that the last attempt has added. Kept for the next attempt, because only the response may have been lost.
+   */
   added: AddedEvents;
 }
 
-/** UsageFollower writes data that can wait for usage and must not delay it. */
+/** UsageFollower writes other data after usage, so that usage is not delayed. */
 export interface UsageFollower {
-  /** Writes, spread over a span. Never rejects. */
+  /** Writes the data, spread over a time span. Never rejects. */
   flush(spanMs: number): Promise<void>;
-  /** Ends the current pause and omits further ones. */
+  /** Ends the current pause and skips further pauses. */
   hurry(): void;
 }
 
-/** FlushOptions says whose counts are written, and who is notified. */
+/** FlushOptions holds the optional parts with which a flush works. */
 export interface FlushOptions {
-  /** Whether other processes use the same counters. If not, all earlier writers have ended. */
+  /** Whether other processes use the same counters. If not, all earlier writers of usage have ended. */
   readonly isShared: boolean;
   /** The counters, if they are in this process. */
   readonly exact?: ExactCounts;
-  /** Tells which accounts' counts must wait, because they may be incomplete. At shutdown all are written. */
+  /**
+   * Reports which accounts' counts must not be written yet, because they may be incomplete. At shutdown all are
+   * written.
+   */
   readonly memory?: { holdsBack(accountId: string): boolean };
   /** Progress of the flushes, for parts that depend on what was written. */
   readonly rounds?: FlushProgress;
@@ -69,13 +76,13 @@ export interface FlushOptions {
   readonly witness?: WriteWitness;
   /** Runs after each successful flush. */
   readonly follower?: UsageFollower;
-  /** Receives the webhook endpoints to which notices go. */
+  /** Receives the webhook endpoints that get notices. */
   readonly signal?: WorkSignal;
 }
 
 /** UsageFlush writes usage and month counts in batches, every few seconds and at shutdown. */
 export class UsageFlush {
-  /** ID of this process in the table of writers. */
+  /** ID of this process in the table `usage_node`. */
   readonly node = randomUUID();
   private batch: PendingBatch | undefined;
   private rounds = 0;
@@ -83,9 +90,9 @@ export class UsageFlush {
   private flushing: Promise<void> | undefined;
   private pace = new Pace(0);
   private timer: NodeJS.Timeout | undefined;
-  /** Time by the clock; everything recorded earlier has been written. */
+  /** Everything recorded before this time (ms) has been written. */
   private settledMs = 0;
-  private othersAreGone: boolean;
+  private mustEndOthers: boolean;
   private isStopping = false;
   private readonly notices: MonthNotices;
   private readonly rowsWritten = METRICS.usageRows.series();
@@ -98,7 +105,7 @@ export class UsageFlush {
     private readonly log: Logger,
     private readonly options: FlushOptions,
   ) {
-    this.othersAreGone = !options.isShared;
+    this.mustEndOthers = !options.isShared;
     this.notices = new MonthNotices(clock, log);
   }
 
@@ -118,7 +125,7 @@ export class UsageFlush {
     flush();
   }
 
-  /** Stops flushing and writes what is left. Rejects when that fails. */
+  /** Stops flushing, and writes the remaining changes. Rejects if that fails. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.isStopping = true;
@@ -130,8 +137,8 @@ export class UsageFlush {
   }
 
   /**
-   * Writes all changes up to now, without pauses. Runs once at a time. Rejects when the database did not accept them;
-   * they are kept for the next flush.
+   * Writes the waiting changes without pauses. If a flush is running, ends its pauses and waits for it instead. Rejects
+   * if the database did not accept the changes; then they are kept for the next flush.
    */
   flush(): Promise<void> {
     this.hurry();
@@ -169,9 +176,10 @@ export class UsageFlush {
         await this.send((this.batch = this.take(account, accounts, perStep)));
         if (accounts.size > 0) await pace.reach(1 - accounts.size / total);
       }
-      // Reports that this process lives, for the sweep of dead processes. Every other batch does so too.
+      // Report that this process is alive, because the sweep of dead processes relies on it. Any other batch does so
+      // too.
       if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.take('', new Set(), 0)));
-      // Under steady use, new changes arrive before all are written, so the queue is never empty.
+      // Under steady load, new changes arrive before all are written, so the queue is never empty.
       this.settledMs = beganMs;
       rounds?.end(round);
       this.ledger.markWritten();
@@ -199,8 +207,8 @@ export class UsageFlush {
   }
 
   /**
-   * Takes the changes of an account, and of further accounts until `most` of them or a full batch. Removes these from
-   * `more`.
+   * Takes the changes of an account, and of further accounts from `more`. Stops after `most` accounts, or when the
+   * batch is full. Removes the taken accounts from `more`.
    */
   private take(first: string, more: Set<string>, most: number): PendingBatch {
     const oldestMs = this.waitingSinceMs();
@@ -228,19 +236,19 @@ export class UsageFlush {
   }
 
   /**
-   * Ends the requests in flight of other processes, once. With counters in this process, all other processes were
-   * killed.
+   * Ends the requests in flight of all other processes, once. With counters in this process, no other process can be
+   * alive.
    */
   private async endOthers(): Promise<void> {
-    if (!this.othersAreGone) return;
+    if (!this.mustEndOthers) return;
     await this.table.endSilentNodes(Number.MAX_SAFE_INTEGER, this.node, this.clock.now());
-    this.othersAreGone = false;
+    this.mustEndOthers = false;
   }
 
-  /** Returns when the oldest waiting change was recorded; 0 if none waits. */
+  /** Returns when the oldest waiting change was recorded, in ms; 0 if none waits. */
   private waitingSinceMs(): number {
-    const notedMs = oldest(this.ledger.oldestMs, this.recorder.oldestMs);
-    return notedMs === 0 ? 0 : Math.max(notedMs, this.settledMs);
+    const recordedMs = oldest(this.ledger.oldestMs, this.recorder.oldestMs);
+    return recordedMs === 0 ? 0 : Math.max(recordedMs, this.settledMs);
   }
 
   private lagSeconds(): number {

@@ -1,11 +1,11 @@
 /**
- * Parses usage queries: how rows are grouped, and the first and last day. Shared by `/usage` of the public API and the
- * admin API.
+ * Parses usage queries, which select groups, a span of days and a page. `/usage` of the public API and the admin API
+ * share this code.
  */
 import { invalidParameters, parametersOf, type ParameterError } from '../../platform/problems/parameter-problem.js';
 import { labelOf, monthPeriodAt, type MonthCalendar } from '../model/month-period.js';
 
-/** Groups in the order in which responses are sorted, with the column of each. */
+/** Columns of the usage table by group. Responses are sorted by the groups in this order. */
 export const USAGE_GROUPS = {
   month: 'period',
   day: 'day',
@@ -14,34 +14,34 @@ export const USAGE_GROUPS = {
   outcome: 'outcome',
 } as const;
 
-/** UsageGroup is a name by which usage rows can be grouped. */
+/** UsageGroup is a property by which usage rows can be grouped. */
 export type UsageGroup = keyof typeof USAGE_GROUPS;
 
 export const ALL_GROUPS = Object.keys(USAGE_GROUPS) as UsageGroup[];
 
-/** Longest span of one query, in days: a leap year and a month. */
+/** Longest span of one query, in days. This is a leap year and a month. */
 export const LONGEST_SPAN_DAYS = 400;
 export const LARGEST_USAGE_PAGE = 1_000;
 export const USUAL_USAGE_PAGE = 100;
 
-/** Longest `group_by`, in characters. A longer one repeats groups. */
+/** Maximum length of `group_by`, in characters. A longer value repeats groups. */
 const LONGEST_GROUPS = 1_000;
 const GROUP = `(?:${ALL_GROUPS.join('|')})`;
 
 const PARAMETERS = ['group_by', 'from', 'to', 'limit', 'cursor'] as const;
 
-/** UsageParameters holds the parameters as received. */
+/** UsageParameters holds the query parameters as received. */
 export type UsageParameters = Readonly<Partial<Record<(typeof PARAMETERS)[number], string | undefined>>>;
 
-/** Returns the parameters of a URL's query. Adds unknown and repeated parameters to `errors`. */
+/** Returns the usage parameters in the query of a URL. Adds unknown and repeated parameters to `errors`. */
 export function usageParameters(query: string, errors: ParameterError[]): UsageParameters {
   return parametersOf(query, PARAMETERS, errors);
 }
 
-/** Days from 1970 on. Nothing was counted earlier. */
+/** Dates from 1970 on. There is no earlier usage. */
 const DAY = /^(?:19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
 
-/** Schemas of the parameters, for the descriptions of both APIs. */
+/** Schemas of the parameters, for the OpenAPI documents of both APIs. */
 export const USAGE_PARAMETER_SCHEMAS = {
   group_by: { type: 'string', maxLength: LONGEST_GROUPS, pattern: `^${GROUP}(?:,${GROUP})*$` },
   from: { type: 'string', format: 'date', maxLength: 10, pattern: DAY.source },
@@ -50,24 +50,24 @@ export const USAGE_PARAMETER_SCHEMAS = {
   cursor: { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[A-Za-z0-9_-]+$' },
 } as const satisfies Record<(typeof PARAMETERS)[number], object>;
 
-/** UsageQuery is a parsed query. Days are labels, such as 20261120; the span includes both. */
+/** UsageQuery is a parsed query. Days are labels, such as 20261120. The span includes the first and the last day. */
 export interface UsageQuery {
   readonly groups: readonly UsageGroup[];
   readonly from: number;
   readonly to: number;
   readonly limit: number;
   readonly cursor: string | undefined;
-  /** Whether to read what shadow limits would have refused, instead of what was requested. For operators only. */
+  /** Whether to read the requests that shadow limits would have refused, instead of usage. For operators only. */
   readonly ofShadow?: boolean;
-  /** Scopes that limit the rows to keys without other scopes. Undefined: all rows. */
+  /** If set, only rows of keys that have no other scopes are returned. Undefined for all rows. */
   readonly granted?: readonly string[] | undefined;
 }
 
 /**
- * Parses the parameters. Returns undefined if they ask for no rows. Without days, the span is the current period so far
- * in the account's calendar.
- * @param found errors found before.
- * @throws Problem `invalid_parameter`, naming every wrong parameter.
+ * Parses the parameters. Returns undefined if the query asks for no rows. Without days, the span is the current month
+ * so far in the account's calendar.
+ * @param found errors that were found before. They are reported together with new ones.
+ * @throws Problem `invalid_parameter`, which names every wrong parameter.
  */
 export function usageQuery(
   parameters: UsageParameters,

@@ -1,7 +1,7 @@
 /**
- * Finds usage that counters contain and no process recorded, because a process died before it could. It is computed as
- * counter minus records, and written as an absolute value. Repeating it, or running it in several workers, changes
- * nothing.
+ * Finds usage that counters contain but no process recorded, because a process died before it recorded the usage. The
+ * missing usage is the counter minus the records. Only the difference to earlier corrections is added, under a row
+ * lock. So repeating this, or running it in several workers, changes nothing.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -32,14 +32,14 @@ interface Sums {
   readonly api_key_id: string;
   readonly period: number;
   readonly recorded: number;
-  /** The part of `recorded` that an earlier correction added. */
+  /** The part of `recorded` that an earlier correction has added. */
   readonly derived: number;
   readonly set_at: number;
   readonly time_zone: string;
   readonly billing_day: number;
 }
 
-/** Returns the counters that were written since, ordered by account. */
+/** Returns the counters that were written to the database since an instant, ordered by account. */
 export async function countersSince(db: Kysely<Tables>, sinceMs: number): Promise<CounterName[]> {
   const rows = await db
     .selectFrom('quota_counter')
@@ -51,8 +51,8 @@ export async function countersSince(db: Kysely<Tables>, sinceMs: number): Promis
 }
 
 /**
- * Returns the keys' counts that differ from their records. Call it when every process has written what it knew when the
- * counts were read. An account's own count is the sum of its keys, so it is not compared.
+ * Returns the counts of keys that differ from their records. Call it after every process has written what it knew when
+ * the counts were read. An account's count is not compared, because it is the sum of its keys' counts.
  */
 export async function countersThatDiffer(
   db: Kysely<Tables>,
@@ -66,15 +66,15 @@ export async function countersThatDiffer(
     const sums = new Map((await sumsOf(db, kind, page)).map((row) => [nameOf(row), row]));
     for (const count of page) {
       const row = sums.get(`${count.accountId}/${count.keyId}/${count.month}`);
-      if (row !== undefined && missing(count, row) !== row.derived) differing.push(count);
+      if (row !== undefined && unrecordedCost(count, row) !== row.derived) differing.push(count);
     }
   }
   return differing;
 }
 
 /**
- * Writes the usage that no record contains. Call it when `countersThatDiffer` can be called. Resolves to the number of
- * corrected counts.
+ * Writes the usage that no record contains. `countersThatDiffer` says when this may be called. Resolves to the number
+ * of corrected counts.
  */
 export async function writeUnrecorded(
   db: Kysely<Tables>,
@@ -88,8 +88,8 @@ export async function writeUnrecorded(
 }
 
 /**
- * Corrects the derived row of one counter. Locks the counter's row and reads the sums again, because another worker may
- * be writing it.
+ * Writes the missing usage of one counter (`unrecorded`). Locks the counter's row and reads the sums again, because
+ * another worker may be writing the same correction.
  */
 async function correct(
   trx: Transaction<Tables>,
@@ -107,10 +107,10 @@ async function correct(
     .execute();
   const [row] = await sumsOf(trx, kind, [count]);
   if (row === undefined) return;
-  const cost = missing(count, row) - row.derived;
+  const cost = unrecordedCost(count, row) - row.derived;
   if (cost === 0) return;
-  // Use a day of the counter's month. A later day would be shown in the next month, and an earlier one would not be
-  // found again.
+  // Use a day of the counter's month. A later day would appear in the next month, and an earlier one would not be found
+  // again.
   const today = calendarOf(row.time_zone, 1).dayAt(nowMs).label;
   const day = Math.max(count.month, Math.min(today, lastDayOf(count.month, row.billing_day)));
   await sql`
@@ -123,21 +123,22 @@ async function correct(
 }
 
 /**
- * Returns the usage that no record contains. If an operator set the count after it was read, returns the earlier
- * result.
+ * Returns the usage that no record contains. If an operator set the count after it was read, returns the result of the
+ * earlier correction.
  */
-function missing(count: CounterRow, row: Sums): number {
+function unrecordedCost(count: CounterRow, row: Sums): number {
   if (row.set_at >= count.observedAtMs) return row.derived;
   return Math.max(0, count.used - (row.recorded - row.derived));
 }
 
 /**
- * Returns the SQL that sums the records of counters. After a billing day was moved back, a counter continues under its
- * label, while the calendar has an earlier one. Usage recorded under that earlier label belongs to the counter too.
+ * Returns the SQL that sums the records of counters. After a billing day was moved back, a counter keeps its label,
+ * while the calendar has an earlier one. Usage recorded under that earlier label belongs to the counter too.
  */
 export function sumsQuery(kind: DatabaseHandle['kind'], counters: readonly CounterName[]): RawBuilder<Sums> {
   const names = counters.map(({ accountId, keyId, month }) => [accountId, keyId, month]);
-  // Filter inside the union. SQLite does not push the outer condition into it, and would read all usage for every page.
+  // Filter inside the union. SQLite does not push the outer condition into the union, and would read all usage for
+  // every page.
   const accounts = sql.join([...new Set(counters.map(({ accountId }) => accountId))]);
   const since = Math.min(...counters.map(({ month }) => month));
   const ofThese = sql`account_id in (${accounts}) and day >= ${since}`;

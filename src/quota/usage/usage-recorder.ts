@@ -1,6 +1,6 @@
 /**
- * Records the outcome of every request, by key, operation and day. The request path adds to numbers that it finds
- * through the subject. Changes wait here, by account, until the flush takes them.
+ * Records the outcome of every request, by key, operation and day. The request path only adds to numbers of the
+ * subject's cells. The changes wait here, by account, until the flush takes them.
  */
 import type { Clock } from '../../platform/clock.js';
 import type { Operation } from '../../config/model/schema.js';
@@ -22,15 +22,15 @@ import {
   type CountedRequest,
 } from '../model/usage-cell.js';
 
-/** Number of flushes that find a cell idle before it is removed. */
-const RESTS = 2;
+/** Number of flushes that must find a cell idle before it is removed. */
+const IDLE_FLUSHES = 2;
 
 /** UsageChange is a change to one row of the usage table. */
 export interface UsageChange {
   readonly accountId: string;
   readonly keyId: string;
   readonly operation: string;
-  /** Labels of the month and the day in which it was counted: 20261101, 20261120. */
+  /** Labels of the month and the day in which the requests count: 20261101, 20261120. */
   readonly month: number;
   readonly day: number;
   readonly outcome: string;
@@ -38,30 +38,35 @@ export interface UsageChange {
   readonly cost: number;
 }
 
-/** UsageRecorder records how each request began and ended, and hands the changes to the flush. */
+/** UsageRecorder records the decision on each request and its outcome, and hands the changes to the flush. */
 export class UsageRecorder {
-  /** Recent refusals. */
+  /** Counts of recent refusals, for the metrics. */
   readonly refusals = new RefusalTally();
+  /** Cells with changes that wait for the flush, by account ID. */
   private readonly listed = new Map<string, UsageCell[]>();
   /**
-   * Written cells without duplicates: those that `reapIdle` still has to check in this round, and those it has kept.
+   * Cells that were written, without duplicates: those that `reapIdle` still has to check in this round, and those it
+   * has kept.
    */
   private written: UsageCell[] = [];
   private kept: UsageCell[] = [];
-  /** Number of refunds in flight, and the callbacks that wait for the last of them. */
+  /** Number of refunds in flight, and callbacks that are called when the last one has been recorded. */
   private refunding = 0;
   private whenRefunded: (() => void)[] = [];
-  /** When the oldest waiting change was made, ms; 0 if none waits. */
+  /** When the oldest waiting change was recorded, in ms; 0 if none waits. */
   oldestMs = 0;
   /** Number of cells with waiting changes. */
   length = 0;
 
   constructor(private readonly clock: Clock) {}
 
-  /** Records a decision. An admitted request is in flight until `end`. A refused one has ended and costs nothing. */
+  /**
+   * Records a decision. An admitted request is in flight until `recordEnd`. A refused request has ended and costs
+   * nothing.
+   */
   recordDecision(request: CountedRequest, subject: QuotaSubject, operation: Operation, decision: QuotaDecision): void {
     const { period, nowMs } = decision;
-    // At a month's end, the clock that chose the period can differ slightly from the one that decided.
+    // At the end of a month, the clock that chose the period can differ slightly from the clock that decided.
     const atMs = Math.max(period.startMs, Math.min(nowMs, period.endMs - 1));
     const cell = this.cellOf(subject, operation, period.label, atMs);
     if (!decision.admitted) {
@@ -71,51 +76,54 @@ export class UsageRecorder {
       return;
     }
     request.usage = cell;
-    // `open`: nothing was counted.
+    // With the policy `open`, nothing was counted.
     request.usageCost = decision.source === 'open' ? 0 : decision.cost;
-    // A client that disconnected during the decision has already ended the request.
+    // If the client disconnected during the decision, the request has already ended.
     if (request.completion === IN_FLIGHT) cell.inFlight += 1;
     this.add(cell, request.completion, 1, request.usageCost);
     if (decision.shadow !== undefined) void this.recordShadow(cell, decision.shadow);
   }
 
-  /** Records the shadow decision, which arrives after the live one. Never rejects. */
+  /** Records the shadow decision, which arrives after the live decision. Never rejects. */
   private async recordShadow(cell: UsageCell, shadow: NonNullable<QuotaDecision['shadow']>): Promise<void> {
     const decision = await shadow;
     if (decision?.admitted === false) this.add(cell, SHADOW_REFUSED, 1, 0);
   }
 
-  /** Records the end of a request. Call it when its connection has finished. */
+  /** Records the outcome of a request. Call it when the connection has finished the request. */
   recordEnd(request: CountedRequest, completion: Completion): void {
     const { usage: cell, usageCost: cost } = request;
     if (request.completion !== IN_FLIGHT) return;
-    const final = completion === SERVER_ERROR && request.usageRefunded ? REFUNDED : completion;
-    request.completion = final;
+    const finalOutcome = completion === SERVER_ERROR && request.usageRefunded ? REFUNDED : completion;
+    request.completion = finalOutcome;
     if (cell === undefined) return;
     cell.inFlight -= 1;
     this.add(cell, IN_FLIGHT, -1, -cost);
-    this.add(cell, final, 1, cost);
+    this.add(cell, finalOutcome, 1, cost);
   }
 
   /**
    * Records a refund when it completes.
-   * @param given resolves to the refunded cost; never rejects.
+   * @param refund resolves to the refunded cost; never rejects.
    */
-  trackRefund(request: CountedRequest, given: Promise<number>): void {
+  trackRefund(request: CountedRequest, refund: Promise<number>): void {
     this.refunding += 1;
-    void given.then((cost) => {
+    void refund.then((cost) => {
       this.recordRefund(request, cost);
       this.refunding -= 1;
-      if (this.refunding === 0) for (const told of this.whenRefunded.splice(0)) told();
+      if (this.refunding === 0) for (const resume of this.whenRefunded.splice(0)) resume();
     });
   }
 
-  /** Resolves when every refund in flight has been recorded. Each has its own deadline. */
+  /** Resolves when every refund in flight has been recorded. Each refund has its own deadline. */
   async refundsSettled(): Promise<void> {
     if (this.refunding > 0) await new Promise<void>((resolve) => void this.whenRefunded.push(resolve));
   }
 
-  /** Records that the counters refunded the request's cost, or a part of it. */
+  /**
+   * Records that the counters refunded the request's cost, or a part of it. A server error then has the outcome
+   * `REFUNDED`.
+   */
   recordRefund(request: CountedRequest, cost: number): void {
     const { usage: cell, completion } = request;
     if (cost === 0) return;
@@ -130,7 +138,7 @@ export class UsageRecorder {
   }
 
   /**
-   * Records a known key that was refused before its quota was checked: it lacks a permission, or its address is not
+   * Records a request that was refused before its quota was checked. Its key lacks a permission, or its address is not
    * allowed.
    */
   recordDenied(subject: QuotaSubject, operation: Operation): void {
@@ -143,7 +151,7 @@ export class UsageRecorder {
     return [...this.listed.keys()];
   }
 
-  /** Takes the waiting changes of an account. */
+  /** Removes the waiting changes of an account, and adds them to `into`. */
   takeChanges(accountId: string, into: UsageChange[]): void {
     const cells = this.listed.get(accountId);
     if (cells === undefined) return;
@@ -159,9 +167,9 @@ export class UsageRecorder {
   }
 
   /**
-   * Removes cells without changes for two rounds, so that memory follows use. One round is too short: with very many
-   * keys, each makes fewer requests than there are flushes. Each request would create a new cell, which the garbage
-   * collector moves to the old generation.
+   * Removes cells that had no changes for two rounds, so that memory use follows the number of active keys. One round
+   * is too short. With very many keys, each makes fewer requests than there are flushes. Each request would then create
+   * a new cell, which the garbage collector moves to the old generation.
    * @param most maximum number of cells to check.
    * @returns whether cells are left to check in this round.
    */
@@ -172,7 +180,7 @@ export class UsageRecorder {
       const cell = written[at]!;
       if (cell.isListed || cell.inFlight !== 0) cell.rest = 1;
       else cell.rest += 1;
-      if (cell.rest <= RESTS) {
+      if (cell.rest <= IDLE_FLUSHES) {
         kept.push(cell);
       } else {
         cell.rest = 0;
@@ -186,6 +194,7 @@ export class UsageRecorder {
     return false;
   }
 
+  /** Returns the cell for a request. Creates the cell if the subject has none. */
   private cellOf(subject: QuotaSubject, operation: Operation, month: number, nowMs: number): UsageCell {
     for (let cell = subject.usage; cell !== undefined; cell = cell.next) {
       if (cell.holds(operation, month, nowMs)) return cell;
@@ -199,6 +208,7 @@ export class UsageRecorder {
     if (!cell.isListed) this.list(cell);
   }
 
+  /** Adds a cell to the cells that wait for the flush. */
   private list(cell: UsageCell): void {
     cell.isListed = true;
     this.length += 1;
@@ -210,6 +220,7 @@ export class UsageRecorder {
   }
 }
 
+/** Adds the changes of a cell to `into`, and resets the cell. */
 function drain(cell: UsageCell, into: UsageChange[]): void {
   const { operation, month, day } = cell;
   const { accountId, keyId } = cell.owner;

@@ -1,4 +1,4 @@
-/** Deletes usage and month counts that are older than `usage.retention`, a bounded number of rows at a time. */
+/** Deletes usage and month counts that are older than `usage.retention`, in batches of bounded size. */
 import { sql, type Kysely } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -7,12 +7,12 @@ import { dayPeriodAt } from '../model/month-period.js';
 import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const DAY_MS = 86_400_000;
-/** Rows per statement. Bounds how long others wait for the database. */
+/** Rows per statement. Bounds how long other statements wait for the database. */
 const ROWS_AT_ONCE = 5_000;
-/** Longer than any process keeps trying to write its last batch. */
+/** Retention of ended nodes, in days. Longer than any process tries to write its last batch. */
 const NODE_RETENTION_DAYS = 31;
 
-/** UsageRetention deletes usage after its retention period. */
+/** UsageRetention deletes usage that is older than its retention. */
 export class UsageRetention {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -22,12 +22,11 @@ export class UsageRetention {
   ) {}
 
   /**
-   * Deletes old rows. Idempotent. Rejects when the database does, and can be called again. Resolves to the number of
-   * rows.
+   * Deletes old rows, and resolves to their number. Rejects if the database does. It can be called again at any time.
    */
   async deleteOld(isStopped: IsStopped = neverStopped): Promise<number> {
     const now = this.clock.now();
-    // Keep one more day, so that no time zone loses a day early.
+    // Keep one more day, so that no time zone loses a day too early.
     const day = dayPeriodAt(now - (this.retentionDays + 1) * DAY_MS).label;
     const nodeMs = now - NODE_RETENTION_DAYS * DAY_MS;
     return (

@@ -1,4 +1,4 @@
-/** Reads sums of usage rows, page by page. Outside the request path; one bounded statement per page. */
+/** Reads sums of usage rows, page by page, outside the request path. Each page takes one bounded statement. */
 import { sql, type Kysely } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page } from '../../stores/database/cursor.js';
 import { kindOf } from '../../stores/database/database-kind.js';
@@ -7,24 +7,24 @@ import { scopesWithin } from '../../stores/database/scopes-within.js';
 import { IN_FLIGHT, OUTCOME_NAMES, SHADOW_REFUSED_NAME } from '../model/usage-cell.js';
 import { dateOf, USAGE_GROUPS, type UsageGroup, type UsageQuery } from './usage-query.js';
 
-/** UsageOwner is an account, or one of its keys. */
+/** UsageOwner is an account, or one of its keys. `keyId` is undefined for an account. */
 export interface UsageOwner {
   readonly accountId: string;
   readonly keyId: string | undefined;
 }
 
-/** UsageRow is one row of a response: its groups and the sums. */
+/** UsageRow is one row of a response: the values of its groups, and the sums. */
 export interface UsageRow {
   /** First day of the billing period. */
   readonly month?: string;
   readonly day?: string;
-  /** Null for the account's own counter, set by an operator. */
+  /** Null for adjustments of the account's own count by an operator. */
   readonly api_key_id?: string | null;
   /** Null if the operation is unknown. */
   readonly operation?: string | null;
   readonly outcome?: string;
   readonly requests: number;
-  /** Cost as it is in the counters. */
+  /** Cost in the same units as in the counters. */
   readonly cost: number;
 }
 
@@ -34,7 +34,7 @@ type RawRow = Record<string, string | number> & { requests: number; cost: number
 export class UsageRows {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** Returns a page of sums, sorted by the groups. Rejects with `invalid_cursor`, or when the database does. */
+  /** Returns a page of sums, sorted by the groups. Rejects with Problem `invalid_cursor`, or if the database does. */
   async page(owner: UsageOwner, query: UsageQuery): Promise<Page<UsageRow>> {
     const { groups, limit, cursor, ofShadow = false } = query;
     const list = `${ofShadow ? 'shadow' : 'usage'}:${owner.accountId}:${owner.keyId ?? ''}:${groups.join()}`;
@@ -65,7 +65,7 @@ export class UsageRows {
   ): Promise<RawRow[]> {
     const columns = sql.join(groups.map((group) => sql.ref(USAGE_GROUPS[group])));
     const ofKey = keyId === undefined ? sql`` : sql`and api_key_id = ${keyId}`;
-    // Find the keys once for all rows, because an account has far more rows than keys.
+    // Find the keys once for all rows, because an account has far more usage rows than keys.
     const ofGranted =
       granted === undefined
         ? sql``
@@ -92,9 +92,12 @@ export class UsageRows {
   }
 }
 
-/** Returns the end of the last page. Throws `invalid_cursor` for a cursor that no page has returned. */
+/**
+ * Returns the position in a cursor, which is the last row of the previous page. Throws Problem `invalid_cursor` for a
+ * cursor that no page has returned.
+ */
 function positionOf(list: string, cursor: string, groups: readonly UsageGroup[]): (string | number)[] {
-  const values: unknown = parsed(decodeCursor(list, cursor));
+  const values: unknown = parseJson(decodeCursor(list, cursor));
   const isPosition =
     Array.isArray(values) &&
     values.length === groups.length &&
@@ -105,7 +108,7 @@ function positionOf(list: string, cursor: string, groups: readonly UsageGroup[])
   return values as (string | number)[];
 }
 
-/** Reports whether a value fits the column. PostgreSQL rejects a statement with any other value. */
+/** Reports whether a value is a day label. PostgreSQL rejects a statement whose value does not fit the column. */
 function isDay(value: unknown): boolean {
   return Number.isSafeInteger(value) && Math.abs(value as number) <= 99_991_231;
 }
@@ -114,7 +117,7 @@ function isText(value: unknown): boolean {
   return typeof value === 'string' && !value.includes('\0');
 }
 
-function parsed(json: string): unknown {
+function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {

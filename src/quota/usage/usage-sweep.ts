@@ -1,7 +1,7 @@
 /**
- * Cleans up after processes that died with counts in Redis. It ends their requests in flight, writes the month counts
- * that Redis has, and records unrecorded usage as `unrecorded`. It works for accounts without new requests too. It runs
- * in the worker role, and in programs with their own counting process; any number can run at once.
+ * Cleans up after processes that died with counts in Redis. Ends their requests in flight, writes the month counts that
+ * Redis has, and records unrecorded usage as `unrecorded`. This includes accounts without new requests. The sweep runs
+ * in the worker role, and in programs with their own counting process. Any number of sweeps can run at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient } from '../../stores/redis/connect.js';
@@ -13,35 +13,35 @@ import { countersSince, countersThatDiffer, writeUnrecorded, type CounterName } 
 import type { CounterRow, UsageTable } from './usage-table.js';
 
 /**
- * Flush intervals without a write after which a process is considered dead, with a minimum time. A wrong guess is
- * harmless.
+ * Number of flush intervals without a write after which a process is considered dead, and the minimum time (ms). A
+ * wrong guess is harmless.
  */
 const SILENT_INTERVALS = 3;
 const SHORTEST_SILENCE_MS = 2_000;
-/** Counters written this long before a death was noticed may contain usage of the dead process. */
+/** Margin in ms. Counters written up to this long before a death was noticed may contain usage of the dead process. */
 const MARGIN_MS = 300_000;
-/** How often to reconcile without deaths, for work that a worker did not complete. */
+/** Interval at which counts are reconciled even without deaths, for work that a worker did not complete. */
 const RECONCILE_INTERVAL_MS = 3_600_000;
-/** Number of flush rounds after which everything that a process recorded before is in the database. */
+/** Number of flush rounds of a process after which everything that it recorded before is in the database. */
 const ROUNDS = 3;
-/** Maximum wait for these rounds, in addition to twice as many flush intervals. */
+/** Maximum wait for these rounds, in ms. Twice the duration of the rounds is added to it. */
 const LONGEST_WAIT_MS = 120_000;
 const ACCOUNTS_AT_ONCE = 20;
 const ROWS_PER_WRITE = 1_000;
 
-/** UsageSweep ends the requests of dead processes and records what they counted. */
+/** UsageSweep ends the requests of dead processes, and records the usage that they did not write. */
 export class UsageSweep {
   private timer: NodeJS.Timeout | undefined;
   private sweeping: Promise<void> | undefined;
   private readonly stopping = new AbortController();
   private reconciledAtMs = 0;
-  /** Whether a process died since counts were last reconciled with Redis. */
+  /** Whether a process has died since counts were last reconciled with Redis. */
   private hasDeaths = false;
 
   constructor(
     private readonly table: UsageTable,
     private readonly client: RedisClient,
-    /** This process, which is not swept. */
+    /** ID of this process, which is not swept. */
     private readonly node: string,
     private readonly clock: Clock,
     private readonly log: Logger,
@@ -54,7 +54,7 @@ export class UsageSweep {
     this.timer.unref();
   }
 
-  /** Stops sweeping. Resolves when nothing runs any more; running waits end. Never rejects. */
+  /** Stops sweeping, and ends running waits. Resolves when no sweep runs any more. Never rejects. */
   async stop(): Promise<void> {
     this.stopping.abort();
     clearInterval(this.timer);
@@ -76,7 +76,7 @@ export class UsageSweep {
       .finally(() => (this.sweeping = undefined));
   }
 
-  /** Sweeps once. Rejects when the database or Redis is away; the next sweep repeats it. */
+  /** Sweeps once. Rejects if the database or Redis is unavailable; the next sweep repeats the work. */
   async sweep(flushIntervalMs: number): Promise<void> {
     const now = this.clock.now();
     await this.endSilent(flushIntervalMs);
@@ -88,24 +88,24 @@ export class UsageSweep {
     try {
       isDone = await this.reconcile(now - spanMs, flushIntervalMs);
     } finally {
-      // Keep deaths that were noticed in the meantime.
+      // Keep deaths that were noticed during the reconciliation.
       this.hasDeaths ||= !isDone;
     }
     if (isDue && isDone) this.reconciledAtMs = now;
   }
 
-  /** Ends the requests in flight of silent processes. */
+  /** Ends the requests in flight of processes that are considered dead. */
   private async endSilent(flushIntervalMs: number): Promise<void> {
     const now = this.clock.now();
-    const gone = await this.table.endSilentNodes(now - silenceOf(flushIntervalMs), this.node, now);
-    if (gone.length === 0) return;
+    const silent = await this.table.endSilentNodes(now - silenceOf(flushIntervalMs), this.node, now);
+    if (silent.length === 0) return;
     this.hasDeaths = true;
-    this.log.warn({ event: 'usage_process_gone', processes: gone.length }, 'A process died before its last write');
+    this.log.warn({ event: 'usage_process_gone', processes: silent.length }, 'A process died before its last write');
   }
 
   /**
-   * Reconciles counts and usage with Redis for everything counted since. Resolves to false if a live process did not
-   * write for too long, or if this was stopped; then call it again.
+   * Reconciles counts and usage with Redis, for all counters written since `sinceMs`. Resolves to false if a live
+   * process did not write for too long, or if the sweep was stopped. Call it again in this case.
    */
   async reconcile(sinceMs: number, flushIntervalMs: number): Promise<boolean> {
     const counts = await this.readCounts(await countersSince(this.table.db, sinceMs));
@@ -118,7 +118,7 @@ export class UsageSweep {
     const { db, kind } = this.table;
     const differing = await countersThatDiffer(db, kind, counts);
     if (differing.length === 0) return true;
-    // Read again: calls to Redis without a response have been refunded by now.
+    // Read again, because calls to Redis without a response have been refunded by now.
     const again = await this.readCounts(differing);
     if (!(await this.waitForWrites(flushIntervalMs))) return false;
     const corrected = await writeUnrecorded(db, kind, again, this.clock.now());
@@ -126,7 +126,7 @@ export class UsageSweep {
     return true;
   }
 
-  /** Returns the counts in Redis, for Redis's current months. */
+  /** Reads the counters from Redis. Omits counters that are in another month there. */
   private async readCounts(counters: readonly CounterName[]): Promise<CounterRow[]> {
     const accounts = [...Map.groupBy(counters, ({ accountId }) => accountId)];
     const counts: CounterRow[] = [];
@@ -146,17 +146,17 @@ export class UsageSweep {
   }
 
   /**
-   * Waits until every live process has written what it knows now. It counts the processes' flushes, so slow processes
-   * and wrong clocks do not matter. Resolves to false if that takes too long.
+   * Waits until every live process has written what it knows now. Counts the processes' flushes, so slow processes and
+   * wrong clocks do not matter. Resolves to false if the wait takes too long, or if the sweep was stopped.
    */
   private async waitForWrites(flushIntervalMs: number): Promise<boolean> {
     const before = await this.table.readRounds();
     const giveUpAtMs = performance.now() + this.longestWaitMs + 2 * ROUNDS * flushIntervalMs;
     while (performance.now() < giveUpAtMs) {
-      // Half of a long interval can be longer than the shutdown's limit, so the wait can be aborted.
+      // Half of a long interval can exceed the time limit of the shutdown, so `stop` can abort the wait.
       await sleep(flushIntervalMs / 2, undefined, { ref: false, signal: this.stopping.signal }).catch(() => undefined);
       if (this.isStopped) return false;
-      // Do not wait for processes that die in the meantime.
+      // Don't wait for processes that die during the wait.
       await this.endSilent(flushIntervalMs);
       const now = await this.table.readRounds();
       const behind = [...before].filter(([node, round]) => (now.get(node) ?? Infinity) < round + ROUNDS);
@@ -166,6 +166,7 @@ export class UsageSweep {
   }
 }
 
+/** Returns the time without a write after which a process is considered dead, in ms. */
 function silenceOf(flushIntervalMs: number): number {
   return Math.max(SILENT_INTERVALS * flushIntervalMs, SHORTEST_SILENCE_MS);
 }

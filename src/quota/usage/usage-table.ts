@@ -1,6 +1,6 @@
 /**
- * Usage and month counts in the database. A batch is written completely and once, however often it is sent. Rows of
- * requests in flight belong to the process that serves them, so that those of a dead process can be found.
+ * Stores usage and month counts in the database. A batch is written completely and only once, even if it is sent again.
+ * Rows of requests in flight belong to the process that serves them, so that the rows of a dead process can be found.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -12,7 +12,7 @@ import { observedColumns } from '../model/observed-at.js';
 import { IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from '../model/usage-cell.js';
 import type { UsageChange } from './usage-recorder.js';
 
-/** CounterRow is a month count at an instant. */
+/** CounterRow is a month count that was observed at an instant. */
 export interface CounterRow {
   readonly accountId: string;
   /** Empty for the account's own count. */
@@ -20,16 +20,16 @@ export interface CounterRow {
   /** Label of the month. */
   readonly month: number;
   readonly used: number;
-  /** Usage of the day on which it was observed. If undefined, the written day is kept. */
+  /** The day of the observation, and the usage of that day. If undefined, 0 is written for both. */
   readonly day?: DayCount;
-  /** Time by the counters' clock, in ms, with a fraction if known. */
+  /** When the count was observed, in ms by the counters' clock, with a fraction if known. */
   readonly observedAtMs: number;
 }
 
-/** UsageBatch is written in one transaction. */
+/** UsageBatch is a set of changes that is written in one transaction. */
 export interface UsageBatch {
   /**
-   * Number of the batch in this process. A number up to the last written one has been written before. Batches of
+   * Number of the batch in this process. Batches up to the last written number were written before. Batches of
    * different flushes differ by `ROUND` or more.
    */
   readonly number: number;
@@ -37,7 +37,7 @@ export interface UsageBatch {
   readonly counters: readonly CounterRow[];
 }
 
-/** Batch numbers of one flush begin at a multiple of this. */
+/** The batch numbers of each flush begin above a multiple of this number. */
 export const ROUND = 1_000_000;
 
 const IN_FLIGHT_NAME = OUTCOME_NAMES[IN_FLIGHT];
@@ -68,16 +68,20 @@ const COUNTER_COLUMNS: readonly JsonColumn[] = [
   { name: 'observed_us', type: 'bigint' },
 ];
 
-/** Uncertainty of a counter's clock. An observation later than now plus this was made before the clock was set back. */
+/**
+ * Tolerance for differences between clocks. If an observation is later than now plus this, the clock was set back
+ * since.
+ */
 const CLOCK_SLACK_MS = 1_000;
 
-/** UsageTable writes batches of usage and month counts, each of them once. */
+/** UsageTable writes batches of usage and month counts, each batch once. */
 export class UsageTable {
   constructor(
     readonly db: Kysely<Tables>,
     readonly kind: DatabaseHandle['kind'],
     /**
-     * Whether other processes use the same counters. Then the latest observation is right, and not the latest write.
+     * Whether other processes use the same counters. If so, the latest observation of a count is right, not the latest
+     * write.
      */
     private readonly isShared: boolean,
     /** Returns the counters' clock minus this process's, in ms. */
@@ -85,7 +89,8 @@ export class UsageTable {
   ) {}
 
   /**
-   * Writes a batch of a process, unless it was written before. Rejects with either nothing or everything written.
+   * Writes a batch of a process, unless it was written before. If this rejects, nothing was written, or everything was
+   * written and the response was lost.
    * @param alongside writes related rows in the same transaction.
    */
   async write(
@@ -100,21 +105,23 @@ export class UsageTable {
       for (const rows of chunks(ended)) await this.addUsage(trx, rows, nowMs);
       const inFlight = batch.usage.filter(({ outcome }) => outcome === IN_FLIGHT_NAME);
       for (const rows of chunks(inFlight)) await this.addInFlight(trx, node, rows);
-      if (inFlight.length > 0) await forgetEnded(trx, node);
+      if (inFlight.length > 0) await deleteEnded(trx, node);
       for (const rows of chunks(batch.counters)) await this.putCounters(trx, rows, nowMs);
       await alongside(trx);
     });
   }
 
   /**
-   * Ends the requests in flight of dead processes as `unrecorded`. If such a process lives after all, it subtracts them
-   * from there when they end, so that the sum is always right.
-   * @param silentSinceMs processes without a write since then are dead, except `exceptNode`.
+   * Ends the requests in flight of dead processes as `unrecorded`. If such a process is alive after all, it later
+   * subtracts these requests from its rows in flight, so that the sum is always right.
+   * @param silentSinceMs a process without a write since then is considered dead, except `exceptNode`.
+   * @returns the IDs of the dead processes.
    */
   async endSilentNodes(silentSinceMs: number, exceptNode: string, nowMs: number): Promise<string[]> {
     return this.db.transaction().execute(async (trx) => {
-      // Locked until the end of the transaction, so that neither another worker nor the process itself interferes.
-      const gone = await trx
+      // The rows stay locked until the end of the transaction, so that neither another worker nor the process itself
+      // interferes.
+      const silentNodes = await trx
         .updateTable('usage_node')
         .set({ buried_at: nowMs })
         .where('updated_at', '<', silentSinceMs)
@@ -122,7 +129,7 @@ export class UsageTable {
         .where('buried_at', '=', 0)
         .returning('id')
         .execute();
-      const ids = gone.map(({ id }) => id);
+      const ids = silentNodes.map(({ id }) => id);
       if (ids.length === 0) return ids;
       await sql`
         insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
@@ -138,7 +145,9 @@ export class UsageTable {
     });
   }
 
-  /** Marks a process as ended after its last write, unless it has requests in flight. Those are for `bury`. */
+  /**
+   * Marks a process as ended after its last write, unless it has requests in flight. `endSilentNodes` ends those later.
+   */
   async markEnded(node: string, nowMs: number): Promise<void> {
     await this.db
       .updateTable('usage_node')
@@ -150,13 +159,13 @@ export class UsageTable {
       .execute();
   }
 
-  /** Returns the current flush round of each live process. */
+  /** Returns the number of the last written flush round of each live process. */
   async readRounds(): Promise<Map<string, number>> {
     const nodes = this.db.selectFrom('usage_node').select(['id', 'batch']).where('buried_at', '=', 0);
     return new Map((await nodes.execute()).map(({ id, batch }) => [id, Math.floor(batch / ROUND)]));
   }
 
-  /** Writes observed month counts. Ignores observations made before an operator set the count. */
+  /** Writes observed month counts. Ignores counts that were observed before an operator set the count. */
   async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
     const values = rows.map(({ accountId, keyId, month, used, day, observedAtMs }) => {
       const { observed_at: ms, observed_us: us } = observedColumns(observedAtMs);
@@ -179,9 +188,9 @@ export class UsageTable {
   }
 
   /**
-   * Returns the condition that the new row was observed later than the written one. Then it is right, even if it is
-   * lower because of a refund. At the same instant, the higher count is later. A written observation in the future was
-   * made before the clock was set back.
+   * Returns the SQL condition that the new row was observed later than the written row. The later count is right, even
+   * if it is lower because of a refund. At the same instant, the higher count is later. If the written observation is
+   * in the future, the clock was set back since, and the new row wins.
    */
   private isLater(nowMs: number): RawBuilder<unknown> {
     const storeNowMs = Math.floor(nowMs + this.aheadMs()) + CLOCK_SLACK_MS;
@@ -193,7 +202,7 @@ export class UsageTable {
     )`;
   }
 
-  /** Returns the number of nodes that have written usage since an instant. */
+  /** Returns the number of live nodes that have written usage since an instant. */
   async countWriters(sinceMs: number): Promise<number> {
     const { n } = await this.db
       .selectFrom('usage_node')
@@ -204,6 +213,7 @@ export class UsageTable {
     return Number(n);
   }
 
+  /** Records the batch number of a process. Returns false if the batch was written before. */
   private async isNew(trx: Transaction<Tables>, node: string, batch: number, nowMs: number): Promise<boolean> {
     const { rows } = await sql`
       insert into usage_node (id, batch, updated_at, buried_at)
@@ -225,8 +235,8 @@ export class UsageTable {
   }
 
   /**
-   * Returns changes as a table. PostgreSQL accepts no row twice in a statement (two subjects of one key). It also needs
-   * the same order in all processes to avoid deadlocks. SQLite needs neither.
+   * Returns changes as an SQL table. PostgreSQL accepts no row twice in a statement, but two subjects can have the same
+   * key. It also needs the same order of rows in all processes to avoid deadlocks. SQLite needs neither.
    */
   private changes(rows: readonly UsageChange[]): RawBuilder<unknown> {
     const changed = this.rowsOf(USAGE_COLUMNS, rows.map(valuesOf), 'changed');
@@ -258,7 +268,7 @@ export class UsageTable {
   }
 }
 
-/** End of an insert of usage: adds to existing rows. */
+/** End of an insert into `usage_daily`. Adds to existing rows. */
 export const ADD_USAGE = sql`
   on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
     requests = usage_daily.requests + excluded.requests,
@@ -266,7 +276,7 @@ export const ADD_USAGE = sql`
     updated_at = excluded.updated_at
 `;
 
-async function forgetEnded(trx: Transaction<Tables>, node: string): Promise<void> {
+async function deleteEnded(trx: Transaction<Tables>, node: string): Promise<void> {
   await trx
     .deleteFrom('usage_in_flight')
     .where('node', '=', node)

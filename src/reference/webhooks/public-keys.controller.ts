@@ -1,4 +1,4 @@
-/** `GET /.well-known/webhooks/public-keys?endpoint=whe_…`: public keys to verify `v1a` signatures. */
+/** Serves the public keys of a webhook endpoint, which verify `v1a` signatures, without authentication. */
 import { Controller, Get, Inject, Query, Res } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -6,13 +6,14 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
 import { PublicKeys } from './public-keys.js';
 
-/** Much shorter than the overlap of a rotation, so that caches get the next key in time. */
+/** Five minutes, much shorter than the overlap of a key rotation, so that caches get the next key in time. */
 const CACHE_SHORTLY = 'public, max-age=300';
 
 @Controller(PUBLIC_KEYS_PATH)
 export class PublicKeysController {
   constructor(@Inject(PublicKeys) private readonly keys: PublicKeys) {}
 
+  /** Responds with an empty list for an unknown endpoint. */
   @Get()
   async read(@Query('endpoint') endpoint: unknown, @Res() reply: FastifyReply): Promise<void> {
     const found = typeof endpoint === 'string' ? await this.keys.of(endpoint) : [];
@@ -28,7 +29,7 @@ export class PublicKeysController {
   }
 }
 
-/** PublicKeysModule is imported by the public application. */
+/** Nest module of the controller. The public application imports the module. */
 export class PublicKeysModule {
   static of(keys: PublicKeys): DynamicModule {
     return {

@@ -1,6 +1,6 @@
 /**
- * Public keys of webhook endpoints, available without authentication. One query at a time serves all requests that
- * arrived meanwhile. Results are cached for times when the database is unavailable.
+ * Finds the public keys of webhook endpoints, without authentication. Requests that arrive during a database query
+ * share the next query. If the database is unavailable, cached keys are used for up to an hour.
  */
 import { LRUCache } from 'lru-cache';
 import type { WebhookPublicKey, WebhookSecrets } from '../../webhooks/signing/secret-store.js';
@@ -8,19 +8,22 @@ import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { retryFields } from '../../platform/problems/retry-after.js';
 
-/** Far below both databases' limits on parameters. */
-const ENDPOINTS_PER_QUESTION = 500;
-/** Maximum number of waiting requests. Further ones are refused. */
-const MOST_WAITING = 2_000;
-const MOST_KEPT = 10_000;
-/** Cache lifetime, and so the maximum delay of a new key. */
+/** Maximum number of endpoints per query, far below the parameter limits of SQLite and PostgreSQL. */
+const ENDPOINTS_PER_QUERY = 500;
+/** Maximum number of endpoints that wait for a query. Requests for further endpoints are rejected. */
+const MAX_WAITING = 2_000;
+/** Maximum number of endpoints in the cache. */
+const MAX_CACHED = 10_000;
+/** Cache lifetime in milliseconds, and so the maximum delay of a new key. */
 const FRESH_MS = 5_000;
-/** Cache lifetime while the database is unavailable. */
-const KEPT_MS = 3_600_000;
+/** Cache lifetime while the database is unavailable, in milliseconds. */
+const STALE_MS = 3_600_000;
 const ENDPOINT_ID = /^whe_[0-9a-z]{25}$/;
 
-interface Kept {
+/** Cached keys of an endpoint. */
+interface CachedKeys {
   readonly keys: readonly WebhookPublicKey[];
+  /** When the keys were read, in milliseconds since the epoch. */
   readonly readMs: number;
 }
 
@@ -29,10 +32,11 @@ type Settled = PromiseWithResolvers<Keys>;
 
 /** PublicKeys finds the public keys of endpoints. */
 export class PublicKeys {
-  /** Only existing endpoints are cached, so that guessed IDs evict nothing. */
-  private readonly kept = new LRUCache<string, Kept>({ max: MOST_KEPT });
+  /** Cached keys by endpoint ID. Only existing endpoints are cached, so that guessed IDs evict nothing. */
+  private readonly cached = new LRUCache<string, CachedKeys>({ max: MAX_CACHED });
+  /** Waiting requests by endpoint ID. */
   private waiting = new Map<string, Settled>();
-  private isAsking = false;
+  private isQuerying = false;
 
   constructor(
     private readonly secrets: Pick<WebhookSecrets, 'publicKeys'>,
@@ -40,62 +44,65 @@ export class PublicKeys {
   ) {}
 
   /**
-   * Returns the keys that sign webhooks now, the current one first. Returns none if the endpoint does not exist.
-   * Rejects with `database_unavailable`, or `gateway_overloaded` if too many requests wait.
+   * Returns the keys that sign webhooks now, the current key first. Returns none if the endpoint does not exist.
+   * Without usable cached keys, rejects with `database_unavailable`, or with `gateway_overloaded` if too many requests
+   * wait.
    */
   async of(endpointId: string): Promise<Keys> {
     if (!ENDPOINT_ID.test(endpointId)) return [];
-    const kept = this.kept.get(endpointId);
+    const cached = this.cached.get(endpointId);
     const nowMs = this.clock.now();
-    if (kept !== undefined && nowMs - kept.readMs < FRESH_MS) return live(kept.keys, nowMs);
+    if (cached !== undefined && nowMs - cached.readMs < FRESH_MS) return unexpired(cached.keys, nowMs);
     try {
-      return await this.ask(endpointId);
+      return await this.enqueue(endpointId);
     } catch (error) {
-      if (kept === undefined || nowMs - kept.readMs >= KEPT_MS) throw error;
-      return live(kept.keys, nowMs);
+      if (cached === undefined || nowMs - cached.readMs >= STALE_MS) throw error;
+      return unexpired(cached.keys, nowMs);
     }
   }
 
-  private ask(endpointId: string): Promise<Keys> {
-    const asked = this.waiting.get(endpointId);
-    if (asked !== undefined) return asked.promise;
-    if (this.waiting.size >= MOST_WAITING) throw overloaded();
+  private enqueue(endpointId: string): Promise<Keys> {
+    const waiting = this.waiting.get(endpointId);
+    if (waiting !== undefined) return waiting.promise;
+    if (this.waiting.size >= MAX_WAITING) throw overloaded();
     const settled = Promise.withResolvers<Keys>();
     this.waiting.set(endpointId, settled);
-    void this.work();
+    void this.runQueries();
     return settled.promise;
   }
 
-  private async work(): Promise<void> {
-    if (this.isAsking) return;
-    this.isAsking = true;
-    while (this.waiting.size > 0) await this.settleWaiting([...this.waiting].slice(0, ENDPOINTS_PER_QUESTION));
-    this.isAsking = false;
+  /** Runs queries until no request waits. Does nothing if another call is doing so. */
+  private async runQueries(): Promise<void> {
+    if (this.isQuerying) return;
+    this.isQuerying = true;
+    while (this.waiting.size > 0) await this.settleWaiting([...this.waiting].slice(0, ENDPOINTS_PER_QUERY));
+    this.isQuerying = false;
   }
 
-  /** Runs a query and settles all its waiting requests. Never rejects. */
-  private async settleWaiting(asked: readonly (readonly [string, Settled])[]): Promise<void> {
-    for (const [id] of asked) this.waiting.delete(id);
+  /** Runs one query for these endpoints and settles their requests. Never rejects. */
+  private async settleWaiting(requests: readonly (readonly [string, Settled])[]): Promise<void> {
+    for (const [id] of requests) this.waiting.delete(id);
     const nowMs = this.clock.now();
     try {
       const found = await this.secrets.publicKeys(
-        asked.map(([id]) => id),
+        requests.map(([id]) => id),
         nowMs,
       );
-      for (const [id, { resolve }] of asked) {
+      for (const [id, { resolve }] of requests) {
         const keys = found.get(id) ?? [];
-        if (keys.length > 0) this.kept.set(id, { keys, readMs: nowMs });
-        else this.kept.delete(id);
+        if (keys.length > 0) this.cached.set(id, { keys, readMs: nowMs });
+        else this.cached.delete(id);
         resolve(keys);
       }
     } catch (error) {
       const problem = unavailable(error);
-      for (const [, { reject }] of asked) reject(problem);
+      for (const [, { reject }] of requests) reject(problem);
     }
   }
 }
 
-function live(keys: Keys, nowMs: number): Keys {
+/** Returns the keys that have not expired. */
+function unexpired(keys: Keys, nowMs: number): Keys {
   return keys.filter(({ expiresAt }) => expiresAt === null || expiresAt > nowMs);
 }
 
@@ -105,6 +112,6 @@ function unavailable(cause: unknown): Problem {
 }
 
 function overloaded(): Problem {
-  const detail = 'Too many ask for public keys. Verify with the keys that you have, or try again.';
+  const detail = 'Too many requests for public keys. Verify with the keys that you have, or try again.';
   return new Problem('gateway_overloaded', { detail, headers: retryFields(0) });
 }

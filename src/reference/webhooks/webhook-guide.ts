@@ -1,8 +1,11 @@
-/** Guide for receivers of webhooks: how to verify them, with code that a test runs on real deliveries. */
+/**
+ * Guide for receivers of webhooks: how to verify webhooks, with code samples. A test runs the samples on real
+ * deliveries.
+ */
 import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
 import { SAMPLE_ORIGIN, WEBHOOK_SAMPLES } from './webhook-samples.js';
 
-/** Returns the guide's chapter on webhooks, which is also the body of `docs/webhooks.md`. Markdown. */
+/** Returns the guide as Markdown. The same text is in `docs/webhooks.md`. */
 export function webhookGuide(publicUrl = SAMPLE_ORIGIN): string {
   const samples = WEBHOOK_SAMPLES.map(
     ({ title, language, code }) =>

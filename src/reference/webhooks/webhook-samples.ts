@@ -1,13 +1,13 @@
-/** Code samples that verify webhooks, in several languages. A test runs all of them. */
+/** Code samples that verify webhooks, in several languages. A test runs every sample. */
 import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
 
-/** Origin in the samples. `/docs` replaces it with the actual one. */
+/** Origin in the samples. The reference replaces this origin with the actual one. */
 export const SAMPLE_ORIGIN = 'https://api.example.com';
 
-/** WebhookSample is a code sample. */
+/** A code sample of the guide. */
 export interface WebhookSample {
   readonly title: string;
-  /** Language of the code block. */
+  /** Language of the Markdown code block, such as `js`. */
   readonly language: string;
   readonly code: string;
 }
@@ -168,7 +168,7 @@ verify_webhook() {
   return "$verdict"
 }`;
 
-/** WEBHOOK_SAMPLES lists all samples in display order. */
+/** All samples, in the order of the guide. */
 export const WEBHOOK_SAMPLES: readonly WebhookSample[] = [
   { title: 'JavaScript', language: 'js', code: JAVASCRIPT },
   { title: 'JavaScript, with the public key', language: 'js', code: JAVASCRIPT_PUBLIC_KEY },

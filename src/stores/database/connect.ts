@@ -1,4 +1,4 @@
-/** Opens and migrates the database: SQLite in the data folder, or PostgreSQL. */
+/** Opens and migrates the database, which is SQLite in the data folder or PostgreSQL. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Kysely, sql, type Dialect } from 'kysely';
@@ -12,13 +12,16 @@ import { sqliteDialect } from './sqlite-dialect.js';
 
 export const SQLITE_FILE = 'trailgate.db';
 
+/** Name of the row of `installation` that `checkWrites` overwrites. */
 const WRITE_PROBE = 'write_probe';
 
 /** Maximum time for a statement. */
 const CALL_DEADLINE_MS = 2_000;
-/** Shorter than the statement deadline, so that a lock held by another process is reported as such. */
+/** Shorter than the statement deadline, so that the error reports a lock of another process instead of a timeout. */
 const BUSY_TIMEOUT_MS = 1_500;
-/** Longer for migrations: they wait for another migrating process, and may rewrite a table. */
+/**
+ * Maximum time for a statement of a migration. Migrations wait for another migrating process, and may rewrite a table.
+ */
 const MIGRATION_DEADLINE_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 1_500;
 const START_CONNECT_TIMEOUT_MS = 5_000;
@@ -26,38 +29,43 @@ const PING_PAUSE_MS = 100;
 const MAX_CONNECTIONS = 10;
 
 export interface OpenDatabaseOptions {
-  /** `postgres://…`. Without it, SQLite in the data folder. */
+  /** `postgres://…`. Undefined for SQLite in the data folder. */
   readonly databaseUrl?: string;
   readonly dataDir: string;
-  /** Maximum time for a statement. Changed only in tests. */
+  /** Maximum time for a statement, in milliseconds. Only tests change the default. */
   readonly callDeadlineMs?: number;
-  /** Called before the first migration, if there is one. If it rejects, the database stays unchanged. */
+  /**
+   * Called before the first pending migration, if there is one. If the function rejects, the database stays unchanged.
+   */
   readonly beforeMigration?: () => Promise<void>;
 }
 
 export interface MigratedDatabase extends Migrated {
-  /** Path of the copy made before the migrations. SQLite only, and not for a new database. */
+  /** Path of the copy that was written before the migrations. Set only for SQLite, and not for a new database. */
   readonly copy?: string;
 }
 
 export interface DatabaseHandle {
   readonly db: Kysely<Tables>;
   readonly kind: DatabaseKind;
-  /** Undefined if the tables were up to date. */
+  /** The migrations that this start has run. Undefined if the tables were up to date. */
   readonly migrated: MigratedDatabase | undefined;
-  /** Last migration of a newer version that has migrated the database, if this version works on it. */
+  /** Last migration of the newer version that has migrated the database. Undefined if no newer version has. */
   readonly newer: string | undefined;
   /** Closes all connections. On SQLite, this also writes the write-ahead log into the database file. */
   close(): Promise<void>;
-  /** Sends a query that reads no table. Rejects after the statement deadline, or with the error of the database. */
+  /**
+   * Sends a query that reads no table, to check that the database responds. Rejects after the statement deadline, or
+   * with the error of the database.
+   */
   ping(): Promise<void>;
-  /** Writes a row to check that the database accepts writes. Rejects with the reason if it does not. */
+  /** Writes a row to check that the database accepts writes. Rejects with the database's error if it does not. */
   checkWrites(): Promise<void>;
 }
 
 /**
- * Connects, runs pending migrations, and opens the pool. Rejects with `DatabaseOpenError`, whose message tells the
- * operator what to do, or with the error of `beforeMigration`.
+ * Connects, runs pending migrations, and opens the connection pool. Rejects with `DatabaseOpenError`, whose message
+ * tells the operator what to do, or with the error of `beforeMigration`.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseHandle> {
   const { databaseUrl } = options;
@@ -90,7 +98,7 @@ async function openSqlite(options: OpenDatabaseOptions): Promise<DatabaseHandle>
 
 async function openPostgres(databaseUrl: string, options: OpenDatabaseOptions): Promise<DatabaseHandle> {
   const { callDeadlineMs = CALL_DEADLINE_MS, beforeMigration } = options;
-  // Loaded only if needed, because it takes half a megabyte of memory.
+  // The PostgreSQL driver is loaded only if needed, because it takes half a megabyte of memory.
   const { postgresDialect, supportsTimeouts } = await import('./postgres-dialect.js');
   try {
     new URL(databaseUrl);
@@ -135,7 +143,10 @@ async function ping(db: Kysely<Tables>): Promise<void> {
   await sql`select 1`.execute(db);
 }
 
-/** Pings until the start timeout. On a busy machine, the first connection can take longer than a statement may. */
+/**
+ * Pings until the database responds, at most for the start timeout. On a busy machine, the first connection can take
+ * longer than a statement may.
+ */
 async function pingUntilReady(db: Kysely<Tables>): Promise<void> {
   const giveUpMs = performance.now() + START_CONNECT_TIMEOUT_MS;
   for (;;) {
@@ -148,7 +159,7 @@ async function pingUntilReady(db: Kysely<Tables>): Promise<void> {
   }
 }
 
-/** Overwrites a single row. Its value is never read. */
+/** Overwrites a single row, whose value is never read. */
 async function writeProbe(db: Kysely<Tables>): Promise<void> {
   const row = { name: WRITE_PROBE, value: randomUUID() };
   await db
@@ -158,7 +169,10 @@ async function writeProbe(db: Kysely<Tables>): Promise<void> {
     .execute();
 }
 
-/** Opens a pool on a dialect. Rejects with the database's error if it does not respond within the start timeout. */
+/**
+ * Opens a connection pool with a dialect. Rejects with the database's error if the database does not respond within the
+ * start timeout.
+ */
 export async function openHandle(
   kind: DatabaseKind,
   dialect: Dialect,

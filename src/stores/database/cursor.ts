@@ -1,9 +1,12 @@
-/** Cursors for paginated lists. They are opaque to the caller and valid only for the list that returned them. */
+/**
+ * Encodes and decodes the cursors of paginated lists. Cursors are opaque to the caller and valid only for the list that
+ * returned them.
+ */
 import { Problem } from '../../platform/problems/errors.js';
 
 const VERSION = 1;
 
-/** One page of a list, which becomes `{data, has_more, next_cursor}`. */
+/** Page is one page of a list. The API returns it as `{data, has_more, next_cursor}`. */
 export interface Page<T> {
   readonly data: readonly T[];
   /** Null on the last page. */
@@ -11,12 +14,15 @@ export interface Page<T> {
 }
 
 export interface PageRequest {
-  /** From 1 to 100. */
+  /** Maximum number of items, from 1 to 100. */
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
 
-/** Creates the cursor that follows the row `id`. `list` identifies the list with its filters. */
+/**
+ * Creates the cursor that continues after the row `id`.
+ * @param list identifies the list with its filters
+ */
 export function encodeCursor(list: string, id: string): string {
   return Buffer.from(JSON.stringify([VERSION, list, id])).toString('base64url');
 }
@@ -40,7 +46,7 @@ export function decodeCursor(list: string, cursor: string): string {
   throw invalidCursor();
 }
 
-/** Decodes a cursor whose ID is JSON. Throws like `decodeCursor`. */
+/** Decodes a cursor whose ID is JSON, and returns the parsed ID. Throws like `decodeCursor`. */
 export function decodeJsonCursor(list: string, cursor: string): unknown {
   const text = decodeCursor(list, cursor);
   try {
@@ -58,7 +64,11 @@ export function invalidCursor(): Problem {
   });
 }
 
-/** Creates a page of `limit` items from up to `limit + 1` rows. */
+/**
+ * Creates a page from its rows.
+ * @param limit maximum number of items
+ * @param rows up to `limit + 1` rows. The additional row shows that there is a next page.
+ */
 export function pageOf<R extends { id: string }, T>(
   list: string,
   limit: number,

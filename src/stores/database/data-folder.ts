@@ -2,14 +2,17 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** Database files with their logs and copies, and lock files. The folder may contain other files of the operator. */
+/**
+ * Matches our files: databases with their logs and copies, and lock files. The operator may have other files in the
+ * folder.
+ */
 const OUR_FILES = /^(?:trailgate|customers|counters)\./;
 const GROUP_AND_OTHERS = 0o077;
 const OWNER_ONLY = 0o600;
 
 /**
- * Creates the folder and its missing parents. Throws the file system's error. Does not use Node's `recursive` option,
- * which never returns if a parent exists but reports "no such file", as in /proc.
+ * Creates the folder and its missing parents. Throws the error of the file system. Does not use Node's `recursive`
+ * option. That option never returns if a parent exists but reports "no such file", as in /proc.
  */
 export function makeDataFolder(dataDir: string): void {
   const missing: string[] = [];
@@ -21,7 +24,7 @@ export function makeDataFolder(dataDir: string): void {
     try {
       mkdirSync(folder, { mode: 0o700 });
     } catch (error) {
-      // Another process may have created it in the meantime.
+      // Another process may have created the folder in the meantime.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }
@@ -31,8 +34,8 @@ export function makeDataFolder(dataDir: string): void {
 }
 
 /**
- * Removes the permissions of group and others from our files in the folder. New files never have them, because of the
- * umask that `main.ts` sets, but older ones may.
+ * Removes the permissions of group and others from our files in the folder. New files never have these permissions,
+ * because of the umask that `main.ts` sets. Files of older versions may have them.
  * @returns the names of the changed files. Files of other users stay unchanged.
  */
 export function tightenDataFiles(dataDir: string): string[] {
@@ -43,6 +46,7 @@ export function tightenDataFiles(dataDir: string): string[] {
     .sort();
 }
 
+/** Reports whether the permissions were changed. */
 function tighten(file: string): boolean {
   try {
     if ((statSync(file).mode & GROUP_AND_OTHERS) === 0) return false;

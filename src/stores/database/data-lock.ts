@@ -1,6 +1,6 @@
 /**
- * Locks the data folder, so that one process at a time uses it. If counters are kept in the process, a second process
- * would admit the same quota again.
+ * Locks the data folder, so that only one program at a time uses it. If counters are kept in the process, a second
+ * program would admit the same quota again.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,11 +11,11 @@ import { sqliteOpenError } from './open-errors.js';
 
 const SQLITE_BUSY = 5;
 
-/** Releases the lock. The kernel also releases it when the process ends, for whatever reason. */
+/** Releases the lock. The kernel also releases the lock when the process ends, for whatever reason. */
 export type ReleaseDataDir = () => void;
 
 /**
- * Locks the folder, and creates it if it is missing.
+ * Locks the folder. Creates the folder if it is missing.
  * @throws DatabaseOpenError if another process holds the lock, or the folder is not writable.
  */
 export function lockDataDir(dataDir: string): ReleaseDataDir {
@@ -23,7 +23,7 @@ export function lockDataDir(dataDir: string): ReleaseDataDir {
   const release = lockFile(dataDir, 'trailgate.lock', () => writeFileSync(pidFile, `${process.pid}\n`));
   if (release === undefined) {
     throw new DatabaseOpenError(
-      `The data folder ${dataDir} is in use by ${holder(pidFile)}: stop it, ` +
+      `The data folder ${dataDir} is in use by ${describeHolder(pidFile)}: stop it, ` +
         'give this one another TRAILGATE_DATA_DIR, or set REDIS_URL on both so that they share their counters.',
     );
   }
@@ -34,8 +34,8 @@ export function lockDataDir(dataDir: string): ReleaseDataDir {
 }
 
 /**
- * Locks the counters of a data folder. Used by the counting process, which may outlive the process that holds the
- * folder.
+ * Locks the counters of a data folder, for the counting process. That process may outlive the process that has locked
+ * the folder.
  * @returns undefined if another process holds the lock.
  * @throws DatabaseOpenError if the folder is not writable.
  */
@@ -45,7 +45,8 @@ export function lockCounters(dataDir: string): ReleaseDataDir | undefined {
 
 /**
  * Locks a file. The lock is an exclusive SQLite transaction, so it cannot survive a crash.
- * @param onLocked called when the lock is held.
+ * @param onLocked called when the lock is held
+ * @returns undefined if another process holds the lock.
  */
 function lockFile(dataDir: string, name: string, onLocked: () => void = () => {}): ReleaseDataDir | undefined {
   const file = join(dataDir, name);
@@ -66,7 +67,7 @@ function lockFile(dataDir: string, name: string, onLocked: () => void = () => {}
   };
 }
 
-function holder(pidFile: string): string {
+function describeHolder(pidFile: string): string {
   try {
     const pid = Number(readFileSync(pidFile, 'utf8'));
     return Number.isInteger(pid) && pid > 0 ? `process ${pid}` : 'another process';

@@ -1,10 +1,11 @@
 /**
- * Errors of SQLite and PostgreSQL in a common form. A rejected statement keeps the driver's error. If the database
- * itself is unavailable, the error is a `DatabaseUnavailable`.
+ * Gives errors of SQLite and PostgreSQL a common form. If the database itself is unavailable, the error becomes a
+ * `DatabaseUnavailable`. Otherwise callers get the driver's error.
  */
 
 /**
- * The database could not be reached, or did not respond in time. Whether an interrupted write took effect is unknown.
+ * DatabaseUnavailable says that the database could not be reached, or did not respond in time. An interrupted write may
+ * or may not have taken effect.
  */
 export class DatabaseUnavailable extends Error {
   constructor(message: string, cause?: unknown) {
@@ -14,10 +15,11 @@ export class DatabaseUnavailable extends Error {
 }
 
 /**
- * The database could not be opened at start. The message tells the operator in one line what is wrong and what to do.
+ * DatabaseOpenError says that the database could not be opened at the start. The message tells the operator in one line
+ * what is wrong and what to do.
  */
 export class DatabaseOpenError extends Error {
-  /** @param isTransient whether waiting can help: the server is away, starting, or full. */
+  /** @param isTransient whether waiting can help, because the server is unavailable, starting, or out of resources */
   constructor(
     message: string,
     cause?: unknown,
@@ -28,7 +30,7 @@ export class DatabaseOpenError extends Error {
   }
 }
 
-/** An SQLite error from the worker thread. `errcode` is SQLite's extended result code. */
+/** SqliteError is an SQLite error from the worker thread. `errcode` is SQLite's extended result code. */
 export class SqliteError extends Error {
   constructor(
     message: string,
@@ -49,12 +51,12 @@ const SQLITE_UNIQUE_CODES: ReadonlySet<number> = new Set([2067, 1555]);
 const SQLITE_UNAVAILABLE_CODES: ReadonlySet<number> = new Set([5, 6, 8, 10, 11, 13, 14, 26]);
 
 /**
- * SQLSTATE classes: connection exception, insufficient resources, operator intervention (including canceled
- * statements), system error.
+ * SQLSTATE classes of errors that the statement did not cause: connection exception, insufficient resources, operator
+ * intervention (including canceled statements), system error.
  */
 const POSTGRES_UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58']);
 
-/** Reports whether an error of `pg` at start is one that waiting can fix. */
+/** Reports whether waiting can fix an error of `pg` at the start. */
 export function isTransientPostgresError(code: string | undefined, message: string): boolean {
   // PgBouncer reports mistakes in its configuration as a protocol violation.
   if (code === '08P01') return false;
@@ -64,13 +66,16 @@ export function isTransientPostgresError(code: string | undefined, message: stri
   );
 }
 
-/** Messages of `pg` at start that have no code. */
+/** Matches messages of `pg` at the start that have no code. */
 const TRANSIENT_MESSAGE = /timeout|Connection terminated|Connection ended/i;
 
-/** Read-only server after a failover, lock timeout, and logins or databases that have been refused since the start. */
+/**
+ * Further SQLSTATEs of an unavailable database: read-only server after a failover, and lock timeout. Logins and
+ * databases worked at the start, so their refusal counts too.
+ */
 const POSTGRES_UNAVAILABLE_STATES: ReadonlySet<string> = new Set(['25006', '55P03', '28P01', '28000', '3D000']);
 
-/** Messages of `pg` about connections that have no error code. */
+/** Matches messages of `pg` about connections that have no error code. */
 const POSTGRES_UNAVAILABLE_MESSAGE =
   /timeout|Connection terminated|connection is closed|not queryable|Connection ended|Client was closed/i;
 
@@ -78,25 +83,25 @@ function property(error: unknown, name: string): unknown {
   return typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[name] : undefined;
 }
 
-/** Whether a unique constraint was violated, on either database. */
+/** Reports whether an error of either database is the violation of a unique constraint. */
 export function isUniqueViolation(error: unknown): boolean {
   const errcode = property(error, 'errcode');
   if (typeof errcode === 'number') return SQLITE_UNIQUE_CODES.has(errcode);
   return property(error, 'code') === '23505';
 }
 
-/** Whether a code is an SQLSTATE, which only a server returns. Node's codes, such as `EPIPE`, have no digit. */
+/** Reports whether a code is an SQLSTATE, which only a server returns. Node's codes, such as `EPIPE`, have no digit. */
 export function isSqlState(code: unknown): code is string {
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code);
 }
 
-/** Converts an SQLite error into `DatabaseUnavailable`, unless the statement caused it. */
+/** Converts an SQLite error into `DatabaseUnavailable`, unless the statement caused the error. */
 export function translateSqliteError(error: SqliteError): Error {
   if (error.errcode === undefined || !SQLITE_UNAVAILABLE_CODES.has(error.errcode & 0xff)) return error;
   return new DatabaseUnavailable(`SQLite: ${error.message}`, error);
 }
 
-/** Converts an error of `pg` into `DatabaseUnavailable`, unless the statement caused it. */
+/** Converts an error of `pg` into `DatabaseUnavailable`, unless the statement caused the error. */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) return error;
   const code = property(error, 'code');

@@ -1,6 +1,6 @@
 /**
- * Tracks whether the database responds and accepts writes, so that callers need not wait to find out. A background
- * probe checks both. Regular writes count as well, because a full disk may still accept the probe's single row.
+ * Tracks whether the database responds and accepts writes, so that callers know without waiting. A background probe
+ * checks both. Regular writes count as well, because a full disk may still accept the probe's single row.
  */
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
@@ -13,12 +13,13 @@ const PROBE_DEADLINE_MS = 2_000;
 /** The probe writes a row if there has been no other write for this time. */
 const WRITE_INTERVAL_MS = 10_000;
 
+/** WriteWitness learns from regular writes whether the database accepts writes. */
 export interface WriteWitness {
   wrote(): void;
   writeFailed(error: unknown): void;
 }
 
-/** DatabaseState is the last known state. `sinceMs` is wall-clock time. */
+/** DatabaseState is the last known state. `sinceMs` is the wall-clock time of the first failure, in milliseconds. */
 export type DatabaseState =
   | { readonly kind: 'up' }
   | { readonly kind: 'unreachable' | 'unwritable'; readonly sinceMs: number; readonly cause: string };
@@ -61,7 +62,7 @@ export class DatabaseHealth implements WriteWitness {
     this.timer = undefined;
   }
 
-  /** The last known state, without a query. */
+  /** Returns the last known state, without a query. */
   get state(): DatabaseState {
     if (this.unreachable !== undefined) return { kind: 'unreachable', ...this.unreachable };
     const refused = this.writeFailure ?? this.probeFailure;
@@ -75,12 +76,12 @@ export class DatabaseHealth implements WriteWitness {
   }
 
   /**
-   * Records a failed write. Only another regular write clears it, because the probe writes too little to prove
-   * anything.
+   * Records a failed write. Only a successful regular write clears the failure. The probe writes too little to prove
+   * that writes succeed again.
    */
   writeFailed(error: unknown): void {
-    // While the database is unreachable, a failed write says nothing new.
-    if (this.unreachable === undefined) this.writeFailure = this.failure(error, this.writeFailure);
+    // While the database is unreachable, failed writes give no further information.
+    if (this.unreachable === undefined) this.writeFailure = this.describeFailure(error, this.writeFailure);
     this.logChange();
   }
 
@@ -115,35 +116,38 @@ export class DatabaseHealth implements WriteWitness {
       this.wroteAtMs = performance.now();
       this.probeFailure = undefined;
     } catch (error) {
-      this.probeFailure = this.failure(error, this.probeFailure);
+      this.probeFailure = this.describeFailure(error, this.probeFailure);
     }
   }
 
   private markUnreachable(error: unknown): void {
-    this.unreachable = this.failure(error, this.unreachable);
+    this.unreachable = this.describeFailure(error, this.unreachable);
     this.probeFailure = undefined;
     this.writeFailure = undefined;
     this.wroteAtMs = -Infinity;
     this.logChange();
   }
 
-  /** Keeps the time of the first failure and the cause of the latest. */
-  private failure(error: unknown, before: Failure | undefined): Failure {
+  /** Returns a failure with the time of the first error and the message of the latest. */
+  private describeFailure(error: unknown, before: Failure | undefined): Failure {
     return {
       sinceMs: before?.sinceMs ?? this.clock.now(),
       cause: error instanceof Error ? error.message : String(error),
     };
   }
 
-  /** Logs a change of the state. Not after `stop`, when the database is being closed. */
+  /** Logs a change of the state. Logs nothing after `stop`, because the database is being closed then. */
   private logChange(): void {
     const { state } = this;
     if (state.kind === this.loggedKind || this.timer === undefined) return;
     this.loggedKind = state.kind;
     if (state.kind === 'up') {
-      this.log.warn({ event: 'database_back' }, 'The database answers and takes writes again');
+      this.log.warn({ event: 'database_back' }, 'The database responds and accepts writes again');
     } else if (state.kind === 'unreachable') {
-      this.log.error({ event: 'database_lost', cause: state.cause }, 'The database does not answer: known keys go on');
+      this.log.error(
+        { event: 'database_lost', cause: state.cause },
+        'The database does not respond: requests with cached keys continue',
+      );
     } else {
       this.log.error(
         { event: 'database_unwritable', cause: state.cause },

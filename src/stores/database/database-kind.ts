@@ -1,10 +1,10 @@
-/** Finds out which database a Kysely handle uses. */
+/** Determines which database a Kysely handle uses. */
 import { PostgresAdapter, type Kysely } from 'kysely';
 import type { Tables } from './schema.js';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
-/** Returns the kind of database behind a handle or transaction. */
+/** Returns the kind of database that a handle or transaction uses. */
 export function kindOf(db: Kysely<Tables>): DatabaseKind {
   return db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite';
 }

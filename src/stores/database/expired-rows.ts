@@ -5,6 +5,7 @@ import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const BATCH_SIZE = 1_000;
 
+/** ExpiringTable names a table whose rows expire. `key` is the column by which rows are deleted. */
 export interface ExpiringTable {
   readonly table: keyof Tables;
   readonly key: string;
@@ -13,8 +14,9 @@ export interface ExpiringTable {
 }
 
 /**
- * Deletes the rows that had expired at a time.
- * @param at milliseconds since the epoch.
+ * Deletes the rows that have expired.
+ * @param at current time, in milliseconds since the epoch
+ * @param isStopped called between batches. If it returns true, the rest of the rows stays.
  * @returns the number of deleted rows. Rejects with the database's error.
  */
 export async function deleteExpiredRows(
@@ -25,7 +27,7 @@ export async function deleteExpiredRows(
 ): Promise<number> {
   const isExpired = sql`${sql.ref(until)} <= ${at}`;
   const batch = sql`select ${sql.ref(key)} from ${sql.table(table)} where ${isExpired} limit ${sql.lit(BATCH_SIZE)}`;
-  // Checks the expiry again, so that rows renewed in the meantime stay.
+  // The statement checks the expiry again, so that rows renewed in the meantime stay.
   const statement = sql`delete from ${sql.table(table)} where ${sql.ref(key)} in (${batch}) and ${isExpired}`;
   let deleted = 0;
   for (let count = BATCH_SIZE; count === BATCH_SIZE && !isStopped(); deleted += count) {

@@ -1,15 +1,15 @@
-/** Row IDs such as `key_01jd3k…`: unique without asking the database, and sorted by creation time. */
+/** Creates row IDs such as `key_01jd3k…`, which are unique without a query and sorted by creation time. */
 import { randomBytes } from 'node:crypto';
 
 /** Crockford's Base32 in lower case, without the ambiguous letters i, l, o and u. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_LENGTH = 9;
-/** The random part consists of 20-bit numbers. The last one is incremented within a millisecond. */
+/** Number of 20-bit random numbers in an ID. Each further ID of a millisecond increments the last number. */
 const RANDOM_PARTS = 4;
 const PART_BITS = 20;
 const PART_BYTES = 4;
 
-/** ID prefixes, one per kind of row. */
+/** IdPrefix is the prefix of IDs of one kind of row. */
 export type IdPrefix =
   | ('acc' | 'key' | 'aud' | 'req' | 'evt' | 'adj' | 'mem' | 'ses' | 'inv' | 'tok' | 'psk' | 'eml')
   // Webhooks: endpoint, delivery, attempt, secret.
@@ -17,7 +17,7 @@ export type IdPrefix =
 
 let lastMs = 0;
 const random = new Uint32Array(RANDOM_PARTS);
-/** Time and all random numbers but the last. Usually the same for all IDs of a millisecond. */
+/** Encoded time and all random numbers but the last. Usually the same for all IDs of a millisecond. */
 let head = '';
 
 function startMillisecond(nowMs: number): void {
@@ -30,6 +30,7 @@ function startMillisecond(nowMs: number): void {
   head = encodeHead();
 }
 
+/** Increments the random numbers as one number. */
 function increment(): void {
   let at = RANDOM_PARTS - 1;
   for (; at >= 0; at -= 1) {
@@ -56,6 +57,7 @@ function digitsOf(part: number): string {
 /**
  * Creates an ID: prefix, 9 digits of milliseconds (until the year 3084) and 16 digits of randomness (79 bits). IDs of
  * one process sort in the order of the calls, even within a millisecond. IDs of several processes sort by time.
+ * @param nowMs current time, in milliseconds since the epoch
  */
 export function newId(prefix: IdPrefix, nowMs: number): string {
   if (nowMs > lastMs) startMillisecond(nowMs);

@@ -1,12 +1,13 @@
 /**
- * Passes many rows as one bound value. The text of the statement does not depend on their number, so it stays compiled,
- * and no one binds thousands of parameters. Only the function that unpacks the array differs between the databases.
+ * Passes many rows to a statement as one bound JSON value. The text of the statement does not depend on the number of
+ * rows, so the statement stays compiled. It also needs no thousands of parameters. Only the function that unpacks the
+ * array differs between the databases.
  */
 import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import type { DatabaseHandle } from './connect.js';
 import type { Tables } from './schema.js';
 
-/** Column of such rows. Its position is that of the value in each row. */
+/** JsonColumn is a column of such rows. The position of a column is that of its value in each row. */
 export interface JsonColumn {
   readonly name: string;
   readonly type: 'text' | 'bigint';
@@ -25,7 +26,7 @@ export function jsonRows(
   const json = JSON.stringify(rows);
   const source =
     kind === 'sqlite'
-      ? // json_each would return each row as text, to be parsed again for every column (40 percent of a flush).
+      ? // json_each returns each row as text, which SQLite parses again for every column (40 percent of a flush).
         sql`jsonb_each(${json}) as item`
       : sql`jsonb_array_elements(cast(${json} as jsonb)) as item(value)`;
   const list = columns.map(({ name, type }, position) => {
@@ -36,7 +37,8 @@ export function jsonRows(
 }
 
 /**
- * Returns `(select …)` with the texts, for use after `in`. The text of the statement does not depend on their number.
+ * Returns `(select …)` with the texts, for use after `in`. The text of the statement does not depend on the number of
+ * texts.
  */
 export function textList(kind: DatabaseHandle['kind'], texts: readonly string[]): RawBuilder<string> {
   const rows = texts.map((text) => [text]);
@@ -44,7 +46,7 @@ export function textList(kind: DatabaseHandle['kind'], texts: readonly string[])
 }
 
 /**
- * Inserts rows with the same columns in one statement. A column without values is left to its default.
+ * Inserts rows with the same columns in one statement. A column that is null in all rows gets its default.
  * @throws The driver's error, for example if a unique constraint is violated.
  */
 export async function insertRows<Table extends keyof Tables>(

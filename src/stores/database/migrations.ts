@@ -1,4 +1,7 @@
-/** The migrations, one list for both databases. A released migration is never edited; a change is a new migration. */
+/**
+ * Lists the migrations, which are the same for both databases. A released migration is never edited. Each change is a
+ * new migration.
+ */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { accountDeletions } from './migrations/account-deletions-migration.js';
@@ -27,6 +30,7 @@ import { webhooks } from './migrations/webhooks-migration.js';
 import { versions } from './migrations/versions-migration.js';
 import { previousSecrets } from './migrations/previous-secrets-migration.js';
 
+/** Creates accounts, keys, month counters, the audit log, and facts about the installation. */
 const first: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
@@ -106,7 +110,10 @@ async function createAuditTable(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('audit_entry_account_id').on('audit_entry').columns(['account_id', 'id']).execute();
 }
 
-/** Identifies months by their first day in the account's zone. The instant used before changes with the zone. */
+/**
+ * Identifies months by their first day in the account's time zone, such as 20261101. Before, months were identified by
+ * their first instant, which changes with the time zone.
+ */
 const monthLabels: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const rows = await sql<{
@@ -139,7 +146,7 @@ const monthLabels: Migration = {
   },
 };
 
-/** Adds limits per key, grants for a month, and counts set by an operator. */
+/** Adds limits per key, grants of requests for a month, and counts that an operator has set. */
 const quotaAdjustments: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
@@ -166,13 +173,15 @@ const quotaAdjustments: Migration = {
   },
 };
 
-/** SQLite adds one column per statement. */
+/** Adds a column with the default 0. SQLite adds one column per statement. */
 async function addNumber(db: Kysely<unknown>, table: string, name: string, type: 'integer' | 'bigint'): Promise<void> {
   const zero = db.schema.alterTable(table).addColumn(name, type, (column) => column.notNull().defaultTo(0));
   await zero.execute();
 }
 
-/** Adds usage per day, the processes that write it, and the time of each month count. */
+/**
+ * Adds usage per day, usage of requests in flight, the processes that write usage, and the time of each month count.
+ */
 const usage: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
@@ -230,6 +239,7 @@ const usage: Migration = {
   },
 };
 
+/** Adds the events of accounts. */
 const events: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
@@ -246,7 +256,7 @@ const events: Migration = {
   },
 };
 
-/** Indexes the accounts' own counters by month. Counters of keys and of other months are far more numerous. */
+/** Indexes the accounts' own counters by month. The index omits the counters of keys, which are far more numerous. */
 const countersOfAccounts: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const on = sql`create index quota_counter_of_accounts on quota_counter (period, account_id) where api_key_id = ''`;
@@ -254,14 +264,14 @@ const countersOfAccounts: Migration = {
   },
 };
 
-/** Orders counts that were observed within the same millisecond. */
+/** Adds microseconds, which order counts that were observed within the same millisecond. */
 const observedMicroseconds: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await addNumber(db, 'quota_counter', 'observed_us', 'integer');
   },
 };
 
-/** Day counts, next to the counts of their months. */
+/** Adds the count of a day to the count of its month. */
 const dayCounts: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await addNumber(db, 'quota_counter', 'day', 'bigint');
@@ -269,14 +279,14 @@ const dayCounts: Migration = {
   },
 };
 
-/** Migrations by name, in the order in which they run. */
 /**
- * Oldest version that works on a database with all migrations. Raise it with a migration that breaks older versions: it
- * drops or renames something, or adds a column without a default. It must not pass the previous minor version, so that
- * an upgrade can be reverted (decision 0048).
+ * Oldest version that works on a database with all migrations. Raise it with a migration that breaks older versions,
+ * because it drops or renames something or adds a column without a default. It must not exceed the previous minor
+ * version, so that an upgrade can be reverted (decision 0048).
  */
 export const OLDEST_VERSION = '0.1.0';
 
+/** Migrations by name, in the order in which they run. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
   '0002_month_labels': monthLabels,

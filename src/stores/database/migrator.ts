@@ -6,22 +6,22 @@ import { DatabaseOpenError } from './database-errors.js';
 import { MIGRATIONS, OLDEST_VERSION } from './migrations.js';
 import type { Tables } from './schema.js';
 
-/** Table of executed migrations. Its name comes from Kysely's migrator, which earlier versions used. */
+/** Table of executed migrations. Earlier versions used Kysely's migrator, which gave the table its name. */
 const HISTORY = 'kysely_migration';
 
-/** Current time of the database in ISO 8601. */
+/** SQL expression for the current time of the database, in ISO 8601. */
 const NOW = {
   sqlite: sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
   postgres: sql`to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 };
 
-/** Row of `installation` with the oldest version that works on this database. */
+/** Name of the row of `installation` with the oldest version that works on this database. */
 const OLDEST_VERSION_NAME = 'oldest_version';
 
-/** Advisory lock ID, the same as in Kysely's migrator, so that both exclude each other. */
+/** ID of the advisory lock. It is the same as in Kysely's migrator, so that both exclude each other. */
 const LOCK_NUMBER = 3_853_314_791_062_309_107n;
 
-/** Migrations that `migrate` has run or is about to run. */
+/** Migrated describes the migrations that `migrate` has run or is about to run. */
 export interface Migrated {
   /** Last migration that had run before. Null for a new database. */
   readonly from: string | null;
@@ -30,27 +30,30 @@ export interface Migrated {
   readonly count: number;
 }
 
-/** State of the tables after `migrate`. */
+/** MigrationResult is the result of `migrate`. */
 export interface MigrationResult {
   /** Undefined if the tables were up to date. */
   readonly migrated?: Migrated;
-  /** Last migration of a newer version that has migrated the database and says that this version works on it. */
+  /**
+   * Last migration of a newer version. Set only if that version has migrated the database and allows this version to
+   * use it.
+   */
   readonly newer?: string;
 }
 
 /**
- * Brings the tables up to date. Takes no lock if there is nothing to do. The lock is bound to the transaction, so that
- * it cannot stay behind on a connection of a pooler.
- * @param prepare called under the lock before the first migration. If it rejects, nothing is migrated.
- * @returns what was migrated, and by whom. Rejects with the database's error. Rejects with `DatabaseOpenError` if this
- * version does not work on what a newer version has migrated (decision 0048).
+ * Brings the tables up to date. Takes no lock if there is nothing to do. The lock ends with the transaction, so a
+ * pooler cannot keep it on a connection.
+ * @param prepare called under the lock before the first migration. If the function rejects, nothing is migrated.
+ * @returns which migrations have run. Rejects with the database's error. Rejects with `DatabaseOpenError` if a newer
+ * version has migrated the database and this version does not work on it (decision 0048).
  */
 export async function migrate(
   db: Kysely<Tables>,
   prepare: (migrated: Migrated) => Promise<void> = async () => {},
 ): Promise<MigrationResult> {
-  const { pending: open, newer } = await readState(db);
-  if (open.length === 0) return newer === undefined ? {} : { newer };
+  const { pending: pendingBefore, newer } = await readState(db);
+  if (pendingBefore.length === 0) return newer === undefined ? {} : { newer };
   return db.transaction().execute(async (trx): Promise<MigrationResult> => {
     await lock(trx);
     const { last, pending } = await readState(trx);
@@ -77,7 +80,7 @@ export async function migrate(
   });
 }
 
-/** Blocks other processes until the transaction ends. On SQLite, `begin immediate` has already done so. */
+/** Blocks other migrating processes until the transaction ends. On SQLite, `begin immediate` has already done so. */
 async function lock(trx: Transaction<Tables>): Promise<void> {
   if (kindOf(trx) === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_NUMBER)})`.execute(trx);
 }
@@ -94,9 +97,9 @@ async function readState(db: Kysely<Tables>): Promise<State> {
   const last = executed.at(-1);
   const newest = known.at(-1) ?? '';
   const unknown = executed.findLast((name) => !known.includes(name));
-  if (unknown !== undefined && !(await worksHere(db))) throw newerDatabase(unknown, newest);
+  if (unknown !== undefined && !(await worksOnDatabase(db))) throw newerDatabase(unknown, newest);
   const pending = known.filter((name) => !executed.includes(name));
-  // A migration inserted between two others would run on tables that it does not expect.
+  // A migration that is inserted between executed ones would run on tables that it does not expect.
   if (last !== undefined && pending.some((name) => name < last)) {
     throw new DatabaseOpenError(`The database has ${last} and lacks ${pending.join(', ')}: restore a backup.`);
   }
@@ -108,7 +111,7 @@ async function readState(db: Kysely<Tables>): Promise<State> {
 }
 
 /** Reports whether this version works on a database that a newer version has migrated. */
-async function worksHere(db: Kysely<Tables>): Promise<boolean> {
+async function worksOnDatabase(db: Kysely<Tables>): Promise<boolean> {
   const row = await db
     .selectFrom('installation')
     .select('value')
@@ -117,7 +120,7 @@ async function worksHere(db: Kysely<Tables>): Promise<boolean> {
   return row !== undefined && !isOlder(VERSION, row.value);
 }
 
-/** Compares two versions: `isOlder('0.9.0', '0.10.0')`. */
+/** Reports whether the first version is older, such as in `isOlder('0.9.0', '0.10.0')`. */
 export function isOlder(version: string, other: string): boolean {
   const [numbers, others] = [version, other].map((text) => text.split('.').map(Number));
   const at = others!.findIndex((number, index) => number !== numbers![index]);

@@ -1,8 +1,8 @@
-/** Explains in one line why the database could not be opened. Never contains a password. */
+/** Explains in one line why the database could not be opened. The texts never contain a password. */
 import { StartError } from '../../platform/start-error.js';
 import { DatabaseOpenError, isSqlState, isTransientPostgresError } from './database-errors.js';
 
-/** `SQLITE_IOERR_SHMSIZE`: the disk has no room for the shared-memory file of WAL mode. */
+/** `SQLITE_IOERR_SHMSIZE`. The disk has no space for the shared-memory file of WAL mode. */
 const NO_ROOM_FOR_SHARED_MEMORY = 4_874;
 
 interface Details {
@@ -11,19 +11,22 @@ interface Details {
   readonly message?: string;
 }
 
-/** Returns the driver's error, without our own wrappers. */
+/** Returns the innermost cause, which is the driver's error. */
 function rootCause(error: unknown): Details {
   let current = error as Details & { cause?: unknown };
   while (typeof current.cause === 'object' && current.cause !== null) current = current.cause;
   return current;
 }
 
-/** Whether the error already tells the operator what to do. */
+/** Reports whether the error already tells the operator what to do. */
 function isReadyToShow(error: unknown): error is Error {
   return error instanceof DatabaseOpenError || error instanceof StartError;
 }
 
-/** Converts an error of SQLite or the file system. */
+/**
+ * Converts an error of SQLite or the file system into a `DatabaseOpenError`, unless the error already tells the
+ * operator what to do.
+ */
 export function sqliteOpenError(error: unknown, file: string): Error {
   if (isReadyToShow(error)) return error;
   const { code, errcode, message = String(error) } = rootCause(error);
@@ -53,7 +56,10 @@ function sqliteReason(code: string | undefined, errcode: number | undefined, mes
   return `${file} cannot be opened: ${oneLine(message)}.`;
 }
 
-/** Converts an error of `pg`, the server or the network. */
+/**
+ * Converts an error of `pg`, the server or the network into a `DatabaseOpenError`, unless the error already tells the
+ * operator what to do.
+ */
 export function postgresOpenError(error: unknown, databaseUrl: string): Error {
   if (isReadyToShow(error)) return error;
   const details = rootCause(error);
@@ -62,7 +68,7 @@ export function postgresOpenError(error: unknown, databaseUrl: string): Error {
     // The URL and the parser's error may contain the password, so neither is shown.
     return new DatabaseOpenError('DATABASE_URL is not a URL of the form postgres://user:password@host:5432/database.');
   }
-  // Only the driver's message can contain the password. Ours use the other parts of the URL.
+  // Only the driver's message can contain the password. Our texts use other parts of the URL.
   const message = withoutPassword(details.message ?? '', url);
   const address = `${url.hostname || 'localhost'}:${url.port || '5432'}`;
   const isTransient = isTransientPostgresError(details.code, message);
@@ -93,7 +99,7 @@ function postgresReason(code: string | undefined, message: string, address: stri
   }
   if (code === '53300')
     return `PostgreSQL at ${address} has no free connection: raise max_connections, or stop other clients.`;
-  // The server's own message is most precise, even if it mentions a timeout.
+  // The server's own message is most precise, even if it contains the word timeout.
   if (isSqlState(code)) return `PostgreSQL at ${address} cannot be used: ${oneLine(message)} (SQLSTATE ${code}).`;
   if (/timeout/i.test(message))
     return (

@@ -1,13 +1,14 @@
 /**
- * Passes many rows to SQLite as one bound value. Rows have a fixed length and follow each other; a column with the same
- * value in all rows is passed once. A value is cut out by position, which is faster than JSON (decision 0029).
+ * Passes many rows to SQLite as one bound value. Rows have a fixed length and follow each other. A column with the same
+ * value in all rows is passed once. SQLite cuts out each value by its position, which is faster than JSON (decision
+ * 0029).
  */
 import { sql, type RawBuilder } from 'kysely';
 import { jsonRows, type JsonColumn } from './json-rows.js';
 
 type Row = readonly (string | number)[];
 
-/** Encoding of a column. `piece` is its bytes in a row. */
+/** Field is the encoding of a column. `piece` selects the bytes of the column in a row. */
 interface Field {
   readonly width: number;
   write(value: string | number): string;
@@ -16,7 +17,10 @@ interface Field {
 
 const ENCODER = new TextEncoder();
 
-/** Like `jsonRows` for SQLite, but cheaper if all values are ASCII texts or integers. Otherwise it uses `jsonRows`. */
+/**
+ * Returns a select like `jsonRows` for SQLite, but cheaper. Uses `jsonRows` if some values are neither ASCII texts nor
+ * integers.
+ */
 export function packedRows(columns: readonly JsonColumn[], rows: readonly Row[], alias: string): RawBuilder<unknown> {
   return tryPacked(columns, rows, alias) ?? jsonRows('sqlite', columns, rows, alias);
 }
@@ -29,46 +33,49 @@ function tryPacked(
   const [first] = rows;
   if (first === undefined) return undefined;
   const fields = columns.map(({ type }, at) => {
-    if (rows.every((row) => row[at] === first[at])) return constant(type, first[at]!);
+    if (rows.every((row) => row[at] === first[at])) return constantField(type, first[at]!);
     return type === 'text' ? textField(rows, at) : numberField(rows, at);
   });
   if (!fields.every((field) => field !== undefined)) return undefined;
-  const bytes = bytesOf(rows, fields);
+  const bytes = encodeRows(rows, fields);
   if (bytes === undefined) return undefined;
   let start = 1;
   const list = columns.map(({ name }, at) => {
     const field = fields[at]!;
-    const value = field.read(sql`substr(${bytes}, place + ${whole(start)}, ${whole(field.width)})`);
+    const value = field.read(sql`substr(${bytes}, place + ${integer(start)}, ${integer(field.width)})`);
     start += field.width;
     return sql`${value} as ${sql.ref(name)}`;
   });
-  // Generates the row numbers. The positions of a JSON array are the cheapest way to count in SQLite.
+  // The statement counts the rows by the positions in a JSON array, which is the cheapest way in SQLite.
   const count = `[0${',0'.repeat(rows.length - 1)}]`;
   return sql`(
-    select ${sql.join(list)} from (select key * ${whole(start - 1)} as place from json_each(${count})) as packed
+    select ${sql.join(list)} from (select key * ${integer(start - 1)} as place from json_each(${count})) as packed
   ) as ${sql.ref(alias)}`;
 }
 
-/** Returns undefined if a character takes more than one byte. */
-function bytesOf(rows: readonly Row[], fields: readonly Field[]): Uint8Array | undefined {
+/** Encodes the rows. Returns undefined if a character takes more than one byte. */
+function encodeRows(rows: readonly Row[], fields: readonly Field[]): Uint8Array | undefined {
   let text = '';
   for (const row of rows) {
     for (let at = 0; at < fields.length; at++) if (fields[at]!.width > 0) text += fields[at]!.write(row[at]!);
   }
-  // Not from Node's buffer pool, which would be sent to the other thread as a whole.
+  // The bytes are not from Node's buffer pool, which would be sent to the other thread as a whole.
   const bytes = ENCODER.encode(text);
   return bytes.length === text.length ? bytes : undefined;
 }
 
-function constant(type: JsonColumn['type'], value: string | number): Field {
+function constantField(type: JsonColumn['type'], value: string | number): Field {
   return {
     width: 0,
     write: () => '',
-    read: () => (type === 'text' ? sql`cast(${value} as text)` : whole(Number(value))),
+    read: () => (type === 'text' ? sql`cast(${value} as text)` : integer(Number(value))),
   };
 }
 
-/** Texts of equal length, or padded with spaces if none of them ends with a space. */
+/**
+ * Encodes texts of one length, or pads shorter texts with spaces. Returns undefined if padding is needed and a text
+ * ends with a space.
+ */
 function textField(rows: readonly Row[], at: number): Field | undefined {
   let shortest = Infinity;
   let width = 0;
@@ -77,16 +84,16 @@ function textField(rows: readonly Row[], at: number): Field | undefined {
     shortest = Math.min(shortest, length);
     width = Math.max(width, length);
   }
-  const isFilled = shortest < width;
-  if (isFilled && rows.some((row) => (row[at] as string).endsWith(' '))) return undefined;
+  const isPadded = shortest < width;
+  if (isPadded && rows.some((row) => (row[at] as string).endsWith(' '))) return undefined;
   return {
     width,
-    write: (value) => (isFilled ? String(value).padEnd(width) : String(value)),
-    read: (piece) => (isFilled ? sql`rtrim(cast(${piece} as text), ' ')` : sql`cast(${piece} as text)`),
+    write: (value) => (isPadded ? String(value).padEnd(width) : String(value)),
+    read: (piece) => (isPadded ? sql`rtrim(cast(${piece} as text), ' ')` : sql`cast(${piece} as text)`),
   };
 }
 
-/** Integers, stored as the difference from the smallest one. */
+/** Encodes integers as the difference from the smallest one. Returns undefined if a value is not a safe integer. */
 function numberField(rows: readonly Row[], at: number): Field | undefined {
   let smallest = Infinity;
   let largest = -Infinity;
@@ -101,11 +108,11 @@ function numberField(rows: readonly Row[], at: number): Field | undefined {
   return {
     width,
     write: (value) => String(Number(value) - smallest).padStart(width, '0'),
-    read: (piece) => sql`${whole(smallest)} + cast(${piece} as integer)`,
+    read: (piece) => sql`${integer(smallest)} + cast(${piece} as integer)`,
   };
 }
 
-/** Passes a number as a parameter, so that the text of the statement stays the same. */
-function whole(value: number): RawBuilder<unknown> {
+/** Passes an integer as a parameter, so that the text of the statement stays the same. */
+function integer(value: number): RawBuilder<unknown> {
   return sql`cast(${value} as integer)`;
 }

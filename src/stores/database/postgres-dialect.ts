@@ -1,4 +1,4 @@
-/** Kysely dialect for PostgreSQL with a limited pool, timeouts, and a common error for an unavailable server. */
+/** Kysely dialect for PostgreSQL with a limited pool, timeouts, and `DatabaseUnavailable` for an unavailable server. */
 import { PostgresDialect, type Dialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import { Client, DatabaseError, Pool, types, type PoolClient } from 'pg';
 import { DatabaseUnavailable, translatePostgresError } from './database-errors.js';
@@ -13,36 +13,34 @@ types.setTypeParser(INT8_OID, Number);
 
 export interface PostgresOptions {
   readonly databaseUrl: string;
-  /** Timeout for opening a connection, and for waiting for a free one. */
+  /** Timeout for opening a connection, and for waiting for a free connection of the pool. */
   readonly connectTimeoutMs: number;
-  /** Statement timeout. The server cancels the statement, and the client gives up a little later. */
+  /** Timeout of a statement. The server cancels the statement, and the client gives up a little later. */
   readonly statementTimeoutMs: number;
   readonly maxConnections: number;
   /**
-   * True if a pooler shares the server's sessions, so that sessions cannot keep settings. Each transaction then sets
-   * its own timeouts. A single statement ends for the caller at the timeout, but the server finishes it.
+   * True if a pooler such as PgBouncer shares the server's sessions, so that sessions cannot keep settings. Each
+   * transaction then sets its own timeouts. A single statement ends for the caller at the timeout, but the server
+   * finishes it.
    */
   readonly isPooled: boolean;
 }
 
-/**
- * Time that the client waits beyond the server's statement timeout, which only a frozen server or a dead network
- * misses.
- */
+/** Time that the client waits beyond the statement timeout. Only a frozen server or a dead network exceeds it. */
 const GRACE_MS = 500;
 
-/** Maximum pause between two statements of a transaction, in statement timeouts. */
+/** Maximum pause between two statements of a transaction, as a multiple of the statement timeout. */
 const IDLE_FACTOR = 5;
 
-/** SQLSTATEs of poolers that reject a startup parameter: protocol violation (PgBouncer), feature not supported. */
+/** SQLSTATEs with which poolers reject a startup parameter: protocol violation (PgBouncer), feature not supported. */
 const PARAMETER_REFUSED: ReadonlySet<string | undefined> = new Set(['08P01', '0A000']);
 
-/** An unusual timeout, to recognize whether the server has applied it. */
+/** An unusual timeout, which shows whether the server has applied it. */
 const PROBE_TIMEOUT_MS = 59_123;
 
 /**
- * Whether connections can set a statement timeout. Poolers reject or ignore the parameter. Rejects if the server cannot
- * be reached for another reason.
+ * Reports whether connections can set a statement timeout. Poolers reject or ignore the parameter. Rejects if the
+ * server cannot be reached for another reason.
  */
 export async function supportsTimeouts(databaseUrl: string, connectTimeoutMs: number): Promise<boolean> {
   const settings = {
@@ -79,9 +77,9 @@ export function postgresDialect(options: PostgresOptions): Dialect {
     ...(isPooled ? {} : { statement_timeout: statementTimeoutMs, idle_in_transaction_session_timeout: idleTimeoutMs }),
     keepAlive: true,
   });
-  // The pool drops idle connections that the server closes. Without a listener, the error would end the process.
+  // The pool drops idle connections that the server closes. Without a listener, their errors would end the process.
   pool.on('error', () => {});
-  // Covers connections that end between two statements of a transaction. The next statement rejects.
+  // This listener is for connections that end between two statements of a transaction. The next statement rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   const timeouts =
     `set local statement_timeout = ${statementTimeoutMs}; ` +
@@ -108,10 +106,10 @@ function translatingClient(client: PoolClient, settings: string | undefined): Po
   let brokenBy: DatabaseUnavailable | undefined;
   async function query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
     // The server rolls back when the connection closes. A rollback on a silent connection would only wait again, and
-    // Kysely would report its error instead of the first one.
+    // Kysely would report the error of the rollback instead of the first error.
     if (brokenBy !== undefined) throw brokenBy;
     try {
-      // One message, so that both take one round trip.
+      // Both statements are one message, so that they take one round trip.
       if (settings !== undefined && BEGIN.test(sql)) return await client.query(`${sql}; ${settings}`);
       return await client.query(sql, [...parameters]);
     } catch (error) {
@@ -122,7 +120,7 @@ function translatingClient(client: PoolClient, settings: string | undefined): Po
   }
   return {
     query: query as PostgresPoolClient['query'],
-    // A connection with an outstanding response must not serve the next caller.
+    // A connection with an outstanding response must not serve the next caller, so the pool destroys it.
     release: (destroy) => client.release(brokenBy !== undefined || destroy === true),
   };
 }

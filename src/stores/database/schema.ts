@@ -1,6 +1,7 @@
 /**
- * Row types of all tables. The tables are the same on SQLite and PostgreSQL and use text, integer and bigint only. JSON
- * is stored as text, times as milliseconds since the Unix epoch. The types must match `migrations.ts`.
+ * Defines the row types of all tables. The tables are the same on SQLite and PostgreSQL and use text, integer and
+ * bigint only. JSON is stored as text, times as milliseconds since the Unix epoch. The types must match
+ * `migrations.ts`.
  */
 import type { MailTable } from './tables/mail-table.js';
 import type { Generated } from 'kysely';
@@ -15,28 +16,31 @@ export interface AccountTable {
   plan: string;
   /** IANA time zone. */
   time_zone: string;
-  /** From 1 to 31. */
+  /** First day of the billing month, from 1 to 31. */
   billing_day: number;
   status: 'active' | 'suspended';
-  /** Label of the month that `grant_amount` applies to; 0 for none. */
+  /** First day of the month that `grant_amount` applies to, for example 20261101. 0 for no month. */
   grant_period: number;
-  /** Additional requests beyond the account's month limit: the sum of the month's grants. */
+  /** Requests that operators have granted in addition to the account's month limit. The sum of the month's grants. */
   grant_amount: number;
   created_at: number;
   updated_at: number;
   /** Incremented with every change by a person. */
   version: number;
-  /** ID in the system of the operator, unique. */
+  /** ID of the account in the operator's own system, unique. */
   external_id: string | null;
-  /** JSON object of texts. Null for no entries. */
+  /** JSON object with texts as values. Null if there are no entries. */
   metadata: string | null;
 }
 
-/** An account whose deletion has begun. The row stays for an hour, because other processes may still write its data. */
+/**
+ * AccountDeletionTable has accounts whose deletion has begun. A row stays for an hour, because other processes may
+ * still write data of the account.
+ */
 export interface AccountDeletionTable {
   account_id: string;
   begun_at: number;
-  /** JSON list of the keys that the account had. */
+  /** JSON array of the IDs of the account's keys. */
   key_ids: string | null;
 }
 
@@ -50,13 +54,13 @@ export interface ApiKeyTable {
   environment: 'live' | 'test';
   status: 'active' | 'paused' | 'revoked';
   expires_at: number | null;
-  /** JSON array of addresses and CIDR blocks. Empty allows any address. */
+  /** JSON array of allowed addresses and CIDR blocks. An empty array allows any address. */
   allowed_ips: string;
-  /** `tg_live_…a1b2`: prefix and last four characters, for display. */
+  /** `tg_live_…a1b2`, the prefix and the last four characters of the secret, for display. */
   hint: string;
-  /** JSON (`KeyLimits`). Null uses the limits of the plan. */
+  /** JSON (`KeyLimits`). Null if the key has the limits of the plan. */
   limits: string | null;
-  /** The same as `account`, for the key's own month limit. */
+  /** Grants for the key's own month limit, as in `account`. */
   grant_period: number;
   grant_amount: number;
   last_used_at: number | null;
@@ -72,29 +76,32 @@ export interface ApiKeyTable {
   oauth_client_name: string | null;
   /** Member who authorized the client. Null if it was the operator token. */
   oauth_member_id: string | null;
-  /** Expiry of the secret before the last rotation, possibly in the past. Null if there is none. */
+  /** Expiry of the secret that the last rotation replaced, possibly in the past. Null if there is none. */
   previous_secret_expires_at: number | null;
-  /** ID in the system of the operator, unique in the account. */
+  /** ID of the key in the operator's own system, unique in the account. */
   external_id: string | null;
-  /** Operator metadata, as in `account`. */
+  /** Metadata, as in `account`. */
   metadata: string | null;
 }
 
-/** A valid secret of a key; two during a rotation. Only the hash is stored. */
+/** ApiKeySecretTable has the secrets of keys. A key has two during a rotation. Only hashes are stored. */
 export interface ApiKeySecretTable {
-  /** SHA-256 of the whole secret, lower-case hex. */
+  /** SHA-256 of the complete secret, lower-case hex. */
   hash: string;
   api_key_id: string;
   created_at: number;
-  /** End of the rotation period. Null for the current secret. */
+  /** Time at which a replaced secret stops working. Null for the current secret. */
   expires_at: number | null;
   last_used_at: number | null;
   last_used_ip: string | null;
-  /** 1 if another system has made the secret. Null otherwise. */
+  /** 1 if another system has created the secret. Null otherwise. */
   is_foreign: number | null;
 }
 
-/** Month counters as last flushed. A restart or an emptied Redis continues from them. */
+/**
+ * QuotaCounterTable has the month counters as last flushed. Counting continues from them after a restart or if Redis
+ * was emptied.
+ */
 export interface QuotaCounterTable {
   account_id: string;
   /** Empty for the account's own counter. */
@@ -102,21 +109,21 @@ export interface QuotaCounterTable {
   /** First day of the month in the account's zone, for example 20261101. */
   period: number;
   used: number;
-  /** The day on which the count was observed, for example 20261120, and what had been used of it. 0 if unknown. */
+  /** Day on which the count was observed, for example 20261120, and the usage of that day. 0 if unknown. */
   day: Generated<number>;
   day_used: Generated<number>;
   /**
-   * When an operator last set the count, in milliseconds of the counter store's clock. Older observations are ignored.
-   * 0 if never.
+   * When an operator last set the count, in milliseconds of the counter store's clock. 0 if never. Observations before
+   * that time are ignored.
    */
   set_at: Generated<number>;
-  /** When the count was observed, in milliseconds of the counter store's clock, plus microseconds. */
+  /** When the count was observed, in milliseconds of the counter store's clock. `observed_us` adds microseconds. */
   observed_at: Generated<number>;
   observed_us: Generated<number>;
   updated_at: number;
 }
 
-/** Changes by operators to usage and limits of a month. Append-only. */
+/** QuotaAdjustmentTable has the changes of operators to usage and limits of a month. Rows are never changed. */
 export interface QuotaAdjustmentTable {
   /** `adj_…` */
   id: string;
@@ -134,12 +141,15 @@ export interface QuotaAdjustmentTable {
   created_at: number;
 }
 
-/** Usage of one key and operation on one day. The costs of a month add up to its counter. */
+/**
+ * UsageDailyTable has the usage of one key and operation on one day, by outcome. The costs of a month add up to its
+ * counter.
+ */
 export interface UsageDailyTable {
   account_id: string;
   /** Day in the account's zone, for example 20261120. */
   day: number;
-  /** Empty if the row is a change to the account's own counter. */
+  /** Empty if the row changes only the account's own counter. */
   api_key_id: string;
   /** Operation ID. Empty if unknown. */
   operation: string;
@@ -147,12 +157,12 @@ export interface UsageDailyTable {
   period: number;
   outcome: string;
   requests: number;
-  /** Cost, as counted in the counters. */
+  /** Cost, as the counters count it. */
   cost: number;
   updated_at: number;
 }
 
-/** Requests that were admitted and had not ended at the last flush of their process. */
+/** UsageInFlightTable has admitted requests that had not ended at the last flush of their process. */
 export interface UsageInFlightTable {
   node: string;
   account_id: string;
@@ -164,16 +174,16 @@ export interface UsageInFlightTable {
   cost: number;
 }
 
-/** A process that writes usage. */
+/** UsageNodeTable has the processes that write usage. */
 export interface UsageNodeTable {
   id: string;
   batch: number;
   updated_at: number;
-  /** When the process was found to be gone; 0 if it has written since. */
+  /** When another process found that this process had ended. 0 if the process has written since then. */
   buried_at: number;
 }
 
-/** Audit log: every change made through the admin API. Append-only. */
+/** AuditEntryTable is the audit log, with every change through the admin API. Rows are never changed. */
 export interface AuditEntryTable {
   /** `aud_…`, sorted by time. */
   id: string;
@@ -193,43 +203,47 @@ export interface AuditEntryTable {
   created_at: number;
   /** Version of the target after the change. Null if the target type has no versions. */
   target_version: number | null;
-  /** Name of the actor, which stays readable after they are gone. */
+  /** Name of the actor at the time of the change. It stays readable after the actor is removed. */
   actor_label: string | null;
 }
 
-/** Facts about this installation, such as who seeded it. */
+/** InstallationTable has facts about this installation, such as the ID of the demo account. */
 export interface InstallationTable {
   name: string;
   value: string;
 }
 
-/** Last statement of each node, if there is no Redis. */
+/** NodeStatementTable has the latest status statement of each node. It is used only without Redis. */
 export interface NodeStatementTable {
   /** Node ID. */
   id: string;
   said_at: number;
-  /** JSON. */
+  /** The statement as JSON. */
   statement: string;
 }
 
-/** Requests with an `Idempotency-Key`, if there is no Redis. */
+/**
+ * IdempotentRequestTable has the requests with an `Idempotency-Key`: those to the admin API, and without Redis those to
+ * the gateway.
+ */
 export interface IdempotentRequestTable {
-  /** API key, or an actor of the audit log for a request to the admin API. */
+  /** ID of the API key. For a request to the admin API, the actor as in the audit log. */
   api_key_id: string;
   /** SHA-256 of the `Idempotency-Key`, base64url. */
   key_hash: string;
-  /** SHA-256 of method, path, query and content type, base64url; on the admin API also of the body. */
+  /** SHA-256 of method, path, query and content type, base64url. On the admin API also of the body. */
   fingerprint: string;
   /** Process that has claimed the request. */
   owner: string;
   /** End of the owner's lease. 0 if the request is done, or its outcome is unknown. */
   leased_until: number;
-  /** Status of the response. Null until there is one. */
+  /** Status of the response. Null until there is a response. */
   status: number | null;
   /** SHA-256 of the request body, base64url. Empty if the body was not read completely. */
   body_hash: string | null;
   /**
-   * Error code of the response, empty if it has none. Null, like the next two columns, if the response is not stored.
+   * Error code of the response, or empty for a response without one. This and the next two columns are null if the
+   * response is not stored.
    */
   code: string | null;
   /** Field lines of the response, each with its CRLF. */
@@ -239,19 +253,22 @@ export interface IdempotentRequestTable {
   expires_at: number;
 }
 
-/** Request log. A row is one ended request, or several that it represents. PostgreSQL has one partition per day. */
+/**
+ * RequestLogTable is the request log. A row describes one ended request, and may represent several similar ones that
+ * were not logged. PostgreSQL has one partition per day.
+ */
 export interface RequestLogTable {
   account_id: string;
   /** Day in UTC, for example 20261122. */
   day: number;
   at: number;
-  /** Process that wrote the row, and the row's sequence number there. */
+  /** Process that wrote the row. `seq` is the row's sequence number in that process. */
   node: string;
   seq: number;
-  /** Chosen by the client in some cases, so not unique. */
+  /** Request ID. Clients may choose it, so it is not unique. */
   request_id: string;
   api_key_id: string;
-  /** Empty if unknown, as are `route` and `code`. */
+  /** Operation ID. `operation`, `route` and `code` are empty if unknown. */
   operation: string;
   method: string;
   route: string;
@@ -263,14 +280,14 @@ export interface RequestLogTable {
   ip: string;
   /** Number of requests that the row represents. */
   weight: number;
-  /** How the request came in: `rest` or `mcp`. */
+  /** Protocol of the request: `rest` or `mcp`. */
   source: string;
-  /** Called tool, or empty. */
+  /** Name of the called MCP tool. Empty for other requests. */
   tool: string;
 }
 
 export interface Tables extends MemberTables, WebhookTables {
-  /** `search`: normalized name for search and sorting; see `searchText`. */
+  /** `search` is the normalized name, for search and sorting; see `searchText`. */
   account: AccountTable & { search: Generated<string> };
   account_deletion: AccountDeletionTable;
   api_key: ApiKeyTable;

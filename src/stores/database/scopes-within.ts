@@ -1,11 +1,11 @@
-/** The scope check of `scopes.ts` in SQL, so that queries can filter keys by scope. */
+/** Builds the scope check of `scopes.ts` as SQL, so that queries can filter keys by scope. */
 import { sql, type RawBuilder, type SqlBool } from 'kysely';
 import type { DatabaseKind } from './database-kind.js';
 import { textList } from './json-rows.js';
 
 /**
- * Returns a condition on `api_key` that holds if `granted` covers all scopes of the key. It is equivalent to an empty
- * result of `missingScopes(granted, scopes)`.
+ * Returns a condition on `api_key` that is true if `granted` covers all scopes of the key. `missingScopes(granted,
+ * scopes)` is empty for exactly these keys.
  */
 export function scopesWithin(kind: DatabaseKind, granted: readonly string[]): RawBuilder<SqlBool> {
   if (granted.includes('*')) return sql<SqlBool>`1 = 1`;

@@ -1,10 +1,13 @@
-/** Main-thread client of the SQLite worker: numbered requests with deadlines, and a new worker if one dies. */
+/**
+ * Sends statements from the main thread to the SQLite worker thread. Each call has a deadline. A dead worker is
+ * replaced.
+ */
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, SqliteError, translateSqliteError } from './database-errors.js';
 import type { SqliteReply, SqliteRequest, SqliteResult, SqliteStatement, SqliteWorkerData } from './sqlite-worker.js';
 
 export interface SqliteClientOptions extends SqliteWorkerData {
-  /** Calls without a response by then reject with `DatabaseUnavailable`. */
+  /** Maximum time of a call, in milliseconds. A call without a response by then rejects with `DatabaseUnavailable`. */
   readonly deadlineMs: number;
 }
 
@@ -17,15 +20,18 @@ interface Pending {
   settle(): void;
 }
 
-/** Compiled next to this file. In tests that load TypeScript, Node strips the worker's types itself. */
+/**
+ * The worker is compiled next to this file. In tests that load TypeScript, Node strips the types of the worker's
+ * source.
+ */
 const WORKER_FILE = new URL(
   import.meta.url.endsWith('.ts') ? './sqlite-worker.ts' : './sqlite-worker.js',
   import.meta.url,
 );
 
-/** One SQLite connection in its own thread. Calls are processed in order. */
+/** SqliteClient is one SQLite connection in its own thread. The thread processes calls in order. */
 export class SqliteClient {
-  /** Number of workers started so far. A transaction is lost if the generation changes. */
+  /** Number of workers started so far. If the number changes during a transaction, the transaction is lost. */
   generation = 0;
   private worker: Worker | undefined;
   private opening: Promise<void> | undefined;
@@ -44,8 +50,8 @@ export class SqliteClient {
   }
 
   /**
-   * Runs statements in one message, because the event loop's cost is per message. Rejects with `SqliteError`, or with
-   * `DatabaseUnavailable` if the deadline has passed or the worker has died.
+   * Runs statements in one message, because each message costs time in the event loop. Rejects with `SqliteError`.
+   * Rejects with `DatabaseUnavailable` if the deadline has passed, the worker has died, or SQLite is unavailable.
    */
   async run(
     statements: readonly SqliteStatement[],
@@ -55,14 +61,16 @@ export class SqliteClient {
     return results;
   }
 
-  /** Rolls back the open transaction, if any. SQLite itself rolls back after some errors. */
+  /**
+   * Rolls back the open transaction. Does nothing if there is none, because SQLite itself rolls back after some errors.
+   */
   async rollback(): Promise<void> {
     await this.call({ kind: 'reset' });
   }
 
   /**
-   * Waits without a deadline until the worker is idle, then rolls back an open transaction. Restarts the worker if that
-   * fails. Never rejects.
+   * Waits without a deadline until the worker is idle, then rolls back an open transaction. Ends the worker if the
+   * rollback fails; the next `open` starts another. Never rejects.
    */
   async recover(): Promise<void> {
     await Promise.all(
@@ -78,16 +86,16 @@ export class SqliteClient {
       );
     });
     if (!failed) return;
-    this.retire(worker, new DatabaseUnavailable('SQLite: the connection is started anew'));
+    this.discardWorker(worker, new DatabaseUnavailable('SQLite: the connection is being restarted'));
     await worker.terminate();
   }
 
-  /** Writes the write-ahead log into the file, closes it and ends the thread. */
+  /** Writes the write-ahead log into the file, closes the file and ends the thread. */
   async close(): Promise<void> {
     const { worker } = this;
     if (worker === undefined) return;
     await this.call({ kind: 'close' }).catch(() => {});
-    this.retire(worker, new DatabaseUnavailable('SQLite: the database is closed'));
+    this.discardWorker(worker, new DatabaseUnavailable('SQLite: the database is closed'));
     await worker.terminate();
   }
 
@@ -101,15 +109,15 @@ export class SqliteClient {
     this.generation += 1;
     worker.on('message', (reply: SqliteReply) => this.receive(reply));
     worker.on('error', (error: Error) =>
-      this.retire(worker, new DatabaseUnavailable(`SQLite: the worker failed: ${error.message}`, error)),
+      this.discardWorker(worker, new DatabaseUnavailable(`SQLite: the worker failed: ${error.message}`, error)),
     );
-    worker.on('exit', () => this.retire(worker, new DatabaseUnavailable('SQLite: the worker ended')));
+    worker.on('exit', () => this.discardWorker(worker, new DatabaseUnavailable('SQLite: the worker ended')));
     return new Promise<void>((resolve, reject) => {
       const pending = { resolve: () => resolve(), reject, settle: () => {} };
-      // Opening may wait for another process that changes the journal mode, so it gets more time.
-      this.expect(0, pending, this.options.deadlineMs + busyTimeoutMs);
+      // Opening may wait for another process that changes the journal mode, so its deadline is longer.
+      this.addPending(0, pending, this.options.deadlineMs + busyTimeoutMs);
     }).catch(async (error: unknown) => {
-      this.retire(worker, new DatabaseUnavailable('SQLite: the file could not be opened', error));
+      this.discardWorker(worker, new DatabaseUnavailable('SQLite: the file could not be opened', error));
       await worker.terminate();
       throw error;
     });
@@ -126,18 +134,18 @@ export class SqliteClient {
       return;
     }
     const id = this.nextId++;
-    this.expect(id, pending, this.options.deadlineMs);
+    this.addPending(id, pending, this.options.deadlineMs);
     this.worker.postMessage({ ...body, id });
   }
 
-  private expect(id: number, pending: Pending, deadlineMs: number): void {
+  private addPending(id: number, pending: Pending, deadlineMs: number): void {
     const timer = setTimeout(() => {
-      // The entry stays in `pending`, because `reset` must know that the worker is still busy.
+      // The entry stays in `pending`, because `recover` must know that the worker is still busy.
       pending.reject(new DatabaseUnavailable(`SQLite: no answer within ${deadlineMs} ms`));
     }, deadlineMs);
     const settle = pending.settle.bind(pending);
-    // Assigned from a variable: V8 would allocate a function literal here among the old objects, which keeps request
-    // and response in memory (decision 0026).
+    // The function is assigned from a variable. V8 would allocate a function literal here among the old objects, which
+    // keeps request and response in memory (decision 0026).
     const settleAndClearTimer = (): void => {
       clearTimeout(timer);
       settle();
@@ -156,8 +164,8 @@ export class SqliteClient {
     pending.settle();
   }
 
-  /** Discards a worker that is gone, and rejects its pending calls at once. */
-  private retire(worker: Worker, reason: DatabaseUnavailable): void {
+  /** Discards a worker that has failed or ended, and rejects its pending calls at once. */
+  private discardWorker(worker: Worker, reason: DatabaseUnavailable): void {
     if (this.worker !== worker) return;
     this.worker = undefined;
     this.opening = undefined;

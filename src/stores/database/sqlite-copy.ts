@@ -1,19 +1,22 @@
-/** Copies the SQLite database, for a backup and before a migration, so that the previous version can start from the copy. */
+/**
+ * Copies the SQLite database, as a backup and before a migration. The previous version can start from the copy before a
+ * migration.
+ */
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseOpenError } from './database-errors.js';
 import { SqliteClient } from './sqlite-client.js';
 
-/** Enough for some gigabytes on a slow disk. */
+/** Long enough for some gigabytes on a slow disk. */
 const COPY_DEADLINE_MS = 600_000;
 const BUSY_TIMEOUT_MS = 30_000;
 const KEPT_COPIES = 2;
 const MIB = 1_048_576;
 
 /**
- * Writes a consistent copy, named after the first pending migration, and removes all but the latest copies. The caller
- * must hold the write lock.
+ * Writes a consistent copy, named after the first pending migration. Keeps one older copy, and removes the others. The
+ * caller must hold the write lock.
  * @returns the path of the copy. Rejects with `DatabaseOpenError` if the copy cannot be written.
  */
 export async function copyBeforeMigration(file: string, firstPending: string): Promise<string> {
@@ -28,9 +31,10 @@ export async function copyBeforeMigration(file: string, firstPending: string): P
 }
 
 /**
- * Writes a backup of a database that may be in use: it is as it was at one moment.
- * @param target path of the backup. A file that exists is not overwritten.
- * @returns its size in bytes. Rejects with `DatabaseOpenError` where it cannot be written; then there is no file.
+ * Writes a backup of a database that may be in use. The backup has the state of one moment.
+ * @param target path of the backup. An existing file is not overwritten.
+ * @returns the size of the backup in bytes. Rejects with `DatabaseOpenError` if the backup cannot be written, and then
+ * leaves no file.
  */
 export async function backupDatabase(file: string, target: string): Promise<number> {
   if (!existsSync(file)) throw new DatabaseOpenError(`${file} does not exist: there is nothing to back up.`);
@@ -43,7 +47,7 @@ export async function backupDatabase(file: string, target: string): Promise<numb
   }
 }
 
-/** Writes the copy under another name first, so a file with the name of the copy is always whole. */
+/** Writes the copy under a temporary name first, so a file with the name of the copy is always complete. */
 async function copyDatabase(file: string, copy: string): Promise<void> {
   const partial = `${copy}.partial`;
   try {

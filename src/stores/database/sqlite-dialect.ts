@@ -28,7 +28,7 @@ class SqliteWorkerAdapter extends SqliteAdapter {
     return true;
   }
 
-  // SQLite rolls back schema changes, too, and `begin immediate` blocks a second migrating process.
+  // SQLite also rolls back schema changes, and `begin immediate` blocks a second migrating process.
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
@@ -69,7 +69,7 @@ class SqliteWorkerDriver implements Driver {
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    // A broken connection is rolled back on release, so that the caller does not wait for it.
+    // A broken connection is rolled back on release, so that the caller does not wait for the rollback.
     if (session(connection).broken) return;
     await this.client.rollback();
     session(connection).markEnded();
@@ -81,7 +81,8 @@ class SqliteWorkerDriver implements Driver {
       this.queue.leave();
       return;
     }
-    // A statement that missed its deadline may still be running. The next caller waits until it has been rolled back.
+    // A statement that missed its deadline may still be running. The next caller waits until the statement has been
+    // rolled back.
     void this.client.recover().then(() => this.queue.leave());
   }
 
@@ -90,11 +91,11 @@ class SqliteWorkerDriver implements Driver {
   }
 }
 
-/** SqliteWorkerConnection is the single connection while one caller holds it. */
+/** SqliteWorkerConnection represents the single connection while one caller holds it. */
 export class SqliteWorkerConnection implements DatabaseConnection {
   broken = false;
   inTransaction = false;
-  /** `begin immediate` is sent together with the first statement of the transaction. */
+  /** True until `begin immediate` is sent, together with the first statement of the transaction. */
   private mustBegin = false;
   private readonly generation: number;
 
@@ -124,7 +125,8 @@ export class SqliteWorkerConnection implements DatabaseConnection {
   }
 
   /**
-   * Runs statements in one message, optionally as a transaction of their own. No transaction may be open in that case.
+   * Runs statements in one message.
+   * @param isTransaction whether to run them as a transaction. No transaction may be open in that case.
    */
   async executeBatch(
     queries: readonly CompiledQuery[],
@@ -141,7 +143,7 @@ export class SqliteWorkerConnection implements DatabaseConnection {
   }
 
   private async run<R>(queries: readonly CompiledQuery[], commits: boolean): Promise<QueryResult<R>[]> {
-    // After a lost response or worker, the transaction is gone. The next statement would run outside of it.
+    // After a lost response or worker, the transaction no longer exists. The next statement would run outside of it.
     if (this.broken || this.generation !== this.client.generation) {
       throw new DatabaseUnavailable('SQLite: the connection was lost in the middle of a transaction');
     }
@@ -165,7 +167,10 @@ function session(connection: DatabaseConnection): SqliteWorkerConnection {
   return connection as SqliteWorkerConnection;
 }
 
-/** Admits one caller at a time in order of arrival. Rejects those who wait longer than the deadline. */
+/**
+ * ConnectionQueue admits one caller at a time, in the order of arrival. Rejects callers that wait longer than the
+ * deadline.
+ */
 class ConnectionQueue {
   private occupied = false;
   private readonly waiting = new Set<() => void>();

@@ -1,8 +1,7 @@
 /**
- * Worker thread for SQLite. `node:sqlite` is synchronous, and an fsync must not block the event loop.
- *
+ * Runs SQLite in a worker thread. `node:sqlite` is synchronous, and waiting for the disk must not block the event loop.
  * The thread owns one connection and processes messages in order. It imports only Node modules, so that Node can run
- * this file directly (with its types stripped) or compiled.
+ * this file compiled, or directly with its types stripped.
  */
 import { setPriority } from 'node:os';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
@@ -10,7 +9,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 export interface SqliteWorkerData {
   readonly file: string;
-  /** How long a statement waits for a lock of another process. */
+  /** Maximum time in milliseconds that a statement waits for a lock of another process. */
   readonly busyTimeoutMs: number;
 }
 
@@ -20,8 +19,8 @@ export interface SqliteStatement {
 }
 
 /**
- * Request to the worker.
- * - `run` runs statements in order until one fails. `begins` starts a transaction first; `commits` commits it
+ * SqliteRequest is a request to the worker.
+ * -  `run` runs statements in order until one fails. `begins` starts a transaction first; `commits` commits it
  *   afterwards, or rolls it back after a failure.
  * - `reset` rolls back the open transaction, if any.
  * - `close` checkpoints and closes the file.
@@ -42,7 +41,7 @@ export interface SqliteResult {
   readonly changes?: number;
 }
 
-/** Response to the request with the same ID. ID 0 is the result of opening the file. */
+/** SqliteReply is the response to the request with the same ID. ID 0 is the result of opening the file. */
 export interface SqliteReply {
   readonly id: number;
   readonly results?: readonly SqliteResult[];
@@ -50,7 +49,7 @@ export interface SqliteReply {
 }
 
 const MAX_CACHED_STATEMENTS = 256;
-/** Priority of this thread, so that a flush does not compete with the event loop for a core (decision 0026). */
+/** Nice value of this thread, so that a flush does not compete with the event loop for a core (decision 0026). */
 const NICE = 5;
 
 interface CachedStatement {
@@ -62,13 +61,13 @@ const { file, busyTimeoutMs } = workerData as SqliteWorkerData;
 const statements = new Map<string, CachedStatement>();
 let database: DatabaseSync | undefined;
 
-/** Primary result code, without the extended part. */
+/** Primary result code of SQLite for a locked database, without the extended part. */
 const SQLITE_BUSY = 5;
 
 function open(): DatabaseSync {
   const opened = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   // Changing to WAL mode does not use the busy timeout. A second process that starts at the same time gets SQLITE_BUSY
-  // at once, so the wait is done here.
+  // at once, so this loop waits instead.
   const giveUpAt = performance.now() + busyTimeoutMs;
   for (;;) {
     try {
@@ -81,7 +80,7 @@ function open(): DatabaseSync {
     }
   }
   opened.exec('pragma synchronous = full');
-  // Overwrites deleted content with zeros, so that erased data cannot be read from the file.
+  // SQLite overwrites deleted content with zeros, so that erased data cannot be read from the file.
   opened.exec('pragma secure_delete = on');
   return opened;
 }
@@ -117,7 +116,7 @@ function run(
   { statements, begins, commits }: SqliteRequest & { kind: 'run' },
 ): SqliteResult[] {
   try {
-    // Not deferred, because two transactions that read before they write would make each other fail.
+    // `begin` is immediate, because two deferred transactions that read before they write would make each other fail.
     if (begins) prepare(connection, 'begin immediate').statement.run();
     const results = statements.map((statement) => runOne(connection, statement));
     if (commits) prepare(connection, 'commit').statement.run();
@@ -153,7 +152,7 @@ function reply(id: number, produce: () => SqliteReply): void {
   parentPort?.postMessage(result);
 }
 
-/** Lowers the thread's priority. On other systems, this would affect the whole process. */
+/** Lowers the thread's priority on Linux. On other systems, the call would affect the whole process. */
 function lowerPriority(): void {
   if (process.platform !== 'linux') return;
   try {

@@ -1,6 +1,6 @@
 /**
- * Executes several known statements as a batch. On SQLite, which runs in another thread, a batch is one message, so
- * that the event loop causes no delay between the statements.
+ * Executes several statements as a batch. On SQLite, which runs in another thread, a batch is one message. The event
+ * loop then causes no delay between the statements.
  */
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely';
 import { kindOf } from './database-kind.js';
@@ -9,7 +9,10 @@ import { SqliteWorkerConnection } from './sqlite-dialect.js';
 
 type Results = readonly QueryResult<unknown>[];
 
-/** Executes statements in order, until one fails. Runs in the open transaction, if `db` is one. */
+/**
+ * Executes statements in order until one fails. If `db` is a transaction, they run in it. Otherwise each statement
+ * takes effect by itself. Rejects with the error of the failed statement.
+ */
 export function executeBatch(db: Kysely<Tables>, queries: readonly CompiledQuery[]): Promise<Results> {
   return db.getExecutor().provideConnection(async (connection) => {
     if (connection instanceof SqliteWorkerConnection) return connection.executeBatch(queries, false);
@@ -19,7 +22,9 @@ export function executeBatch(db: Kysely<Tables>, queries: readonly CompiledQuery
   });
 }
 
-/** Executes all statements or none: in the open transaction, if `db` is one, or in a new one. */
+/**
+ * Executes all statements or none. If `db` is a transaction, they run in it. Otherwise they run in a new transaction.
+ */
 export function executeBatchInTransaction(db: Kysely<Tables>, queries: readonly CompiledQuery[]): Promise<Results> {
   if (db.isTransaction) return executeBatch(db, queries);
   if (kindOf(db) === 'postgres') return db.transaction().execute((trx) => executeBatch(trx, queries));

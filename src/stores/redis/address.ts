@@ -1,4 +1,4 @@
-/** Parses REDIS_URL: a single Redis server, a master behind Sentinels, or a Cluster. */
+/** Parses REDIS_URL, which names a single Redis server, a master with Sentinels, or a Cluster. */
 
 export interface RedisHost {
   readonly host: string;
@@ -32,7 +32,8 @@ const SEVERAL_HOSTS = /^redis(s?)\+(sentinel|cluster):\/\/(?:([^@/?#]*)@)?([^/?#
 
 /**
  * Parses a REDIS_URL.
- * @throws Error with a message that continues the name of the variable. It never contains a password.
+ * @throws Error with a message that completes a sentence with the name of the variable as its subject. The message
+ * never contains a password.
  */
 export function parseRedisUrl(url: string): RedisAddress {
   if (/^rediss?:/.test(url)) {
@@ -51,8 +52,8 @@ export function parseRedisUrl(url: string): RedisAddress {
     return { mode, hosts: hostsOf(hostList, DEFAULT_PORT.cluster), ...credentials(user, tls) };
   }
   const [masterName = '', db = '0', ...more] = parts;
-  if (masterName === '') throw new Error('names no master: put its name behind the Sentinels, as in …:26379/mymaster');
-  if (!/^\d{1,5}$/.test(db) || more.length > 0) throw new Error('must name the database as a number behind the master');
+  if (masterName === '') throw new Error('names no master: add its name after the Sentinels, as in …:26379/mymaster');
+  if (!/^\d{1,5}$/.test(db) || more.length > 0) throw new Error('must name the database as a number after the master');
   rejectUnknown(parameters, ['sentinelPassword']);
   const sentinelPassword = parameters.get('sentinelPassword');
   return {
@@ -81,7 +82,7 @@ function credentials(text: string, tls: string): Credentials {
 
 function hostsOf(text: string, defaultPort: number): RedisHost[] {
   if (text === '') throw new Error('names no host');
-  // Text before an @ could be part of the password.
+  // The error does not show the text, because text before an @ could be part of the password.
   if (text.includes('@')) throw new Error(`has an @ that is not escaped; ${ESCAPES}`);
   return text.split(',').map((entry) => {
     const match = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i.exec(entry.trim());

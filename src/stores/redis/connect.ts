@@ -1,23 +1,26 @@
-/** Opens connections to Redis, with deadlines so that calls fail fast. */
+/** Opens connections to Redis, or to the counting process that replaces it. Deadlines make calls fail fast. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from './address.js';
 
 /** Maximum time that a quota decision waits for Redis. */
 export const REDIS_DEADLINE_MS = 50;
-/** Maximum time that a start waits for a Redis that may be starting, too. */
+/** Maximum time that a start waits for a Redis that may still be starting. */
 export const REDIS_START_TIMEOUT_MS = 5_000;
-/** Maximum time for all other calls, and the client's last resort. */
+/** Maximum time for all other calls. */
 const COMMAND_TIMEOUT_MS = 250;
-/** A connection is closed if a call is pending and no data arrives for this long, because the peer may be gone. */
+/**
+ * A connection is closed if a call is pending and no data arrives for this long, because the server may no longer
+ * exist.
+ */
 const SILENT_CONNECTION_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 /**
- * Interval for reloading the slot map of a Cluster. After a failover, nothing else tells where the slots of the failed
- * master are.
+ * Interval for reloading the slot map of a Cluster. After a failover, only the reloaded map shows where the slots of
+ * the failed master are.
  */
 const SLOTS_REFRESH_MS = 1_000;
 
-/** Address of a Redis, or the socket path of this program's counting process. */
+/** ServerAddress is the address of a Redis, or the socket path of this program's counting process. */
 type ServerAddress = RedisAddress | { readonly mode: 'own'; readonly path: string };
 
 function serverAddress(url: string): ServerAddress {
@@ -26,7 +29,7 @@ function serverAddress(url: string): ServerAddress {
 
 const COUNTING_PROCESS = 'The counting process';
 
-/** Returns the name of the server behind a URL for log messages. */
+/** Returns the name of the server at a URL, for log messages. */
 export function storeName(url: string): string {
   return serverAddress(url).mode === 'own' ? COUNTING_PROCESS : 'Redis';
 }
@@ -42,7 +45,7 @@ export interface ConnectionLog {
 const RECONNECT: Options = {
   connectTimeout: CONNECT_TIMEOUT_MS,
   retryStrategy: (attempt) => Math.min(attempt * 50, 500),
-  // The master has become a replica. Reconnecting asks the Sentinels for the new one.
+  // The master has become a replica. A reconnect gets the new master from the Sentinels.
   reconnectOnError: (error) => error.message.startsWith('READONLY'),
 };
 
@@ -56,9 +59,9 @@ const COMMANDS: Options = {
 
 /**
  * Opens a connection for commands. Calls fail immediately while Redis is down, and soon if it hangs. The client
- * reconnects by itself, also to a new master. Calls are neither queued nor sent twice.
- * @param url REDIS_URL, or the path of the counting process's socket.
- * @param name suffix of the connection name.
+ * reconnects automatically, also to a new master. Calls are neither queued nor sent twice.
+ * @param url REDIS_URL, or the path of the counting process's socket
+ * @param name suffix of the connection name, which Redis lists
  */
 export function connectRedis(url: string, name: string, log: ConnectionLog): RedisClient {
   const address = serverAddress(url);
@@ -72,7 +75,7 @@ export function connectRedis(url: string, name: string, log: ConnectionLog): Red
 
 /**
  * Opens a connection for subscriptions, which resubscribes after every reconnect. In a Cluster, it connects to one node
- * at a time, in turn.
+ * at a time. Each reconnect uses the next node.
  */
 export function connectSubscriber(url: string, log: ConnectionLog): Redis {
   const address = serverAddress(url);
@@ -108,7 +111,8 @@ function connectOne(address: OneServer, options: Options): Redis {
     name: masterName,
     role: 'master',
     db,
-    // Not ioredis's failoverDetector: an event while a connection is being opened would end the client for good.
+    // ioredis's `failoverDetector` is not used. An event of it while a connection is being opened would end the client
+    // permanently.
     sentinelRetryStrategy: (attempt) => Math.min(attempt * 50, 500),
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     enableTLSForSentinelMode: tls,
@@ -124,8 +128,8 @@ function connectCluster(address: SeveralHosts, connectionName: string): Cluster 
     slotsRefreshInterval: SLOTS_REFRESH_MS,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     clusterRetryStrategy: (attempt) => Math.min(attempt * 50, 500),
-    // A call may have been executed when its connection breaks, so it is not sent again. After MOVED and ASK it has not
-    // been executed.
+    // A call is not sent again when its connection breaks, because it may have been executed. After MOVED and ASK, the
+    // call has not been executed.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     redisOptions: { ...COMMANDS, ...credentialsOf(address), connectTimeout: CONNECT_TIMEOUT_MS, connectionName },
@@ -152,12 +156,12 @@ function withErrorListener<Client extends RedisClient>(
   server: string,
   log: ConnectionLog,
 ): Client {
-  let silentUntil = 0;
+  let nextLogMs = 0;
   const listener = (error: Error): void => {
-    // Log once in ten seconds, because reconnection attempts fail many times per second.
+    // Errors are logged once in ten seconds, because reconnection attempts fail many times per second.
     const now = performance.now();
-    if (now < silentUntil) return;
-    silentUntil = now + 10_000;
+    if (now < nextLogMs) return;
+    nextLogMs = now + 10_000;
     const fields = server === COUNTING_PROCESS ? { event: 'counting_connection_failed' } : { event: 'redis_error' };
     log.warn({ ...fields, connection: name, error: error.message }, `${server}: the connection failed`);
   };
@@ -165,25 +169,28 @@ function withErrorListener<Client extends RedisClient>(
   return client;
 }
 
-/** Errors that waiting does not fix: wrong user or password. */
+/** Matches errors of a wrong user or password, which waiting does not fix. */
 const REFUSED_FOR_GOOD = /^(?:WRONGPASS|NOAUTH|NOPERM)\b/;
 
-/** Reports whether an error of `redisReady` is one that waiting does not fix. */
+/** Reports whether waiting cannot fix an error of `redisReady`. */
 export const isRefusedForGood = (error: unknown): boolean =>
   error instanceof Error && REFUSED_FOR_GOOD.test(error.message);
 
-/** Waits until a connection responds, at most `timeoutMs`. Rejects with a one-line reason that contains no password. */
+/**
+ * Waits until the server responds on a connection, at most `timeoutMs`. Rejects with a one-line reason that contains no
+ * password.
+ */
 export async function redisReady(client: RedisClient, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   let reason = 'no answer';
-  // A failed call only reports that there is no connection. The connection's own error has the reason.
+  // A failed call only reports that there is no connection. The error of the connection itself has the reason.
   const recordReason = (error: Error): void => void (reason = error.message);
   (client as Redis).on('error', recordReason);
   try {
     while (performance.now() < deadline && !REFUSED_FOR_GOOD.test(reason)) {
       try {
         await client.ping();
-        // Ping every master, because the first call to one that is still connecting would fail.
+        // Every master gets a ping, because the first call to a master that is still connecting would fail.
         if (client.isCluster) await Promise.all((client as Cluster).nodes('master').map((node) => node.ping()));
         return;
       } catch (error) {

@@ -1,4 +1,4 @@
-/** Deletes the keys of an account in Redis: counters, markers and idempotency records. */
+/** Deletes the Redis keys of an account: counters, markers and idempotency records. */
 import type { Cluster, Redis } from 'ioredis';
 import { connectRedis, REDIS_START_TIMEOUT_MS, redisReady, type ConnectionLog } from './connect.js';
 import { IDEMPOTENCY_PREFIX, PREFIX } from './keys.js';
@@ -6,8 +6,8 @@ import { IDEMPOTENCY_PREFIX, PREFIX } from './keys.js';
 const KEYS_PER_SCAN = 1_000;
 
 /**
- * Deletes all keys that belong to an account or to one of its API keys. Scans every master on a connection of its own.
- * Rejects with the error of Redis.
+ * Deletes all Redis keys that belong to an account or to one of its API keys. Scans every master through a separate
+ * connection. Rejects with the error of Redis.
  */
 export async function deleteAccountInRedis(
   url: string,
@@ -25,7 +25,7 @@ export async function deleteAccountInRedis(
     for (const master of masters) {
       for (let cursor = '0', found: string[] = [], isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
         [cursor, found] = await master.scan(cursor, 'MATCH', `${PREFIX}:*`, 'COUNT', KEYS_PER_SCAN);
-        // One by one, because in a Cluster the keys are in different slots.
+        // Each key is deleted by its own call, because the keys of a Cluster are in different slots.
         await Promise.all(found.filter(isOfAccount).map((key) => master.unlink(key)));
       }
     }

@@ -1,51 +1,63 @@
-/** All Redis keys and channels of the program, with their lifetimes. */
+/** Names all Redis keys and channels of the program, with their lifetimes in milliseconds. */
 
 export const PREFIX = 'tg';
 
-/** How long the counters of an account outlive the month in which they were last written. */
+/** How long the counters of an account stay after the end of the month in which they were last written. */
 export const COUNTER_GRACE_MS = 3 * 24 * 3_600_000;
 
-/** Hash: minute ring and month count of an account. Expires `COUNTER_GRACE_MS` after the end of the month. */
+/**
+ * Returns the key of a hash with the minute ring and month count of an account. It expires `COUNTER_GRACE_MS` after the
+ * end of the month.
+ */
 export function accountCounterKey(accountId: string): string {
   return `${PREFIX}:q:{${accountId}}`;
 }
 
-/** Hash: the same for one key, in the account's Cluster slot. */
+/** Returns the key of a hash with the counters of one API key. It is in the Cluster slot of the account. */
 export function apiKeyCounterKey(accountId: string, keyId: string): string {
   return `${PREFIX}:q:{${accountId}}:${keyId}`;
 }
 
 /**
- * Hash: counters of the account's shadow limits, with what these would have admitted. Expires with the live counter.
+ * Returns the key of a hash with the account's counters for shadow limits, which count what these limits would have
+ * admitted. It expires with the live counter.
  */
 export function shadowAccountCounterKey(accountId: string): string {
   return `${PREFIX}:s:{${accountId}}`;
 }
 
-/** Hash: the same for one key. */
+/** Returns the key of a hash with the counters of one API key for shadow limits. */
 export function shadowApiKeyCounterKey(accountId: string, keyId: string): string {
   return `${PREFIX}:s:{${accountId}}:${keyId}`;
 }
 
-/** String: marks that the counts of an outage have been added. Expires after `REPLAY_MARKER_MS`. */
+/**
+ * Returns the key of a string that marks that the counts of an outage have been added. It expires after
+ * `REPLAY_MARKER_MS`.
+ */
 export function replayMarkerKey(accountId: string, id: string): string {
   return `${PREFIX}:r:{${accountId}}:${id}`;
 }
 
 /**
- * Hash: the last batch of decisions that ran for a node, and what it admitted. Expires after `BATCH_MARKER_MS`, renewed
- * every minute.
+ * Returns the key of a hash with the last batch of decisions that ran for a node, and what the batch admitted. It
+ * expires after `BATCH_MARKER_MS`, renewed every minute.
  */
 export function batchMarkerKey(nodeId: string): string {
   return `${PREFIX}:b:${nodeId}`;
 }
 
-/** Hash: the same in a Cluster, for a batch in an account's slot. Expires after `SLOT_MARKER_MS`. */
+/**
+ * Returns the key of the same hash in a Cluster, for a batch in an account's slot. It expires after `SLOT_MARKER_MS`.
+ */
 export function slotMarkerKey(accountId: string, nodeId: string): string {
   return `${PREFIX}:b:{${accountId}}:${nodeId}`;
 }
 
-/** Shorter, because there is one marker per account that was the first in a batch. */
+/**
+ * Lifetime of `slotMarkerKey`. It is shorter than `BATCH_MARKER_MS`, because each account that was the first in a batch
+ * has a marker.
+ */
 export const SLOT_MARKER_MS = 3_600_000;
 
 /** Returns the hash tag that determines the Cluster slot of an account's keys. */
@@ -53,34 +65,40 @@ export function slotTag(accountId: string): string {
   return accountId;
 }
 
-/** Longer than a node can lose Redis and still ask afterwards whether its last batch ran. */
+/**
+ * Lifetime of `batchMarkerKey`. It exceeds the longest outage after which a node still checks whether its last batch
+ * ran.
+ */
 export const BATCH_MARKER_MS = 24 * 3_600_000;
 
-/** Longer than a node tries to add its counts. */
+/** Lifetime of `replayMarkerKey`. It exceeds the time for which a node tries to add its counts. */
 export const REPLAY_MARKER_MS = 24 * 3_600_000;
 
-/** Hash: a throttle of the admin API. Expires after two windows. */
+/** Returns the key of a hash with a throttle. It expires after two windows. */
 export function throttleKey(name: string, key: string): string {
   return `${PREFIX}:t:${name}:${key}`;
 }
 
-/** Sorted set: nodes that serve requests, by the time of their last heartbeat (ms). Expires after `NODES_MS`. */
+/** Sorted set of the nodes that serve requests, by the time of their last heartbeat (ms). Expires after `NODES_MS`. */
 export const NODES_KEY = `${PREFIX}:nodes`;
 export const NODES_MS = 60_000;
 /**
- * String: a random number by which a node detects that Redis has been emptied. In the slot of `NODES_KEY`. Expires
- * after `EPOCH_MS`.
+ * String with a random number by which a node detects that Redis has been emptied. It is in the slot of `NODES_KEY`.
+ * Expires after `EPOCH_MS`.
  */
 export const EPOCH_KEY = `${PREFIX}:{${NODES_KEY}}:epoch`;
-/** Longer than a Redis can be down and return with all its data, including the epoch. */
+/**
+ * Lifetime of `EPOCH_KEY`. It exceeds the time for which Redis can be down and return with all its data, including the
+ * epoch.
+ */
 export const EPOCH_MS = 24 * 3_600_000;
 
 /**
- * Hash: the statement of each node as JSON, by node ID. In the slot of `STATEMENT_TIMES_KEY`. Expires after
- * `STATEMENTS_MS`.
+ * Hash with the status statement of each node as JSON, by node ID. It is in the slot of `STATEMENT_TIMES_KEY`. Expires
+ * after `STATEMENTS_MS`.
  */
 export const STATEMENTS_KEY = `${PREFIX}:{said}:statements`;
-/** Sorted set: time of each statement (ms). Expires after `STATEMENTS_MS`. */
+/** Sorted set with the time of each statement (ms). Expires after `STATEMENTS_MS`. */
 export const STATEMENT_TIMES_KEY = `${PREFIX}:{said}:times`;
 export const STATEMENTS_MS = 2 * 60_000;
 
@@ -88,16 +106,16 @@ export const STATEMENTS_MS = 2 * 60_000;
 export const IDEMPOTENCY_PREFIX = `${PREFIX}:i:`;
 
 /**
- * Hash: record of a request with an `Idempotency-Key`. Each has its own Cluster slot. Expires after
- * `idempotencyRetention`.
+ * Returns the key of a hash with the record of a request that has an `Idempotency-Key`. Each record has its own Cluster
+ * slot. It expires after `idempotencyRetention`.
  */
 export function idempotencyKey(apiKeyId: string, keyHash: string): string {
   return `${IDEMPOTENCY_PREFIX}${apiKeyId}:${keyHash}`;
 }
 
-/** String: empty, written to check whether Redis accepts writes. Expires after `PROBE_MS`. */
+/** Empty string, which is written to check whether Redis accepts writes. Expires after `PROBE_MS`. */
 export const PROBE_KEY = `${PREFIX}:probe`;
 export const PROBE_MS = 10_000;
 
-/** Pub/sub channel: changes to keys and accounts. */
+/** Pub/sub channel for changes of keys and accounts. */
 export const INVALIDATION_CHANNEL = `${PREFIX}:invalidations`;

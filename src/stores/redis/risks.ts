@@ -1,15 +1,15 @@
-/** Checks at start for Redis settings that can lose counts: eviction, and restarts without persistence. */
+/** Checks at the start for Redis settings that can lose counts: eviction, and restarts without persistence. */
 import { Cluster, type Redis } from 'ioredis';
 import type { ConnectionLog, RedisClient } from './connect.js';
 
-/** Logs a warning for each risk. Never rejects, because not every Redis allows `INFO`. */
+/** Logs a warning for each risk. Never rejects. Without permission for `INFO`, the risk is unknown and not logged. */
 export async function warnOfRisks(client: RedisClient, log: ConnectionLog): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
-  await Promise.all(nodes.map((node) => warnOf(node, log)));
+  await Promise.all(nodes.map((node) => warnOfNodeRisks(node, log)));
 }
 
-async function warnOf(client: Redis, log: ConnectionLog): Promise<void> {
-  const [memory, persistence] = await Promise.all([section(client, 'memory'), section(client, 'persistence')]);
+async function warnOfNodeRisks(client: Redis, log: ConnectionLog): Promise<void> {
+  const [memory, persistence] = await Promise.all([readInfo(client, 'memory'), readInfo(client, 'persistence')]);
   const policy = memory['maxmemory_policy'];
   if (policy !== undefined && policy !== 'noeviction' && memory['maxmemory'] !== '0') {
     log.warn(
@@ -26,7 +26,7 @@ async function warnOf(client: Redis, log: ConnectionLog): Promise<void> {
   }
 }
 
-async function section(client: Redis, name: string): Promise<Record<string, string>> {
+async function readInfo(client: Redis, name: string): Promise<Record<string, string>> {
   try {
     const lines = (await client.info(name)).split('\r\n').filter((line) => line.includes(':'));
     return Object.fromEntries(lines.map((line) => line.split(/:(.*)/s).slice(0, 2)));

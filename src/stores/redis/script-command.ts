@@ -1,19 +1,19 @@
 /**
- * A script call whose RESP text the caller has prepared. ioredis only sends the text and returns the raw response.
- * Unlike its own commands, this needs no work per argument, no timer, no promise and no function.
+ * Sends a script call whose RESP text the caller has prepared. ioredis only sends the text and returns the raw
+ * response. Unlike ioredis's own commands, this needs no work per argument, no timer, no promise and no function.
  */
 import type { Command } from 'ioredis';
 import type { RedisClient } from './connect.js';
 
-/** A script with the SHA-1 that identifies it on the server. */
+/** ScriptSource is a Lua script with the SHA-1 that identifies it on the server. */
 export interface ScriptSource {
   readonly source: string;
   readonly sha: string;
 }
 
 /**
- * A prepared call and its callbacks. Exactly one of `answered` and `failed` is called, possibly before `sendScript`
- * returns.
+ * WrittenCall is a prepared call with its callbacks. Exactly one of `answered` and `failed` is called, possibly before
+ * `sendScript` returns.
  */
 export interface WrittenCall {
   readonly script: ScriptSource;
@@ -22,9 +22,9 @@ export interface WrittenCall {
   /** Keys and arguments, each encoded with `bulkText`. */
   readonly text: string;
   readonly slot: number;
-  /** Must not throw, because it runs between the responses of other calls. */
+  /** Receives the response. Must not throw, because it runs between the responses of other calls. */
   answered(response: unknown): void;
-  /** Must not throw. */
+  /** Receives the error. Must not throw. */
   failed(error: Error): void;
 }
 
@@ -33,22 +33,22 @@ export function bulkText(text: string): string {
   return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 }
 
-/** Encodes an ASCII text as a RESP bulk string, without counting its bytes. */
+/** Encodes an ASCII text as a RESP bulk string. Faster than `bulkText`, because each character is one byte. */
 export function plainText(ascii: string): string {
   return `$${ascii.length}\r\n${ascii}\r\n`;
 }
 
 /**
- * Sends a call by the script's hash. If the server does not know the script (after a restart or failover), sends it
- * again with its source. Never sends a call twice that may have been executed. Has no deadline; the caller must set
- * one.
- * @param isWhole sends the source right away.
+ * Sends a call by the script's hash. If the server does not know the script (after a restart or failover), sends the
+ * call again with the source. Never repeats a call that may have been executed. The call has no deadline; the caller
+ * must set one.
+ * @param withSource sends the source right away
  */
-export function sendScript(client: RedisClient, call: WrittenCall, isWhole = false): void {
-  client.sendCommand(new ScriptCommand(call, isWhole, client) as unknown as Command);
+export function sendScript(client: RedisClient, call: WrittenCall, withSource = false): void {
+  client.sendCommand(new ScriptCommand(call, withSource, client) as unknown as Command);
 }
 
-/** Members of a command that ioredis uses. */
+/** CommandMembers are the members of a command that ioredis uses. */
 type CommandMembers = Pick<
   Command,
   | 'name'
@@ -67,13 +67,13 @@ type CommandMembers = Pick<
 >;
 
 const NO_ARGUMENTS: [] = [];
-/** Placeholder for `promise`. Results go to the callbacks of the call. */
+/** Placeholder for `promise`. The callbacks of the call receive the result. */
 const RESOLVED = Promise.resolve();
 
 /**
- * Does not extend ioredis's `Command`, which creates a promise and assigns functions to its properties. V8 allocates
- * those among the old objects (decision 0026). They would keep the call and all its requests until the next full
- * collection.
+ * ScriptCommand is a command for ioredis. It does not extend ioredis's `Command`, which creates a promise and assigns
+ * functions to its properties. V8 allocates those among the old objects (decision 0026). They would keep the call and
+ * all its requests until the next full collection.
  */
 export class ScriptCommand implements CommandMembers {
   readonly name: string;
@@ -82,17 +82,17 @@ export class ScriptCommand implements CommandMembers {
   readonly inTransaction = false;
   isTraced = false;
   /**
-   * Undefined after the end. In a Cluster, ioredis assigns a function to `reject` that keeps this command for a long
-   * time.
+   * The call, or undefined after its end. In a Cluster, ioredis assigns a function to `reject` that keeps this command
+   * for a long time.
    */
   call: WrittenCall | undefined;
 
   constructor(
     call: WrittenCall,
-    private readonly isWhole: boolean,
+    private readonly withSource: boolean,
     private readonly client: RedisClient,
   ) {
-    this.name = isWhole ? 'eval' : 'evalsha';
+    this.name = withSource ? 'eval' : 'evalsha';
     this.call = call;
   }
 
@@ -107,7 +107,7 @@ export class ScriptCommand implements CommandMembers {
   reject(error: Error): void {
     const call = this.end();
     if (call === undefined) return;
-    if (this.isWhole || !error.message.startsWith('NOSCRIPT')) call.failed(error);
+    if (this.withSource || !error.message.startsWith('NOSCRIPT')) call.failed(error);
     else sendScript(this.client, call, true);
   }
 
@@ -121,7 +121,7 @@ export class ScriptCommand implements CommandMembers {
     const { call } = this;
     if (call === undefined) throw new Error('a call that has ended is not sent again');
     const { script, keyCount, argumentCount, text } = call;
-    const name = this.isWhole
+    const name = this.withSource
       ? `$4\r\neval\r\n${bulkText(script.source)}`
       : `$7\r\nevalsha\r\n$40\r\n${script.sha}\r\n`;
     return `*${3 + keyCount + argumentCount}\r\n${name}${plainText(String(keyCount))}${text}`;
@@ -138,6 +138,6 @@ export class ScriptCommand implements CommandMembers {
   /** Ignored, because responses are always returned as bytes. */
   setReplyContext(): void {}
 
-  /** Ignored: ioredis would create a timer per call, and the caller's deadline is shorter. */
+  /** Ignored, because ioredis would create a timer per call, and the caller's deadline is shorter. */
   setTimeout(): void {}
 }

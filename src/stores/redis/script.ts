@@ -1,4 +1,7 @@
-/** A Lua script that is sent by its hash, and with its source if the server does not know it (restart, failover). */
+/**
+ * Runs a Lua script in Redis. The script is sent by its hash, and with its source if the server does not know it (after
+ * a restart or failover).
+ */
 import { hash } from 'node:crypto';
 import type { RedisClient } from './connect.js';
 import type { ScriptSource } from './script-command.js';
@@ -10,7 +13,10 @@ export class Script implements ScriptSource {
     this.sha = hash('sha1', source);
   }
 
-  /** Runs the script. Rejects like the client. A call that may have been executed is never sent again. */
+  /**
+   * Runs the script and returns the response. Rejects with the error of Redis or the client. Never repeats a call that
+   * may have been executed.
+   */
   async run(
     client: RedisClient,
     keys: readonly string[],

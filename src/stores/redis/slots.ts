@@ -1,4 +1,4 @@
-/** Cluster hash slots (Redis Cluster specification, "Keys distribution model"). */
+/** Computes Cluster hash slots (Redis Cluster specification, "Keys distribution model"). */
 
 const SLOTS = 16_384;
 

@@ -1,44 +1,48 @@
-/** A secret of the installation in a file: created once, shared by all processes, readable only by its owner. */
+/**
+ * Keeps a secret of the installation in a file, which is created once, shared by all processes, and readable only by
+ * its owner.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How often and at which interval to read a file that another process is still writing. */
+/** Attempts to read a file that another process is still writing, and the pause between them. */
 const READ_ATTEMPTS = 10;
 const READ_PAUSE_MS = 20;
 
 export interface KeptSecret {
-  /** Path of the file. The folder must exist. */
+  /** Path of the file. Its folder must exist. */
   readonly file: string;
-  /** Whether a text is a valid secret. An empty file, as left by a power failure, is not. */
-  readonly isOne: (text: string) => boolean;
-  /** Description of a valid secret for the error message, for example `32 characters or more`. */
+  /** Reports whether a text is a valid secret. Must return false for an empty text, which a power failure can leave. */
+  readonly isValid: (text: string) => boolean;
+  /** Description of a valid secret for the error message, such as `32 characters or more`. */
   readonly form: string;
-  readonly make: () => string;
+  /** Creates a new secret. */
+  readonly create: () => string;
 }
 
 /**
- * Reads the secret, or creates it. Rejects if the file cannot be written or holds something else: replacing it would
- * make everything that was sealed or signed with it unusable.
+ * Reads the secret, or creates it if there is no file. Rejects if the file cannot be written or has an invalid text.
+ * Replacing that text could make everything unusable that was encrypted or signed with it.
  */
-export async function keptSecret({ file, isOne, form, make }: KeptSecret): Promise<string> {
+export async function keptSecret({ file, isValid, form, create }: KeptSecret): Promise<string> {
   const read = async (): Promise<string | undefined> => {
     const text = (await readFile(file, 'utf8').catch(() => '')).trim();
-    return isOne(text) ? text : undefined;
+    return isValid(text) ? text : undefined;
   };
-  const kept = await read();
-  if (kept !== undefined) return kept;
-  const made = make();
+  const existing = await read();
+  if (existing !== undefined) return existing;
+  const created = create();
   try {
-    await writeFile(file, `${made}\n`, { mode: 0o600, flag: 'wx' });
-    return made;
+    await writeFile(file, `${created}\n`, { mode: 0o600, flag: 'wx' });
+    return created;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  // Another process has created the file first. Use its secret once it is written.
+  // Another process has created the file first. This process uses the other's secret once it is written.
   for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt++) {
-    const others = await read();
-    if (others !== undefined) return others;
+    const otherSecret = await read();
+    if (otherSecret !== undefined) return otherSecret;
     await sleep(READ_PAUSE_MS);
   }
-  throw new Error(`${file} does not hold ${form}; delete it to have a new one made`);
+  throw new Error(`${file} does not hold ${form}; delete the file to create a new one`);
 }

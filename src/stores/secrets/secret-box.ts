@@ -1,6 +1,6 @@
 /**
- * Encrypts secrets that must be readable again and so cannot be hashed, with AES-256-GCM under the installation's key.
- * The database alone does not reveal them.
+ * Encrypts secrets that must be readable again and so cannot be hashed. Uses AES-256-GCM with the installation's key.
+ * The database alone does not reveal the secrets.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
@@ -8,16 +8,18 @@ const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Length of the key name in sealed texts. It tells a wrong key from damaged data. */
+/** Length of the key name in encrypted texts. The name distinguishes a wrong key from damaged data. */
 const KEY_NAME_LENGTH = 8;
 const SEALED = /^v1\.([\w-]{8})\.([\w-]+)$/;
 
-/** A sealed secret that cannot be opened: wrong key, wrong row, or damaged data. */
+/**
+ * SealError says that an encrypted secret cannot be decrypted, because of a wrong key, the wrong row, or damaged data.
+ */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
 
-/** SecretBox seals and opens secrets. Each is bound to its row. */
+/** SecretBox encrypts and decrypts secrets. Each encrypted secret is bound to a database row. */
 export class SecretBox {
   private readonly keyName: string;
 
@@ -28,7 +30,7 @@ export class SecretBox {
 
   /**
    * Encrypts a secret.
-   * @param boundTo row that it belongs to, for example `member:mem_…`. It cannot be opened for another row.
+   * @param boundTo row that the secret belongs to, such as `member:mem_…`. `open` for another row fails.
    */
   seal(secret: Buffer, boundTo: string): string {
     const nonce = randomBytes(NONCE_BYTES);
@@ -38,14 +40,14 @@ export class SecretBox {
     return `v1.${this.keyName}.${sealed.toString('base64url')}`;
   }
 
-  /** Derives a key for one purpose, for example to look up a row by a secret that is stored sealed. */
+  /** Derives a key for one purpose, for example to find a row by a secret that is stored encrypted. */
   keyFor(purpose: string): Buffer {
     return keyFor(purpose, this.key);
   }
 
   /**
    * Decrypts a secret.
-   * @throws SealError if it was not sealed by this key for this row.
+   * @throws SealError if the secret was not encrypted with this key for this row, or is damaged.
    */
   open(sealed: string, boundTo: string): Buffer {
     const [, keyName, text = ''] = SEALED.exec(sealed) ?? [];
@@ -64,7 +66,7 @@ export class SecretBox {
   }
 }
 
-/** Parses a key of 32 bytes in Base64. Returns null if it is not valid. */
+/** Parses a key of 32 bytes in Base64. Returns null if the text is not valid. */
 export function parseSecretsKey(text: string): Buffer | null {
   const trimmed = text.trim();
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(trimmed)) return null;
@@ -77,7 +79,8 @@ export function newSecretsKey(): string {
 }
 
 /**
- * Derives a key for one purpose from a secret of the installation (HKDF, RFC 5869). Derived keys do not reveal others.
+ * Derives a key for one purpose from a secret of the installation (HKDF, RFC 5869). One derived key does not reveal
+ * another.
  */
 export function keyFor(purpose: string, secret: string | Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `trailgate ${purpose}`, KEY_BYTES));

@@ -1,21 +1,21 @@
-/** The key that encrypts secrets in the database, from the environment or the data folder. */
+/** Provides the key that encrypts secrets in the database, from the environment or the data folder. */
 import { join } from 'node:path';
 import { makeDataFolder } from '../database/data-folder.js';
 import { keptSecret } from './kept-secret.js';
 import { newSecretsKey, parseSecretsKey, SecretBox } from './secret-box.js';
 
-/** Returns the path of the key file, which is used if the environment contains no key. */
+/** Returns the path of the key file. The file is used only if the environment contains no key. */
 export function secretsKeyFile(dataDir: string): string {
   return join(dataDir, 'secrets-key');
 }
 
 /**
- * Opens the box for secrets of members and webhook endpoints.
- * @param given `TRAILGATE_SECRETS_KEY`.
- * @param isEmbedded whether the database is in the data folder. In that case the key is created there at the first
- * start.
- * @returns null if several machines may share the database and no key was given, because one machine could not open
- * what another has sealed. Authenticator apps and webhook signatures are not available then.
+ * Opens the `SecretBox` for secrets of members and webhook endpoints.
+ * @param given value of `TRAILGATE_SECRETS_KEY`
+ * @param isEmbedded whether the database is in the data folder. If so, the key is created there at the first start.
+ * @returns null if no key is given and the database is not in the data folder. Several machines may then share the
+ * database, and one machine could not decrypt the secrets of another. Authenticator apps and webhook signatures are not
+ * available then. Rejects if the key is not valid.
  */
 export async function openSecretBox(
   dataDir: string,
@@ -33,8 +33,8 @@ async function readOrCreateKey(dataDir: string): Promise<string> {
   makeDataFolder(dataDir);
   return await keptSecret({
     file: secretsKeyFile(dataDir),
-    isOne: (text) => parseSecretsKey(text) !== null,
+    isValid: (text) => parseSecretsKey(text) !== null,
     form: 'a key of 32 bytes in base64',
-    make: newSecretsKey,
+    create: newSecretsKey,
   });
 }

@@ -1,64 +1,66 @@
 /**
- * Attempt slots limit the concurrent attempts of a process over all endpoints, and the memory for their bodies.
- * Attempts at slow receivers, and at receivers whose speed is not known yet, share separate slots. However many of them
- * hang, the other endpoints keep theirs.
+ * Attempt slots limit the concurrent delivery attempts of a process over all endpoints, and the memory for their
+ * bodies. There are separate slots for attempts at slow receivers, and at receivers whose speed is not known yet. Even
+ * if all of these attempts hang, the slots of the other endpoints stay free.
  *
- * A quick attempt that takes long moves to the slow slots. If all quick receivers hang at once, they block the quick
- * slots for two seconds and not until their attempts time out.
+ * A quick attempt that takes long moves to the slow slots. If all quick receivers hang at the same time, their attempts
+ * block the quick slots for two seconds, and not until the attempts time out.
  */
 
 /** Maximum number of concurrent quick attempts. */
-const MOST_QUICK = 750;
-/** No slow attempt starts while this many are in progress. */
-const MOST_SLOW = 250;
-/** Maximum number of slow attempts, including those that started as quick ones. */
-const MOST_TURNED = 750;
-/** Maximum size of all bodies of quick attempts. */
-const MOST_BYTES = 24 * 1024 * 1024;
-const MOST_SLOW_BYTES = 8 * 1024 * 1024;
-/** Bytes that the body adds to the event's data. */
+const MAX_QUICK = 750;
+/** Maximum number of slow attempts in progress when another slow attempt starts. */
+const MAX_SLOW = 250;
+/** Maximum number of slow attempts, including attempts that started as quick ones. */
+const MAX_TURNED = 750;
+/** Maximum total size of the bodies of quick attempts. */
+const MAX_BYTES = 24 * 1024 * 1024;
+/** Maximum total size of the bodies of slow attempts. */
+const MAX_SLOW_BYTES = 8 * 1024 * 1024;
+/** Estimated size of a body without the event's data. */
 const ENVELOPE_BYTES = 256;
-/** An attempt that takes longer is slow. */
+/** An attempt that takes longer than this is slow. */
 export const SLOW_MS = 2_000;
 
-/** SlotBounds limits the slots. Tests use lower limits. */
+/** SlotBounds sets the limits of the slots. Tests use lower limits. */
 export interface SlotBounds {
   readonly mostQuick: number;
   readonly mostSlow: number;
-  readonly mostTurned: number;
+  readonly mostSlowInTotal: number;
   readonly mostBytes: number;
   readonly mostSlowBytes: number;
 }
 
-const USUAL_BOUNDS: SlotBounds = {
-  mostQuick: MOST_QUICK,
-  mostSlow: MOST_SLOW,
-  mostTurned: MOST_TURNED,
-  mostBytes: MOST_BYTES,
-  mostSlowBytes: MOST_SLOW_BYTES,
+const DEFAULT_BOUNDS: SlotBounds = {
+  mostQuick: MAX_QUICK,
+  mostSlow: MAX_SLOW,
+  mostSlowInTotal: MAX_TURNED,
+  mostBytes: MAX_BYTES,
+  mostSlowBytes: MAX_SLOW_BYTES,
 };
 
 /** A slot in use. Free it when its attempt has ended. */
 export interface AttemptSlot {
   readonly bytes: number;
+  /** Start of the attempt by the clock of `AttemptSlots`. */
   readonly sinceMs: number;
 }
 
-/** AttemptSlots hands out the slots of a process. */
+/** AttemptSlots manages the slots of a process. */
 export class AttemptSlots {
-  /** In order of creation. */
+  /** Quick slots in use, in order of creation. */
   private readonly quick = new Set<AttemptSlot>();
   private readonly slow = new Set<AttemptSlot>();
   private quickBytes = 0;
   private slowBytes = 0;
 
-  /** Creates the slots. @param now monotonic clock in milliseconds. */
+  /** @param now returns the time of a monotonic clock in milliseconds. */
   constructor(
-    private readonly bounds = USUAL_BOUNDS,
+    private readonly bounds = DEFAULT_BOUNDS,
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Takes a slot for an attempt. Returns undefined if none is free. @param dataBytes size of the event's data. */
+  /** Takes a slot for an attempt. Returns undefined if no slot is free. @param dataBytes size of the event's data. */
   takeSlot(isSlow: boolean, dataBytes: number): AttemptSlot | undefined {
     if (!this.hasRoom(isSlow, dataBytes)) return undefined;
     const slot = { bytes: this.countBytes(isSlow, dataBytes), sinceMs: this.now() };
@@ -75,12 +77,12 @@ export class AttemptSlots {
     else if (this.slow.delete(slot)) this.slowBytes -= slot.bytes;
   }
 
-  /** Moves quick attempts that take long to the slow slots. */
+  /** Moves quick attempts that have become slow to the slow slots, while the limits allow. */
   moveSlowAttempts(): void {
-    const { mostTurned, mostSlowBytes } = this.bounds;
+    const { mostSlowInTotal, mostSlowBytes } = this.bounds;
     for (const slot of this.quick) {
       if (this.now() - slot.sinceMs < SLOW_MS) return;
-      if (this.slow.size >= mostTurned || this.slowBytes + slot.bytes > mostSlowBytes) return;
+      if (this.slow.size >= mostSlowInTotal || this.slowBytes + slot.bytes > mostSlowBytes) return;
       this.freeSlot(slot);
       this.addSlow(slot);
     }
@@ -95,7 +97,7 @@ export class AttemptSlots {
   hasRoom(isSlow: boolean, dataBytes: number): boolean {
     const bytes = this.countBytes(isSlow, dataBytes);
     const { mostQuick, mostSlow, mostBytes, mostSlowBytes } = this.bounds;
-    // Separate limits: with a shared one, slow attempts could block a large quick body forever.
+    // The limits are separate. With a shared limit, slow attempts could block a large quick body forever.
     return isSlow
       ? this.slow.size < mostSlow && this.slowBytes + bytes <= mostSlowBytes
       : this.quick.size < mostQuick && this.quickBytes + bytes <= mostBytes;
@@ -106,7 +108,9 @@ export class AttemptSlots {
     this.slowBytes += slot.bytes;
   }
 
-  /** A body larger than the limit counts as the whole limit, so that it is sent alone. */
+  /**
+   * Returns the size that counts for the limit. A body that exceeds the limit counts as the limit, and is sent alone.
+   */
   private countBytes(isSlow: boolean, dataBytes: number): number {
     const { mostBytes, mostSlowBytes } = this.bounds;
     return Math.min(dataBytes + ENVELOPE_BYTES, isSlow ? mostSlowBytes : mostBytes);

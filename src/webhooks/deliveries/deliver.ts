@@ -1,18 +1,18 @@
 /**
- * Delivers webhooks in four steps: lease a lane, read its due deliveries, attempt them, record the results. A lane is
- * the queue of one webhook endpoint. Only one process leases it at a time, so order, rate and concurrency are exact in
- * memory.
+ * Delivers webhooks in four steps. A lane is the queue of one webhook endpoint. Only one process leases a lane at a
+ * time, so this process can enforce order, rate and concurrency in memory.
  *
- * 1. `lease.ts`: claims lanes that have work and no owner.
+ * 1. `lease.ts` claims lanes that have work and no owner.
  *
- * 2. `rows/due-deliveries.ts`: reads due deliveries. Ordered endpoints hold back those that follow an open one of the same resource.
+ * 2. `rows/due-deliveries.ts` reads the due deliveries of a lane. For ordered endpoints, it holds back deliveries that
+ * must wait for an earlier delivery of the same resource.
  *
- * 3. `delivery-attempt.ts`: sends, within the endpoint's pace and the process's slots.
+ * 3. `delivery-attempt.ts` sends, within the endpoint's pace and the process's attempt slots.
  *
- * 4. `record.ts`: writes the attempt, the outcome of the delivery and the health of the endpoint.
+ * 4. `record.ts` writes the attempt, the outcome of the delivery and the health of the endpoint.
  *
- * A process that is killed between steps 3 and 4 leaves an attempt without a result. The next owner of the lane repeats
- * it: delivery is at least once.
+ * If a process is killed between steps 3 and 4, the result of an attempt is lost. The next owner of the lane repeats
+ * the attempt. So webhooks are delivered at least once.
  */
 import { DatabaseUnavailable } from '../../stores/database/database-errors.js';
 import type { Clock } from '../../platform/clock.js';
@@ -21,18 +21,18 @@ import type { AttemptSlot, AttemptSlots } from './attempt-slots.js';
 import type { DeliveryAttempts } from './delivery-attempt.js';
 import type { EndpointKeys } from './endpoint-keys.js';
 import type { Lane, LaneAttempt } from './lane.js';
-import { LaneTurns, type TakesTurns, type Turn } from './lane-turns.js';
+import { LaneTurns, type TurnHandler, type Turn } from './lane-turns.js';
 import type { HeldLanes, LaneLeases } from './lease.js';
 import type { DeliveryRecorder } from './record.js';
 import type { DeliveryOutcome } from './rows/delivery-results.js';
 import type { DueDelivery, DueReader } from './rows/due-deliveries.js';
 import type { WorkerTimes } from './worker-times.js';
 
-/** Pause of an endpoint after the process lacked the resources for a connection. */
+/** Pause of an endpoint after this process lacked the resources for a connection. */
 const SHORTAGE_PAUSE_MS = 1_000;
-/** Pause after signing keys could not be decrypted, or the database rejected a result. */
+/** Pause of a lane after errors such as keys that cannot be decrypted, or a result that the database rejects. */
 const TROUBLE_PAUSE_MS = 30_000;
-/** Pause while the database is unavailable. */
+/** Pause of a lane after the database was unavailable. */
 const OUTAGE_PAUSE_MS = 1_000;
 
 /** Dependencies of `Delivery`. */
@@ -49,33 +49,33 @@ export interface DeliveryParts {
   readonly times: WorkerTimes;
 }
 
-/** Delivery delivers what is due at the endpoints that this process leases. */
-export class Delivery implements TakesTurns {
+/** Delivery delivers the due deliveries of the endpoints that this process leases. */
+export class Delivery implements TurnHandler {
   private readonly turns: LaneTurns;
-  /** Whether a lane had its turn while no attempt could start. */
+  /** Whether a lane had its turn while this process could not start attempts. `resume` then repeats the turns. */
   private isHeldUp = false;
 
   constructor(private readonly parts: DeliveryParts) {
     this.turns = new LaneTurns(parts.slots, this, parts.times.makeRoomMs);
   }
 
-  /** Leases the lanes of these endpoints unless another process owns them, and delivers what is due. */
+  /** Leases the lanes of these endpoints, unless other processes own them, and delivers their due deliveries. */
   async lease(endpointIds: readonly string[]): Promise<void> {
     this.wakeAll(await this.parts.leases.claimThese(endpointIds));
   }
 
-  /** Leases lanes that have due deliveries and no owner, while there is room. */
+  /** Leases lanes that have due deliveries and no owner, until this process has as many lanes as it can hold. */
   async leaseDue(): Promise<void> {
     for await (const lanes of this.parts.leases.claimDue()) this.wakeAll(lanes);
   }
 
-  /** Makes a lane read its due deliveries. */
+  /** Makes a lane read its due deliveries in its next turn. */
   wake(lane: Lane): void {
     lane.mustRead = true;
     this.turns.queueTurn(lane);
   }
 
-  /** Reloads these endpoints. Waiting deliveries use the new settings. */
+  /** Reloads the settings of these endpoints. They also apply to waiting deliveries. */
   async refresh(endpointIds: readonly string[]): Promise<void> {
     try {
       await this.parts.leases.refresh(endpointIds);
@@ -88,7 +88,7 @@ export class Delivery implements TakesTurns {
     }
   }
 
-  /** Gives all lanes a turn if any had one while no attempt could start. */
+  /** Gives all lanes a turn, if attempts can start again after a time in which they could not. */
   resume(): void {
     if (!this.isHeldUp || !this.canBegin()) return;
     this.isHeldUp = false;
@@ -133,17 +133,17 @@ export class Delivery implements TakesTurns {
     const { attempts, results, slots } = this.parts;
     const { delivery, endpoint } = attempt;
     try {
-      const made = await attempts.attempt(attempt);
-      if (made === null) lane.pace.recordSkipped(0);
-      else if ('shortOf' in made) {
+      const result = await attempts.attempt(attempt);
+      if (result === null) lane.pace.recordSkipped(0);
+      else if ('shortOf' in result) {
         lane.pace.recordSkipped(SHORTAGE_PAUSE_MS);
         lane.putBack(delivery);
       } else {
-        lane.pace.recordResult(made);
-        this.scheduleRead(lane, delivery, await results.record(lane.endpoint, delivery, made, endpoint.url));
+        lane.pace.recordResult(result);
+        this.scheduleRead(lane, delivery, await results.record(lane.endpoint, delivery, result, endpoint.url));
       }
     } catch (error) {
-      // Pause first: an attempt whose result cannot be written would be repeated immediately.
+      // Pause before the next turn. Otherwise an attempt whose result cannot be written would be repeated immediately.
       this.pause(lane, error);
     } finally {
       slots.freeSlot(slot);
@@ -166,6 +166,7 @@ export class Delivery implements TakesTurns {
     for (const lane of lanes) this.wake(lane);
   }
 
+  /** Reports whether this process may start attempts: its leases are valid, and results can be written. */
   private canBegin(): boolean {
     const { leases, results } = this.parts;
     if (leases.areValid && !results.isStuck) return true;
@@ -173,6 +174,7 @@ export class Delivery implements TakesTurns {
     return false;
   }
 
+  /** Pauses a lane after an error, and logs the error. */
   private pause(lane: Lane, error: unknown): void {
     lane.pauseFor(error instanceof DatabaseUnavailable ? OUTAGE_PAUSE_MS : TROUBLE_PAUSE_MS);
     if (this.parts.leases.isEnding) return;

@@ -1,16 +1,16 @@
-/** Attempts a delivery: reads its event, builds the body and sends it, signed, to the endpoint. */
+/** Attempts a delivery: reads its event, builds the body, and sends the signed body to the endpoint. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import { Batcher } from '../../platform/batcher.js';
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
-import { type AttemptMade, type AttemptPutOff, payloadOf, type WebhookSender } from '../sending/attempt.js';
+import { type AttemptMade, type ResourceShortage, payloadOf, type WebhookSender } from '../sending/attempt.js';
 import type { LaneAttempt } from './lane.js';
 import { readPayloads, type DueDelivery, type EventPayload } from './rows/due-deliveries.js';
 import { expireDelivery } from './rows/retention.js';
 
-/** Events per query. Each can have up to 256 KiB. */
+/** Maximum number of events per query. Each event can have up to 256 KiB of data. */
 const PAYLOADS_AT_ONCE = 64;
 
 /** Dependencies of `DeliveryAttempts`. */
@@ -23,7 +23,7 @@ export interface DeliveryAttemptsParts {
   readonly timeoutMs: () => number;
 }
 
-/** DeliveryAttempts makes attempts. */
+/** DeliveryAttempts makes the attempts of all lanes, and reads their events in batches. */
 export class DeliveryAttempts {
   private readonly payloads: Batcher<string, EventPayload | undefined>;
 
@@ -38,10 +38,10 @@ export class DeliveryAttempts {
   }
 
   /**
-   * Attempts a delivery. Returns null if its event was deleted, which expires the delivery. Rejects as the database
-   * does.
+   * Attempts a delivery. If its event was deleted, marks the delivery as expired and returns null. Rejects if the
+   * database fails.
    */
-  async attempt({ delivery, endpoint, keys }: LaneAttempt): Promise<AttemptMade | AttemptPutOff | null> {
+  async attempt({ delivery, endpoint, keys }: LaneAttempt): Promise<AttemptMade | ResourceShortage | null> {
     const { db, sender, signal, timeoutMs, clock } = this.parts;
     const body = await this.readBody(delivery);
     if (body === undefined) {
@@ -61,7 +61,9 @@ export class DeliveryAttempts {
     });
   }
 
-  /** A separate method, so that the event's data can be freed once the body is built. */
+  /**
+   * Builds the body; undefined if the event was deleted. In its own method, so that the event's data is freed early.
+   */
   private async readBody({ eventId }: DueDelivery): Promise<Buffer | undefined> {
     const payload = await this.payloads.add(eventId);
     return payload && payloadOf({ ...payload, occurredAtMs: payload.occurredAt, data: payload.dataText });

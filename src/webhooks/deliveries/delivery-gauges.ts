@@ -1,26 +1,27 @@
-/** Delivery gauges: the worker's from memory at each scrape, the backlog's from the database periodically. */
+/** Exports gauges of webhook delivery: the worker's state from memory, and the backlog from the database. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
-import type { ReadsGauges } from '../../platform/metrics-text.js';
+import type { ReadsGauges } from '../../platform/collect-metrics.js';
 import { RepeatedRun } from '../../platform/repeated-run.js';
 import type { Lane } from './lane.js';
 import { readBacklog } from './rows/backlog.js';
 
+/** Interval at which the backlog is read from the database. */
 const BACKLOG_INTERVAL_MS = 15_000;
 
-/** The worker's state for gauges. */
+/** The state of the worker that the gauges show. */
 export interface WatchedWorker {
   readonly lanes: Iterable<Lane>;
   readonly activeAttempts: number;
-  /** Due time of the longest waiting lane without an owner, as of the last scan. */
+  /** Due time of the lane without an owner that has waited longest, as of the last scan; undefined if there is none. */
   readonly unownedDueAtMs: number | undefined;
 }
 
-/** WorkerGauges exports the worker's state without database queries. */
+/** WorkerGauges updates the worker's gauges at each scrape, without database queries. */
 export class WorkerGauges implements ReadsGauges {
-  /** Creates the gauges. @param isListening undefined if the worker needs no notifications from other processes. */
+  /** @param isListening whether notifications from other processes arrive; undefined if the worker needs none. */
   constructor(
     private readonly worker: WatchedWorker,
     private readonly clock: Clock,
@@ -33,7 +34,7 @@ export class WorkerGauges implements ReadsGauges {
     for (const lane of this.worker.lanes) {
       const state = lane.isUnreadable ? 'unreadable' : lane.pace.isOpen ? 'breaker_open' : 'working';
       counts[state] += 1;
-      // A failing receiver delays only its own deliveries.
+      // Deliveries to a failing receiver are late on purpose, and do not count.
       if (state !== 'breaker_open') oldestMs = Math.min(oldestMs, lane.dueSinceMs ?? Infinity);
     }
     METRICS.webhookLanes.series('working').set(counts.working);
@@ -46,8 +47,8 @@ export class WorkerGauges implements ReadsGauges {
 }
 
 /**
- * Exports the size of the backlog and the number of endpoints. Every worker exports the same numbers. They keep their
- * values while the database is unavailable.
+ * Exports the size of the backlog and the number of endpoints. Every worker exports the same numbers. The numbers keep
+ * their values while the database is unavailable.
  * @returns a handle that stops the updates.
  */
 export function watchBacklog(db: Kysely<Tables>, clock: Clock): { stop(): Promise<void> } {

@@ -1,8 +1,9 @@
 /**
- * The worker decides when lanes are claimed, renewed and released. Notifications and memory are hints. The deliveries
- * in the database are authoritative, and a periodic scan finds what the hints missed.
+ * The worker decides when lanes are claimed, renewed and released. A lane is the queue of one webhook endpoint.
+ * Notifications and memory are only hints. The deliveries in the database are authoritative, and a periodic scan finds
+ * deliveries that the hints missed.
  */
-import type { ToldEndpoints } from '../../outbox/work-signal.js';
+import type { SignaledEndpoints } from '../../outbox/work-signal.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
@@ -16,10 +17,10 @@ import type { LaneScan } from './rows/lane-scan.js';
 import type { Lanes } from './rows/lanes.js';
 import type { WorkerTimes } from './worker-times.js';
 
-/** Limit of remembered endpoints. Others are found by the due times of their lanes. */
-const MOST_REMEMBERED = 10_000;
-/** Own lanes checked by one statement. */
-const LANES_PER_LOOK = 500;
+/** Maximum number of remembered endpoints. The due times of their lanes reveal the others. */
+const MAX_REMEMBERED = 10_000;
+/** Number of own lanes that one statement checks. */
+const LANES_PER_CHECK = 500;
 
 /** Dependencies of `DeliveryWorker`. */
 export interface DeliveryWorkerParts {
@@ -33,21 +34,23 @@ export interface DeliveryWorkerParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly times: WorkerTimes;
-  /** Reports whether an owner of lanes is a process that has certainly ended. */
+  /** Reports whether the process that owns lanes under this name has certainly ended. */
   readonly isDead: (owner: string) => boolean;
 }
 
-/** DeliveryWorker works until it is stopped. */
+/** DeliveryWorker runs the periodic tasks of delivery until it is stopped. */
 export class DeliveryWorker {
   private readonly claims: RepeatedRun;
   private readonly releases: RepeatedRun;
   private readonly runs: readonly RepeatedRun[];
   /** Endpoints with work that this process has not tried to claim yet. */
   private readonly notified = new Set<string>();
-  /** Time by `performance.now()`. */
+  /** Time of the latest claim of all due lanes, by `performance.now()`. */
   private claimedDueMs = -Infinity;
+  /** See `unownedDueAtMs`. */
   private unownedDueMs: number | undefined;
   private isStopping = false;
+  /** Whether notifications from other processes arrive. */
   private isListening = true;
 
   constructor(private readonly parts: DeliveryWorkerParts) {
@@ -56,7 +59,7 @@ export class DeliveryWorker {
       () => this.claim(),
       () => this.msUntilClaimDue,
     );
-    this.releases = this.newRun(() => this.release(), times.sleepMs);
+    this.releases = this.newRun(() => this.release(), times.releaseMs);
     this.runs = [
       this.claims,
       this.releases,
@@ -76,16 +79,16 @@ export class DeliveryWorker {
   }
 
   /**
-   * Sets whether notifications from other processes arrive. Earlier ones may be lost, so the worker then checks all
-   * lanes.
+   * Sets whether notifications from other processes arrive. If they arrive again, earlier notifications may be lost, so
+   * the worker checks all lanes.
    */
   setListening(isListening: boolean): void {
     this.isListening = isListening;
     if (isListening) this.notify('all');
   }
 
-  /** Wakes endpoints that have work, and reloads changed ones. With `all`, applies to every endpoint. */
-  notify(endpointIds: ToldEndpoints, changed: readonly string[] = []): void {
+  /** Wakes endpoints that have work, and reloads changed endpoints. `all` does both for every endpoint. */
+  notify(endpointIds: SignaledEndpoints, changed: readonly string[] = []): void {
     if (this.isStopping) return;
     const { delivery, lanes } = this.parts;
     const isAll = endpointIds === 'all';
@@ -93,11 +96,11 @@ export class DeliveryWorker {
     if (isAll) this.claimedDueMs = -Infinity;
     if (isAll || this.notified.size > 0) this.claims.runNow();
     const toRefresh = isAll ? lanes.ids() : changed.filter((id) => lanes.get(id) !== undefined);
-    // A refresh that fails is repeated with all others, a few seconds later.
+    // The periodic refresh of all endpoints repeats a failed refresh a few seconds later.
     if (toRefresh.length > 0) delivery.refresh(toRefresh).catch(() => undefined);
   }
 
-  /** Starts no more attempts. Those in progress continue; idle lanes are released immediately. */
+  /** Starts no more attempts. Attempts in progress continue. Idle lanes are released immediately. */
   stopStarting(): void {
     if (this.isStopping) return;
     this.isStopping = true;
@@ -115,7 +118,7 @@ export class DeliveryWorker {
     }
     results.stop();
     await Promise.all(this.runs.map((run) => run.stop()));
-    // A lane with an attempt in progress keeps its lease, so that no other process attempts the same delivery.
+    // A lane with an attempt in progress keeps its lease, so that no other process repeats the attempt too early.
     await leases.releaseAll().catch(() => undefined);
     lanes.dropAll();
   }
@@ -124,7 +127,7 @@ export class DeliveryWorker {
     return this.parts.slots.inUse;
   }
 
-  /** Since when the lane is due that has been for longest and has no owner; as of the last scan. */
+  /** Due time of the lane without an owner that has waited longest, as of the last scan; undefined if there is none. */
   get unownedDueAtMs(): number | undefined {
     return this.unownedDueMs;
   }
@@ -141,20 +144,24 @@ export class DeliveryWorker {
     });
   }
 
+  /** Milliseconds until all due lanes are claimed again. */
   private get msUntilClaimDue(): number {
-    const { lookMs, deafLookMs } = this.parts.times;
-    return Math.max(0, this.claimedDueMs + (this.isListening ? lookMs : deafLookMs) - performance.now());
+    const { claimMs, claimWithoutNotificationsMs } = this.parts.times;
+    return Math.max(
+      0,
+      this.claimedDueMs + (this.isListening ? claimMs : claimWithoutNotificationsMs) - performance.now(),
+    );
   }
 
   /**
-   * Claims the lanes of notified endpoints, and once a second all due lanes. Not more often, because each such query
-   * also reads the lanes that are already being worked on.
+   * Claims the lanes of notified endpoints. Also claims all due lanes, but only once per interval, because that query
+   * also reads the lanes that already have an owner.
    */
   private async claim(): Promise<void> {
     if (this.isStopping) return;
     const { delivery, leases } = this.parts;
     delivery.resume();
-    // Without room, the lanes' due times are the reminder.
+    // If this process cannot hold more lanes, forget the notifications. Due times lead to the lanes later.
     if (leases.room <= 0) this.notified.clear();
     const endpointIds = [...this.notified].slice(0, leases.room);
     for (const id of endpointIds) this.notified.delete(id);
@@ -167,35 +174,38 @@ export class DeliveryWorker {
     if (this.notified.size > 0) this.claims.runNow();
   }
 
-  /** Wakes own idle lanes that have due deliveries, because their notifications were lost. */
+  /** Wakes own idle lanes that have due deliveries because their notifications were lost. */
   private async recheckOwn(): Promise<void> {
     const { lanes, scan } = this.parts;
     const ids = lanes.idsOf((lane) => lane.mayHaveMissed);
-    for (let at = 0; at < ids.length; at += LANES_PER_LOOK) {
-      this.notify(await scan.findDue(ids.slice(at, at + LANES_PER_LOOK)));
+    for (let at = 0; at < ids.length; at += LANES_PER_CHECK) {
+      this.notify(await scan.findDue(ids.slice(at, at + LANES_PER_CHECK)));
     }
   }
 
+  /** Releases idle lanes. During shutdown, releases all lanes without attempts in progress. */
   private async release(): Promise<void> {
     const { clock, leases, times } = this.parts;
     if (this.isStopping) return leases.releaseAll();
     for (;;) {
       const released = await leases.releaseIdle();
       if (released.length === 0 || this.isStopping) return;
-      // Events added meanwhile found the lanes owned. `recheckReleased` catches those that were being committed.
+      // Claim lanes again that already have due deliveries. `recheckReleased` finds deliveries that were not committed
+      // yet.
       const nowMs = clock.now();
       this.notify(released.filter(({ dueAtMs }) => dueAtMs <= nowMs).map(({ endpointId }) => endpointId));
       const ids = released.map(({ endpointId }) => endpointId);
-      setTimeout(() => void this.recheckReleased(ids), times.secondLookMs).unref();
+      setTimeout(() => void this.recheckReleased(ids), times.recheckMs).unref();
     }
   }
 
-  /** Checks released lanes again. A failed check is covered by the next scan. */
+  /** Checks released lanes again. If the check fails, the next scan repeats it. */
   private async recheckReleased(endpointIds: readonly string[]): Promise<void> {
     if (this.isStopping) return;
     this.notify(await this.parts.scan.findLate(endpointIds).catch(() => []));
   }
 
+  /** Frees the lanes of dead processes, and claims lanes whose notifications were lost. */
   private async scan(): Promise<void> {
     if (this.isStopping) return;
     const { rows, scan, isDead } = this.parts;
@@ -206,12 +216,13 @@ export class DeliveryWorker {
     this.notify(found);
   }
 
+  /** Wakes the lanes of this process, and remembers other endpoints for the next claim. */
   private wake(endpointIds: readonly string[]): void {
     const { lanes, delivery } = this.parts;
     for (const id of endpointIds) {
       const lane = lanes.get(id);
       if (lane !== undefined) delivery.wake(lane);
-      else if (this.notified.size < MOST_REMEMBERED) this.notified.add(id);
+      else if (this.notified.size < MAX_REMEMBERED) this.notified.add(id);
     }
   }
 }

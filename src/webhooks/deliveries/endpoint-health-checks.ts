@@ -1,4 +1,4 @@
-/** Checks endpoints whose attempts fail: warns their accounts, and disables them (`endpoint-status.ts`). */
+/** Checks endpoints whose attempts fail. `endpoint-status.ts` warns their accounts or disables the endpoints. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { countOwnEvents } from '../../outbox/outbox.js';
@@ -17,17 +17,19 @@ export interface EndpointHealthChecksParts {
   readonly log: Logger;
   readonly signal: WorkSignal;
   readonly times: WorkerTimes;
-  /** Whether mail is sent. */
+  /** Reports whether email is configured. */
   readonly hasMail: () => boolean;
 }
 
 /**
  * EndpointHealthChecks collects failures and checks their endpoints together, so that a permanently failing endpoint
- * costs little. Failures that are lost with the process do no harm, because the next failure repeats the check.
+ * costs little. If this process ends, collected failures are lost. That is harmless, because the next failure causes
+ * the same check.
  */
 export class EndpointHealthChecks {
+  /** IDs of endpoints with failures that were not checked yet. */
   private readonly failed = new Set<string>();
-  /** URL that responded with 410, by endpoint. */
+  /** URL that responded with 410, by endpoint ID. */
   private readonly goneUrls = new Map<string, string>();
   private readonly checks: RepeatedRun;
 
@@ -40,7 +42,7 @@ export class EndpointHealthChecks {
     this.checks.startLater();
   }
 
-  /** Adds recorded failures. Endpoints whose receiver is gone are checked immediately. */
+  /** Adds recorded failures. If a receiver responded with 410, the check runs immediately. */
   addFailures(records: readonly AttemptRecord[]): void {
     const gone = records.filter(({ outcome }) => outcome.state === 'failed' && outcome.reason === 'gone');
     for (const { delivery } of records) this.failed.add(delivery.endpointId);
@@ -48,7 +50,7 @@ export class EndpointHealthChecks {
     if (gone.length > 0) this.checks.runNow();
   }
 
-  /** Runs a last check. Never rejects. */
+  /** Stops the periodic check after a last one. Never rejects. */
   async stop(): Promise<void> {
     await this.checks.stop();
     await this.checkEndpoints().catch(() => undefined);
@@ -63,9 +65,10 @@ export class EndpointHealthChecks {
     for (const id of failed) this.failed.delete(id);
   }
 
+  /** Logs the decisions, and signals the workers. */
   private announce({ verdicts, endpointIds }: Verdicts): void {
     const { log, signal } = this.parts;
-    // Each verdict creates an event.
+    // Each verdict has created an event.
     countOwnEvents(verdicts.length);
     for (const { endpointId, accountId, what, reason } of verdicts) {
       const fields = { endpoint_id: endpointId, account_id: accountId, reason };

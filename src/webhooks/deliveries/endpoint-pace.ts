@@ -1,6 +1,6 @@
 /**
- * Limits the attempts at one webhook endpoint: concurrency, rate, and pauses when it fails or sends `Retry-After`. Only
- * the owner of the lane counts, so the limits are exact.
+ * Limits the attempts at one webhook endpoint: concurrency, rate, and pauses when the receiver fails or sends
+ * `Retry-After`. Only the process that owns the lane makes attempts, so the limits are exact.
  */
 import type { AttemptMade } from '../sending/attempt.js';
 import { Breaker } from '../../platform/breaker.js';
@@ -9,19 +9,20 @@ import { SLOW_MS } from './attempt-slots.js';
 /** Defaults for endpoints without their own limits. */
 const USUAL_CONCURRENCY = 8;
 const USUAL_RATE_PER_SECOND = 50;
-/** Consecutive failures, each a sign of an unavailable or overloaded receiver, that open the circuit breaker. */
+/** Number of consecutive signs of an unavailable or overloaded receiver that opens the circuit breaker. */
 const FAILURES_TO_OPEN = 5;
-/** While the breaker is open, one attempt is sent after each pause. The pause doubles. */
+/** First pause of the open circuit breaker. After each pause, one attempt is made. The pause doubles. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Longest pause of the endpoint for a `Retry-After`. A longer one only delays that delivery. */
+/** Maximum pause of the endpoint for `Retry-After`. Beyond this limit, only the one delivery is delayed. */
 const LONGEST_ASKED_MS = 60_000;
-/** Number of recent attempts that decide whether a lane is slow. */
-const REMEMBERED = 8;
+/** Number of recent attempts whose average duration decides whether a lane is slow. */
+const MAX_DURATIONS = 8;
 const TOO_MANY_REQUESTS = 429;
-const SERVER_ERRORS = 500;
+/** Lowest status of server errors. */
+const FIRST_SERVER_ERROR = 500;
 
-/** Limits of an endpoint; null for the default. */
+/** Configured limits of an endpoint; null for the default. */
 export interface PaceLimits {
   readonly ratePerSecond: number | null;
   readonly concurrency: number | null;
@@ -29,34 +30,40 @@ export interface PaceLimits {
 
 /** EndpointPace decides when the next attempt of a lane may start. */
 export class EndpointPace {
-  /** Current concurrency. It grows with success; an unknown receiver gets one attempt at a time. */
-  private atOnce = 1;
-  private mostAtOnce = USUAL_CONCURRENCY;
+  /** Current concurrency. It starts at 1, grows with each success, and halves if there is no response. */
+  private concurrency = 1;
+  private maxConcurrency = USUAL_CONCURRENCY;
   private ratePerSecond = USUAL_RATE_PER_SECOND;
+  /** Tokens of the rate limit. Each attempt takes one. */
   private tokens = 0;
   private filledAtMs: number;
+  /** Time before which no attempt starts, by the monotonic clock. */
   private notBeforeMs = 0;
   private failuresInRow = 0;
+  /** Durations of the latest attempts. */
   private durationsMs: number[] = [];
+  /** See `trust`. */
   private isTrusted = false;
   private breaker: Breaker;
 
-  /** Creates a pace. @param now monotonic clock in milliseconds. */
+  /** @param now returns the time of a monotonic clock in milliseconds. */
   constructor(private readonly now: () => number = () => performance.now()) {
     this.filledAtMs = now();
     this.tokens = USUAL_RATE_PER_SECOND;
     this.breaker = this.newBreaker();
   }
 
-  /** Applies the endpoint's limits. */
+  /** Applies the configured limits of the endpoint. */
   setLimits({ ratePerSecond, concurrency }: PaceLimits): void {
-    this.mostAtOnce = concurrency ?? USUAL_CONCURRENCY;
+    this.maxConcurrency = concurrency ?? USUAL_CONCURRENCY;
     this.ratePerSecond = ratePerSecond ?? USUAL_RATE_PER_SECOND;
     this.tokens = Math.min(this.tokens, this.ratePerSecond);
-    this.atOnce = Math.min(this.atOnce, this.mostAtOnce);
+    this.concurrency = Math.min(this.concurrency, this.maxConcurrency);
   }
 
-  /** Treats the receiver as quick until proven otherwise, because a previous owner of the lane had success. */
+  /**
+   * Treats the receiver as quick until an attempt was slow, because the latest attempt of a previous owner succeeded.
+   */
   trust(): void {
     this.isTrusted = true;
   }
@@ -65,29 +72,29 @@ export class EndpointPace {
   reset(): void {
     this.breaker = this.newBreaker();
     this.failuresInRow = 0;
-    this.atOnce = 1;
+    this.concurrency = 1;
     this.durationsMs = [];
     this.isTrusted = false;
     this.notBeforeMs = 0;
   }
 
-  /** Returns the milliseconds until the next attempt may start; Infinity if one in progress must end first. */
-  waitMs(underWay: number): number {
-    const atOnce = this.isOpen ? 1 : this.atOnce;
-    if (underWay >= atOnce) return Infinity;
+  /** Returns the milliseconds until the next attempt may start; Infinity if an attempt in progress must end first. */
+  waitMs(inProgress: number): number {
+    const allowed = this.isOpen ? 1 : this.concurrency;
+    if (inProgress >= allowed) return Infinity;
     const nowMs = this.now();
     this.refillTokens(nowMs);
-    const forToken = this.tokens >= 1 ? 0 : Math.ceil(((1 - this.tokens) * 1_000) / this.ratePerSecond);
-    return Math.max(0, this.notBeforeMs - nowMs, forToken, this.breaker.waitMs);
+    const tokenWaitMs = this.tokens >= 1 ? 0 : Math.ceil(((1 - this.tokens) * 1_000) / this.ratePerSecond);
+    return Math.max(0, this.notBeforeMs - nowMs, tokenWaitMs, this.breaker.waitMs);
   }
 
-  /** Records the start of an attempt. Call it only if `waitMs` allows it. */
+  /** Records the start of an attempt. Call this only if `waitMs` returned 0. */
   recordStart(): void {
     this.tokens -= 1;
     this.breaker.allows();
   }
 
-  /** Records that the attempt was not made, and pauses the endpoint. */
+  /** Records that a started attempt was not made, and pauses the endpoint. */
   recordSkipped(pauseMs: number): void {
     this.tokens += 1;
     if (this.isOpen) this.breaker.failed();
@@ -102,16 +109,16 @@ export class EndpointPace {
     }
     if (isDown(made)) {
       this.failuresInRow += 1;
-      if (made.statusCode === null) this.atOnce = Math.max(1, this.atOnce >> 1);
+      if (made.statusCode === null) this.concurrency = Math.max(1, this.concurrency >> 1);
       if (this.failuresInRow >= FAILURES_TO_OPEN) this.breaker.failed();
       return;
     }
     this.failuresInRow = 0;
     this.breaker.succeeded();
-    if (made.outcome === 'succeeded') this.atOnce = Math.min(this.mostAtOnce, this.atOnce + 1);
+    if (made.outcome === 'succeeded') this.concurrency = Math.min(this.maxConcurrency, this.concurrency + 1);
   }
 
-  /** Whether the endpoint is paused by `Retry-After` or the circuit breaker. */
+  /** Whether the endpoint is paused, for example by `Retry-After` or the circuit breaker. */
   get isPaused(): boolean {
     return this.notBeforeMs > this.now() || this.breaker.waitMs > 0;
   }
@@ -121,7 +128,7 @@ export class EndpointPace {
     return this.breaker.openSinceMs !== undefined;
   }
 
-  /** Whether attempts must use the slow slots: they take long on average, or nothing is known about the receiver. */
+  /** Whether attempts must use the slow slots: the receiver is slow on average, or nothing is known about it. */
   get isSlow(): boolean {
     const count = this.durationsMs.length;
     return count === 0 ? !this.isTrusted : this.durationsMs.reduce((sum, ms) => sum + ms, 0) / count > SLOW_MS;
@@ -135,7 +142,7 @@ export class EndpointPace {
 
   private recordDuration(durationMs: number): void {
     this.durationsMs.push(durationMs);
-    if (this.durationsMs.length > REMEMBERED) this.durationsMs.shift();
+    if (this.durationsMs.length > MAX_DURATIONS) this.durationsMs.shift();
   }
 
   private newBreaker(): Breaker {
@@ -144,9 +151,10 @@ export class EndpointPace {
 }
 
 /**
- * Reports whether a result means that the receiver is unavailable or overloaded. A forbidden destination is neither.
+ * Reports whether a result is a sign of an unavailable or overloaded receiver. A destination that the gateway refuses
+ * is no such sign.
  */
 function isDown({ statusCode, error }: AttemptMade): boolean {
-  if (statusCode !== null) return statusCode === TOO_MANY_REQUESTS || statusCode >= SERVER_ERRORS;
+  if (statusCode !== null) return statusCode === TOO_MANY_REQUESTS || statusCode >= FIRST_SERVER_ERROR;
   return error === null || !error.startsWith('address_refused');
 }

@@ -1,7 +1,7 @@
 /** An owner counts as dead only if that is certain. */
 import { spawnSync } from 'node:child_process';
 import { expect, it } from '@jest/globals';
-import { isDeadOwner, ownerName, placeOfProcess } from './lane-owner.js';
+import { isDeadOwner, ownerName, processNamespace } from './lane-owner.js';
 
 const HERE = 'boot/pid:[1]';
 const ended = () => false;
@@ -24,6 +24,6 @@ it('an owner of another machine, another boot or an unknown place counts as aliv
 });
 
 it('every start has a name of its own', () => {
-  const place = placeOfProcess();
+  const place = processNamespace();
   expect(ownerName(place)).not.toBe(ownerName(place));
 });

@@ -1,6 +1,6 @@
 /**
- * Names of lane owners. A name contains the process ID and its namespace. A process that starts in the same namespace
- * can thus detect that an owner is dead, and need not wait for its leases to expire.
+ * Creates the names of processes that own lanes. A name contains the process ID and its namespace. So a process in the
+ * same namespace can detect that an owner has ended, and need not wait until its leases expire.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -11,10 +11,10 @@ const OWNER = /^(\d+)@(\S+) /;
 export type IsRunning = (pid: number) => boolean;
 
 /**
- * Returns an identifier of the namespace of process IDs: the boot of this machine and the PID namespace. Null if
- * unknown.
+ * Returns an identifier of the namespace of process IDs: the boot ID of this machine and the PID namespace. Returns
+ * null if the namespace is unknown, as on systems without `/proc`.
  */
-export function placeOfProcess(): string | null {
+export function processNamespace(): string | null {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return boot === '' ? null : `${boot}/${readlinkSync('/proc/self/ns/pid')}`;
@@ -23,21 +23,21 @@ export function placeOfProcess(): string | null {
   }
 }
 
-/** Returns the owner name of this process, unique to this start. */
+/** Returns the owner name of this process, which is unique to this start. @param place result of `placeOfProcess`. */
 export function ownerName(place: string | null, pid = process.pid): string {
   return place === null ? `${pid} ${randomUUID()}` : `${pid}@${place} ${randomUUID()}`;
 }
 
 /**
- * Reports whether an owner is certainly dead: it belonged to this namespace and its process has ended. A reused process
- * ID counts as alive; the leases then expire.
+ * Reports whether an owner has certainly ended: it belongs to this namespace, and its process no longer runs. If
+ * another process has the same process ID by now, returns false. The leases of the owner then expire.
  */
-export function isDeadOwner(owner: string, place: string | null, isRunning: IsRunning = runs): boolean {
+export function isDeadOwner(owner: string, place: string | null, isRunning: IsRunning = isProcessRunning): boolean {
   const [, pid = '', at] = OWNER.exec(owner) ?? [];
   return place !== null && at === place && !isRunning(Number(pid));
 }
 
-function runs(pid: number): boolean {
+function isProcessRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,16 +1,16 @@
 /**
- * Schedules lanes round-robin: each lane with work starts one attempt, then the next lane, while slots are free. So an
- * endpoint with a thousand deliveries delays no other. A lane that found no slot goes before all later lanes, even if
- * theirs would fit. Otherwise a large body might wait forever.
+ * Schedules lanes round-robin while slots are free. In its turn, a lane starts one attempt, and the next lane follows.
+ * So an endpoint with a thousand deliveries does not delay other endpoints. A lane that found no free slot goes before
+ * all later lanes, even if a slot would fit theirs. Otherwise a large body might wait forever.
  */
 import type { AttemptSlot, AttemptSlots } from './attempt-slots.js';
 import type { Lane } from './lane.js';
 
-/** Result of a turn: an attempt started and there may be more, no slot was free, or there was nothing to start. */
+/** Result of a turn: an attempt began and more may follow, no slot was free, or there was nothing to start. */
 export type Turn = 'began' | 'no_slot' | 'nothing';
 
 /** Handles the turns of lanes. */
-export interface TakesTurns {
+export interface TurnHandler {
   /** Starts the next attempt of a lane, if any. Must not block. */
   takeTurn(lane: Lane): Turn;
 }
@@ -19,30 +19,32 @@ export interface TakesTurns {
 export class LaneTurns {
   /** Lanes that may have work, in order of their turns. */
   private readonly ready = new Set<Lane>();
-  /** Lanes that found no slot. The next free slot is theirs. */
+  /** Lanes that found no free slot, by the kind of slot. They get the next free slots. */
   private readonly starved = { quick: new Set<Lane>(), slow: new Set<Lane>() };
   private isScheduled = false;
+  /** Whether `makeRoomLater` has set its timer. */
   private isMakingRoom = false;
-  /** Whether the starved lanes are having their turns. */
+  /** Whether the starved lanes have their turns now. */
   private isForStarved = false;
 
   /**
-   * Creates the scheduler. @param makeRoomMs interval at which long attempts move to the slow slots, while quick lanes
-   * starve.
+   * @param makeRoomMs interval at which long attempts move to the slow slots, while quick lanes wait for a slot.
    */
   constructor(
     private readonly slots: AttemptSlots,
-    private readonly delivery: TakesTurns,
+    private readonly delivery: TurnHandler,
     private readonly makeRoomMs: number,
   ) {}
 
-  /** Gives a lane a turn in the next turn of the event loop. */
+  /** Gives a lane its turn in the next turn of the event loop. */
   queueTurn(lane: Lane): void {
     this.ready.add(lane);
     this.scheduleTurns();
   }
 
-  /** Gives a lane a turn after a pause, unless it already has an earlier one. */
+  /**
+   * Gives a lane its turn after a pause, unless an earlier turn is planned. Returns `nothing`, for use in `takeTurn`.
+   */
   queueTurnIn(lane: Lane, waitMs: number): Turn {
     const atMs = performance.now() + waitMs;
     if (lane.turnTimer !== undefined && atMs >= lane.turnAtMs) return 'nothing';
@@ -57,7 +59,8 @@ export class LaneTurns {
   }
 
   /**
-   * Takes a slot for a lane's next attempt. Returns undefined if none is free, or starved lanes of its kind go first.
+   * Takes a slot for a lane's next attempt. Returns undefined if no slot is free, or if other lanes wait for the same
+   * kind of slot.
    */
   takeSlot({ pace: { isSlow }, nextDataBytes }: Lane): AttemptSlot | undefined {
     if (this.starvedLanes(isSlow).size > 0 && !this.isForStarved) return undefined;
@@ -82,7 +85,7 @@ export class LaneTurns {
     this.giveTurnsToStarved(false);
     this.giveTurnsToStarved(true);
     this.isForStarved = false;
-    // A lane that is added again gets another turn at the end: round after round, until no attempt starts.
+    // A lane that starts an attempt is added again at the end. So the loop continues until no attempt starts.
     for (const lane of this.ready) this.giveTurn(lane, this.ready);
     if (this.starved.quick.size > 0) this.makeRoomLater();
   }
@@ -95,6 +98,7 @@ export class LaneTurns {
     }
   }
 
+  /** Gives one lane its turn, and queues the lane by the result. */
   private giveTurn(lane: Lane, from: Set<Lane>): Turn {
     from.delete(lane);
     const turn = this.delivery.takeTurn(lane);
@@ -103,7 +107,7 @@ export class LaneTurns {
     return turn;
   }
 
-  /** Frees quick slots of long attempts, which must only delay slow endpoints. */
+  /** Frees the quick slots of long attempts soon, because long attempts must not delay quick endpoints. */
   private makeRoomLater(): void {
     if (this.isMakingRoom) return;
     this.isMakingRoom = true;

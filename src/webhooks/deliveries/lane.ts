@@ -1,4 +1,4 @@
-/** The queue of one webhook endpoint in this process: waiting deliveries and attempts in progress. */
+/** The queue of one webhook endpoint in this process: its waiting deliveries and its attempts in progress. */
 import type { Clock } from '../../platform/clock.js';
 import type { SigningKeys } from '../signing/webhook-signature.js';
 import type { OpenedKeys } from './endpoint-keys.js';
@@ -6,23 +6,24 @@ import { EndpointPace } from './endpoint-pace.js';
 import type { DueDelivery, DuePage } from './rows/due-deliveries.js';
 import type { LaneEndpoint } from './rows/lanes.js';
 
-/** A lane reads more deliveries if it has fewer than this. */
+/** A lane reads more deliveries if fewer than this are waiting. Also the minimum size of a read. */
 const FEWEST_READ = 8;
 /** Maximum number of deliveries per read. */
-const MOST_READ = 32;
+const MAX_READ = 32;
 
-/** State of a lane when a read of due deliveries started. */
+/** The state of a lane when a read of due deliveries started, and the limits of that read. */
 export interface LaneRead {
   readonly endpoint: LaneEndpoint;
   /** Undefined if the keys must be decrypted. */
   readonly keys: SigningKeys | undefined;
   readonly takenMs: number;
+  /** Maximum number of deliveries to read. */
   readonly most: number;
   /** IDs of deliveries that the lane already has. */
   readonly except: readonly string[];
 }
 
-/** An attempt with the endpoint's settings at its start. */
+/** An attempt, with the endpoint's settings at the start of the attempt. */
 export interface LaneAttempt {
   readonly delivery: DueDelivery;
   readonly endpoint: LaneEndpoint;
@@ -36,27 +37,29 @@ export class Lane {
   takenMs = performance.now();
   /** Whether the next turn reads due deliveries. */
   mustRead = true;
-  /** Whether another process may have the lease. */
+  /** Whether the lane was dropped. Another process may then own it. */
   isDropped = false;
-  /** Timer of the lane's next turn, and when it fires. Owned by `LaneTurns`. */
+  /** Timer of the lane's next turn, and its time by `performance.now()`. `LaneTurns` owns both fields. */
   turnTimer: NodeJS.Timeout | undefined;
   turnAtMs = 0;
   private waiting: DueDelivery[] = [];
-  private readonly underWay = new Set<string>();
+  /** IDs of deliveries whose attempts are in progress. */
+  private readonly inProgress = new Set<string>();
   private isReading = false;
-  private keysUnreadable = false;
-  /** The endpoint was changed and must be reloaded. */
+  /** See `isUnreadable`. */
+  private readFailedWithoutKeys = false;
+  /** Whether the endpoint was changed and must be reloaded. */
   private isStale = false;
   private lastWorkMs = performance.now();
   private pausedUntilMs = 0;
 
-  /** Creates a lane. @param keys decrypted keys of this version of the endpoint, if available. */
+  /** @param keys decrypted keys of this version of the endpoint, if available. */
   constructor(
     public endpoint: LaneEndpoint,
     private keys?: SigningKeys,
   ) {
     this.pace.setLimits(endpoint);
-    if (endpoint.hasDoneWell) this.pace.trust();
+    if (endpoint.latestSucceeded) this.pace.trust();
   }
 
   get endpointId(): string {
@@ -68,7 +71,7 @@ export class Lane {
     return this.keys && { version: this.endpoint.version, keys: this.keys };
   }
 
-  /** Replaces the endpoint. Waiting deliveries use the new settings. An older version is ignored. */
+  /** Replaces the settings of the endpoint, also for waiting deliveries. Ignores an older version. */
   replaceEndpoint(endpoint: LaneEndpoint): void {
     const before = this.endpoint;
     if (endpoint.version < before.version) return;
@@ -80,44 +83,45 @@ export class Lane {
       this.keys = undefined;
       this.mustRead = true;
     }
-    // Deliveries read under the previous ordering must be read again.
+    // If the ordering has changed, read the deliveries again.
     if (!endpoint.isEnabled || before.isOrdered !== endpoint.isOrdered) this.waiting = [];
   }
 
-  /** Takes the lane again after its lease expired. Other processes may have sent the waiting deliveries. */
+  /** Takes the lane again after its lease expired. Drops waiting deliveries, which others may have sent meanwhile. */
   retake(endpoint: LaneEndpoint): void {
     this.takenMs = performance.now();
     this.waiting = [];
     this.replaceEndpoint(endpoint);
   }
 
-  /** Ends the lane. It starts no more attempts. Those in progress end and are recorded. */
+  /** Drops the lane, which starts no more attempts. Attempts in progress continue and are recorded. */
   drop(): void {
     this.isDropped = true;
     this.waiting = [];
     clearTimeout(this.turnTimer);
   }
 
-  /** Whether the next turn should read. */
+  /** Whether the next turn should read due deliveries. */
   get wantsRead(): boolean {
     if (this.isReading) return false;
     return this.keys === undefined || (this.mustRead && this.waiting.length < FEWEST_READ);
   }
 
+  /** Marks the start of a read. Call `addRead` or `failRead`, and then `endRead`. */
   beginRead(): LaneRead {
     this.isReading = true;
     this.mustRead = false;
     const { endpoint, keys, takenMs } = this;
-    const most = Math.min(MOST_READ, Math.max(FEWEST_READ, (endpoint.concurrency ?? 0) * 2));
-    return { endpoint, keys, takenMs, most, except: [...this.underWay, ...this.waiting.map(({ id }) => id)] };
+    const most = Math.min(MAX_READ, Math.max(FEWEST_READ, (endpoint.concurrency ?? 0) * 2));
+    return { endpoint, keys, takenMs, most, except: [...this.inProgress, ...this.waiting.map(({ id }) => id)] };
   }
 
   /**
-   * Adds the deliveries of a read. Returns false if they belong to another version of the endpoint. The lane then
-   * pauses until the endpoint is replaced.
+   * Adds the deliveries of a read. Returns false if they were read with another version of the endpoint. The lane then
+   * starts no attempts until the endpoint is replaced.
    */
   addRead({ endpoint, takenMs }: LaneRead, keys: SigningKeys, { due, hasMore }: DuePage): boolean {
-    this.keysUnreadable = false;
+    this.readFailedWithoutKeys = false;
     const { version, isEnabled, isOrdered } = this.endpoint;
     // Keys decrypted before a change of the endpoint may be outdated.
     if (version === endpoint.version) this.keys = keys;
@@ -135,7 +139,7 @@ export class Lane {
   }
 
   failRead(): void {
-    this.keysUnreadable = this.keys === undefined;
+    this.readFailedWithoutKeys = this.keys === undefined;
     this.mustRead = true;
   }
 
@@ -143,7 +147,7 @@ export class Lane {
     this.isReading = false;
   }
 
-  /** Drops the keys if one of them has expired, so that it signs nothing more. */
+  /** Drops all keys if one of them has expired, so that the lane does not sign with an expired key. */
   dropExpiredKeys(clock: Clock): void {
     const endsAtMs = this.keys?.endsAtMs;
     if (endsAtMs !== undefined && endsAtMs <= clock.now()) this.keys = undefined;
@@ -154,30 +158,30 @@ export class Lane {
     return this.waiting.length > 0 && this.keys !== undefined;
   }
 
-  /** Milliseconds until the pace allows the next attempt; Infinity if one in progress must end first. */
+  /** Milliseconds until the pace allows the next attempt; Infinity if an attempt in progress must end first. */
   get msUntilNext(): number {
-    return this.pace.waitMs(this.underWay.size);
+    return this.pace.waitMs(this.inProgress.size);
   }
 
   /** Starts the attempt of the first delivery. Requires `hasNext`. */
   beginAttempt(): LaneAttempt {
     const delivery = this.waiting.shift()!;
-    this.underWay.add(delivery.id);
+    this.inProgress.add(delivery.id);
     this.pace.recordStart();
     return { delivery, endpoint: this.endpoint, keys: this.keys! };
   }
 
-  /** Returns a delivery to the front of the queue after its attempt was not made. */
+  /** Returns a delivery to the front of the queue, because its attempt was not made. */
   putBack(delivery: DueDelivery): void {
     this.waiting.unshift(delivery);
   }
 
   endAttempt({ id }: DueDelivery): void {
-    this.underWay.delete(id);
+    this.inProgress.delete(id);
     this.lastWorkMs = performance.now();
   }
 
-  /** Starts no attempts for a while. */
+  /** Starts no attempts for `pauseMs`. */
   pauseFor(pauseMs: number): void {
     this.pausedUntilMs = performance.now() + pauseMs;
   }
@@ -192,39 +196,40 @@ export class Lane {
     return !this.isDropped && !this.isStale && this.endpoint.isEnabled;
   }
 
+  /** Whether attempts are in progress. */
   get isBusy(): boolean {
-    return this.underWay.size > 0;
+    return this.inProgress.size > 0;
   }
 
-  /** Whether the lane has had no work for this long. */
+  /** Reports whether the lane has had no work for `lingerMs`. A lane without attempts at a disabled endpoint counts. */
   isIdleFor(lingerMs: number): boolean {
-    if (this.isBusy || this.isReading || this.keysUnreadable) return false;
+    if (this.isBusy || this.isReading || this.readFailedWithoutKeys) return false;
     if (!this.endpoint.isEnabled) return true;
     return this.waiting.length === 0 && !this.mustRead && performance.now() - this.lastWorkMs >= lingerMs;
   }
 
-  /** Whether the endpoint is paused. Another process that took the lane would not know. */
+  /** Whether attempts are paused by `EndpointPace`. Another process that took the lane would not know the pause. */
   get isPaused(): boolean {
     return this.endpoint.isEnabled && this.pace.isPaused;
   }
 
-  /** Whether the lane is idle. It stays so if a notification was lost. */
+  /** Whether the lane waits for a notification. If that was lost, only a check finds due deliveries. */
   get mayHaveMissed(): boolean {
     return this.waiting.length === 0 && !this.mustRead && !this.isReading && this.msUntilNext !== Infinity;
   }
 
-  /** Size of the next event's data in bytes, which is the memory that its attempt takes. */
+  /** Size of the next event's data in bytes, for the memory limits of attempts; 0 if no delivery is waiting. */
   get nextDataBytes(): number {
     return this.waiting[0]?.dataBytes ?? 0;
   }
 
-  /** Due time of the next delivery by the database's clock; undefined if none waits. */
+  /** Due time of the next delivery in milliseconds since the epoch; undefined if no delivery is waiting. */
   get dueSinceMs(): number | undefined {
     return this.waiting[0]?.dueAt;
   }
 
-  /** Whether the signing keys cannot be decrypted. */
+  /** Whether the latest read failed and the lane has no keys. The keys usually cannot be decrypted then. */
   get isUnreadable(): boolean {
-    return this.keysUnreadable;
+    return this.readFailedWithoutKeys;
   }
 }

@@ -1,8 +1,9 @@
 /**
- * Leases of lanes decide which endpoints this process delivers to. It claims lanes without an owner, renews them, and
- * releases idle ones. A lease that is not renewed expires, and another process takes the lane.
+ * Manages the leases of lanes, which decide to which endpoints this process delivers. The process claims lanes without
+ * an owner, renews their leases, and releases idle lanes. A lease that is not renewed expires, and another process can
+ * claim the lane.
  *
- * Claims and releases never overlap. Otherwise a lane could be in memory here without an owner in the table.
+ * Claims and releases never overlap. Otherwise this process could hold a lane in memory without owning it in the table.
  */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
@@ -14,16 +15,16 @@ import { Lane } from './lane.js';
 import { readLaneEndpoints, type LaneEndpoint, type Lanes, type SleepingLane } from './rows/lanes.js';
 import type { WorkerTimes } from './worker-times.js';
 
-/** Maximum number of lanes per process. */
-const MOST_LANES = 10_000;
-/** Lanes per claim. */
+/** Maximum number of lanes that a process holds. */
+const MAX_LANES = 10_000;
+/** Maximum number of lanes per claim. */
 const LANES_PER_CLAIM = 64;
 const LANES_PER_STATEMENT = 500;
-/** With more lanes, idle ones are released sooner to make room for others. */
+/** If a process holds more lanes than this, it releases idle lanes sooner, after `CROWDED_LINGER_MS`. */
 const CROWDED_LANES = 5_000;
 const CROWDED_LINGER_MS = 2_000;
 
-/** HeldLanes holds a lane from its claim to its release. */
+/** HeldLanes contains the lanes of this process, from their claim to their release. */
 export class HeldLanes {
   private readonly lanes = new Map<string, Lane>();
 
@@ -50,7 +51,7 @@ export class HeldLanes {
     return this.lanes.get(endpointId);
   }
 
-  /** Adds the lane of an endpoint. A lane that is already held is taken again, with its attempts in progress. */
+  /** Adds the lane of an endpoint. If this process already holds the lane, keeps its attempts in progress. */
   add(endpoint: LaneEndpoint): Lane {
     const held = this.lanes.get(endpoint.id);
     if (held !== undefined) {
@@ -62,14 +63,14 @@ export class HeldLanes {
     return lane;
   }
 
-  /** Drops an idle lane, and caches its keys. */
+  /** Drops an idle lane, and caches its signing keys. */
   dropIdle(endpointId: string): void {
     const opened = this.lanes.get(endpointId)?.openedKeys;
     if (opened !== undefined) this.keys.keep(endpointId, opened);
     this.drop(endpointId);
   }
 
-  /** Drops a lane. It starts no more attempts. */
+  /** Drops a lane, which then starts no more attempts. */
   drop(endpointId: string): void {
     this.lanes.get(endpointId)?.drop();
     this.lanes.delete(endpointId);
@@ -89,56 +90,61 @@ export interface LaneLeasesParts {
   readonly times: WorkerTimes;
 }
 
-/** LaneLeases manages the leases of a process. All methods reject as the database does. */
+/** LaneLeases manages the leases of this process. All methods reject if the database fails. */
 export class LaneLeases {
-  /** Whether the process is shutting down. It then claims no lanes and starts no attempts. */
+  /** Whether the process is shutting down. It then claims no more lanes and starts no more attempts. */
   isEnding = false;
   private readonly refreshes: Batcher<string, void>;
-  /** Pending refreshes by endpoint, so that a burst of notifications reads each endpoint once. */
+  /** Pending refreshes by endpoint ID, so that many notifications at once read each endpoint only once. */
   private readonly waitingRefreshes = new Map<string, Promise<void>>();
-  /** Lanes that are not held here but may still be this process's in the table. They are not renewed. */
+  /**
+   * Endpoint IDs of lanes that this process does not hold in memory, but may own in the table. Their leases are not
+   * renewed, and the next release includes them.
+   */
   private readonly unreleased = new Set<string>();
-  private changingHands: Promise<unknown> = Promise.resolve();
-  /** Start of the last renewal, by `performance.now()`. The leases are valid from then on. */
+  /** The latest claim or release. The next one waits for it. */
+  private lastChange: Promise<unknown> = Promise.resolve();
+  /** Start of the latest successful renewal, by `performance.now()`. The leases are valid from that time on. */
   private renewedMs = -Infinity;
+  /** Whether the table has no more lanes of this process, except those with attempts in progress. */
   private hasReleasedAll = false;
 
   constructor(private readonly parts: LaneLeasesParts) {
     this.refreshes = new Batcher((ids) => this.readAgain(ids), { most: LANES_PER_STATEMENT });
   }
 
-  /** Whether attempts may start: the leases were renewed recently and the process is not shutting down. */
+  /** Whether attempts may start: the leases were renewed recently, and the process is not shutting down. */
   get areValid(): boolean {
     return !this.isEnding && this.areRenewed;
   }
 
-  /** Number of lanes that `claimThese` can claim now. */
+  /** Number of lanes that this process can claim now with one statement. */
   get room(): number {
-    return this.isEnding ? 0 : Math.min(LANES_PER_CLAIM, MOST_LANES - this.parts.lanes.size);
+    return this.isEnding ? 0 : Math.min(LANES_PER_CLAIM, MAX_LANES - this.parts.lanes.size);
   }
 
-  /** Claims the lanes of these endpoints that have no owner. */
+  /** Claims the lanes of these endpoints, if they have no owner. Returns the claimed lanes. */
   async claimThese(endpointIds: readonly string[]): Promise<readonly Lane[]> {
-    return this.alone(async () => {
+    return this.runExclusively(async () => {
       const startMs = performance.now();
       return this.add(await this.parts.rows.claimThese(endpointIds), startMs);
     });
   }
 
-  /** Claims all due lanes without an owner, longest waiting first. */
+  /** Claims due lanes without an owner while this process can hold more. Lanes that have waited longest come first. */
   async *claimDue(): AsyncGenerator<readonly Lane[]> {
-    for (let isMore = true; isMore && this.room > 0;) {
-      yield await this.alone(async () => {
+    for (let hasMore = true; hasMore && this.room > 0;) {
+      yield await this.runExclusively(async () => {
         const startMs = performance.now();
         const claimed = await this.parts.rows.claim(this.room);
         if (claimed.length > 0) METRICS.webhookClaimDuration.series().observe((performance.now() - startMs) / 1_000);
-        isMore = claimed.length === LANES_PER_CLAIM;
+        hasMore = claimed.length === LANES_PER_CLAIM;
         return this.add(claimed, startMs);
       });
     }
   }
 
-  /** Reloads the endpoints of held lanes. Lanes of deleted endpoints are dropped. */
+  /** Reloads the endpoints of held lanes. Drops lanes whose endpoint no longer exists in the database. */
   async refresh(endpointIds: readonly string[]): Promise<void> {
     await Promise.all(endpointIds.map((id) => this.refreshOne(id)));
   }
@@ -158,7 +164,7 @@ export class LaneLeases {
       const own = await rows.renew(held.map(({ endpointId }) => endpointId));
       this.renewedMs = startMs;
       for (const lane of held) {
-        // A lane that was claimed again meanwhile belongs to this process.
+        // A lane that was claimed again during the renewal belongs to this process.
         const isLost = !own.has(lane.endpointId) && lane.takenMs < startMs;
         if (isLost && lanes.get(lane.endpointId) === lane) lanes.drop(lane.endpointId);
       }
@@ -168,12 +174,12 @@ export class LaneLeases {
   }
 
   /**
-   * Releases idle lanes, limited to one statement. Returns them with their next due times. Lanes that could not be
-   * released are retried next time.
+   * Releases idle lanes, as many as fit into one statement. Returns the released lanes with their next due times. The
+   * next call includes lanes that could not be released.
    */
   releaseIdle(): Promise<readonly SleepingLane[]> {
-    return this.alone(async () => {
-      const ids = this.isEnding ? [] : this.idleIds();
+    return this.runExclusively(async () => {
+      const ids = this.isEnding ? [] : this.idsToRelease();
       for (const id of ids) {
         this.unreleased.add(id);
         this.parts.lanes.dropIdle(id);
@@ -184,10 +190,10 @@ export class LaneLeases {
     });
   }
 
-  /** Releases all lanes without attempts in progress, during shutdown. Call it again for the others. */
+  /** Releases all lanes without attempts in progress, for shutdown. Repeat the call to release the others. */
   releaseAll(): Promise<void> {
     const { rows, lanes } = this.parts;
-    return this.alone(async () => {
+    return this.runExclusively(async () => {
       const idle = lanes.idsOf(({ isBusy }) => !isBusy);
       if (idle.length === 0 && this.hasReleasedAll) return;
       this.hasReleasedAll = false;
@@ -201,9 +207,10 @@ export class LaneLeases {
     return performance.now() - this.renewedMs < this.parts.times.leasePatienceMs;
   }
 
-  private alone<Result>(run: () => Promise<Result>): Promise<Result> {
-    const done = this.changingHands.then(run);
-    this.changingHands = done.catch(() => undefined);
+  /** Runs a claim or release after all earlier ones have ended. */
+  private runExclusively<Result>(run: () => Promise<Result>): Promise<Result> {
+    const done = this.lastChange.then(run);
+    this.lastChange = done.catch(() => undefined);
     return done;
   }
 
@@ -211,11 +218,11 @@ export class LaneLeases {
   private async add(endpointIds: readonly string[], atMs: number): Promise<readonly Lane[]> {
     if (endpointIds.length === 0) return [];
     const { db, lanes } = this.parts;
-    // Marked until they are held. A lane that is already held stays held.
+    // Until the lanes are in memory, mark them for release in case reading the endpoints fails.
     for (const id of endpointIds) if (lanes.get(id) === undefined) this.unreleased.add(id);
     this.hasReleasedAll = false;
     const endpoints = await readLaneEndpoints(db, endpointIds);
-    // The new leases are as valid as leases renewed at that time.
+    // A new lease is valid for as long as a lease that was renewed at the start of the claim.
     if (lanes.size === 0) this.renewedMs = atMs;
     return endpoints.map((endpoint) => {
       this.unreleased.delete(endpoint.id);
@@ -223,9 +230,10 @@ export class LaneLeases {
     });
   }
 
+  /** Reads the endpoints of a batch of refreshes, and updates their lanes. */
   private async readAgain(ids: readonly string[]): Promise<readonly void[]> {
     const { db, lanes } = this.parts;
-    // A later change needs another read.
+    // Changes from now on need another read.
     for (const id of ids) this.waitingRefreshes.delete(id);
     const endpoints = new Map((await readLaneEndpoints(db, ids)).map((each) => [each.id, each]));
     for (const id of ids) {
@@ -244,11 +252,12 @@ export class LaneLeases {
     lanes.dropAll();
   }
 
-  private idleIds(): string[] {
+  /** Returns the endpoint IDs of lanes to release. */
+  private idsToRelease(): string[] {
     const { lanes, times } = this.parts;
     const isCrowded = lanes.size > CROWDED_LANES;
     const lingerMs = isCrowded ? CROWDED_LINGER_MS : times.lingerMs;
-    const mayRest = (lane: Lane): boolean => lane.isIdleFor(lingerMs) && (isCrowded || !lane.isPaused);
-    return [...this.unreleased, ...lanes.idsOf(mayRest)].slice(0, LANES_PER_STATEMENT);
+    const mayRelease = (lane: Lane): boolean => lane.isIdleFor(lingerMs) && (isCrowded || !lane.isPaused);
+    return [...this.unreleased, ...lanes.idsOf(mayRelease)].slice(0, LANES_PER_STATEMENT);
   }
 }

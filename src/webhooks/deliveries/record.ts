@@ -1,4 +1,4 @@
-/** Records attempts in batches, with their consequences for delivery and endpoint. */
+/** Records the results of attempts in batches, with their effects on the deliveries and endpoints. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { DatabaseUnavailable } from '../../stores/database/database-errors.js';
@@ -19,8 +19,8 @@ import type { DueDelivery } from './rows/due-deliveries.js';
 import type { LaneEndpoint } from './rows/lanes.js';
 import { nextAttemptMs } from './rows/retry-schedule.js';
 
-/** Results per transaction. SQLite has one connection, so a transaction delays all other work. */
-const MOST_RESULTS = { sqlite: 64, postgres: 256 } as const;
+/** Maximum number of results per transaction. SQLite has one connection, so a transaction delays all other work. */
+const MAX_RESULTS = { sqlite: 64, postgres: 256 } as const;
 
 /** Dependencies of `DeliveryRecorder`. */
 export interface DeliveryRecorderParts {
@@ -32,32 +32,32 @@ export interface DeliveryRecorderParts {
   readonly healthChecks: EndpointHealthChecks;
 }
 
-/** DeliveryRecorder writes results. While the database is unavailable they wait, and `isStuck` is true. */
+/** DeliveryRecorder writes results. While the database is unavailable, results wait and `isStuck` is true. */
 export class DeliveryRecorder {
   private readonly results: Batcher<AttemptRecord, void>;
 
   constructor(private readonly parts: DeliveryRecorderParts) {
     this.results = new Batcher((records) => this.writeAll(records), {
-      most: MOST_RESULTS[parts.kind],
+      most: MAX_RESULTS[parts.kind],
       isAway: (error) => error instanceof DatabaseUnavailable,
-      isOneAtFault: () => true,
+      isItemError: () => true,
     });
   }
 
-  /** Whether results cannot be written now. Attempts should not start, since a lost result means a repeated attempt. */
+  /** Whether results cannot be written now. No attempts should start, because a lost result repeats its attempt. */
   get isStuck(): boolean {
     return this.results.isStuck;
   }
 
-  /** Gives up unwritten results. The leases expire, and other processes repeat those attempts. */
+  /** Discards unwritten results. Other processes repeat these attempts after the leases have expired. */
   stop(): void {
     this.results.stop(new DatabaseUnavailable('webhook results are no longer written'));
   }
 
   /**
-   * Records an attempt. Resolves with the delivery's outcome once it is committed.
-   * @param endpoint current settings; its schedule determines the next attempt.
-   * @param url URL of the attempt. The endpoint may have a different one by now.
+   * Records an attempt. Resolves with the delivery's outcome after the commit.
+   * @param endpoint current settings. Their retry schedule determines the next attempt.
+   * @param url URL of the attempt. The endpoint may have a different URL by now.
    */
   async record(
     endpoint: LaneEndpoint,
@@ -109,6 +109,7 @@ export class DeliveryRecorder {
   }
 }
 
+/** Returns the new state of a delivery, and the time of the next attempt if there is one. */
 function outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptMade, nowMs: number): DeliveryOutcome {
   if (made.outcome === 'succeeded') return { state: 'succeeded' };
   if (made.outcome !== 'failed') return { state: 'failed', reason: made.outcome };
@@ -120,8 +121,8 @@ function outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptM
 }
 
 /**
- * Summarizes attempts by endpoint. A delivery that the receiver ended (`aborted`) counts as a success, since it
- * responded.
+ * Summarizes attempts by endpoint. If the receiver ended a delivery (`aborted`), the attempt counts as a success,
+ * because the receiver works.
  */
 export function healthOf(records: readonly AttemptRecord[]): EndpointHealth[] {
   const byEndpoint = new Map<string, EndpointHealth>();

@@ -1,26 +1,28 @@
 /**
- * Receives PostgreSQL notifications from other processes on a separate connection. A `pg` client never listens again
- * after its session ended, and does not notice a silent network. A pooler in transaction mode accepts `listen` but
- * delivers nothing. So the process periodically sends itself a notification, the beat, from another session. Only a
- * received beat proves that notifications arrive.
+ * Receives PostgreSQL notifications from other processes on a separate connection. A `pg` client does not listen again
+ * after its session has ended, and does not notice a network that drops everything. A connection pooler in transaction
+ * mode accepts `listen` but delivers nothing. So the process periodically sends itself a notification, the beat, from
+ * another session. Only a received beat proves that notifications arrive.
  */
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
 import type { Client, Notification } from 'pg';
 import type { Logger } from '../../platform/log.js';
 
-/** Interval of beats, and timeout for receiving one. */
+/** Interval of beats. */
 const BEAT_INTERVAL_MS = 30_000;
+/** Maximum time until a beat is received. */
 const BEAT_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Pause before a beat that could not be sent is retried. */
+/** Pause before a beat that could not be sent is sent again. */
 const UNSENT_PAUSE_MS = 1_000;
-/** Pause between connection attempts. It doubles. */
+/** First pause between connection attempts. It doubles up to `LONGEST_PAUSE_MS`. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
+/** Prefix of the messages that are beats. */
 const BEAT = 'beat ';
 
-const NOTHING_HEARD =
+const NO_NOTIFICATIONS =
   'PostgreSQL accepts "listen" but delivers no notifications, as behind a pooler in transaction mode';
 
 /** Dependencies and callbacks of `WorkListener`. */
@@ -28,40 +30,43 @@ export interface WorkListenerParts {
   readonly databaseUrl: string;
   readonly channel: string;
   /**
-   * Notifies the channel from another session. The listener's own session would prove nothing, because a pooler
-   * delivers notifications to a session while it runs a statement.
+   * Sends a message to the channel from another session. A message from the listener's own session would prove nothing,
+   * because a pooler delivers notifications to a session while it runs a statement.
    */
   readonly notify: (message: string) => Promise<unknown>;
+  /** Called with each message except beats. */
   readonly onMessage: (message: string) => void;
-  /** Notifications arrive again. Those sent meanwhile are lost. */
+  /** Called when notifications arrive again. Notifications that were sent meanwhile are lost. */
   readonly onUp: () => void;
+  /** Called when notifications no longer arrive. */
   readonly onDown: () => void;
   readonly log: Logger;
-  /** Shorter in tests. */
+  /** Intervals for tests. */
   readonly beatIntervalMs?: number;
   readonly beatTimeoutMs?: number;
 }
 
-/** WorkListener listens until it is stopped, and reconnects as needed. */
+/** WorkListener listens until it is stopped, and reconnects after failures. */
 export class WorkListener {
   private client: Client | undefined;
   private socket: Socket | undefined;
   private timer: NodeJS.Timeout | undefined;
   private pauseMs = FIRST_PAUSE_MS;
   private isStopped = false;
-  private hasToldOfLoss = false;
+  private hasLoggedLoss = false;
+  /** The latest beat that was sent. */
   private beat = '';
-  /** Whether notifications arrive. */
+  /** Whether notifications arrive, as the latest beat has shown. */
   isListening = false;
 
   constructor(private readonly parts: WorkListenerParts) {}
 
-  /** Connects. Never rejects; a failed attempt is retried. */
+  /** Connects and listens. Never rejects. After a failure, connects again. */
   async start(): Promise<void> {
-    // Loaded on demand, because it takes half a megabyte.
+    // Load the module on demand, because it takes half a megabyte of memory.
     const { Client: PgClient } = await import('pg');
     if (this.isStopped) return;
-    // An own socket that can be destroyed: `client.end` would wait for an unresponsive server.
+    // Pass a socket that this class can destroy. `client.end` would wait for an unresponsive server.
     const socket = new Socket();
     const client = new PgClient({
       connectionString: this.parts.databaseUrl,
@@ -85,7 +90,7 @@ export class WorkListener {
     if (this.client === client) this.sendBeat(client);
   }
 
-  /** Closes the connection. */
+  /** Stops listening, and closes the connection. Never rejects. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -95,6 +100,7 @@ export class WorkListener {
     socket?.destroy();
   }
 
+  /** Sends a beat, and sets the timeout for its arrival. */
   private sendBeat(client: Client): void {
     const { notify, beatTimeoutMs = BEAT_TIMEOUT_MS } = this.parts;
     this.beat = `${BEAT}${randomUUID()}`;
@@ -103,7 +109,7 @@ export class WorkListener {
     notify(this.beat).catch(() => this.retryBeat(client));
   }
 
-  /** Retries the beat. The database is unavailable or busy, which says nothing about this connection. */
+  /** Sends the beat again later. The database is unavailable or busy, which says nothing about this connection. */
   private retryBeat(client: Client): void {
     if (this.client !== client || this.isStopped) return;
     clearTimeout(this.timer);
@@ -125,19 +131,20 @@ export class WorkListener {
   private onListening(): void {
     this.isListening = true;
     this.pauseMs = FIRST_PAUSE_MS;
-    if (this.hasToldOfLoss) {
-      this.hasToldOfLoss = false;
+    if (this.hasLoggedLoss) {
+      this.hasLoggedLoss = false;
       this.parts.log.info({ event: 'webhook_listener_back' }, 'Notifications from PostgreSQL arrive again');
     }
     this.parts.onUp();
   }
 
   private onBeatTimeout(client: Client): void {
-    // If no beat ever arrived, a quick reconnect will not help.
+    // If no beat has arrived on this connection, a quick reconnect will not help.
     if (!this.isListening) this.pauseMs = this.parts.beatIntervalMs ?? BEAT_INTERVAL_MS;
-    this.onLost(client, new Error(this.isListening ? 'no notification within the timeout' : NOTHING_HEARD));
+    this.onLost(client, new Error(this.isListening ? 'no notification within the timeout' : NO_NOTIFICATIONS));
   }
 
+  /** Drops the connection after a failure, and connects again after a pause. */
   private onLost(client: Client, error: unknown): void {
     if (this.client !== client || this.isStopped) return;
     this.client = undefined;
@@ -146,8 +153,8 @@ export class WorkListener {
     client.end().catch(() => undefined);
     if (this.isListening) this.parts.onDown();
     this.isListening = false;
-    if (!this.hasToldOfLoss) {
-      this.hasToldOfLoss = true;
+    if (!this.hasLoggedLoss) {
+      this.hasLoggedLoss = true;
       const text = 'Notifications from PostgreSQL do not arrive; workers poll for deliveries';
       this.parts.log.warn({ event: 'webhook_listener_lost', err: error }, text);
     }

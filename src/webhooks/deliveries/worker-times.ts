@@ -1,45 +1,48 @@
-/** Intervals of the webhook worker. Tests that wait for them pass shorter ones. */
+/** Intervals of the delivery worker. Tests use shorter intervals. */
 
 /** WorkerTimes holds the intervals, in milliseconds. */
 export interface WorkerTimes {
-  /** Interval at which the worker looks for due lanes. */
-  readonly lookMs: number;
-  /** The same interval while the worker gets no notifications from other processes. */
-  readonly deafLookMs: number;
+  /** Interval at which the worker claims all due lanes. */
+  readonly claimMs: number;
+  /** The same interval while notifications from other processes do not arrive. */
+  readonly claimWithoutNotificationsMs: number;
+  /** Interval at which leases are renewed. */
   readonly renewMs: number;
-  /** The worker drops its lanes after this time without a successful renewal, before the leases expire. */
+  /** Time without a successful renewal after which the worker drops its lanes. Shorter than a lease. */
   readonly leasePatienceMs: number;
+  /** Interval at which lanes with lost notifications are searched. */
   readonly scanMs: number;
-  /** Jitter of the scan interval, in either direction. */
+  /** Maximum jitter of the scan interval, in either direction. */
   readonly scanSpreadMs: number;
   /** Interval at which all held endpoints are reloaded. */
   readonly refreshMs: number;
   /**
-   * How long a worker keeps an idle lane. Claiming a lane costs several statements. With a longer time, more lanes wait
-   * for a lease to expire if their worker hangs.
+   * How long a worker keeps an idle lane. A short time costs more claims, each with several statements. With a long
+   * time, more lanes must wait until their leases expire if a worker hangs.
    */
   readonly lingerMs: number;
-  /** Interval at which idle lanes are released. */
-  readonly sleepMs: number;
+  /** Interval at which idle lanes are searched and released. */
+  readonly releaseMs: number;
   /** Pause before a released lane is checked again for events that were being committed meanwhile. */
-  readonly secondLookMs: number;
+  readonly recheckMs: number;
   /** Interval at which failing endpoints are checked. */
   readonly checkMs: number;
   /** Interval at which long attempts move to the slow slots while quick lanes wait for a slot. */
   readonly makeRoomMs: number;
 }
 
+/** Intervals for production. */
 export const WORKER_TIMES: WorkerTimes = {
-  lookMs: 1_000,
-  deafLookMs: 500,
+  claimMs: 1_000,
+  claimWithoutNotificationsMs: 500,
   renewMs: 10_000,
   leasePatienceMs: 20_000,
   scanMs: 10_000,
   scanSpreadMs: 2_000,
   refreshMs: 5_000,
   lingerMs: 10_000,
-  sleepMs: 500,
-  secondLookMs: 1_000,
+  releaseMs: 500,
+  recheckMs: 1_000,
   checkMs: 1_000,
   makeRoomMs: 100,
 };

@@ -3,7 +3,7 @@ import type { AuditAction } from '../../records/audit-actions.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
 import type { UpdateWebhookEndpoint } from './endpoint-fields.js';
 
-/** Returns the changed row. */
+/** Returns the row after the changes, with a new version. Fields that the changes do not contain stay the same. */
 export function changedEndpoint(
   before: WebhookEndpointTable,
   changes: UpdateWebhookEndpoint,
@@ -12,7 +12,7 @@ export function changedEndpoint(
   const status = changes.status ?? before.status;
   const hasNewStatus = status !== before.status;
   const hasNewUrl = changes.url !== undefined && changes.url !== before.url;
-  // A new URL, and an endpoint that a person enabled, start without failures.
+  // After a change of the URL, or after someone enabled the endpoint, earlier failures no longer count.
   const isFresh = hasNewUrl || (hasNewStatus && status === 'enabled');
   return {
     ...before,
@@ -35,7 +35,7 @@ export function changedEndpoint(
   };
 }
 
-/** Returns the audit action for a change. */
+/** Returns the audit action for a change: the new status, or an update if the status stays the same. */
 export function statusAction(before: WebhookEndpointTable, after: WebhookEndpointTable): AuditAction {
   if (before.status === after.status) return 'webhook_endpoint.updated';
   return `webhook_endpoint.${after.status}`;

@@ -5,17 +5,17 @@ import { endPreviousSecret } from '../../accounts/api-key-fields.js';
 import {
   LONGEST_PAUSE_MS,
   LONGEST_SCHEDULE_MS,
-  MOST_RETRIES,
+  MAX_RETRIES,
   SHORTEST_PAUSE_MS,
 } from '../deliveries/rows/retry-schedule.js';
 import { parseWebhookSecret, SECRET_OVERLAP_MS } from '../signing/webhook-secret.js';
 
 const MS_PER_SECOND = 1_000;
-const MOST_EVENT_TYPES = 100;
+const MAX_EVENT_TYPES = 100;
 const LONGEST_URL = 2_048;
 const LONGEST_TYPE = 100;
-const MOST_A_SECOND = 1_000;
-const MOST_AT_A_TIME = 50;
+const MAX_PER_SECOND = 1_000;
+const MAX_CONCURRENT = 50;
 const SHORTEST_TIMEOUT_MS = 1_000;
 const LONGEST_TIMEOUT_MS = 30_000;
 const LONGEST_OVERLAP_SECONDS = 7 * 86_400;
@@ -24,25 +24,25 @@ const SECRET_MESSAGE = 'must be whsec_ followed by 24 to 64 bytes in base64';
 const shortest = SHORTEST_PAUSE_MS / MS_PER_SECOND;
 const longest = LONGEST_PAUSE_MS / MS_PER_SECOND;
 
-/** `customer.created`, `customer.*` */
+/** Format of an event type or a family of types, such as `customer.created` and `customer.*`. */
 const PATTERN = /^[a-z0-9_]+(?:\.[a-z0-9_]+)*\.(?:[a-z0-9_]+|\*)$/;
-/** Format of an event type. */
+/** Format of an event type, such as `customer.created`. */
 const EVENT_TYPE_PATTERN = /^[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;
 
-/** An event type. */
+/** Schema of an event type. */
 export const eventTypeField = z
   .string()
   .max(LONGEST_TYPE)
   .regex(EVENT_TYPE_PATTERN, 'must be resource.verb, for example customer.created')
   .meta({ example: 'customer.created' });
 
-// The destination is checked by the current outbound rules, which have their own messages.
+// `EndpointRules` checks the destination by the current configuration, with its own messages.
 const url = z.string().min(1, 'must not be empty').max(LONGEST_URL, 'must have at most 2,048 characters').meta({
   description: 'Destination of the events: an absolute https URL on the public internet.',
   example: 'https://shop.example.com/webhooks',
 });
 
-/** An event type or a family of types. */
+/** Schema of an event type or a family of types. */
 export const eventPatternField = z
   .string()
   .max(LONGEST_TYPE)
@@ -50,7 +50,7 @@ export const eventPatternField = z
 
 const eventTypes = z
   .array(eventPatternField)
-  .max(MOST_EVENT_TYPES)
+  .max(MAX_EVENT_TYPES)
   .overwrite((list) => [...new Set(list)])
   .meta({
     description: 'Event types and families such as `customer.*`. Empty: all, including future types.',
@@ -59,7 +59,7 @@ const eventTypes = z
 
 const retrySchedule = z
   .array(z.int().min(shortest, `must be at least ${shortest}`).max(longest, `must be at most ${longest}, a day`))
-  .max(MOST_RETRIES, `must have at most ${MOST_RETRIES} pauses`)
+  .max(MAX_RETRIES, `must have at most ${MAX_RETRIES} pauses`)
   .refine(
     (pauses) => pauses.reduce((sum, pause) => sum + pause, 0) * MS_PER_SECOND <= LONGEST_SCHEDULE_MS,
     'must add up to at most seven days',
@@ -72,7 +72,7 @@ const retrySchedule = z
     example: [5, 300, 1_800],
   });
 
-const small = (most: number) => z.int().min(1, 'must be at least 1').max(most, `must be at most ${most}`).nullable();
+const upTo = (most: number) => z.int().min(1, 'must be at least 1').max(most, `must be at most ${most}`).nullable();
 
 const fields = {
   url,
@@ -82,8 +82,8 @@ const fields = {
   ordered: z
     .boolean()
     .meta({ description: 'Delivers the events of a resource in order. If one fails, later ones wait.' }),
-  rate_per_second: small(MOST_A_SECOND).meta({ description: 'Maximum attempts per second. Null: 50.' }),
-  concurrency: small(MOST_AT_A_TIME).meta({ description: 'Maximum concurrent attempts. Null: 8.' }),
+  rate_per_second: upTo(MAX_PER_SECOND).meta({ description: 'Maximum attempts per second. Null: 50.' }),
+  concurrency: upTo(MAX_CONCURRENT).meta({ description: 'Maximum concurrent attempts. Null: 8.' }),
   timeout_ms: z
     .int()
     .min(SHORTEST_TIMEOUT_MS, `must be at least ${SHORTEST_TIMEOUT_MS}`)
@@ -114,7 +114,7 @@ export const createWebhookEndpointSchema = z
   })
   .meta({ id: 'CreateWebhookEndpoint' });
 
-/** A time in RFC 3339 format with an offset. */
+/** Schema of a time in RFC 3339 format with an offset. */
 export const instantField = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-11-22T09:00:00+01:00' })
   .max(40);

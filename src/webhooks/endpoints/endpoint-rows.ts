@@ -1,4 +1,4 @@
-/** Converts webhook endpoint rows for the admin API and for the audit log. */
+/** Converts rows of webhook endpoints for the admin API and for the audit log. */
 import type { Transaction } from 'kysely';
 import type { AuditedFields } from '../../records/audit-log.js';
 import { kindOf } from '../../stores/database/database-kind.js';
@@ -6,18 +6,18 @@ import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** A webhook endpoint. */
+/** A webhook endpoint. Times are in milliseconds since the epoch. */
 export interface WebhookEndpoint {
   readonly id: string;
   readonly accountId: string;
   readonly url: string;
   readonly description: string;
-  /** Event types and families such as `customer.*`; empty for all. */
+  /** Event types, and families such as `customer.*`; empty for all types. */
   readonly eventTypes: readonly string[];
   /** Pauses before the second and later attempts, in seconds; null for the default. */
   readonly retrySchedule: readonly number[] | null;
   readonly isOrdered: boolean;
-  /** Null for the default, as the next two. */
+  /** Null for the default, like `concurrency` and `timeoutMs`. */
   readonly ratePerSecond: number | null;
   readonly concurrency: number | null;
   readonly timeoutMs: number | null;
@@ -26,8 +26,9 @@ export interface WebhookEndpoint {
   readonly statusChangedAt: number;
   /** Time at which the current URL was set. */
   readonly urlSetAt: number;
-  /** Start of the current failures; null if the latest attempt succeeded. */
+  /** Time of the first failure since the latest success; null without such failures. */
   readonly failingSince: number | null;
+  /** Number of failures since then. */
   readonly failures: number;
   readonly lastSuccessAt: number | null;
   readonly createdAt: number;
@@ -35,7 +36,7 @@ export interface WebhookEndpoint {
   readonly version: number;
 }
 
-/** Converts a row. */
+/** Converts a database row. */
 export function webhookEndpointOf(row: WebhookEndpointTable): WebhookEndpoint {
   return {
     id: row.id,
@@ -61,7 +62,7 @@ export function webhookEndpointOf(row: WebhookEndpointTable): WebhookEndpoint {
   };
 }
 
-/** Returns the fields that can be changed, by their API names. */
+/** Returns the fields that users can change, by their names in the API. */
 export function changeableFields(row: WebhookEndpointTable): AuditedFields {
   return {
     url: row.url,
@@ -76,13 +77,13 @@ export function changeableFields(row: WebhookEndpointTable): AuditedFields {
   };
 }
 
-/** Removes the query from the URL for the audit log, because receivers put tokens there. */
+/** Removes the query from the URL for the audit log, because queries of receivers can contain tokens. */
 export function auditedEndpoint(fields: AuditedFields): AuditedFields {
   const { url } = fields;
   return typeof url === 'string' ? { ...fields, url: url.replace(/\?.*$/s, '?…') } : fields;
 }
 
-/** Reads and locks an endpoint's row until the transaction ends. Rejects with `resource_not_found`. */
+/** Reads an endpoint's row, and locks it until the transaction ends. Rejects with `resource_not_found`. */
 export async function lockWebhookEndpoint(trx: Transaction<Tables>, id: string): Promise<WebhookEndpointTable> {
   const row = await trx
     .selectFrom('webhook_endpoint')
@@ -94,6 +95,7 @@ export async function lockWebhookEndpoint(trx: Transaction<Tables>, id: string):
   return row ?? webhookEndpointNotFound();
 }
 
+/** @throws Problem `resource_not_found` always. */
 export function webhookEndpointNotFound(): never {
   throw new Problem('resource_not_found', { detail: 'There is no webhook endpoint with this ID.' });
 }

@@ -1,20 +1,21 @@
-/** Rules of the current configuration for webhook endpoints: destinations, event types and their number. */
+/** Checks webhook endpoints by the current configuration: destination, event types and number of endpoints. */
 import type { GatewayFile } from '../../config/model/schema.js';
 import { parseDestination, outboundRules, type OutboundRules } from '../../http/outbound/destination.js';
 import { OutboundRefused } from '../../http/outbound/outbound-refused.js';
 import { Problem, type FieldError } from '../../platform/problems/errors.js';
 import type { EventCatalogue } from '../../outbox/event-catalogue.js';
 
-/** Values to check. */
-export interface AskedOfEndpoint {
+/** Values to check. Undefined values are not checked. */
+export interface EndpointInput {
   readonly url: string | undefined;
   readonly eventTypes: readonly string[] | undefined;
-  /** Event types that the endpoint already has. It may keep them even if the configuration no longer defines them. */
+  /** Event types that the endpoint already has. They stay valid if the configuration no longer defines them. */
   readonly known?: readonly string[];
 }
 
-/** EndpointRules reads the configuration for each check, so that a reload applies immediately. */
+/** EndpointRules reads the configuration for each check, so that a changed configuration applies immediately. */
 export class EndpointRules {
+  /** Cache for `outbound`. */
   private built: { readonly of: GatewayFile['webhooks']; readonly rules: OutboundRules } | undefined;
 
   constructor(
@@ -27,17 +28,17 @@ export class EndpointRules {
     return this.webhooks().maxEndpoints;
   }
 
-  /** Rules for destinations. */
+  /** Rules for the destinations of webhooks. */
   get outbound(): OutboundRules {
     const webhooks = this.webhooks();
     if (this.built?.of !== webhooks) this.built = { of: webhooks, rules: outboundRules(webhooks) };
     return this.built.rules;
   }
 
-  /** Checks URL and event types. @throws Problem `validation_failed` with a pointer for each fault. */
-  check({ url, eventTypes = [], known = [] }: AskedOfEndpoint): void {
-    const refused = url === undefined ? undefined : this.refusalOf(url);
-    const errors: FieldError[] = refused === undefined ? [] : [refused];
+  /** Checks URL and event types. @throws Problem `validation_failed` with an error for each invalid field. */
+  check({ url, eventTypes = [], known = [] }: EndpointInput): void {
+    const urlError = url === undefined ? undefined : this.urlErrorOf(url);
+    const errors: FieldError[] = urlError === undefined ? [] : [urlError];
     for (const [index, pattern] of eventTypes.entries()) {
       if (known.includes(pattern) || this.events.knows(pattern)) continue;
       const detail = `${pattern} is not an event type or a family of event types. See the list of event types`;
@@ -46,7 +47,8 @@ export class EndpointRules {
     if (errors.length > 0) throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
   }
 
-  private refusalOf(url: string): FieldError | undefined {
+  /** Returns the error for a URL that is not permitted, or undefined. */
+  private urlErrorOf(url: string): FieldError | undefined {
     try {
       parseDestination(url, this.outbound);
       return undefined;

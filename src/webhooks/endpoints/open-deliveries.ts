@@ -1,6 +1,7 @@
 /**
- * Changes the open deliveries of an endpoint that is enabled, loses its order or is deleted. Works in batches because
- * there may be very many. Each batch locks the lane, as every change of order does.
+ * Changes the open deliveries of an endpoint when the endpoint is changed, deleted or replayed. Open deliveries have
+ * not ended; they are pending or held. Works in batches, because an endpoint can have a large number of deliveries.
+ * Each batch locks the lane, as all changes of held deliveries must.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
@@ -13,7 +14,7 @@ export interface DeliverySpan {
   readonly untilMs: number;
 }
 
-/** Ends open deliveries, except those created within a range. Returns their number. */
+/** Ends open deliveries, except those that were created within a range. Returns the number of ended deliveries. */
 export async function endOpenDeliveries(
   db: Kysely<Tables>,
   endpointId: string,
@@ -21,7 +22,7 @@ export async function endOpenDeliveries(
   nowMs: number,
   except?: DeliverySpan,
 ): Promise<number> {
-  return inParts(db, endpointId, async (trx) => {
+  return inBatches(db, endpointId, async (trx) => {
     let open = trx
       .selectFrom('webhook_delivery')
       .select('id')
@@ -37,9 +38,9 @@ export async function endOpenDeliveries(
   });
 }
 
-/** Makes waiting deliveries due now, because the cause of their failure may be fixed. Returns their number. */
+/** Makes pending deliveries due now, because the cause of their failures may be fixed. Returns their number. */
 export async function makeDueNow(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
-  return inParts(db, endpointId, async (trx) => {
+  return inBatches(db, endpointId, async (trx) => {
     const waiting = trx
       .selectFrom('webhook_delivery')
       .select('id')
@@ -52,12 +53,13 @@ export async function makeDueNow(db: Kysely<Tables>, endpointId: string, nowMs: 
   });
 }
 
-/** Releases held deliveries. The next read restores the order. Returns their number. */
+/** Releases held deliveries. If the endpoint is ordered, the next read holds them again. Returns their number. */
 export async function releaseHeldDeliveries(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
-  return inParts(db, endpointId, (trx) => releaseSome(trx, endpointId, nowMs));
+  return inBatches(db, endpointId, (trx) => releaseSome(trx, endpointId, nowMs));
 }
 
-async function inParts(
+/** Repeats a change, each time in a new transaction, until it changes less than a full batch. Returns the total. */
+async function inBatches(
   db: Kysely<Tables>,
   endpointId: string,
   change: (trx: Transaction<Tables>) => Promise<number>,

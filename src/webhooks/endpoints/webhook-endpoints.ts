@@ -1,6 +1,6 @@
 /**
- * Manages webhook endpoints. Each change is one transaction with its audit entry. Workers are notified after the
- * commit.
+ * Manages webhook endpoints for the admin API. Each change and its audit entry are one transaction. Workers are
+ * notified after the commit.
  */
 import { sql, type Transaction } from 'kysely';
 import { lockAccount } from '../../accounts/accounts.js';
@@ -15,7 +15,7 @@ import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { addLane, quietLane, wakeLanes } from '../../outbox/lane-rows.js';
+import { addLane, putLaneToSleep, wakeLanes } from '../../outbox/lane-rows.js';
 import { lockLanes } from '../deliveries/rows/order.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import { parseWebhookSecret } from '../signing/webhook-secret.js';
@@ -48,16 +48,18 @@ export interface WebhookEndpointWithSecret {
   readonly secret: string;
 }
 
-/** Actor and conditions of a change. */
+/** The actor of a change, and the conditions for it. */
 export interface EndpointChange {
   readonly context: ChangeContext;
+  /** Versions of the endpoint that may be changed; undefined for any. */
   readonly expected?: ExpectedVersions;
+  /** Whether the actor may do what only operators may do, such as disabling an endpoint. */
   readonly isOperator: boolean;
 }
 
 const MS_PER_SECOND = 1_000;
 
-/** All methods reject with a `Problem` for faults of the caller, and otherwise as the database does. */
+/** Methods of WebhookEndpoints reject with a `Problem` for faults of the caller, or with the database's error. */
 export class WebhookEndpoints {
   constructor(private readonly deps: WebhookEndpointsDependencies) {}
 
@@ -77,9 +79,9 @@ export class WebhookEndpoints {
       await this.checkEndpointLimit(trx, accountId);
       await trx.insertInto('webhook_endpoint').values(row).execute();
       await addLane(trx, row.id);
-      const made = await secrets.add(trx, row.id, broughtBy(input.secret), now);
+      const plain = await secrets.add(trx, row.id, suppliedSecret(input.secret), now);
       await record(trx, context, row, 'webhook_endpoint.created', { before: null, after: changeableFields(row) });
-      return made;
+      return plain;
     });
     return { endpoint: webhookEndpointOf(row), secret };
   }
@@ -107,7 +109,7 @@ export class WebhookEndpoints {
     return pageOf(list, limit, rows, webhookEndpointOf);
   }
 
-  /** Changes the given fields. Waiting deliveries go to a new URL. A change without effect is not recorded. */
+  /** Changes the given fields. Waiting deliveries go to the new URL. A change without effect is not recorded. */
   async update(id: string, changes: UpdateWebhookEndpoint, change: EndpointChange): Promise<WebhookEndpoint> {
     const { database, clock, rules, signal } = this.deps;
     const before = await this.get(id);
@@ -119,13 +121,13 @@ export class WebhookEndpoints {
     rules.check({ url: changes.url, eventTypes: changes.event_types, known: before.eventTypes });
     const isEnabling = changes.status === 'enabled' && before.status !== 'enabled';
     if (isEnabling) {
-      // Unwanted deliveries are ended before the endpoint is enabled, while no worker handles them.
+      // End unwanted deliveries before the endpoint is enabled. No worker attempts them yet.
       await database.db.transaction().execute((trx) => this.lockAndCheck(trx, id, changes, change));
       await this.prepareWaiting(id, changes);
     }
     const row = await database.db.transaction().execute(async (trx) => {
-      const held = await this.lockAndCheck(trx, id, changes, change);
-      return this.updateIn(trx, held, changes, change.context);
+      const locked = await this.lockAndCheck(trx, id, changes, change);
+      return this.updateIn(trx, locked, changes, change.context);
     });
     if (changes.ordered === false) await releaseHeldDeliveries(database.db, id, clock.now());
     if (!isEnabling && row.status === 'enabled' && row.url !== before.url) await this.makeWaitingDue(id);
@@ -133,7 +135,7 @@ export class WebhookEndpoints {
     return webhookEndpointOf(row);
   }
 
-  /** Rotates the secret. Previous secrets also sign until the overlap ends. */
+  /** Adds a new secret. Webhooks are also signed with the previous secrets until the overlap ends. */
   async rotateSecret(
     id: string,
     input: RotateWebhookSecret,
@@ -143,11 +145,11 @@ export class WebhookEndpoints {
     secrets.check();
     const now = clock.now();
     const rotation = {
-      brought: broughtBy(input.secret),
+      suppliedSecret: suppliedSecret(input.secret),
       overlapMs: input.overlap_seconds * MS_PER_SECOND,
       endsPrevious: input.end_previous_secret,
     };
-    const made = await database.db.transaction().execute(async (trx) => {
+    const rotated = await database.db.transaction().execute(async (trx) => {
       const before = await lockWebhookEndpoint(trx, id);
       await checkVersion(trx, before, expected, await timeZoneOf(trx, before));
       const secret = await secrets.rotate(trx, id, rotation, now);
@@ -161,15 +163,15 @@ export class WebhookEndpoints {
       await record(trx, context, row, 'webhook_endpoint.secret_rotated', { before: null, after });
       return { endpoint: webhookEndpointOf(row), secret };
     });
-    // A receiver that rejected the signature may accept it now. If the receiver cannot know the new secret yet, retries
-    // would be wasted.
-    const isVerifiable = rotation.overlapMs > 0 || rotation.brought !== null;
-    if (made.endpoint.status === 'enabled' && isVerifiable) await this.makeWaitingDue(id);
+    // A receiver that rejected the signature may accept it now. But if only the new secret signs and the receiver
+    // cannot know it yet, early retries would fail.
+    const isVerifiable = rotation.overlapMs > 0 || rotation.suppliedSecret !== null;
+    if (rotated.endpoint.status === 'enabled' && isVerifiable) await this.makeWaitingDue(id);
     signal.tellChanged([id]);
-    return made;
+    return rotated;
   }
 
-  /** Ends the previous secrets, so that only the current one signs. No effect without previous ones. */
+  /** Ends the previous secrets, so that only the current secret signs. No effect without previous secrets. */
   async endPreviousSecret(
     id: string,
     { context, expected }: Pick<EndpointChange, 'context' | 'expected'>,
@@ -194,7 +196,7 @@ export class WebhookEndpoints {
     return webhookEndpointOf(row);
   }
 
-  /** Deletes the endpoint and its secrets, and ends open deliveries. Past deliveries stay visible. */
+  /** Deletes the endpoint and its secrets, and ends its open deliveries. All deliveries stay visible. */
   async delete(id: string, { context, expected }: Pick<EndpointChange, 'context' | 'expected'>): Promise<void> {
     const { database, clock, signal } = this.deps;
     const now = clock.now();
@@ -211,6 +213,7 @@ export class WebhookEndpoints {
     await endOpenDeliveries(database.db, id, 'endpoint_deleted', now);
   }
 
+  /** @throws Problem `too_many_endpoints` if the account has reached its limit. */
   private async checkEndpointLimit(trx: Transaction<Tables>, accountId: string): Promise<void> {
     const { maxEndpoints } = this.deps.rules;
     const { count } = await trx
@@ -224,7 +227,7 @@ export class WebhookEndpoints {
     throw new Problem('too_many_endpoints', { detail });
   }
 
-  /** Locks the row and checks that the change is permitted. */
+  /** Locks the row, checks that the change is permitted, and returns the row before the change. */
   private async lockAndCheck(
     trx: Transaction<Tables>,
     id: string,
@@ -248,6 +251,7 @@ export class WebhookEndpoints {
     return before;
   }
 
+  /** Writes a change with its audit entry, and returns the row after the change. */
   private async updateIn(
     trx: Transaction<Tables>,
     before: WebhookEndpointTable,
@@ -258,16 +262,16 @@ export class WebhookEndpoints {
     const after = changedEndpoint(before, changes, now);
     const difference = changedFields(changeableFields(before), changeableFields(after));
     if (difference === null) return before;
-    // `holdBlocked` reads `ordered` under the same lock.
+    // `holdBlocked` uses the same lock when it reads `ordered`.
     if (after.ordered !== before.ordered) await lockLanes(trx, [before.id]);
     await trx.updateTable('webhook_endpoint').set(after).where('id', '=', before.id).execute();
     await record(trx, context, after, statusAction(before, after), difference);
     if (after.status === 'enabled') await wakeLanes(trx, [after.id], now);
-    else await quietLane(trx, after.id);
+    else await putLaneToSleep(trx, after.id);
     return after;
   }
 
-  /** Ends deliveries that were not selected, and releases held ones, whose order has changed by that. */
+  /** Ends the waiting deliveries that the user did not select (`deliver`), and makes all others due. */
   private async prepareWaiting(id: string, { deliver = 'all' }: UpdateWebhookEndpoint): Promise<void> {
     const { database, clock } = this.deps;
     const now = clock.now();
@@ -281,8 +285,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Makes waiting deliveries due. Never rejects, because the change before it is committed and its response may hold
-   * the only copy of a secret. If this fails, the deliveries keep their schedule.
+   * Makes waiting deliveries due. Never rejects, because the preceding change is committed, and its response may
+   * contain the only copy of a secret. After a failure, the deliveries keep their schedule.
    */
   private async makeWaitingDue(id: string): Promise<void> {
     const { database, clock } = this.deps;
@@ -291,7 +295,7 @@ export class WebhookEndpoints {
       await makeDueNow(database.db, id, now);
       await database.db.transaction().execute((trx) => wakeLanes(trx, [id], now));
     } catch {
-      // They keep their schedule.
+      // The deliveries keep their schedule.
     }
   }
 }
@@ -322,11 +326,13 @@ function newRow(accountId: string, input: CreateWebhookEndpoint, nowMs: number):
   };
 }
 
+/** Returns the properties of an endpoint on which the permission for a change depends. */
 function accessOf({ status, url, event_types: eventTypes }: WebhookEndpointTable): AccessChanges['webhook_endpoint'] {
   return { isEnabled: status === 'enabled', url, eventTypes: JSON.parse(eventTypes) as string[] };
 }
 
-function broughtBy(text: string | undefined): Buffer | null {
+/** Returns the secret that the caller supplied, or null to generate one. */
+function suppliedSecret(text: string | undefined): Buffer | null {
   return text === undefined ? null : parseWebhookSecret(text);
 }
 
@@ -335,6 +341,7 @@ async function timeZoneOf(trx: Transaction<Tables>, { account_id: id }: WebhookE
   return (await account.executeTakeFirst())?.time_zone ?? 'UTC';
 }
 
+/** Writes the audit entry of a change. */
 function record(
   trx: Transaction<Tables>,
   context: ChangeContext,

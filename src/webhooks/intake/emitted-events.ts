@@ -1,6 +1,7 @@
 /**
- * Stores events that are made from backend responses. The backend has already made the change, so such an event is
- * never rejected. Its response waits briefly for it. After that the event waits in memory.
+ * Stores events that are created from backend responses. The backend has already carried out the request, so a problem
+ * with the event never changes the response. The response waits up to 500 ms until its event is stored. After that, the
+ * event waits in memory. Invalid events, and events that exceed the memory limits, are dropped and logged.
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,67 +13,75 @@ import type { Clock } from '../../platform/clock.js';
 import { isExactNumber, parseExact, plainDigits, toPlain } from '../../platform/json/exact-json.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
-import type { ReadsGauges } from '../../platform/metrics-text.js';
+import type { ReadsGauges } from '../../platform/collect-metrics.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import type { ForeignEvent } from '../../outbox/event-types.js';
 import { addEvents } from '../../outbox/outbox.js';
 import { EventSchemas } from './event-batch.js';
 
-/** Source name of these events. */
+/** Source name of these events in the database and in metrics. */
 const SOURCE = 'emits';
-/** Maximum time that a response waits for its event. */
+/** Maximum time that a response waits until its event is stored. */
 const RESPONSE_TIMEOUT_MS = 500;
-/** Limits for events waiting in this process. */
-const MOST_EVENTS = 10_000;
-const MOST_BYTES = 16 * 1_024 * 1_024;
+/** Maximum number of events that wait in this process. */
+const MAX_EVENTS = 10_000;
+/** Maximum total length of their data in UTF-16 code units. */
+const MAX_BYTES = 16 * 1_024 * 1_024;
 const EVENTS_PER_TRANSACTION = 250;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** Time for the last events during shutdown; shorter than a shutdown phase. */
+/** Maximum time to write the last events during shutdown. Shorter than a shutdown phase. */
 const STOP_TIMEOUT_MS = 4_000;
-/** Interval between log messages about one operation. */
+/** Minimum interval between log lines about the same operation or event type, and between lines about lost events. */
 const COMPLAINT_INTERVAL_MS = 60_000;
 /** Maximum number of lost events listed in one log line. */
-const MOST_NAMED = 20;
-/** Same format as for events sent by services. */
+const MAX_LISTED = 20;
+/** Format of a resource ID, as for events that services send. */
 const RESOURCE = /^[\x21-\x7e]{1,200}$/;
 
-/** An event made from a response. */
+/** An event that was created from a response. */
 export interface Emitted {
   readonly accountId: string;
+  /** Type of the event, and the path of the resource ID in the data; undefined without a resource. */
   readonly emits: { readonly type: string; readonly resource: readonly string[] | undefined };
   readonly data: Readonly<Record<string, unknown>>;
-  /** The data as sent by the backend. */
+  /** The data as JSON text, as sent by the backend. */
   readonly text: string;
 }
 
-interface Waiting extends ForeignEvent {
-  /** Parsed data until the schema check or the timeout. After that only the text is kept. */
+/** An event that was not written yet. */
+interface WaitingEvent extends ForeignEvent {
+  /** Parsed data; undefined after the schema check or the timeout, to save memory. */
   data: Emitted['data'] | undefined;
   state: 'unchecked' | 'accepted' | 'unusable';
-  /** Set until the response has been released. */
+  /** Releases the response; undefined after that. */
   done: (() => void) | undefined;
-  /** Time at which the response is released at the latest, by `performance.now()`. */
+  /** Latest time at which the response is released, by `performance.now()`. */
   lateAtMs: number;
 }
 
-/** Log fields of a lost event. */
-type Lost = Pick<Waiting, 'type' | 'accountId' | 'resource'>;
+/** The properties of a lost event that are logged. */
+type Lost = Pick<WaitingEvent, 'type' | 'accountId' | 'resource'>;
 
-/** EmittedEvents writes events in batches: those that arrive during a transaction share the next one. */
+/** EmittedEvents writes events in batches. Events that arrive during a transaction share the next transaction. */
 export class EmittedEvents implements ReadsGauges {
   private readonly schemas: EventSchemas;
-  private readonly waiting: Waiting[] = [];
-  private readonly complaints = new Map<string, number>();
-  private readonly process = randomUUID();
+  private readonly waiting: WaitingEvent[] = [];
+  /** Time of the latest log line by operation or event type; the empty key is for lost events. */
+  private readonly loggedAtMs = new Map<string, number>();
+  private readonly processId = randomUUID();
+  /** Total length of the data of waiting events. */
   private bytes = 0;
+  /** Number of events so far, for their dedupe keys. */
   private count = 0;
+  /** Number of consecutive failed writes. */
   private failures = 0;
-  /** Lost events that the log has not reported yet. */
+  /** Number of lost events that were not logged yet. */
   private unreported = 0;
-  /** One timer for all events, which are in order of their deadlines. */
+  /** Timer for the first event in `waiting` whose response waits. The events are in order of their deadlines. */
   private timer: NodeJS.Timeout | undefined;
   private isStopping = false;
+  /** Whether the time for the last events is over. */
   private isOver = false;
   private writing: Promise<void> | undefined;
   private endPause: () => void = () => undefined;
@@ -87,20 +96,20 @@ export class EmittedEvents implements ReadsGauges {
     this.schemas = new EventSchemas(() => types() ?? []);
   }
 
-  /** Adds an event. Calls `done` once, when the event is stored or storing takes too long. Never throws. */
+  /** Adds an event. Calls `done` once: after the event was stored or dropped, or after 500 ms. Never throws. */
   add({ accountId, emits, data, text }: Emitted, done: () => void): void {
     const resource = resourceIn(data, emits.resource);
-    if (this.waiting.length >= MOST_EVENTS || this.bytes + text.length > MOST_BYTES) {
+    if (this.waiting.length >= MAX_EVENTS || this.bytes + text.length > MAX_BYTES) {
       this.recordLost([{ type: emits.type, accountId, resource }]);
       done();
       return;
     }
-    const event: Waiting = {
+    const event: WaitingEvent = {
       type: emits.type,
       accountId,
       dataText: text,
-      // Generated here, because IDs chosen by clients may repeat.
-      dedupeKey: `${SOURCE}:${this.process}:${++this.count}`,
+      // Generate the key, because IDs that clients choose may repeat.
+      dedupeKey: `${SOURCE}:${this.processId}:${++this.count}`,
       source: SOURCE,
       resource,
       occurredAtMs: this.clock.now(),
@@ -113,20 +122,20 @@ export class EmittedEvents implements ReadsGauges {
     this.waiting.push(event);
     this.bytes += text.length;
     this.timer ??= setTimeout(() => this.releaseLate(), RESPONSE_TIMEOUT_MS);
-    // Batches the events of this turn of the event loop, because a transaction costs more than an event.
+    // Collect the events of this turn of the event loop, because a transaction costs more than an event.
     this.writing ??= nextTurn().then(() => this.write());
   }
 
-  /** Counts and logs a successful response that could not become an event. */
+  /** Counts and logs a successful response that could not become an event. @param operation operation or event type. */
   recordUnusable(operation: string, reason: string): void {
     METRICS.events.series(SOURCE, 'unusable').inc();
     const now = performance.now();
-    if (now < (this.complaints.get(operation) ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
-    this.complaints.set(operation, now);
+    if (now < (this.loggedAtMs.get(operation) ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
+    this.loggedAtMs.set(operation, now);
     this.log.warn({ event: 'event_unusable', operation, reason }, 'A response could not be turned into an event');
   }
 
-  /** Writes the remaining events for up to `timeoutMs`. The rest is lost and counted. */
+  /** Writes the remaining events for up to `timeoutMs`. Events that are left after that are lost and logged. */
   async stop(timeoutMs = STOP_TIMEOUT_MS): Promise<void> {
     this.isStopping = true;
     this.endPause();
@@ -142,12 +151,13 @@ export class EmittedEvents implements ReadsGauges {
     for (const event of lost) releaseResponse(event);
   }
 
-  /** Counts only events whose responses were released. Others merely wait for their transaction. */
+  /** Updates the number of waiting events whose responses were released. Other events only wait for a transaction. */
   readGauges(): void {
     const late = this.waiting.reduce((count, { done }) => (done === undefined ? count + 1 : count), 0);
     METRICS.eventsUnwritten.series().set(late);
   }
 
+  /** Releases the responses whose time is over, and sets the timer for the next one. */
   private releaseLate(): void {
     this.timer = undefined;
     const now = performance.now();
@@ -163,6 +173,7 @@ export class EmittedEvents implements ReadsGauges {
     }
   }
 
+  /** Writes all waiting events. Repeats failed writes until `isOver`. */
   private async write(): Promise<void> {
     while (this.waiting.length > 0) {
       const events = this.waiting.slice(0, EVENTS_PER_TRANSACTION);
@@ -179,10 +190,10 @@ export class EmittedEvents implements ReadsGauges {
   }
 
   /**
-   * Returns the events whose data matches the schema of their type. Never rejects, because one event must not block the
+   * Returns the events whose data matches the schema of their type. Never rejects, because one event must not block
    * others.
    */
-  private async filterAccepted(events: readonly Waiting[]): Promise<readonly Waiting[]> {
+  private async filterAccepted(events: readonly WaitingEvent[]): Promise<readonly WaitingEvent[]> {
     const checks = new Map<string, DataCheck | null | undefined>();
     for (const event of events) {
       if (event.state !== 'unchecked') continue;
@@ -197,14 +208,15 @@ export class EmittedEvents implements ReadsGauges {
     return events.filter(({ state }) => state === 'accepted');
   }
 
-  private isUsable(event: Waiting, check: DataCheck | null | undefined): boolean {
+  /** Reports whether the data matches the schema. @param check null if any data is valid, undefined without a type. */
+  private isUsable(event: WaitingEvent, check: DataCheck | null | undefined): boolean {
     const fault = check?.(toPlain(event.data ?? parseExact(event.dataText)));
     event.data = undefined;
     if (fault !== undefined) this.recordUnusable(event.type, `${fault.pointer} ${fault.detail}`);
     return fault === undefined;
   }
 
-  private removeWritten(events: readonly Waiting[]): void {
+  private removeWritten(events: readonly WaitingEvent[]): void {
     this.waiting.splice(0, events.length);
     if (this.failures > 0) this.log.info({ event: 'events_written' }, 'Events from responses are stored again');
     this.failures = 0;
@@ -217,6 +229,7 @@ export class EmittedEvents implements ReadsGauges {
     METRICS.events.series(SOURCE, 'accepted').inc(accepted);
   }
 
+  /** Waits after a failed write, longer after each. Logs the first failure. */
   private async pause(error: unknown): Promise<void> {
     const message = 'Events from responses wait in memory; the database is not available';
     if (this.failures === 0) this.log.error({ event: 'events_unwritten', err: error }, message);
@@ -231,15 +244,15 @@ export class EmittedEvents implements ReadsGauges {
     });
   }
 
-  /** Counts and logs lost events. @param isLast whether this is the last chance to log them. */
+  /** Counts lost events, and logs them at an interval. @param isLast whether to log them in any case. */
   private recordLost(lost: readonly Lost[], isLast = false): void {
     METRICS.events.series(SOURCE, 'dropped').inc(lost.length);
     this.unreported += lost.length;
     const now = performance.now();
-    if (!isLast && now < (this.complaints.get('') ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
-    this.complaints.set('', now);
+    if (!isLast && now < (this.loggedAtMs.get('') ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
+    this.loggedAtMs.set('', now);
     const named = lost
-      .slice(0, MOST_NAMED)
+      .slice(0, MAX_LISTED)
       .map(({ type, accountId, resource }) => ({ type, account_id: accountId, resource }));
     const waiting = this.waiting.length;
     this.log.error(
@@ -250,14 +263,14 @@ export class EmittedEvents implements ReadsGauges {
   }
 }
 
-/** Releases the response, once. */
-function releaseResponse(event: Waiting): void {
+/** Releases the response of an event. No effect if it was released before. */
+function releaseResponse(event: WaitingEvent): void {
   const { done } = event;
   event.done = undefined;
   done?.();
 }
 
-/** Returns the resource ID of an event, or null if the data has none. */
+/** Returns the resource ID in the data, or null if it is missing or invalid. @param parts path of property names. */
 function resourceIn(data: unknown, parts: readonly string[] | undefined): string | null {
   if (parts === undefined) return null;
   let value: unknown = data;

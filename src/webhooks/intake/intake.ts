@@ -1,6 +1,6 @@
 /**
- * Accepts events from services: all events of a request or none. Requests that arrive during a transaction share the
- * next one. Many small requests thus cost no more commits than a few large ones.
+ * Accepts events from services. Either all events of a request are accepted, or none. Requests that arrive during a
+ * transaction share the next transaction. So many small requests need no more commits than a few large requests.
  */
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely';
 import type { EventType } from '../../config/model/schema.js';
@@ -15,32 +15,33 @@ import { Problem, type FieldError } from '../../platform/problems/errors.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import type { ForeignEvent } from '../../outbox/event-types.js';
 import { addEvents, type AddedEvents } from '../../outbox/outbox.js';
-import { EventSchemas, validateBatch, type HandedInEvent } from './event-batch.js';
+import { EventSchemas, validateBatch, type SubmittedEvent } from './event-batch.js';
 
-/** Maximum number of events per transaction, unless one request has more. */
+/** Maximum number of events per transaction. A larger request has its own transaction. */
 const EVENTS_PER_TRANSACTION = 1_000;
 
 /** Maximum number of waiting requests. More are rejected, so that a slow database does not exhaust memory. */
-const MOST_WAITING = 200;
+const MAX_WAITING = 200;
 
-/** Result for one event. */
-export interface TakenEvent {
+/** Result for one accepted event. */
+export interface AcceptedEvent {
   /** Event ID as sent to receivers: `evt_…`. */
   readonly eventId: string;
-  /** Number of endpoints that get the event. */
+  /** Number of endpoints that receive the event. */
   readonly deliveries: number;
   /** Whether the event was accepted before. */
   readonly isDuplicate: boolean;
 }
 
-/** A stored event. */
+/** An event that is stored, or will be stored by the current transaction. */
 interface KnownEvent {
-  /** Null if it will be added in this transaction. */
+  /** Null if the current transaction will add the event. */
   readonly id: string | null;
   readonly fingerprint: string | null;
   readonly deliveries: number;
 }
 
+/** A row of `knownEventsQuery`. */
 interface KnownRow {
   readonly id: string;
   readonly dedupe_key: string;
@@ -48,8 +49,8 @@ interface KnownRow {
   readonly deliveries: number | string | null;
 }
 
-/** Accepted events of a request, or the reason for its rejection. */
-type Reply = readonly TakenEvent[] | Problem;
+/** The accepted events of a request, or the problem for which the request is rejected. */
+type Reply = readonly AcceptedEvent[] | Problem;
 
 /** EventIntake validates and stores events from services. */
 export class EventIntake {
@@ -67,19 +68,20 @@ export class EventIntake {
       most: EVENTS_PER_TRANSACTION,
       sizeOf: (events) => events.length,
       // An invalid request must not fail the others in its batch.
-      isOneAtFault: (error) => error instanceof Problem,
+      isItemError: (error) => error instanceof Problem,
     });
   }
 
   /**
-   * Stores the events of a request. They are committed when this resolves. Rejects with a `Problem` if one is invalid
-   * or conflicts with an earlier event, or as the database does. Nothing is stored then.
+   * Stores the events of a request. Resolves after the commit. Rejects with a `Problem` if an event is invalid or
+   * conflicts with an earlier event, or if too many requests are waiting. Also rejects if the database fails. Nothing
+   * is stored then.
    */
-  async acceptEvents(service: string, handedIn: readonly HandedInEvent[]): Promise<readonly TakenEvent[]> {
+  async acceptEvents(service: string, handedIn: readonly SubmittedEvent[]): Promise<readonly AcceptedEvent[]> {
     const { events, errors } = await validateBatch(service, handedIn, this.schemas, this.clock.now());
     try {
       if (errors.length > 0) throw invalid(errors);
-      if (this.requests.length >= MOST_WAITING) throw overloaded();
+      if (this.requests.length >= MAX_WAITING) throw overloaded();
       const taken = await this.requests.add(events);
       if (taken instanceof Problem) throw taken;
       for (const { isDuplicate } of taken) {
@@ -101,7 +103,7 @@ export class EventIntake {
   }
 }
 
-/** Adds the events of all valid requests. */
+/** Adds the events of all valid requests, and returns a reply for each request. */
 async function writeRequests(
   trx: Kysely<Tables>,
   requests: readonly (readonly ForeignEvent[])[],
@@ -117,28 +119,32 @@ async function writeRequests(
     requests.flatMap((events, index) => (refusals[index] === undefined ? events : [])),
     nowMs,
   );
-  // Another process stored one of them at the same moment. Check whether it is the same event.
+  // Another process stored some of the events at the same time. Check whether they are the same events.
   const late = all.filter(({ dedupeKey }) => known.get(dedupeKey)?.id === null && !added.events.has(dedupeKey));
   const foundLate = await knownEvents(trx, late);
   if (late.some((event) => foundLate.get(event.dedupeKey)?.fingerprint !== event.fingerprint)) throw conflict('');
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const replies = requests.map(
-    (events, index) => refusals[index] ?? events.map((event) => takenOf(event, added, known, foundLate, told)),
+    (events, index) => refusals[index] ?? events.map((event) => takenOf(event, added, known, foundLate, reported)),
   );
   return { replies, added };
 }
 
+/**
+ * Returns the result for an event.
+ * @param reported keys of added events in earlier results; later ones are duplicates.
+ */
 function takenOf(
   { dedupeKey }: ForeignEvent,
   { events: added }: AddedEvents,
   known: ReadonlyMap<string, KnownEvent>,
   late: ReadonlyMap<string, KnownEvent>,
-  told: Set<string>,
-): TakenEvent {
+  reported: Set<string>,
+): AcceptedEvent {
   const own = added.get(dedupeKey);
   if (own !== undefined) {
-    const isDuplicate = told.has(dedupeKey);
-    told.add(dedupeKey);
+    const isDuplicate = reported.has(dedupeKey);
+    reported.add(dedupeKey);
     return { eventId: own.id, deliveries: own.deliveries, isDuplicate };
   }
   const other = late.get(dedupeKey) ?? known.get(dedupeKey);
@@ -146,19 +152,20 @@ function takenOf(
 }
 
 /**
- * Registers the events of a request for the following ones. Returns a conflict if an ID belongs to a different event.
+ * Adds the events of a request to `known`, for the next requests. If an ID already belongs to a different event, adds
+ * none and returns the conflict.
  */
 function registerOrConflict(events: readonly ForeignEvent[], known: Map<string, KnownEvent>): Problem | undefined {
-  const noted: string[] = [];
+  const addedKeys: string[] = [];
   for (const { dedupeKey, fingerprint } of events) {
     const before = known.get(dedupeKey);
     if (before !== undefined && before.fingerprint !== fingerprint) {
-      for (const key of noted) known.delete(key);
+      for (const key of addedKeys) known.delete(key);
       return conflict(dedupeKey.slice(dedupeKey.indexOf(':', dedupeKey.indexOf(':') + 1) + 1));
     }
     if (before !== undefined) continue;
     known.set(dedupeKey, { id: null, fingerprint, deliveries: 0 });
-    noted.push(dedupeKey);
+    addedKeys.push(dedupeKey);
   }
   return undefined;
 }
@@ -168,12 +175,12 @@ function accountsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): Co
   return trx.selectFrom('account').select('id').where('id', 'in', ids).compile();
 }
 
-/** Returns those of the events that are stored already, by dedupe key. */
+/** Reads which of the events are already stored. Returns them by dedupe key. */
 async function knownEvents(trx: Kysely<Tables>, events: readonly ForeignEvent[]): Promise<Map<string, KnownEvent>> {
   return events.length === 0 ? new Map() : knownIn(await trx.executeQuery(knownEventsQuery(trx, events)));
 }
 
-/** Returns the query of `knownEvents`, to be combined with others. */
+/** Returns the query of `knownEvents`, so that it can be sent in a batch. */
 function knownEventsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): CompiledQuery {
   return trx
     .selectFrom('event')
@@ -188,7 +195,7 @@ function knownEventsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]):
     .compile();
 }
 
-/** Reads the result of `knownEventsQuery`, by dedupe key. */
+/** Converts the result of `knownEventsQuery` to a map by dedupe key. */
 function knownIn({ rows }: QueryResult<unknown>): Map<string, KnownEvent> {
   return new Map(
     (rows as readonly KnownRow[]).map(({ id, dedupe_key: key, fingerprint, deliveries }) => [
@@ -198,6 +205,7 @@ function knownIn({ rows }: QueryResult<unknown>): Map<string, KnownEvent> {
   );
 }
 
+/** Returns the problem for events of accounts that do not exist, or undefined. */
 function unknownAccounts(events: readonly ForeignEvent[], accounts: ReadonlySet<string>): Problem | undefined {
   const errors = events.flatMap(({ accountId }, index): FieldError[] =>
     accounts.has(accountId) ? [] : [{ pointer: `#/events/${index}/account_id`, detail: 'is not an account' }],
@@ -214,6 +222,7 @@ function overloaded(): Problem {
   return new Problem('gateway_overloaded', { detail, headers: ['Retry-After', '1'] });
 }
 
+/** @param id event ID of the service; empty if unknown. */
 function conflict(id: string): Problem {
   const which = id === '' ? 'One of these IDs' : `The ID ${id}`;
   return new Problem('event_conflict', {

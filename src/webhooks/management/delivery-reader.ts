@@ -1,4 +1,4 @@
-/** Reads deliveries for the admin API: a page of them, or one with its attempts and payload. */
+/** Reads deliveries for the admin API: a page of deliveries, or a single delivery with its attempts and payload. */
 import { sql, type Kysely } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../../stores/database/cursor.js';
 import type { Tables } from '../../stores/database/schema.js';
@@ -6,29 +6,30 @@ import type { WebhookAttemptTable, WebhookDeliveryTable } from '../../stores/dat
 import { Problem } from '../../platform/problems/errors.js';
 import { payloadOf } from '../sending/attempt.js';
 
-/** Latest attempt of a delivery, as shown in lists. */
+/** The latest attempt of a delivery, as shown in lists. */
 export type LastAttempt = Pick<WebhookAttemptTable, 'at' | 'status_code' | 'error'>;
 
 /** A delivery without its payload. */
 export interface Delivery {
   readonly row: WebhookDeliveryTable;
-  /** Null if the event was deleted. */
+  /** Event type; null if the event was deleted. */
   readonly type: string | null;
+  /** Null if no attempt was made yet. */
   readonly lastAttempt: LastAttempt | null;
 }
 
 /** A delivery with its attempts and payload. */
 export interface DeliveryDetail extends Delivery {
-  /** Oldest first. */
+  /** The latest attempts, at most `MAX_ATTEMPTS`, oldest first. */
   readonly attempts: readonly WebhookAttemptTable[];
-  /** JSON as sent; null if the event was deleted. */
+  /** JSON body as sent to the receiver; null if the event was deleted. */
   readonly payload: string | null;
 }
 
-/** Status in the API. Held deliveries count as pending. */
+/** Status of a delivery in the API. Held deliveries count as pending. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
-/** Filter for deliveries. */
+/** Filters for deliveries. The time range applies to the creation and includes both limits. */
 export interface DeliveryQuery extends PageRequest {
   readonly status?: DeliveryStatus | undefined;
   readonly type?: string | undefined;
@@ -36,13 +37,13 @@ export interface DeliveryQuery extends PageRequest {
   readonly untilMs?: number | undefined;
 }
 
-/** Limit for counting waiting deliveries, of which there may be a million. */
-export const MOST_COUNTED = 1_000;
+/** Maximum count of waiting deliveries, because an endpoint can have a million of them. */
+export const MAX_COUNTED = 1_000;
 
-/** Maximum number of attempts returned per delivery, latest first. */
-const MOST_ATTEMPTS = 200;
+/** Maximum number of attempts that are returned per delivery. Older attempts are left out. */
+const MAX_ATTEMPTS = 200;
 
-/** DeliveryReader reads deliveries that the workers wrote. */
+/** DeliveryReader reads deliveries from the database. */
 export class DeliveryReader {
   constructor(private readonly db: Kysely<Tables>) {}
 
@@ -56,7 +57,7 @@ export class DeliveryReader {
       .selectAll('delivery')
       .select('event.type')
       .where('delivery.endpoint_id', '=', endpointId);
-    // Literals, because the planner does not match the partial indexes to a parameter.
+    // Write states as literals, because the planner does not use a partial index for a parameter.
     if (status === 'pending') select = select.where(sql<boolean>`delivery.state in ('pending', 'held')`);
     else if (status !== undefined) select = select.where('delivery.state', '=', sql.lit(status));
     if (type !== undefined) select = select.where('event.type', '=', type);
@@ -68,14 +69,14 @@ export class DeliveryReader {
       .limit(limit + 1)
       .execute();
     const last = await this.lastAttempts(rows.slice(0, limit).map(({ id }) => id));
-    return pageOf(list, limit, rows, ({ type: of, ...row }) => ({
+    return pageOf(list, limit, rows, ({ type: eventType, ...row }) => ({
       row,
-      type: of,
+      type: eventType,
       lastAttempt: last.get(row.id) ?? null,
     }));
   }
 
-  /** Reads a delivery. Rejects with `resource_not_found`. */
+  /** Reads a delivery. Rejects with `resource_not_found` if there is none with this ID. */
   async get(id: string): Promise<DeliveryDetail> {
     const row = await this.db.selectFrom('webhook_delivery').selectAll().where('id', '=', id).executeTakeFirst();
     if (row === undefined) throw deliveryNotFound();
@@ -85,7 +86,7 @@ export class DeliveryReader {
       .selectAll()
       .where('delivery_id', '=', id)
       .orderBy('id', 'desc')
-      .limit(MOST_ATTEMPTS)
+      .limit(MAX_ATTEMPTS)
       .execute();
     const payload =
       event &&
@@ -105,14 +106,14 @@ export class DeliveryReader {
     };
   }
 
-  /** Returns the number of waiting deliveries of an endpoint, at most `MOST_COUNTED`. */
+  /** Returns the number of waiting deliveries of an endpoint, at most `MAX_COUNTED`. */
   async countWaiting(endpointId: string): Promise<number> {
     const rows = await this.db
       .selectFrom('webhook_delivery')
       .select('id')
       .where('endpoint_id', '=', endpointId)
       .where(sql<boolean>`state in ('pending', 'held')`)
-      .limit(MOST_COUNTED)
+      .limit(MAX_COUNTED)
       .execute();
     return rows.length;
   }

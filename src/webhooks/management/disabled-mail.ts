@@ -4,7 +4,7 @@ import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
 import { addNotice } from '../../mail/mail-outbox.js';
 
-/** Queues an email to each owner, in the transaction that disables the endpoint. */
+/** Queues an email to each active owner, in the transaction that disables the endpoint. */
 export async function mailDisabled(
   trx: Transaction<Tables>,
   { id: endpointId, account_id: accountId, url }: WebhookEndpointTable,

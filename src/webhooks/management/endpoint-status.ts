@@ -1,6 +1,7 @@
 /**
- * Handles failing webhook endpoints: warns the account after one day, and disables the endpoint after five. Each
- * happens once, however many processes and events detect it. Deliveries wait meanwhile.
+ * Handles failing webhook endpoints. Warns the account after one day, and disables the endpoint after five days. Each
+ * warning and each disabling happens only once, even if several processes detect the failures. The deliveries of a
+ * disabled endpoint wait.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
@@ -8,20 +9,22 @@ import { kindOf } from '../../stores/database/database-kind.js';
 import { textList } from '../../stores/database/json-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
-import { quietLane } from '../../outbox/lane-rows.js';
+import { putLaneToSleep } from '../../outbox/lane-rows.js';
 import type { WebhookEndpointState } from '../../outbox/own-events.js';
 import { addEvents } from '../../outbox/outbox.js';
 import { mailDisabled } from './disabled-mail.js';
 
-/** Time without a success after which the account is warned, and after which the endpoint is disabled. */
+/** Time since the first failure without a success after which the account is warned. */
 const WARN_AFTER_MS = 24 * 3_600_000;
+/** Time since the first failure without a success after which the endpoint is disabled. */
 const DISABLE_AFTER_MS = 5 * 24 * 3_600_000;
 /** Minimum number of failed attempts before an endpoint is disabled. */
 const FEWEST_FAILURES = 5;
 
+/** Actor of the audit entries. */
 const SYSTEM: ChangeContext = { actor: 'system', ip: '', requestId: '' };
 
-/** A decision about an endpoint. */
+/** A decision about a failing endpoint. */
 export interface EndpointVerdict {
   readonly endpointId: string;
   readonly accountId: string;
@@ -29,15 +32,15 @@ export interface EndpointVerdict {
   readonly reason: 'gone' | 'failing';
 }
 
-/** Decisions, and the endpoints that have new deliveries. Announce both after the commit. */
+/** Decisions, and the IDs of endpoints with new deliveries. Log and signal these after the commit. */
 export interface Verdicts {
   readonly verdicts: readonly EndpointVerdict[];
   readonly endpointIds: readonly string[];
 }
 
 /**
- * Disables endpoints that responded with 410.
- * @param goneUrls endpoints with the URL that responded. An endpoint with a different URL by now stays enabled.
+ * Disables endpoints whose receiver responded with 410 (Gone).
+ * @param goneUrls endpoint IDs with the URL that responded. An endpoint that has a different URL by now stays enabled.
  */
 export async function disableGone(
   db: Kysely<Tables>,
@@ -46,10 +49,10 @@ export async function disableGone(
   hasMail: boolean,
 ): Promise<Verdicts> {
   const all = await Promise.all(goneUrls.map(([id, url]) => disable(db, id, { goneUrl: url }, nowMs, hasMail)));
-  return merged(all);
+  return mergeVerdicts(all);
 }
 
-/** Checks endpoints with failed attempts. Warns their accounts or disables them. */
+/** Checks endpoints with failed attempts. Depending on the time, warns their accounts or disables the endpoints. */
 export async function checkFailing(
   db: Kysely<Tables>,
   endpointIds: readonly string[],
@@ -66,15 +69,15 @@ export async function checkFailing(
     .execute();
   const all: Verdicts[] = [];
   for (const row of rows) {
-    const isOver = (row.failing_since ?? nowMs) <= nowMs - DISABLE_AFTER_MS && row.failures >= FEWEST_FAILURES;
-    all.push(await (isOver ? disable(db, row.id, {}, nowMs, hasMail) : warn(db, row, nowMs)));
+    const mustDisable = (row.failing_since ?? nowMs) <= nowMs - DISABLE_AFTER_MS && row.failures >= FEWEST_FAILURES;
+    all.push(await (mustDisable ? disable(db, row.id, {}, nowMs, hasMail) : warn(db, row, nowMs)));
   }
-  return merged(all);
+  return mergeVerdicts(all);
 }
 
 /**
- * Disables an endpoint. Only the caller whose update takes effect writes audit entry, event and emails.
- * @param why `goneUrl` after a 410; empty for an endpoint that keeps failing.
+ * Disables an endpoint. Only the process whose update takes effect writes audit entry, event and emails.
+ * @param why contains `goneUrl` after a 410; empty for an endpoint that has failed for too long.
  */
 async function disable(
   db: Kysely<Tables>,
@@ -93,19 +96,20 @@ async function disable(
       .where('id', '=', id)
       .where('status', '=', 'enabled')
       .where('deleted_at', 'is', null);
-    // Unless there was a success meanwhile.
+    // Don't disable the endpoint if an attempt succeeded, or its URL was changed, meanwhile.
     if (goneUrl === undefined) update = update.where('failing_since', '<=', nowMs - DISABLE_AFTER_MS);
     else update = update.where('url', '=', goneUrl);
     const row = await update.returningAll().executeTakeFirst();
     if (row === undefined) return { verdicts: [], endpointIds: [] };
-    await quietLane(trx, id);
+    await putLaneToSleep(trx, id);
     await recordDisabled(trx, row, nowMs);
     if (hasMail) await mailDisabled(trx, row, reason, nowMs);
     const verdict = { endpointId: id, accountId: row.account_id, what: 'disabled', reason } as const;
-    return { verdicts: [verdict], endpointIds: await notice(trx, row, nowMs, `disabled:${id}:${row.version}`) };
+    return { verdicts: [verdict], endpointIds: await emitDisabled(trx, row, nowMs, `disabled:${id}:${row.version}`) };
   });
 }
 
+/** Adds an event for the account. The dedupe key prevents a second warning about the same failures. */
 async function warn(db: Kysely<Tables>, row: WebhookEndpointTable, nowMs: number): Promise<Verdicts> {
   const verdict = { endpointId: row.id, accountId: row.account_id, what: 'warned', reason: 'failing' } as const;
   const { events, endpointIds } = await addEvents(
@@ -116,7 +120,8 @@ async function warn(db: Kysely<Tables>, row: WebhookEndpointTable, nowMs: number
   return { verdicts: events.size > 0 ? [verdict] : [], endpointIds };
 }
 
-async function notice(
+/** Adds the event that an endpoint was disabled. Returns the IDs of endpoints with new deliveries. */
+async function emitDisabled(
   trx: Transaction<Tables>,
   row: WebhookEndpointTable,
   nowMs: number,
@@ -125,6 +130,7 @@ async function notice(
   return (await addEvents(trx, [eventOf(row, 'webhook_endpoint.disabled', name)], nowMs)).endpointIds;
 }
 
+/** Creates an event about an endpoint. Its deliveries go to the other endpoints of the account. */
 function eventOf(
   row: WebhookEndpointTable,
   type: 'webhook_endpoint.disabled' | 'webhook_endpoint.failing',
@@ -143,7 +149,7 @@ function eventOf(
   return { type, accountId: row.account_id, data, dedupeKey: `webhook_endpoint.${name}`, exceptEndpointId: row.id };
 }
 
-/** Removes the query from a URL, because receivers put tokens there. */
+/** Removes the query from a URL, because queries of receivers can contain tokens. */
 function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, '?…');
 }
@@ -159,7 +165,7 @@ function recordDisabled(trx: Transaction<Tables>, row: WebhookEndpointTable, now
   return recordChange(trx, SYSTEM, { ...target, ...change }, nowMs);
 }
 
-function merged(all: readonly Verdicts[]): Verdicts {
+function mergeVerdicts(all: readonly Verdicts[]): Verdicts {
   return {
     verdicts: all.flatMap(({ verdicts }) => verdicts),
     endpointIds: [...new Set(all.flatMap(({ endpointIds }) => endpointIds))],

@@ -20,16 +20,16 @@ export interface WebhookParts {
   readonly clock: Clock;
   readonly secretBox: SecretBox | null;
   readonly signal: WorkSignal;
-  /** Sends test events. */
+  /** Sends the test events. */
   readonly sender: WebhookSender;
-  /** Rate limits for test events. */
+  /** Stores the rate limits for test events. */
   readonly throttles: ThrottleWindows;
   /** Returns the current configuration. */
   readonly file: () => Pick<GatewayFile, 'webhooks'>;
   readonly eventTypes: () => readonly EventType[];
 }
 
-/** The webhook services. */
+/** The webhook services of the admin API. */
 export interface Webhooks {
   readonly endpoints: WebhookEndpoints;
   readonly secrets: WebhookSecrets;
@@ -40,7 +40,7 @@ export interface Webhooks {
   readonly sender: WebhookSender;
 }
 
-/** Creates the webhook services. */
+/** Creates the webhook services. They always use the current configuration. */
 export function openWebhooks(parts: WebhookParts): Webhooks {
   const { database, clock, secretBox, signal, sender, throttles, file, eventTypes } = parts;
   const catalogue = new EventCatalogue(eventTypes);

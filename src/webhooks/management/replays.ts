@@ -1,6 +1,6 @@
 /**
- * Replays deliveries on request: a single one, or all of an endpoint that match. Each starts its schedule anew.
- * Deliveries can be replayed any number of times while they are retained.
+ * Replays deliveries on request: a single delivery, or all matching deliveries of an endpoint. A replayed delivery
+ * starts its retry schedule from the beginning. Deliveries can be replayed any number of times during their retention.
  */
 import { sql, type RawBuilder, type SelectQueryBuilder, type SqlBool, type Transaction } from 'kysely';
 import { newId } from '../../stores/database/ids.js';
@@ -17,23 +17,23 @@ import { lockWebhookEndpoint, webhookEndpointOf, type WebhookEndpoint } from '..
 import { TEST_SOURCE } from '../../outbox/own-events.js';
 import { deliveryNotFound } from './delivery-reader.js';
 
-/** Filter for the deliveries of an endpoint. */
+/** Filters for the deliveries of an endpoint. The time range applies to the creation and includes both limits. */
 export interface ReplayQuery {
   readonly status: 'failed' | 'succeeded' | 'all';
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
-  /** Undefined for all. */
+  /** Event types and families such as `customer.*`; undefined for all types. */
   readonly types?: readonly string[] | undefined;
 }
 
-/** Maximum number of rows changed per transaction. */
+/** Maximum number of rows that one transaction changes. */
 const ROWS_AT_ONCE = 1_000;
-/** Maximum number of deliveries per request. */
-const MOST_REPLAYED = 100_000;
+/** Maximum number of replayed deliveries per request; the same limit applies to added deliveries. */
+const MAX_REPLAYED = 100_000;
 
 type Deliveries = SelectQueryBuilder<Tables, 'webhook_delivery', object>;
 
-/** Replays makes the workers attempt deliveries again. */
+/** Replays makes deliveries due, so that the workers attempt them again. */
 export class Replays {
   constructor(
     private readonly database: DatabaseHandle,
@@ -41,7 +41,10 @@ export class Replays {
     private readonly signal: WorkSignal,
   ) {}
 
-  /** Replays one delivery now. Rejects with `webhook_endpoint_disabled`, or with `conflict` if it is held. */
+  /**
+   * Replays one delivery now. Rejects with `webhook_endpoint_disabled` if the endpoint is not enabled, with `conflict`
+   * if the delivery is held, and with `resource_not_found`.
+   */
   async retry(id: string, context: ChangeContext): Promise<void> {
     const now = this.clock.now();
     const endpointId = await this.database.db.transaction().execute(async (trx) => {
@@ -64,21 +67,22 @@ export class Replays {
   }
 
   /**
-   * Replays all matching deliveries. With status `all`, also delivers events that are older than the endpoint.
-   * Deliveries that are waiting or in progress are not changed. The audit entry, with their number, is written first.
-   * If the process ends halfway, the entry shows who started it.
-   * @returns the number of replayed deliveries.
+   * Replays all matching deliveries that have ended. With status `all`, also delivers events for which the endpoint has
+   * no delivery, for example because they are older. Pending deliveries become due, but are not replayed. The audit
+   * entry with the number of matching deliveries is written first. If the process ends halfway, the entry shows who
+   * started the replay.
+   * @returns the number of replayed and added deliveries.
    */
   async replayAll(endpointId: string, query: ReplayQuery, context: ChangeContext): Promise<number> {
     const { db } = this.database;
     const now = this.clock.now();
-    // Deliveries that fail from now on are not included.
-    const asked = { ...query, untilMs: Math.min(query.untilMs ?? now, now) };
+    // Exclude deliveries that are created from now on.
+    const bounded = { ...query, untilMs: Math.min(query.untilMs ?? now, now) };
     const endpoint = await db.transaction().execute(async (trx) => {
       const found = await enabledEndpoint(trx, endpointId);
       const { version, accountId } = found;
       authorizeHistory(context, found, Math.max(query.sinceMs ?? 0, query.status === 'all' ? 0 : found.createdAt));
-      const after = { matching: await countMatching(trx, endpointId, asked), ...auditedQuery(query) };
+      const after = { matching: await countMatching(trx, endpointId, bounded), ...auditedQuery(query) };
       const target = { accountId, targetType: 'webhook_endpoint', targetId: endpointId } as const;
       const change = { action: 'webhook_endpoint.replayed', targetVersion: version, before: null, after } as const;
       await recordChange(trx, context, { ...target, ...change }, now);
@@ -87,23 +91,26 @@ export class Replays {
     let total = 0;
     for (let after: string | undefined = ''; after !== undefined;) {
       const from: string = after;
-      const page = await db.transaction().execute((trx) => replayPage(trx, endpointId, asked, from, now));
+      const page = await db.transaction().execute((trx) => replayPage(trx, endpointId, bounded, from, now));
       total += page.count;
       after = page.after;
     }
-    if (query.status === 'all') total += await this.addMissing(endpoint, asked, now);
-    // The receiver has probably been fixed, so make its waiting deliveries due as well.
+    if (query.status === 'all') total += await this.addMissing(endpoint, bounded, now);
+    // The receiver has probably been fixed. Make its pending deliveries due as well.
     await makeDueNow(db, endpointId, now);
     await db.transaction().execute((trx) => wakeLanes(trx, [endpointId], now));
     this.signal.tell([endpointId]);
     return total;
   }
 
-  /** Creates deliveries for events that are older than the endpoint, or that it did not subscribe to then. */
+  /**
+   * Adds deliveries for events that are older than the endpoint, or that it was not subscribed to. Returns their
+   * number.
+   */
   private async addMissing(endpoint: WebhookEndpoint, query: ReplayQuery, now: number): Promise<number> {
     const { db } = this.database;
     let total = 0;
-    for (let after = ''; total < MOST_REPLAYED;) {
+    for (let after = ''; total < MAX_REPLAYED;) {
       const events = await db
         .selectFrom('event')
         .select(['id', 'type', 'resource'])
@@ -143,20 +150,24 @@ export class Replays {
  * Returns the number of matching deliveries. Rejects with `validation_failed` if there are too many for one request.
  */
 async function countMatching(trx: Transaction<Tables>, endpointId: string, query: ReplayQuery): Promise<number> {
-  const some = matching(trx.selectFrom('webhook_delivery'), endpointId, query)
+  const limited = matching(trx.selectFrom('webhook_delivery'), endpointId, query)
     .select('id')
-    .limit(MOST_REPLAYED + 1);
+    .limit(MAX_REPLAYED + 1);
   const { count } = await trx
-    .selectFrom(some.as('some'))
+    .selectFrom(limited.as('some'))
     .select(sql<number>`count(*)`.as('count'))
     .executeTakeFirstOrThrow();
-  if (Number(count) <= MOST_REPLAYED) return Number(count);
-  const detail = `covers more than ${MOST_REPLAYED.toLocaleString('en')} deliveries. Replay shorter time ranges`;
+  if (Number(count) <= MAX_REPLAYED) return Number(count);
+  const detail = `covers more than ${MAX_REPLAYED.toLocaleString('en')} deliveries. Replay shorter time ranges`;
   const errors = [{ pointer: '#/since', detail }];
   throw new Problem('validation_failed', { detail: 'The request covers too many deliveries.', errors });
 }
 
-/** Replays the next deliveries after an ID. `after` is undefined at the end. */
+/**
+ * Replays the next batch of deliveries.
+ * @param from ID of the last delivery before.
+ * @returns `after` for the next call.
+ */
 async function replayPage(
   trx: Transaction<Tables>,
   endpointId: string,
@@ -183,8 +194,8 @@ async function replayPage(
 }
 
 /**
- * Returns an update that makes deliveries due as if they were new. Held deliveries are excluded, because their turn
- * will come.
+ * Returns an update that makes deliveries due as if they were new. Excludes held deliveries, which become due after an
+ * earlier delivery.
  */
 function replay(trx: Transaction<Tables>, now: number) {
   return trx
@@ -201,11 +212,11 @@ function replay(trx: Transaction<Tables>, now: number) {
     .where('state', '!=', 'held');
 }
 
-/** Selects matching finished deliveries of an endpoint, except tests, which are sent anew instead. */
+/** Selects the matching deliveries of an endpoint that have ended. Excludes tests, because users can send new ones. */
 function matching(deliveries: Deliveries, endpointId: string, query: ReplayQuery): Deliveries {
   const { status, sinceMs, untilMs, types } = query;
   let found = deliveries.where('endpoint_id', '=', endpointId).where('kind', '=', 'event');
-  // A literal, because the planner does not match the partial index to a parameter.
+  // Write the state as a literal, because the planner does not use a partial index for a parameter.
   if (status === 'all') found = found.where('state', 'in', ['failed', 'succeeded']);
   else found = found.where('state', '=', sql.lit(status));
   if (sinceMs !== undefined) found = found.where('created_at', '>=', sinceMs);
@@ -219,18 +230,22 @@ function matching(deliveries: Deliveries, endpointId: string, query: ReplayQuery
   return found;
 }
 
-/** Returns an SQL condition for an event type or family. */
+/** Returns an SQL condition for an event type or a family of types. */
 function isOfType(type: string): RawBuilder<SqlBool> {
   if (!type.endsWith('.*')) return sql`event.type = ${type}`;
-  // `_` matches any character in `like`.
+  // Escape `_`, which matches any character in `like`.
   return sql`event.type like ${`${type.slice(0, -1).replaceAll('_', '~_')}%`} escape '~'`;
 }
 
-/** Checks whether the actor may send events from this time on, which may be older than the current URL. */
+/**
+ * Checks that the actor may send events since a time, because they may be older than the URL.
+ * @throws Problem if not.
+ */
 function authorizeHistory({ authorize }: ChangeContext, { urlSetAt }: WebhookEndpoint, sinceMs: number): void {
   authorize?.('webhook_history', { sinceMs: urlSetAt }, { sinceMs });
 }
 
+/** Reads and locks an endpoint. Rejects with `webhook_endpoint_disabled` if it is not enabled. */
 async function enabledEndpoint(trx: Transaction<Tables>, id: string): Promise<WebhookEndpoint> {
   const endpoint = webhookEndpointOf(await lockWebhookEndpoint(trx, id));
   if (endpoint.status === 'enabled') return endpoint;

@@ -1,6 +1,6 @@
 /**
- * Sends a test event to an endpoint: one signed attempt, made by this process and not by the workers, even if the
- * endpoint is paused. It is stored as a delivery that can be viewed and replayed.
+ * Sends a test event to an endpoint, even if the endpoint is paused. This process makes the single signed attempt, not
+ * the workers. The test is stored as a delivery that can be viewed and replayed.
  */
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -30,49 +30,51 @@ export interface TestSendParts {
   readonly timeoutMs: () => number;
 }
 
-/** Maximum number of concurrent tests per process. Each holds a connection while a person waits. */
-const MOST_TESTS = 20;
+/** Maximum number of concurrent tests per process. Each test occupies a connection while someone waits. */
+const MAX_TESTS = 20;
 
 /** TestSend sends test events. */
 export class TestSend {
-  private underWay = 0;
-  private readonly ofEndpoint: Throttle;
-  private readonly ofAccount: Throttle;
+  /** Number of tests in progress. */
+  private inProgress = 0;
+  private readonly endpointThrottle: Throttle;
+  private readonly accountThrottle: Throttle;
 
   constructor(private readonly parts: TestSendParts) {
-    this.ofEndpoint = new Throttle(parts.throttles, THROTTLES.webhookTestsOfEndpoint);
-    this.ofAccount = new Throttle(parts.throttles, THROTTLES.webhookTestsOfAccount);
+    this.endpointThrottle = new Throttle(parts.throttles, THROTTLES.webhookTestsOfEndpoint);
+    this.accountThrottle = new Throttle(parts.throttles, THROTTLES.webhookTestsOfAccount);
   }
 
   /**
-   * Sends a test event. Rejects with `too_many_requests` if the endpoint or its account exceeded the limit per minute.
-   * @returns the ID of the delivery, whose attempt is finished.
+   * Sends a test event. Rejects with `too_many_requests` if the endpoint or its account exceeds its limit per minute,
+   * or if this process has too many tests in progress.
+   * @param type event type; undefined for the standard test event.
+   * @returns the ID of the delivery, whose attempt has ended.
    */
   async send(endpoint: WebhookEndpoint, type: string | undefined, context: ChangeContext): Promise<string> {
     const published = this.typeOf(type);
-    if (this.underWay >= MOST_TESTS) {
+    if (this.inProgress >= MAX_TESTS) {
       const detail = 'Too many tests are in progress. Try again in a few seconds.';
       throw new Problem('too_many_requests', { detail, headers: ['Retry-After', '5'] });
     }
-    this.underWay += 1;
+    this.inProgress += 1;
     try {
       await this.enforceLimits(endpoint);
       return await this.attempt(endpoint, published, context);
     } finally {
-      this.underWay -= 1;
+      this.inProgress -= 1;
     }
   }
 
   /**
-   * Enforces the rate limits. A test sends a request to any public address and shows the response, so it could be
-   * abused.
+   * Enforces the rate limits, to prevent abuse. A test sends a request to any public address, and shows the response.
    */
   private async enforceLimits({ id, accountId }: WebhookEndpoint): Promise<void> {
-    const ofAccount = await this.ofAccount.count(accountId);
+    const ofAccount = await this.accountThrottle.count(accountId);
     if (!ofAccount.admitted) throw tooMany('The account', THROTTLES.webhookTestsOfAccount, ofAccount);
-    const ofEndpoint = await this.ofEndpoint.count(id);
+    const ofEndpoint = await this.endpointThrottle.count(id);
     if (ofEndpoint.admitted) return;
-    await this.ofAccount.refund(accountId, ofAccount);
+    await this.accountThrottle.refund(accountId, ofAccount);
     throw tooMany('The endpoint', THROTTLES.webhookTestsOfEndpoint, ofEndpoint);
   }
 
@@ -83,6 +85,7 @@ export class TestSend {
     throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
   }
 
+  /** Makes and records the attempt. Rejects with `gateway_overloaded` if no attempt was possible. */
   private async attempt(
     endpoint: WebhookEndpoint,
     { type, example }: PublishedEventType,
@@ -111,7 +114,7 @@ export class TestSend {
     return delivery.id;
   }
 
-  /** Records the test before it is sent, so that it is audited in any case. */
+  /** Records the test before the attempt, so that every test has an audit entry. */
   private async recordStart(delivery: WebhookDeliveryTable, type: string, data: string, context: ChangeContext) {
     const { database } = this.parts;
     const { event_id: id, account_id: accountId, endpoint_id: endpointId, created_at: now } = delivery;
@@ -155,16 +158,16 @@ export class TestSend {
       address: made.address,
       response_body: made.responseBody,
     };
-    const hasArrived = made.outcome === 'succeeded';
+    const hasSucceeded = made.outcome === 'succeeded';
     const reason = made.outcome === 'gone' || made.outcome === 'aborted' ? made.outcome : ('exhausted' as const);
     await database.db.transaction().execute(async (trx) => {
       await trx.insertInto('webhook_attempt').values(attempt).execute();
       await trx
         .updateTable('webhook_delivery')
         .set({ attempts: 1, updated_at: clock.now() })
-        .set(hasArrived ? { state: 'succeeded', reason: null } : { state: 'failed', reason })
+        .set(hasSucceeded ? { state: 'succeeded', reason: null } : { state: 'failed', reason })
         .where('id', '=', delivery.id)
-        // Unless it was replayed meanwhile.
+        // Don't change the delivery if it was replayed meanwhile.
         .where('cycle', '=', 0)
         .execute();
     });
@@ -177,7 +180,7 @@ function tooMany(whose: string, { limit }: ThrottleRow, verdict: ThrottleVerdict
   return new Problem('too_many_requests', { detail, headers: ['Retry-After', seconds] });
 }
 
-/** Returns the delivery in its state before the attempt. Workers ignore it. */
+/** Creates the delivery in its state before the attempt. Workers ignore it, because its state is `failed`. */
 function newDelivery(endpoint: WebhookEndpoint, nowMs: number): WebhookDeliveryTable {
   return {
     id: newId('whd', nowMs),

@@ -1,6 +1,6 @@
 /**
- * Makes one webhook attempt: check the destination, sign, send, evaluate the response. Failures are results, not
- * errors.
+ * Makes one webhook attempt: signs the body, checks the destination, sends the request, and evaluates the response. A
+ * failed attempt is a result and not an error.
  */
 import type { GuardedConnections } from '../../http/outbound/guarded-agent.js';
 import { parseDestination, type OutboundRules } from '../../http/outbound/destination.js';
@@ -15,39 +15,39 @@ import { VERSION } from '../../platform/version.js';
 import { attemptResult, type AttemptResult } from './attempt-outcome.js';
 import { signatureFields, type SigningKeys } from '../signing/webhook-signature.js';
 
-/** Bytes of the response that are stored for display. */
+/** Maximum number of bytes of the response body that are stored for display. */
 const KEPT_BYTES = 1_024;
 const USER_AGENT = `Trailgate-Webhooks/${VERSION}`;
 const NUL = /\0/g;
 
-/** A webhook and its destination. */
+/** A webhook to send, and its destination. */
 export interface WebhookToSend {
   /** Current URL of the endpoint. */
   readonly url: string;
-  /** `evt_…` */
+  /** Event ID, `evt_…`. */
   readonly eventId: string;
   /** Result of `payloadOf`. */
   readonly body: Buffer;
   readonly keys: SigningKeys;
-  /** Timeout of the whole attempt. */
+  /** Timeout of the complete attempt. */
   readonly timeoutMs: number;
   /** Trace context of the request that caused the event. */
   readonly traceparent?: string | undefined;
 }
 
-/** An event to send. */
+/** An event for a webhook body. */
 export interface EventToSend {
-  /** `evt_…`, also sent as `webhook-id`. */
+  /** Event ID, `evt_…`. The header field `webhook-id` has the same value. */
   readonly id: string;
   readonly type: string;
   readonly accountId: string;
   readonly occurredAtMs: number;
-  /** JSON as accepted. */
+  /** JSON text as accepted. */
   readonly data: string;
 }
 
 /**
- * Builds the body. `data` is inserted unchanged. Parsing would lose the digits of large numbers and duplicate members.
+ * Builds the body. Inserts `data` unchanged. Parsing `data` would lose duplicate members and digits of large numbers.
  */
 export function payloadOf({ id, type, accountId, occurredAtMs, data }: EventToSend): Buffer {
   const head = JSON.stringify({ id, type, timestamp: formatUtc(occurredAtMs), account_id: accountId });
@@ -56,45 +56,47 @@ export function payloadOf({ id, type, accountId, occurredAtMs, data }: EventToSe
 
 /** Result of an attempt. */
 export interface AttemptMade extends AttemptResult {
+  /** Start of the attempt in milliseconds since the epoch. */
   readonly atMs: number;
   readonly durationMs: number;
+  /** Null without a response. */
   readonly statusCode: number | null;
-  /** Reason for a missing response, with the system's error code if any; otherwise null. */
+  /** Reason for a missing response; null with a response. */
   readonly error: string | null;
-  /** Remote address of the response. */
+  /** Remote address of the response; null without a response. */
   readonly address: string | null;
-  /** Beginning of the response body as text. */
+  /** Beginning of the response body as text; null without a response. */
   readonly responseBody: string | null;
 }
 
-/** No attempt was made because this process lacked resources. It does not count as a failure and is retried soon. */
-export interface AttemptPutOff {
+/** Result if this process lacked resources for an attempt. This is no failure, and the attempt is repeated soon. */
+export interface ResourceShortage {
   readonly shortOf: OwnResource;
 }
 
 /** Dependencies of `WebhookSender`. */
 export interface WebhookSenderParts {
   readonly connections: GuardedConnections;
-  /** Read at each attempt, because the configuration can change. */
+  /** Returns the current rules for destinations. They can change with the configuration. */
   readonly rules: () => OutboundRules;
   readonly clock: Clock;
 }
 
-/** WebhookSender makes attempts. */
+/** WebhookSender makes webhook attempts. */
 export class WebhookSender {
   constructor(private readonly parts: WebhookSenderParts) {}
 
-  /** Makes an attempt. Rejects only if there is no signing key. */
-  async attempt(webhook: WebhookToSend): Promise<AttemptMade | AttemptPutOff> {
+  /** Makes an attempt. Rejects only if it cannot be signed: without a key, or if the event ID is invalid. */
+  async attempt(webhook: WebhookToSend): Promise<AttemptMade | ResourceShortage> {
     const atMs = this.parts.clock.now();
     const signature = signatureFields(webhook.eventId, atMs, webhook.body, webhook.keys);
     const startMs = performance.now();
     try {
       const response = await this.send(webhook, { ...signature });
-      return this.made(atMs, startMs, response, undefined);
+      return this.resultOf(atMs, startMs, response, undefined);
     } catch (error) {
       const shortOf = shortageIn(error);
-      if (shortOf === undefined) return this.made(atMs, startMs, undefined, error);
+      if (shortOf === undefined) return this.resultOf(atMs, startMs, undefined, error);
       SHORTAGES.note(shortOf, 'webhook', (error as OutboundFailed).code);
       return { shortOf };
     }
@@ -118,9 +120,10 @@ export class WebhookSender {
     );
   }
 
-  private made(atMs: number, startMs: number, response: GuardedResponse | undefined, error: unknown): AttemptMade {
+  /** Creates the result of an attempt, and counts the attempt. @param error reason why `response` is undefined. */
+  private resultOf(atMs: number, startMs: number, response: GuardedResponse | undefined, error: unknown): AttemptMade {
     const durationMs = Math.round(performance.now() - startMs);
-    const result = attemptResult(response === undefined ? undefined : judgedPart(response), this.parts.clock.now());
+    const result = attemptResult(response === undefined ? undefined : responseOf(response), this.parts.clock.now());
     const outcome = response === undefined ? outcomeOf(error) : result.outcome;
     METRICS.webhookAttempts.series(outcome).inc();
     METRICS.webhookAttemptDuration.series(outcome).observe(durationMs / 1_000);
@@ -137,33 +140,35 @@ export class WebhookSender {
   }
 }
 
-function judgedPart({ statusCode, headers }: GuardedResponse): Parameters<typeof attemptResult>[0] {
+function responseOf({ statusCode, headers }: GuardedResponse): Parameters<typeof attemptResult>[0] {
   const field = headers['webhook-delivery'];
   return { statusCode, retryAfter: headers['retry-after'], webhookDelivery: Array.isArray(field) ? field[0] : field };
 }
 
-/** Decodes UTF-8. Drops a truncated last character, and replaces NUL, which PostgreSQL rejects. */
+/** Decodes a body as UTF-8. Drops a truncated last character. Replaces NUL, because PostgreSQL rejects it. */
 function textOf(body: Buffer): string {
   return new TextDecoder().decode(body, { stream: body.length >= KEPT_BYTES }).replaceAll(NUL, '\uFFFD');
 }
 
 /**
- * Returns the error text without the resolved address. The owner of the endpoint must not learn internal DNS results.
+ * Returns the text of an error for the owner of the endpoint. Leaves out a refused address, so that the owner does not
+ * learn internal DNS results.
  */
 function errorText(error: unknown): string {
   if (error instanceof OutboundRefused) return `address_refused (${error.reason})`;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns the local resource whose shortage caused the failure, if any. */
+/** Returns the resource of this process whose shortage caused a failure, or undefined. */
 function shortageIn(error: unknown): OwnResource | undefined {
   if (!(error instanceof OutboundFailed)) return undefined;
   const isAboutName = error.reason === 'name_not_found' || error.reason === 'name_unresolved';
-  // A resolver that cannot open a socket reports that the name does not exist.
+  // A resolver that cannot open a socket wrongly reports that the name does not exist.
   if (isAboutName) return SHORTAGES.isOutOfDescriptors ? 'file_descriptors' : undefined;
   return resourceOf(error.code);
 }
 
+/** Outcomes for metrics by the reason of a failure. */
 const OUTCOME_OF: Readonly<Record<FailureReason, WebhookAttemptOutcome>> = {
   name_not_found: 'dns',
   name_unresolved: 'dns',

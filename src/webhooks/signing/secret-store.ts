@@ -1,6 +1,6 @@
 /**
- * Stores the signing secrets of webhook endpoints. They are encrypted, not hashed, because each attempt needs them.
- * Each secret comes with a key pair. During a rotation an endpoint has several.
+ * Stores the signing secrets of webhook endpoints. Secrets are encrypted and not hashed, because each attempt needs
+ * them. Each secret has a key pair. During a rotation, an endpoint has several secrets.
  */
 import { createHmac } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
@@ -20,38 +20,41 @@ import {
 } from './webhook-secret.js';
 import type { SigningKeys } from './webhook-signature.js';
 
-/** Maximum number of active secrets. A further rotation ends the oldest. */
-const MOST_LIVE = 3;
+/** Maximum number of active secrets per endpoint. Another rotation ends the oldest secret. */
+const MAX_LIVE = 3;
+/** Purpose for deriving the key of fingerprints, which detect repeated secrets. */
 const FINGERPRINT_PURPOSE = 'webhook secrets';
 
 /** A public key of an endpoint. */
 export interface WebhookPublicKey {
-  /** `whpk_…` */
+  /** The key in the form `whpk_…`. */
   readonly key: string;
   readonly createdAt: number;
-  /** End of its validity; null for the current key. */
+  /** End of the key's validity; null for the current key. */
   readonly expiresAt: number | null;
 }
 
+/** Options for a rotation. */
 export interface SecretRotation {
-  /** A secret supplied by the caller; null to generate one. */
-  readonly brought: Buffer | null;
+  /** A secret that the caller supplied; null to generate a secret. */
+  readonly suppliedSecret: Buffer | null;
+  /** Time during which the previous secrets stay active. */
   readonly overlapMs: number;
-  /** Whether the oldest secret may be ended early. */
+  /** Whether the oldest secret may be ended early if there are too many. */
   readonly endsPrevious: boolean;
 }
 
 /** WebhookSecrets creates, encrypts and decrypts signing secrets. */
 export class WebhookSecrets {
-  /** Creates the store. @param box null without a shared encryption key, so that nothing can be encrypted or signed. */
+  /** @param box null if no encryption key is configured. Nothing can be encrypted or signed then. */
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly box: SecretBox | null,
   ) {}
 
   /**
-   * Returns the encryption box. Call it before any change. @throws Problem `secrets_unavailable` without an encryption
-   * key.
+   * Returns the encryption box. Also used to check that there is an encryption key, before any change.
+   * @throws Problem `secrets_unavailable` without an encryption key.
    */
   check(): SecretBox {
     if (this.box !== null) return this.box;
@@ -59,20 +62,25 @@ export class WebhookSecrets {
   }
 
   /**
-   * Adds a secret to an endpoint. Rejects with `webhook_secret_in_use` if another endpoint has it.
-   * @param brought an existing secret of the receiver; null to generate one.
-   * @returns the plain secret, `whsec_…`. It is never available again.
+   * Adds a secret to an endpoint. Rejects with `webhook_secret_in_use` if any endpoint already has this secret.
+   * @param suppliedSecret an existing secret of the receiver; null to generate a secret.
+   * @returns the plain secret, `whsec_…`, which cannot be read again.
    */
-  async add(trx: Transaction<Tables>, endpointId: string, brought: Buffer | null, nowMs: number): Promise<string> {
+  async add(
+    trx: Transaction<Tables>,
+    endpointId: string,
+    suppliedSecret: Buffer | null,
+    nowMs: number,
+  ): Promise<string> {
     const box = this.check();
-    const secret = brought ?? newWebhookSecret();
+    const secret = suppliedSecret ?? newWebhookSecret();
     const seed = newSigningSeed();
     const id = newId('whs', nowMs);
     const row: WebhookSecretTable = {
       id,
       endpoint_id: endpointId,
-      secret: box.seal(secret, boundTo(id)),
-      seed: box.seal(seed, boundTo(id, 'seed')),
+      secret: box.seal(secret, associatedData(id)),
+      seed: box.seal(seed, associatedData(id, 'seed')),
       public_key: formatPublicKey(privateKeyOf(seed)),
       fingerprint: createHmac('sha256', box.keyFor(FINGERPRINT_PURPOSE)).update(secret).digest('base64url'),
       created_at: nowMs,
@@ -90,13 +98,13 @@ export class WebhookSecrets {
     });
   }
 
-  /** Returns why imported secrets cannot be opened here, or undefined. */
+  /** Returns the reason why this installation cannot decrypt imported secrets; undefined if it can. */
   whyUnreadable(rows: readonly WebhookSecretTable[]): string | undefined {
     if (this.box === null) return 'the installation has no key for secrets';
     try {
       for (const { id, secret, seed } of rows) {
-        this.box.open(secret, boundTo(id));
-        this.box.open(seed, boundTo(id, 'seed'));
+        this.box.open(secret, associatedData(id));
+        this.box.open(seed, associatedData(id, 'seed'));
       }
       return undefined;
     } catch (error) {
@@ -106,13 +114,14 @@ export class WebhookSecrets {
   }
 
   /**
-   * Adds a new secret and limits the previous ones to the overlap. At most three are active. Rejects with
-   * `previous_secret_active` if the oldest would end now without `endsPrevious`.
+   * Adds a new secret, and limits the previous secrets to the overlap. At most three secrets are active. If the oldest
+   * one must end early for that, rejects with `previous_secret_active` unless `endsPrevious` is set.
+   * @returns the plain secret, as `add`.
    */
   async rotate(
     trx: Transaction<Tables>,
     endpointId: string,
-    { brought, overlapMs, endsPrevious }: SecretRotation,
+    { suppliedSecret, overlapMs, endsPrevious }: SecretRotation,
     nowMs: number,
   ): Promise<string> {
     this.check();
@@ -122,19 +131,20 @@ export class WebhookSecrets {
       .set({ expires_at: endMs })
       .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', endMs)]))
       .execute();
-    const live = await liveOf(trx, [endpointId], nowMs);
-    const tooMany = live.slice(MOST_LIVE - 1).map(({ id }) => id);
+    const active = await readActive(trx, [endpointId], nowMs);
+    const tooMany = active.slice(MAX_LIVE - 1).map(({ id }) => id);
     if (tooMany.length > 0 && !endsPrevious) throw previousSecretActive();
     if (tooMany.length > 0) await own.set({ expires_at: nowMs }).where('id', 'in', tooMany).execute();
-    return this.add(trx, endpointId, brought, nowMs);
+    return this.add(trx, endpointId, suppliedSecret, nowMs);
   }
 
   /**
-   * Ends all secrets but the current one. @returns when the last of them would have expired; null if there was none.
+   * Ends all secrets except the current one. @returns the time at which the last of these secrets would have expired;
+   * null if there were none.
    */
   async endPrevious(trx: Transaction<Tables>, endpointId: string, nowMs: number): Promise<number | null> {
-    const live = await liveOf(trx, [endpointId], nowMs);
-    const ends = live.flatMap(({ expires_at: endMs }) => endMs ?? []);
+    const active = await readActive(trx, [endpointId], nowMs);
+    const ends = active.flatMap(({ expires_at: endMs }) => endMs ?? []);
     if (ends.length === 0) return null;
     const own = trx.updateTable('webhook_secret').where('endpoint_id', '=', endpointId);
     await own.set({ expires_at: nowMs }).where('expires_at', '>', nowMs).execute();
@@ -142,8 +152,8 @@ export class WebhookSecrets {
   }
 
   /**
-   * Returns the signing keys of an endpoint, current ones first. Rejects with `secrets_unavailable` if decryption
-   * fails.
+   * Returns the signing keys of an endpoint, with the current keys first. Rejects with `secrets_unavailable` if they
+   * cannot be decrypted.
    */
   async signingKeys(endpointId: string, nowMs: number): Promise<SigningKeys> {
     const [keys] = await this.signingKeysOf([endpointId], nowMs);
@@ -152,16 +162,16 @@ export class WebhookSecrets {
   }
 
   /**
-   * Returns the signing keys of many endpoints with one query. The result has an error for keys that cannot be
-   * decrypted.
+   * Returns the signing keys of many endpoints, in the order of the IDs. Contains an error for each endpoint whose keys
+   * cannot be decrypted. Rejects with `secrets_unavailable` without an encryption key.
    */
   async signingKeysOf(endpointIds: readonly string[], nowMs: number): Promise<readonly (SigningKeys | Error)[]> {
     const box = this.check();
-    const rows = Map.groupBy(await liveOf(this.db, endpointIds, nowMs), (row) => row.endpoint_id);
-    return endpointIds.map((id) => opened(box, rows.get(id) ?? []));
+    const rows = Map.groupBy(await readActive(this.db, endpointIds, nowMs), (row) => row.endpoint_id);
+    return endpointIds.map((id) => decryptKeys(box, rows.get(id) ?? []));
   }
 
-  /** Returns the active public keys by endpoint, current ones first. */
+  /** Returns the active public keys by endpoint ID, with the current keys first. */
   async publicKeys(endpointIds: readonly string[], nowMs: number): Promise<ReadonlyMap<string, WebhookPublicKey[]>> {
     const keys = new Map<string, WebhookPublicKey[]>(endpointIds.map((id) => [id, []]));
     if (endpointIds.length === 0) return keys;
@@ -187,7 +197,7 @@ export class WebhookSecrets {
 }
 
 /** Reads the active secrets of endpoints, newest first. */
-function liveOf(db: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<WebhookSecretTable[]> {
+function readActive(db: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<WebhookSecretTable[]> {
   return db
     .selectFrom('webhook_secret')
     .selectAll()
@@ -197,12 +207,13 @@ function liveOf(db: Kysely<Tables>, endpointIds: readonly string[], nowMs: numbe
     .execute();
 }
 
-function opened(box: SecretBox, rows: readonly WebhookSecretTable[]): SigningKeys | Error {
+/** Decrypts the keys of an endpoint. Returns an error if that is not possible. */
+function decryptKeys(box: SecretBox, rows: readonly WebhookSecretTable[]): SigningKeys | Error {
   const ends = rows.flatMap(({ expires_at: endMs }) => endMs ?? []);
   try {
     return {
-      secrets: rows.map(({ id, secret }) => box.open(secret, boundTo(id))),
-      privateKeys: rows.map(({ id, seed }) => privateKeyOf(box.open(seed, boundTo(id, 'seed')))),
+      secrets: rows.map(({ id, secret }) => box.open(secret, associatedData(id))),
+      privateKeys: rows.map(({ id, seed }) => privateKeyOf(box.open(seed, associatedData(id, 'seed')))),
       endsAtMs: ends.length === 0 ? undefined : Math.min(...ends),
     };
   } catch (error) {
@@ -212,15 +223,16 @@ function opened(box: SecretBox, rows: readonly WebhookSecretTable[]): SigningKey
 }
 
 /**
- * Returns the associated data for encryption, so that a ciphertext moved to another row or column cannot be decrypted.
+ * Returns the associated data for encryption. Because of this data, a ciphertext that was moved to another row or
+ * column cannot be decrypted.
  */
-function boundTo(id: string, part?: 'seed'): string {
+function associatedData(id: string, part?: 'seed'): string {
   return part === undefined ? `webhook_secret:${id}` : `webhook_secret:${id}:${part}`;
 }
 
 function previousSecretActive(): Problem {
   return new Problem('previous_secret_active', {
-    detail: `The endpoint has ${MOST_LIVE} secrets. Send "end_previous_secret": true to end the oldest.`,
+    detail: `The endpoint has ${MAX_LIVE} secrets. Send "end_previous_secret": true to end the oldest.`,
   });
 }
 

@@ -1,32 +1,33 @@
-/** Signs webhooks according to Standard Webhooks 1.0: over ID, time of the attempt and body. */
+/** Signs webhooks as in Standard Webhooks 1.0. A signature covers event ID, time of the attempt, and body. */
 import { createHmac, sign, type KeyObject } from 'node:crypto';
 
 const MS_PER_SECOND = 1_000;
-/** Characters that cannot end the ID in the signed content or in the header field. */
+/** Format of IDs. Excludes characters that separate the parts of the signed content, or end a header field. */
 const ID = /^[\w-]{1,128}$/;
 
-/** SigningKeys are the active keys of an endpoint: the current ones first, then previous ones during an overlap. */
+/** SigningKeys are the active keys of an endpoint: the current keys first, then previous keys during an overlap. */
 export interface SigningKeys {
-  /** Keys for `v1` signatures. */
+  /** Keys for `v1` signatures (HMAC-SHA256). */
   readonly secrets: readonly Buffer[];
-  /** Keys for `v1a` signatures. */
+  /** Keys for `v1a` signatures (Ed25519). */
   readonly privateKeys: readonly KeyObject[];
-  /** Time at which the first of them expires and the keys must be reloaded; undefined if none does. */
+  /** Time at which the first key expires, and the keys must be reloaded; undefined if no key expires. */
   readonly endsAtMs?: number | undefined;
 }
 
-/** The three header fields of a webhook. */
+/** The three signature header fields of a webhook. */
 export interface SignatureFields {
   readonly 'webhook-id': string;
-  /** Time of the attempt in seconds, not of the event. Receivers reject timestamps older than five minutes. */
+  /** Time of the attempt, not of the event, in seconds since the epoch. Receivers reject old timestamps. */
   readonly 'webhook-timestamp': string;
+  /** Signatures with all keys, separated by spaces. */
   readonly 'webhook-signature': string;
 }
 
 /**
  * Returns the signature fields of an attempt.
- * @param id event ID, the same in every attempt. Receivers use it to detect duplicates.
- * @param body the exact bytes that are sent.
+ * @param id event ID. Every attempt has the same ID, so that receivers can detect duplicates.
+ * @param body the exact bytes of the body.
  * @throws Error without a key, or if the ID is invalid.
  */
 export function signatureFields(id: string, attemptedAtMs: number, body: Buffer, keys: SigningKeys): SignatureFields {

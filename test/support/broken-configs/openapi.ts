@@ -59,7 +59,7 @@ export const OPENAPI: readonly BrokenConfig[] = [
     'JSON with a key twice',
     document('{ "openapi": "3.1.0", "info": {},\n "info": {} }', 'api.json'),
     'api.json:2:2',
-    'the key `info` stands twice',
+    'the key `info` is in the same map twice',
     'keep one',
   ],
   [
@@ -113,7 +113,7 @@ export const OPENAPI: readonly BrokenConfig[] = [
     '`*a` stands within the value',
     'in a circle',
   ],
-  ['a tag', schema('!!js/undefined {}'), 'api.yaml:6:29', 'the tag `!!js/undefined` is not read', 'remove it'],
+  ['a tag', schema('!!js/undefined {}'), 'api.yaml:6:29', 'the tag `!!js/undefined` is not supported', 'remove it'],
   [
     '__proto__',
     schema('{ properties: { __proto__: { type: string } } }'),
@@ -213,16 +213,16 @@ export const OPENAPI: readonly BrokenConfig[] = [
     paths(`  /orders:\n    GET: { ${SECURED} }`),
     'api.yaml:5:5',
     'unknown key `GET`',
-    'slip of the pen',
+    'check the spelling',
   ],
   [
     'a method that there is not',
     paths(`  /orders:\n    fetch: { ${SECURED} }`),
     'api.yaml:5:5',
     'unknown key `fetch`',
-    'slip of the pen',
+    'check the spelling',
   ],
-  ['a slip in a field', get(`${SECURED}, sumary: x`), 'api.yaml:5:91', 'unknown key `sumary`', 'slip of the pen'],
+  ['a slip in a field', get(`${SECURED}, sumary: x`), 'api.yaml:5:91', 'unknown key `sumary`', 'check the spelling'],
   ['parameters as a map', get(`${SECURED}, parameters: { id: {} }`), 'api.yaml:5:91', 'must be array', 'it is a list'],
   [
     'a parameter without a place',
@@ -271,7 +271,7 @@ export const OPENAPI: readonly BrokenConfig[] = [
     'a path twice',
     paths(`  /orders:\n    get: { ${SECURED} }\n  /orders:\n    put: { ${SECURED} }`),
     'api.yaml:6:3',
-    'the key `/orders` stands twice',
+    'the key `/orders` is in the same map twice',
     'keep one',
   ],
   [
@@ -427,7 +427,7 @@ export const OPENAPI: readonly BrokenConfig[] = [
     'a reference to a URL',
     schema('{ $ref: https://example.com/order.yaml#/A }'),
     'api.yaml:6:37',
-    'is a URL, and none is asked for',
+    'is a URL; remote references are not supported',
     'bundle',
   ],
   [
@@ -517,7 +517,7 @@ export const OPENAPI: readonly BrokenConfig[] = [
       `components: { schemas: { ${Array.from({ length: 50 }, (_, index) => `A${index}: { $ref: "#/components/schemas/A${index + 1}" }`).join()}, A50: {} } }`,
     ),
     'api.yaml:6:38',
-    'leads on over more than 32 references',
+    'is a chain of more than 32 references',
     'give way',
   ],
   [

@@ -1,20 +1,25 @@
-/** Faults for a value that matches none of several alternatives. */
+/** Combines the faults of a value that matches none of several alternatives (`anyOf`, `oneOf`). */
 import type { Fault, Place } from './fault.js';
 
-/** @param tried faults per alternative, at least one each */
+/**
+ * Returns the faults to report, as few as possible.
+ * @param tried faults of each alternative, at least one per alternative
+ * @param place location of the value; undefined: the arguments as a whole
+ */
 export function alternativeFaults(tried: readonly (readonly Fault[])[], place: Place | undefined): readonly Fault[] {
-  const ofType = tried.filter(([first]) => first?.kind === 'type' && first.place === place);
-  const others = tried.filter((faults) => !ofType.includes(faults));
-  // For `null` or an object, a caller that sent an object needs the object's faults.
+  const wrongType = tried.filter(([first]) => first?.kind === 'type' && first.place === place);
+  const others = tried.filter((faults) => !wrongType.includes(faults));
+  // If only one alternative allows the type of the value, only its faults help. Example: an object for "null or
+  // object".
   const [only] = others;
   if (only !== undefined && others.length === 1 && tried.length > 1) return only;
-  const isPlain = tried.every(
+  const isSimple = tried.every(
     (faults) => faults.length === 1 && faults[0]?.kind !== 'other' && faults[0]?.place === place,
   );
-  if (!isPlain || tried.length === 0) {
-    return [{ place, kind: 'other', detail: 'is as none of its alternatives allows' }];
+  if (!isSimple || tried.length === 0) {
+    return [{ place, kind: 'other', detail: 'matches none of the allowed alternatives' }];
   }
-  const words = tried.map(([fault]) => (fault?.detail ?? '').replace(/^must be /, ''));
+  const expectations = tried.map(([fault]) => (fault?.detail ?? '').replace(/^must be /, ''));
   const kind = others.length === 0 ? 'type' : 'value';
-  return [{ place, kind, detail: `must be ${[...new Set(words)].join(' or ')}` }];
+  return [{ place, kind, detail: `must be ${[...new Set(expectations)].join(' or ')}` }];
 }

@@ -142,7 +142,7 @@ describe('what is wrong is said in words, with its field', () => {
       'x',
       expect.stringMatching(/^must be a date such as .* or a time with its zone/),
     ],
-    [{ anyOf: [{ required: ['a'] }, { required: ['b'] }] }, {}, 'is as none of its alternatives allows'],
+    [{ anyOf: [{ required: ['a'] }, { required: ['b'] }] }, {}, 'matches none of the allowed alternatives'],
     [{ not: { type: 'string' } }, 'x', 'must not be as it is'],
     [false, 'x', 'must not be given'],
   ])('%j of %j', (schema, value, detail) => {

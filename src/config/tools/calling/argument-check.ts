@@ -1,7 +1,7 @@
 /**
- * Validates tool arguments against the input schema (JSON Schema 2020-12), to tell the assistant what to fix. It is not
- * a security check, because the backend validates requests, so expensive checks are skipped. The schema is interpreted,
- * because compiling a large one with Ajv would block for up to half a second.
+ * Validates tool arguments against the tool's input schema (JSON Schema 2020-12), to tell the AI assistant what to fix.
+ * The validation is no security check, because the backend validates requests. So expensive checks are skipped. The
+ * schema is interpreted, because compiling a large schema with Ajv would block the process for up to half a second.
  */
 import { isExactNumber } from '../../../platform/json/exact-json.js';
 import { didYouMean } from '../../model/problem.js';
@@ -12,60 +12,62 @@ import { patternOf } from './bounded-pattern.js';
 import { type Fault, fieldOf, type Place } from './fault.js';
 import { isWrittenInteger, isOfType, valueFaults } from './value-check.js';
 
-const MOST_FAULTS = 10;
-/** Maximum number of value and schema pairs, each taking less than a microsecond. */
-const MOST_STEPS = 100_000;
-const DEEPEST = 64;
-/** Longer lists are not checked for duplicates. */
-const MOST_UNIQUE = 10_000;
+const MAX_FAULTS = 10;
+/** Maximum number of pairs of value and schema to compare. Each takes less than a microsecond. */
+const MAX_STEPS = 100_000;
+/** Maximum nesting of arguments. */
+const MAX_DEPTH = 64;
+/** Maximum length of lists that are checked for duplicates. */
+const MAX_UNIQUE_CHECKED = 10_000;
 const NO_FAULTS: readonly ArgumentFault[] = [];
-const NOTHING: JsonObject = {};
+const EMPTY_OBJECT: JsonObject = {};
 const NO_MEMBERS: readonly (readonly [string, unknown])[] = [];
-const EMPTY: readonly unknown[] = [];
+const EMPTY_LIST: readonly unknown[] = [];
 
 /**
  * Validates arguments. Never throws.
- * @param args parsed JSON, which is modified. Digits as text become a long integer. Null is removed from optional
- * places that do not allow it, because OpenAI's strict mode sends null for omitted values.
- * @returns up to ten faults; empty if valid
+ * @param args parsed JSON, which is modified if it is valid. A text of digits becomes an exact integer where the schema
+ * allows integers. Null is removed from optional fields that do not allow null. The strict mode of OpenAI sends null
+ * for omitted values.
+ * @returns up to ten faults. Empty if the arguments are valid, or if the step limit was reached.
  */
 export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly ArgumentFault[] {
-  const impossible = impossibleIn(args, DEEPEST);
-  if (impossible !== undefined) return [{ field: '', detail: impossible }];
+  const invalid = invalidInAnySchema(args, MAX_DEPTH);
+  if (invalid !== undefined) return [{ field: '', detail: invalid }];
   const check = new Check(inputSchema);
   const faults: Fault[] = [];
   check.check(args, inputSchema, undefined, faults);
-  if (faults.length === 0) for (const correction of check.corrections) correct(args, correction);
+  if (faults.length === 0) for (const correction of check.corrections) applyCorrection(args, correction);
   if (check.isOverLimit || faults.length === 0) return NO_FAULTS;
-  const told = new Map<string, ArgumentFault>();
+  const distinct = new Map<string, ArgumentFault>();
   for (const { place, detail } of faults) {
     const field = fieldOf(place);
-    told.set(`${field} ${detail}`, { field, detail });
+    distinct.set(`${field} ${detail}`, { field, detail });
   }
-  return [...told.values()].slice(0, MOST_FAULTS);
+  return [...distinct.values()].slice(0, MAX_FAULTS);
 }
 
-/** Returns why the arguments are invalid under any schema. */
-function impossibleIn(value: unknown, depthLeft: number): string | undefined {
+/** Returns why the arguments are invalid under every schema, or undefined. The text follows "the arguments". */
+function invalidInAnySchema(value: unknown, depthLeft: number): string | undefined {
   if (isExactNumber(value) && !Number.isFinite(Number(value.rawJSON))) return 'have a number that is too large';
   if (typeof value !== 'object' || value === null || isExactNumber(value)) return undefined;
-  if (depthLeft === 0) return `are nested deeper than ${DEEPEST} levels`;
+  if (depthLeft === 0) return `are nested deeper than ${MAX_DEPTH} levels`;
   for (const key of Object.keys(value)) {
     if (key === '__proto__') return 'have the name `__proto__`, which no field has';
-    const within = impossibleIn((value as Record<string, unknown>)[key], depthLeft - 1);
+    const within = invalidInAnySchema((value as Record<string, unknown>)[key], depthLeft - 1);
     if (within !== undefined) return within;
   }
   return undefined;
 }
 
-/** A replacement for a value. */
+/** A replacement of a value, applied after the arguments were found valid. */
 interface Correction {
   readonly place: Place;
-  /** Undefined: the value is removed. */
+  /** The new value. Undefined: the value is removed. */
   readonly value: unknown;
 }
 
-function correct(args: unknown, { place, value }: Correction): void {
+function applyCorrection(args: unknown, { place, value }: Correction): void {
   const within = valueAt(args, place.within) as Record<string | number, unknown>;
   if (value === undefined) delete within[place.key];
   else within[place.key] = value;
@@ -75,24 +77,30 @@ function valueAt(args: unknown, place: Place | undefined): unknown {
   return place === undefined ? args : (valueAt(args, place.within) as Record<string | number, unknown>)[place.key];
 }
 
+/** Check validates one set of arguments and collects corrections. */
 class Check {
   readonly corrections: Correction[] = [];
-  private stepsLeft = MOST_STEPS;
-  /** False while evaluating a schema that may not apply. */
+  private stepsLeft = MAX_STEPS;
+  /**
+   * False while the evaluated schema may not apply, for example in `not` or `if`. Then values must not be corrected.
+   */
   private mayCorrect = true;
 
   constructor(private readonly inputSchema: JsonSchema) {}
 
-  /** Whether the step limit was reached, so that the result is unknown. */
+  /** Whether the step limit was reached. Then it is not known whether the arguments are valid. */
   get isOverLimit(): boolean {
     return this.stepsLeft < 0;
   }
 
   private isDone(faults: readonly Fault[]): boolean {
-    return this.isOverLimit || faults.length >= MOST_FAULTS;
+    return this.isOverLimit || faults.length >= MAX_FAULTS;
   }
 
-  /** Adds the faults of a value. @param place undefined: the arguments as a whole */
+  /**
+   * Adds the faults of a value to `faults`.
+   * @param place location of the value; undefined: the arguments as a whole
+   */
   check(value: unknown, schema: unknown, place: Place | undefined, faults: Fault[]): void {
     if (schema === false) faults.push({ place, kind: 'other', detail: 'must not be given' });
     if (!isObject(schema) || this.isDone(faults)) return;
@@ -105,7 +113,7 @@ class Check {
     }
     if (!isOfType(value, schema, place, faults)) return;
     valueFaults(value, schema, place, faults);
-    this.checkTogether(value, schema, place, faults);
+    this.checkCombined(value, schema, place, faults);
     if (Array.isArray(value)) this.checkList(value, schema, place, faults);
     else if (isObject(value)) this.checkObject(value, schema, place, faults);
   }
@@ -116,7 +124,10 @@ class Check {
     return Object.hasOwn(definitions, name) ? definitions[name] : true;
   }
 
-  /** Returns the faults of a value. @param mayCorrect whether digits as text may become numbers */
+  /**
+   * Returns the faults of a value. Corrections are kept only if there are no faults.
+   * @param mayCorrect whether the value may be corrected, such as a text of digits to a number
+   */
   private faultsOf(value: unknown, schema: unknown, place: Place | undefined, mayCorrect = false): Fault[] {
     const faults: Fault[] = [];
     const [before, corrections] = [this.mayCorrect, this.corrections.length];
@@ -127,12 +138,12 @@ class Check {
     return faults;
   }
 
-  /** Checks combined schemas of the same value. */
-  private checkTogether(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
+  /** Checks `allOf`, `anyOf`, `oneOf`, `not` and `if`, which concern the same value. */
+  private checkCombined(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
     const { allOf, anyOf, oneOf, not } = schema;
     for (const each of listOf(allOf)) this.check(value, each, place, faults);
     if (anyOf !== undefined) this.checkAlternatives(value, anyOf, place, faults);
-    // Documents rarely intend that exactly one alternative matches, so `oneOf` is checked like `anyOf`.
+    // Authors rarely intend that exactly one alternative matches, so `oneOf` is checked like `anyOf`.
     if (oneOf !== undefined) this.checkAlternatives(value, oneOf, place, faults);
     if (not !== undefined && this.faultsOf(value, not, place).length === 0) {
       faults.push({ place, kind: 'other', detail: 'must not be as it is' });
@@ -144,7 +155,7 @@ class Check {
 
   private checkAlternatives(value: unknown, alternatives: unknown, place: Place | undefined, faults: Fault[]): void {
     let tried: Fault[][] = [];
-    // Prefer an alternative that accepts the value unchanged.
+    // Prefer an alternative that accepts the value without corrections.
     for (const mayCorrect of this.mayCorrect ? [false, true] : [false]) {
       tried = [];
       for (const each of listOf(alternatives)) {
@@ -162,7 +173,7 @@ class Check {
       report(minItems === 1 ? 'must not be an empty list' : `must have at least ${minItems} entries`);
     }
     if (typeof maxItems === 'number' && list.length > maxItems) report(`must have at most ${maxItems} entries`);
-    if (uniqueItems === true && list.length <= MOST_UNIQUE) {
+    if (uniqueItems === true && list.length <= MAX_UNIQUE_CHECKED) {
       const different = new Set(list.map((value) => JSON.stringify(value))).size;
       if (different < list.length) report('must not have the same entry twice');
     }
@@ -216,29 +227,31 @@ class Check {
       const at: Place = { within: place, key: name };
       if (propertyNames !== undefined) faults.push(...this.faultsOf(name, propertyNames, at));
       let isKnown = Object.hasOwn(known, name);
-      if (isKnown && object[name] === null && !listOf(required).includes(name) && this.isLeftOut(known[name], at))
+      if (isKnown && object[name] === null && !listOf(required).includes(name) && this.isOmitted(known[name], at))
         continue;
       if (isKnown) this.check(object[name], known[name], at, faults);
       for (const [pattern, each] of patterns) {
         const matches = patternOf(pattern).isMatch(name);
-        // If a match could not be determined, assume that it is one.
+        // If the match could not be decided in time, assume a match.
         isKnown ||= matches !== false;
         if (matches === true) this.check(object[name], each, at, faults);
       }
       if (isKnown) continue;
-      if (additionalProperties === false) faults.push({ place: at, kind: 'other', detail: this.unknown(name, place) });
+      if (additionalProperties === false)
+        faults.push({ place: at, kind: 'other', detail: this.unknownDetail(name, place) });
       else this.check(object[name], additionalProperties, at, faults);
     }
   }
 
-  /** Reports whether null at an optional place means an omitted value, and records its removal. */
-  private isLeftOut(schema: unknown, place: Place): boolean {
+  /** Reports whether null in an optional field stands for an omitted value, and records that the field is removed. */
+  private isOmitted(schema: unknown, place: Place): boolean {
     if (!this.mayCorrect || this.faultsOf(null, schema, place).length === 0) return false;
     this.corrections.push({ place, value: undefined });
     return true;
   }
 
-  private unknown(name: string, place: Place | undefined): string {
+  /** Returns the detail of the fault of a field that the schema does not know. */
+  private unknownDetail(name: string, place: Place | undefined): string {
     if (place !== undefined) return 'is not known';
     const meant = didYouMean(name, Object.keys(objectOf(this.inputSchema['properties'])));
     return `is no argument of this tool${meant === undefined ? '' : `: ${meant}`}`;
@@ -246,7 +259,7 @@ class Check {
 }
 
 function objectOf(value: unknown): JsonObject {
-  return isObject(value) ? value : NOTHING;
+  return isObject(value) ? value : EMPTY_OBJECT;
 }
 
 function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
@@ -254,5 +267,5 @@ function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : EMPTY;
+  return Array.isArray(value) ? (value as unknown[]) : EMPTY_LIST;
 }

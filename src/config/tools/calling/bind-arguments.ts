@@ -1,4 +1,4 @@
-/** Converts validated arguments to a request: path, query, field lines, body. */
+/** Converts validated tool arguments to a request: path, query, header lines and body. */
 import { isExactNumber } from '../../../platform/json/exact-json.js';
 import type {
   BodyBinding,
@@ -13,17 +13,21 @@ import { encode, queryPairs, simpleText, textOf } from './write-values.js';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Same limit as for request heads from clients. */
-const LONGEST_HEAD = 16 * 1024;
-/** Characters that could end or split a segment in software that decodes too early or twice. */
-const DIVIDES = /[/\\;\p{Cc}]|%[0-9a-f]{2}/iu;
-const DOTS = /^\s*\.\.?\s*(?:[?#]|$)/;
-/** Characters after a fixed segment that some backends truncate. */
+/** Maximum characters of URL and header lines. Clients have the same limit for request heads. */
+const MAX_HEAD_LENGTH = 16 * 1024;
+/** Characters that could end or split a segment in software that decodes too early, or twice. */
+const SEPARATOR = /[/\\;\p{Cc}]|%[0-9a-f]{2}/iu;
+/** A segment that software could treat as `.` or `..`. */
+const DOT_SEGMENT = /^\s*\.\.?\s*(?:[?#]|$)/;
+/** Characters after a segment that some backends cut off together with what follows them. */
 const AFTER_SEGMENT = /^[.?#\s]/;
-/** Valid field values (RFC 9110 section 5.5), without Latin-1 control characters. */
+/** Valid header values (RFC 9110 section 5.5), without the control characters of Latin-1. */
 const FIELD_VALUE = /^[\t\x20-\x7e\xa0-\xff]*$/;
 
-/** Creates the request. @param args valid according to the input schema */
+/**
+ * Creates the request, or returns the faults of arguments that a request cannot carry.
+ * @param args arguments that are valid according to the input schema
+ */
 export function bindArguments(binding: ToolBinding, args: Arguments): BoundRequest | ArgumentFaults {
   const faults: ArgumentFault[] = [];
   const report = (field: string, detail: string): void => void faults.push({ field, detail });
@@ -33,11 +37,11 @@ export function bindArguments(binding: ToolBinding, args: Arguments): BoundReque
   const type = body === undefined || binding.body === undefined ? '' : `content-type: ${binding.body.mediaType}\r\n`;
   const lines = `accept: ${binding.accept}\r\n${type}${writeHeaders(binding.headers, args, report)}`;
   const url = query === '' ? path : `${path}?${query}`;
-  if (url.length + lines.length > LONGEST_HEAD) report('', 'are too long for the path, the query and the header');
+  if (url.length + lines.length > MAX_HEAD_LENGTH) report('', 'are too long for the path, the query and the header');
   return faults.length > 0 ? { faults: faults.slice(0, 10) } : { url, lines, body };
 }
 
-/** Returns the fixed value or the argument's value, or undefined. */
+/** Returns the fixed value, or else the value of the argument. Undefined if there is none. */
 function valueOf(
   { fixed, argument }: { readonly fixed?: unknown; readonly argument?: string },
   args: Arguments,
@@ -61,7 +65,10 @@ function writePath({ template, path }: ToolBinding, args: Arguments, report: Rep
   });
 }
 
-/** Returns why a text cannot be a path parameter. Each part between slashes must be a valid segment. */
+/**
+ * Returns why a text cannot be the value of a path parameter, or undefined. If slashes are allowed, each part between
+ * them must be a valid segment.
+ */
 function pathFault(text: string, { reserved, takesSlashes }: PathBinding): string | undefined {
   if (!takesSlashes) return segmentFault(text, reserved);
   const [first = '', ...others] = text.split('/');
@@ -70,11 +77,14 @@ function pathFault(text: string, { reserved, takesSlashes }: PathBinding): strin
   return fault === undefined || others.length === 0 ? fault : `each part between slashes ${fault}`;
 }
 
-/** Returns why a text cannot be a path segment of this operation. */
+/**
+ * Returns why a text cannot be a path segment, or undefined.
+ * @param reserved segments that would match another operation, in lower case
+ */
 function segmentFault(text: string, reserved: readonly string[]): string | undefined {
   if (text === '') return 'must not be empty';
-  if (DIVIDES.test(text)) return 'must not have /, \\, ;, a percent-encoded or a control character';
-  if (DOTS.test(text)) return 'must not be . or ..';
+  if (SEPARATOR.test(text)) return 'must not have /, \\, ;, a percent-encoded or a control character';
+  if (DOT_SEGMENT.test(text)) return 'must not be . or ..';
   const lower = text.trim().toLowerCase();
   const other = reserved.find(
     (segment) =>
@@ -119,8 +129,8 @@ function writeBody(body: BodyBinding, args: Arguments): Buffer | undefined {
     const value = valueOf(field, args);
     if (value !== undefined) given.push([field.name, value]);
   }
-  const isLeftOut = given.length === 0 && (!body.isRequired || body.argument !== undefined);
-  if (isLeftOut) return undefined;
+  const isOmitted = given.length === 0 && (!body.isRequired || body.argument !== undefined);
+  if (isOmitted) return undefined;
   return body.kind === 'json' ? json(Object.fromEntries(given)) : form(given, body);
 }
 
@@ -128,7 +138,10 @@ function json(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** Serializes `application/x-www-form-urlencoded` (OpenAPI, Encoding Object), with brackets for nested values. */
+/**
+ * Serializes a form as `application/x-www-form-urlencoded` (OpenAPI, Encoding Object). Nested values get names with
+ * brackets.
+ */
 function form(given: readonly (readonly [string, unknown])[], { fields }: BodyBinding): Buffer {
   const pairs = given.flatMap(([name, value]) => {
     const { style = 'form', explode = true } = fields.find((field) => field.name === name) ?? {};

@@ -1,16 +1,19 @@
 /**
- * Regular expressions of schemas with bounded execution time. V8 backtracks: for `^(a+)+$`, a text of 40 letters takes
- * hours. The maximum number of steps is estimated from pattern and text length. If it is too high, the check is left to
- * the backend.
+ * Regular expressions of schemas, with bounded execution time. V8 backtracks: for `^(a+)+$`, a text of 40 letters takes
+ * hours. So the maximum number of steps is estimated from the pattern and the length of the text. If the estimate is
+ * too high, the check is left to the backend.
  */
 import { LRUCache } from 'lru-cache';
 
-/** Steps of V8, some nanoseconds each. */
-const MOST_STEPS = 1_000_000;
+/** Maximum number of steps of V8 for a match. A step takes some nanoseconds. */
+const MAX_STEPS = 1_000_000;
 
 const patterns = new LRUCache<string, BoundedPattern>({ max: 1_000 });
 
-/** Returns the compiled pattern, from a cache. */
+/**
+ * Returns the compiled pattern, from a cache of 1,000 patterns.
+ * @throws SyntaxError if the pattern is not valid
+ */
 export function patternOf(pattern: string): BoundedPattern {
   const known = patterns.get(pattern);
   if (known !== undefined) return known;
@@ -19,43 +22,47 @@ export function patternOf(pattern: string): BoundedPattern {
   return bounded;
 }
 
-/** BoundedPattern is a pattern that never takes longer than some milliseconds. */
+/** BoundedPattern is a regular expression whose check never takes longer than some milliseconds. */
 export class BoundedPattern {
   private readonly expression: RegExp;
   private readonly waysOf: (length: number) => number;
 
-  /** @throws SyntaxError if it is not a valid ECMAScript pattern with the flag `u` */
+  /** @throws SyntaxError if the text is not a valid ECMAScript pattern with the flag `u` */
   constructor(private readonly pattern: string) {
     this.expression = new RegExp(pattern, 'u');
     this.waysOf = waysOfPattern(pattern);
   }
 
-  /** Reports whether a text matches; undefined if that would take too long. */
+  /** Reports whether a text matches. Returns undefined if the check could take too long. */
   isMatch(text: string): boolean | undefined {
-    return this.steps(text.length) > MOST_STEPS ? undefined : this.expression.test(text);
+    return this.steps(text.length) > MAX_STEPS ? undefined : this.expression.test(text);
   }
 
-  /** Estimates the maximum number of steps for a text of this length. */
+  /** Estimates the maximum number of steps for a text of this length (UTF-16 units). */
   steps(length: number): number {
-    // A pattern without ^ is tried at each character.
-    const begins = this.pattern.startsWith('^') && !/(?<!\\)\|/.test(this.pattern) ? 1 : length + 1;
-    return this.waysOf(length) * begins;
+    // V8 tries a pattern without ^ at each character of the text.
+    const startPositions = this.pattern.startsWith('^') && !/(?<!\\)\|/.test(this.pattern) ? 1 : length + 1;
+    return this.waysOf(length) * startPositions;
   }
 }
 
-/** Number of ways in which a part can match, by text length. */
+/**
+ * Maximum number of ways in which a part of a pattern can match a text, by the length of the text. V8 may try all of
+ * them.
+ */
 type Ways = (length: number) => number;
 
-const ONE: Ways = () => 1;
-const NEVER: Ways = () => Infinity;
+const SINGLE_WAY: Ways = () => 1;
+const UNBOUNDED: Ways = () => Infinity;
 
-/** Parses an ECMAScript pattern. Unknown syntax counts as unbounded. */
+/** Parses an ECMAScript pattern. Syntax that is not known counts as unbounded. */
 function waysOfPattern(pattern: string): Ways {
   const reader = new Reader(pattern);
   const ways = reader.alternatives();
-  return reader.isAtEnd ? ways : NEVER;
+  return reader.isAtEnd ? ways : UNBOUNDED;
 }
 
+/** Reader parses a pattern and multiplies the ways of its parts. */
 class Reader {
   private at = 0;
 
@@ -68,43 +75,43 @@ class Reader {
   alternatives(): Ways {
     const all = [this.sequence()];
     while (this.skip(/^\|/) !== undefined) all.push(this.sequence());
-    return all.length === 1 ? (all[0] ?? ONE) : (length) => all.reduce((sum, ways) => sum + ways(length), 0);
+    return all.length === 1 ? (all[0] ?? SINGLE_WAY) : (length) => all.reduce((sum, ways) => sum + ways(length), 0);
   }
 
   private sequence(): Ways {
     const parts: Ways[] = [];
     while (!this.isAtEnd && !/^[|)]/.test(this.pattern.slice(this.at, this.at + 1))) {
       const ways = this.repeated(this.atom());
-      if (ways !== ONE) parts.push(ways);
+      if (ways !== SINGLE_WAY) parts.push(ways);
     }
-    return parts.length === 0 ? ONE : (length) => parts.reduce((product, ways) => product * ways(length), 1);
+    return parts.length === 0 ? SINGLE_WAY : (length) => parts.reduce((product, ways) => product * ways(length), 1);
   }
 
-  /** Parses a group, a set, an escape or a character. */
+  /** Parses a group, a character class, an escape or a character. */
   private atom(): Ways {
     if (this.skip(/^\((\?(:|=|!|<=|<!|<[^>]*>))?/) !== undefined) {
       const ways = this.alternatives();
-      return this.skip(/^\)/) === undefined ? NEVER : ways;
+      return this.skip(/^\)/) === undefined ? UNBOUNDED : ways;
     }
-    if (this.skip(/^\\[1-9k]/) !== undefined) return NEVER;
-    const isRead =
+    if (this.skip(/^\\[1-9k]/) !== undefined) return UNBOUNDED;
+    const match =
       this.skip(/^\[\^?\]?(\\.|[^\]\\])*\]/s) ?? this.skip(/^\\[pPu]\{[^}]*\}/) ?? this.skip(/^(\\.|[^[\\])/su);
-    if (isRead === undefined) this.at = this.pattern.length + 1;
-    return isRead === undefined ? NEVER : ONE;
+    if (match === undefined) this.at = this.pattern.length + 1;
+    return match === undefined ? UNBOUNDED : SINGLE_WAY;
   }
 
-  private repeated(once: Ways): Ways {
+  private repeated(part: Ways): Ways {
     const quantifier = this.skip(/^(\*|\+|\?|\{(\d+)(,(\d*))?\})\??/);
-    if (quantifier === undefined) return once;
+    if (quantifier === undefined) return part;
     const [, sign = '', least = '0', range, most = ''] = quantifier;
     const [from, to] = boundsOf(sign, Number(least), range, most);
-    if (to === from && (from <= 1 || once === ONE)) return once;
-    // Number of possible repetitions, times the ways of each.
+    if (to === from && (from <= 1 || part === SINGLE_WAY)) return part;
+    // The number of possible repetition counts, times the ways of all repetitions.
     return (length) => {
       const times = Math.min(to, Math.max(length, 1));
       const choices = Math.max(1, Math.min(to - from, length) + 1);
-      const each = once(length);
-      return choices * (each > 1 || once !== ONE ? Math.max(each, 2) ** times : 1);
+      const each = part(length);
+      return choices * (each > 1 || part !== SINGLE_WAY ? Math.max(each, 2) ** times : 1);
     };
   }
 

@@ -1,22 +1,29 @@
-/** A fault of tool arguments and its location. */
+/** Faults of tool arguments, and the location of the invalid value. */
 
-/** A member of an object or a list, within its parent; undefined: the arguments themselves. */
+/**
+ * Location of a value: a member of an object or a list, within the location of its parent. Undefined: the arguments
+ * themselves.
+ */
 export interface Place {
   readonly within: Place | undefined;
   readonly key: string | number;
 }
 
+/** A fault of a value. */
 export interface Fault {
   readonly place: Place | undefined;
-  /** `type`: wrong type; `value`: value not allowed. Both concern the whole value. */
+  /**
+   * `type`: the value has the wrong type. `value`: the value is not one of the allowed values. `other`: any other
+   * fault.
+   */
   readonly kind: 'type' | 'value' | 'other';
-  /** Follows the field's name. */
+  /** Phrase that follows the name of the field, such as `must be a text`. */
   readonly detail: string;
 }
 
 const LONGEST_FIELD = 200;
 
-/** Formats a place: `contacts[0].phone`; empty for the arguments themselves. */
+/** Formats a location, such as `contacts[0].phone`. Empty for the arguments themselves. Long names are cut. */
 export function fieldOf(place: Place | undefined): string {
   if (place === undefined) return '';
   const before = fieldOf(place.within);

@@ -1,14 +1,14 @@
-/** Reduces a response to the structured content that matches its output schema. */
+/** Reduces a response to structured content that matches the output schema of the tool. */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { WRAPPED_UNDER } from '../tool.js';
 import { isOfOneType } from './value-check.js';
 
-/** Represents a value that does not match its schema. */
-const MISFIT = Symbol('misfit');
+/** Marks a value that does not match its schema. */
+const MISMATCH = Symbol('misfit');
 
 /**
- * Returns the content without fields that do not match the schema, which requires none of them. Copies nothing if
- * everything matches.
+ * Returns the response without fields that do not match the schema. Output schemas require no fields, so the result
+ * always matches. Values that match are not copied.
  * @param schema only keywords of output schemas, without references
  */
 export function structuredResult(body: unknown, wrapsResult: boolean, schema: JsonObject): JsonObject {
@@ -16,32 +16,33 @@ export function structuredResult(body: unknown, wrapsResult: boolean, schema: Js
   return isObject(content) ? content : {};
 }
 
+/** Returns the value, a copy without mismatching fields, or `MISMATCH`. */
 function fitted(value: unknown, schema: unknown): unknown {
-  if (!isObject(schema)) return schema === false ? MISFIT : value;
+  if (!isObject(schema)) return schema === false ? MISMATCH : value;
   const { type, allOf, anyOf } = schema;
-  if (type !== undefined && !isOfType(value, type)) return MISFIT;
+  if (type !== undefined && !isOfType(value, type)) return MISMATCH;
   let fit = value;
   for (const each of listOf(allOf)) {
     fit = fitted(fit, each);
-    if (fit === MISFIT) return MISFIT;
+    if (fit === MISMATCH) return MISMATCH;
   }
   if (anyOf !== undefined) {
     fit = anyFitted(fit, listOf(anyOf));
-    if (fit === MISFIT) return MISFIT;
+    if (fit === MISMATCH) return MISMATCH;
   }
   if (Array.isArray(fit)) return fittedList(fit, schema);
   return isObject(fit) ? fittedObject(fit, schema) : fit;
 }
 
-/** Uses the first alternative that keeps everything, else the first that matches at all. */
+/** Uses the first alternative that keeps the complete value, or else the first one that matches. */
 function anyFitted(value: unknown, alternatives: readonly unknown[]): unknown {
-  let possible: unknown = MISFIT;
+  let firstMatch: unknown = MISMATCH;
   for (const alternative of alternatives) {
     const fit = fitted(value, alternative);
     if (fit === value) return fit;
-    if (possible === MISFIT) possible = fit;
+    if (firstMatch === MISMATCH) firstMatch = fit;
   }
-  return possible;
+  return firstMatch;
 }
 
 function fittedObject(object: JsonObject, { properties, additionalProperties }: JsonObject): unknown {
@@ -52,19 +53,19 @@ function fittedObject(object: JsonObject, { properties, additionalProperties }: 
     const fit = fitted(value, isKnown ? properties[name] : additionalProperties);
     if (fit === value) continue;
     copy ??= { ...object };
-    if (fit === MISFIT) delete copy[name];
+    if (fit === MISMATCH) delete copy[name];
     else copy[name] = fit;
   }
   return copy ?? object;
 }
 
-/** Matches a list entirely or not at all. Without an entry it would be a different list. */
+/** Matches a list completely or not at all, because without one entry it would be a different list. */
 function fittedList(list: readonly unknown[], { prefixItems, items }: JsonObject): unknown {
   const first = listOf(prefixItems);
   let copy: unknown[] | undefined;
   for (const [index, value] of list.entries()) {
     const fit = fitted(value, index < first.length ? first[index] : items);
-    if (fit === MISFIT) return MISFIT;
+    if (fit === MISMATCH) return MISMATCH;
     if (fit !== value) (copy ??= [...list])[index] = fit;
   }
   return copy ?? list;

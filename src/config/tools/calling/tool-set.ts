@@ -7,18 +7,23 @@ import { bindArguments } from './bind-arguments.js';
 import { structuredResult } from './structured-result.js';
 import { type BoundRequest, type ArgumentFaults, type JsonSchema, type Tool, type ToolSet } from '../tool.js';
 
-/** Number of tools with parsed schemas in memory, which take several times the size of their JSON. */
-const MOST_PARSED = 200;
+/**
+ * Maximum number of tools with parsed schemas in memory. Parsed schemas take several times the memory of their JSON.
+ */
+const MAX_PARSED = 200;
 
 interface ToolSchemas {
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
 }
 
-/** Creates the tools in the given order. @param operations operations of the same configuration */
+/**
+ * Creates the tools in the given order. Skips tools whose operation does not exist.
+ * @param operations operations of the same configuration
+ */
 export function makeToolSet(described: readonly DescribedTool[], operations: readonly Operation[]): ToolSet {
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
-  const schemas = new LRUCache<string, ToolSchemas>({ max: MOST_PARSED });
+  const schemas = new LRUCache<string, ToolSchemas>({ max: MAX_PARSED });
   const tools = described.flatMap((each) => {
     const operation = byId.get(each.operation);
     return operation === undefined ? [] : [new OperationTool(each, operation, schemas)];
@@ -26,6 +31,7 @@ export function makeToolSet(described: readonly DescribedTool[], operations: rea
   return { tools, byName: new Map(tools.map((tool) => [tool.name, tool])) };
 }
 
+/** OperationTool parses its schemas at the first call. */
 class OperationTool implements Tool {
   readonly name: string;
   readonly title: string | undefined;

@@ -1,4 +1,4 @@
-/** Validates single values: type, allowed values, bounds. */
+/** Validates single values of tool arguments: type, allowed values, bounds and format. */
 import { isDeepStrictEqual } from 'node:util';
 import { fastFormats } from 'ajv-formats/dist/formats.js';
 import {
@@ -15,16 +15,17 @@ import { patternOf } from './bounded-pattern.js';
 import { LONG_DIGITS, LONG_FORMATS } from '../tool.js';
 import type { Fault, Place } from './fault.js';
 
-const MOST_VALUES_NAMED = 20;
-const LONGEST_SHOWN = 200;
+const MAX_VALUES_NAMED = 20;
+const MAX_SHOWN_LENGTH = 200;
 /** Maximum text length for format checks. */
-const LONGEST_FORMATTED = 2_000;
-/** At least 16 digits, as 2^53 has. */
+const MAX_FORMAT_LENGTH = 2_000;
+/** Matches an integer of at least 16 digits, as 2^53 has. */
 const LONG_INTEGER = /^-?[1-9]\d{15,399}$/;
-/** An integer as JSON writes it. */
+/** Matches an integer in the syntax of JSON. */
 const INTEGER = /^-?(?:0|[1-9]\d{0,399})$/;
-const DOUBTFUL = 'is beyond 2^53 and may have been rounded: send it as a text with all of its digits';
+const ROUNDED_MESSAGE = 'is beyond 2^53 and may have been rounded: send it as a text with all of its digits';
 
+/** Type names for messages. */
 const TYPES: Readonly<Record<string, string>> = {
   object: 'an object',
   array: 'a list',
@@ -48,12 +49,12 @@ const FORMATS = {
   hostname: 'a host name',
 } as const;
 
-/** Checks a value's type. Adds a fault and returns false if the schema does not allow it. */
+/** Checks the type of a value. If the schema does not allow the type, adds a fault and returns false. */
 export function isOfType(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): boolean {
   const { type } = schema;
   if (type === undefined || (typeof type === 'string' && isOfOneType(value, type))) return true;
   const all = Array.isArray(type) ? (type as string[]) : [type as string];
-  // The string alternative only serves integers.
+  // In such schemas, the type `string` only allows integers that are written as text.
   const types = isInteger(schema) ? all.filter((one) => one !== 'string') : all;
   if (types.some((one) => isOfOneType(value, one))) return true;
   const words = types.map((one) => TYPES[one] ?? one).join(' or ');
@@ -61,7 +62,7 @@ export function isOfType(value: unknown, schema: JsonObject, place: Place | unde
   return false;
 }
 
-/** Reports whether a value has a JSON Schema type. 1.0 is an integer. */
+/** Reports whether a value has a JSON Schema type. 1.0 counts as an integer. */
 export function isOfOneType(value: unknown, type: unknown): boolean {
   switch (type) {
     case 'null':
@@ -88,15 +89,16 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Reports whether a text is an integer, where the schema allows only integers. JavaScript hosts round long integers, so they
- * may be sent as text. Short ones may be sent as text where the schema of the tool allows it.
+ * Reports whether a value is an integer that is written as text, where the schema allows only integers. Long integers
+ * may be sent as text, because JavaScript hosts of assistants round them. Short ones may be sent as text if the schema
+ * allows it.
  */
 export function isWrittenInteger(value: unknown, schema: JsonObject): value is string {
   if (typeof value !== 'string' || !isInteger(schema)) return false;
   return (Array.isArray(schema['type']) && schema['type'].includes('string') ? INTEGER : LONG_INTEGER).test(value);
 }
 
-/** Reports whether a schema means integers only, including those that may be sent as text. */
+/** Reports whether a schema allows only integers, as numbers or as text. */
 function isInteger({ type, format, pattern }: JsonObject): boolean {
   if (!Array.isArray(type)) return type === 'integer';
   if (!type.includes('integer') || type.includes('number')) return false;
@@ -104,8 +106,8 @@ function isInteger({ type, format, pattern }: JsonObject): boolean {
 }
 
 /**
- * Adds faults of a value's content.
- * @param isExact false: only the size of a number is checked, because its digits are known
+ * Adds the faults of the content of a value.
+ * @param isExact false if the number was read from a text, so that it cannot have been rounded
  */
 export function valueFaults(
   value: unknown,
@@ -124,8 +126,8 @@ export function valueFaults(
   const number = numberOf(value);
   if (number !== undefined) {
     numberFaults(number, schema, place, faults);
-    const isDoubtful = isExact && isInteger(schema) && mayBeRounded(value as number | ExactNumber);
-    if (isDoubtful) faults.push({ place, kind: 'other', detail: DOUBTFUL });
+    const mayHaveBeenRounded = isExact && isInteger(schema) && mayBeRounded(value as number | ExactNumber);
+    if (mayHaveBeenRounded) faults.push({ place, kind: 'other', detail: ROUNDED_MESSAGE });
   } else if (typeof value === 'string') textFaults(value, schema, place, faults);
 }
 
@@ -138,7 +140,7 @@ function numberFaults(value: number, schema: JsonObject, place: Place | undefine
     report(`must be more than ${exclusiveMinimum}`);
   if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum)
     report(`must be less than ${exclusiveMaximum}`);
-  // Floating point: 0.3 is not an exact multiple of 0.1.
+  // Allow for rounding: in floating point, 0.3 is not an exact multiple of 0.1.
   if (typeof multipleOf !== 'number') return;
   const times = value / multipleOf;
   if (Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times)))
@@ -148,7 +150,8 @@ function numberFaults(value: number, schema: JsonObject, place: Place | undefine
 function textFaults(value: string, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
   const { minLength, maxLength, pattern, format } = schema;
   const report = (detail: string, kind: Fault['kind'] = 'other'): void => void faults.push({ place, kind, detail });
-  // Length counts code points (JSON Schema Validation, section 6.3), of which there are never more than UTF-16 units.
+  // The length is the number of code points (JSON Schema Validation, section 6.3). It is at most the number of UTF-16
+  // units, so short texts need no counting.
   const isShort =
     typeof minLength === 'number' &&
     (value.length < minLength || (value.length < 2 * minLength && countOf(value) < minLength));
@@ -160,7 +163,7 @@ function textFaults(value: string, schema: JsonObject, place: Place | undefined,
   if (isLong) report(`must have at most ${maxLength} characters`);
   if (typeof pattern === 'string' && patternOf(pattern).isMatch(value) === false)
     report(`must match ${shown(pattern)}`);
-  if (typeof format !== 'string' || !Object.hasOwn(FORMATS, format) || value.length > LONGEST_FORMATTED) return;
+  if (typeof format !== 'string' || !Object.hasOwn(FORMATS, format) || value.length > MAX_FORMAT_LENGTH) return;
   const name = format as keyof typeof FORMATS;
   if (!isFormatted(value, name)) report(`must be ${FORMATS[name]}`, 'value');
 }
@@ -184,11 +187,11 @@ function isSame(one: unknown, other: unknown): boolean {
 
 function oneOf(values: readonly unknown[]): string {
   if (values.length === 1) return shown(values[0]);
-  const named = values.slice(0, MOST_VALUES_NAMED).map(shown);
+  const named = values.slice(0, MAX_VALUES_NAMED).map(shown);
   return `one of ${named.join(', ')}${values.length > named.length ? ` and ${values.length - named.length} more` : ''}`;
 }
 
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+  return text.length <= MAX_SHOWN_LENGTH ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}…`;
 }

@@ -2,14 +2,17 @@
 import { isExactNumber, plainDigits } from '../../../platform/json/exact-json.js';
 import type { ParameterBinding, QueryStyle } from '../../model/described-tool.js';
 
-/** Separators of lists in one value, percent-encoded where necessary. */
+/** Separators of list items within one value, percent-encoded where necessary. */
 const SEPARATORS = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C', deepObject: ',' } as const;
 /** Unreserved characters (RFC 3986 section 2.3), which need no encoding. */
 const UNRESERVED = /^[\w.~-]*$/;
-/** Maximum nesting in brackets. */
+/** Maximum number of nested brackets. Deeper values are written as JSON. */
 const DEEPEST_BRACKETS = 8;
 
-/** Serializes a value in style `simple`, with commas in lists and objects. @param encode encodes a part */
+/**
+ * Serializes a value in style `simple`: items of lists and objects are separated by commas.
+ * @param encode encodes each item
+ */
 export function simpleText(
   value: unknown,
   { explode, isJson }: ParameterBinding,
@@ -22,7 +25,7 @@ export function simpleText(
   return members.map((member) => member.join(explode ? '=' : ',')).join(',');
 }
 
-/** How to serialize a query or form value. */
+/** Describes how to serialize a query parameter or a form field. */
 export interface QueryWriting {
   readonly name: string;
   readonly style: QueryStyle;
@@ -30,7 +33,7 @@ export interface QueryWriting {
   readonly isJson: boolean;
 }
 
-/** Returns encoded `name=value` pairs. Empty lists, empty objects and `null` have none. */
+/** Returns encoded `name=value` pairs. Empty lists, empty objects and null give no pairs. */
 export function queryPairs(value: unknown, { name, style, explode, isJson }: QueryWriting): string[] {
   const key = encode(name);
   if (value === null || value === undefined) return [];
@@ -57,7 +60,7 @@ function bracketPairs(key: string, value: unknown, depthLeft: number): string[] 
   );
 }
 
-/** Converts a value to text; nested ones to JSON. */
+/** Converts a value to text. Lists and objects become JSON; null and undefined become an empty text. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (isExactNumber(value)) return plainDigits(value);

@@ -1,16 +1,16 @@
-/** Annotations of a tool's effects (MCP, ToolAnnotations). */
+/** Derives annotations of the effects of a tool (MCP, ToolAnnotations). */
 import type { ToolAnnotations } from '../../model/described-tool.js';
 import type { ToolSettings } from '../../model/mcp-schema.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY']);
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY']);
 
 /**
- * Derives annotations from the method (RFC 9110 section 9.2), unless set. A POST that creates (201) is not destructive.
- * `openWorldHint` is false, because operations act on the account's own data.
+ * Derives annotations from the HTTP method (RFC 9110 section 9.2), unless the settings define them. A POST that creates
+ * something (201) is not destructive. `openWorldHint` is false, because operations act only on data of the account.
  */
 export function annotationsOf(method: string, openapi: JsonObject, settings: ToolSettings): ToolAnnotations {
-  const readOnlyHint = settings.readOnly ?? SAFE.has(method);
+  const readOnlyHint = settings.readOnly ?? SAFE_METHODS.has(method);
   const responses = isObject(openapi['responses']) ? openapi['responses'] : {};
   const creates = method === 'POST' && responses['201'] !== undefined;
   return {

@@ -7,25 +7,27 @@ import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { upgradeSchema } from '../../openapi/openapi-upgrade.js';
 import { keptKeywords, type SchemaUse } from './schema-keywords.js';
 
-/** Maximum number of nested schemas. */
-const MOST_SCHEMAS = 2_000;
-/** Maximum characters of a schema's JSON, since an assistant reads all of it. */
-const MOST_CHARACTERS = { input: 64 * 1024, output: 8 * 1024 } as const;
-/** Depths to which a schema that is too large is truncated, in order. The last is used at any size. */
+/** Maximum number of schemas within a converted schema. */
+const MAX_SCHEMAS = 2_000;
+/** Maximum characters of a converted schema's JSON, because an assistant reads all of it. */
+const MAX_CHARACTERS = { input: 64 * 1024, output: 8 * 1024 } as const;
+/**
+ * Depths at which a schema that is too large is truncated. They are tried in order until the result is small enough.
+ */
 const DEPTHS = [6, 4, 3, 2, 1] as const;
 
-/** A self-contained schema. */
+/** A converted schema. References lead only to `definitions`. */
 export interface ConvertedSchema {
   readonly schema: JsonObject;
-  /** Definitions of recursive schemas. */
+  /** Definitions of recursive schemas, by name in `$defs`. Empty for output schemas. */
   readonly definitions: ReadonlyMap<string, JsonObject>;
 }
 
-/** A followed reference with its place, and the outer ones. */
-interface Inside {
+/** An enclosing reference that is being converted, with its depth, and the references around it. */
+interface EnclosingReference {
   readonly reference: string;
   readonly depth: number;
-  readonly outer: Inside | undefined;
+  readonly outer: EnclosingReference | undefined;
 }
 
 /** Thrown if a schema exceeds a limit. */
@@ -35,7 +37,7 @@ const TOO_LARGE = Symbol('too large');
 export class SchemaConverter {
   private readonly isOld: boolean;
   private readonly names = new Map<string, string>();
-  /** Cache by use, remaining depth and reference, because many schemas share references. */
+  /** Cache of converted references, by use, remaining depth and reference. Many schemas share references. */
   readonly converted = new Map<string, { readonly schema: JsonObject | boolean; readonly schemas: number }>();
 
   constructor(readonly document: JsonObject) {
@@ -43,17 +45,17 @@ export class SchemaConverter {
   }
 
   /**
-   * Converts a schema. Recursive ones get references to `definitions`. Schemas that are too large are truncated at some
-   * depth, below which anything of the type is allowed.
+   * Converts a schema. Recursive input schemas get references to `definitions`. A schema that is too large is truncated
+   * at some depth. Below that depth, only the types are checked.
    */
   convert(schema: unknown, use: SchemaUse): ConvertedSchema {
-    // Output schemas have no definitions, so recursion ends at a depth.
+    // Output schemas have no definitions, so recursion in them ends only at a depth limit.
     for (const depth of use === 'input' ? [Infinity, ...DEPTHS] : DEPTHS) {
       try {
         const conversion = new Conversion(this, use, depth);
         const converted = conversion.convert(schema);
         const length = JSON.stringify([converted, ...conversion.definitions.values()]).length;
-        if (length <= MOST_CHARACTERS[use]) return { schema: converted, definitions: conversion.definitions };
+        if (length <= MAX_CHARACTERS[use]) return { schema: converted, definitions: conversion.definitions };
       } catch (error) {
         if (error !== TOO_LARGE) throw error;
       }
@@ -61,13 +63,16 @@ export class SchemaConverter {
     return { schema: {}, definitions: new Map() };
   }
 
-  /** Resolves a reference, or returns the value itself. */
+  /** Resolves a reference. Returns other objects unchanged, and an empty object if there is none. */
   resolved(value: unknown): JsonObject {
     const found = resolveReference(this.document, value);
     return isObject(found) ? found : {};
   }
 
-  /** Returns the name of a reference in `$defs`. It is the same for all conversions, so that they can be combined. */
+  /**
+   * Returns the name of a referenced schema in `$defs`. All conversions use the same name, so that their schemas can be
+   * combined.
+   */
   nameOf(reference: string): string {
     const known = this.names.get(reference);
     if (known !== undefined) return known;
@@ -79,50 +84,58 @@ export class SchemaConverter {
     return name;
   }
 
-  /** Upgrades one schema to 3.1, without nested ones. */
+  /** Upgrades a schema of OpenAPI 3.0 to 3.1, without nested schemas. */
   upgraded(schema: JsonObject): JsonObject {
     return this.isOld ? upgradeSchema(schema) : schema;
   }
 
-  /** Siblings of a reference are used since 3.1. */
+  /** Whether keywords next to `$ref` apply. OpenAPI 3.0 ignores them. */
   get readsBesideReferences(): boolean {
     return !this.isOld;
   }
 }
 
+/** Conversion converts one schema with a depth limit. */
 class Conversion {
   readonly definitions = new Map<string, JsonObject>();
-  private schemasLeft = MOST_SCHEMAS;
-  /** Number of references that led back to an enclosing one. */
-  private leadsBack = 0;
+  private schemasLeft = MAX_SCHEMAS;
+  /** Number of circular references so far. */
+  private circularCount = 0;
 
   constructor(
     private readonly converter: SchemaConverter,
     private readonly use: SchemaUse,
-    /** Depth below which only the type is kept. */
+    /** Depth from which on only type and description are kept. */
     private readonly depth: number,
   ) {}
 
   convert(schema: unknown): JsonObject {
-    const converted = this.any(schema, undefined, 0);
+    const converted = this.convertAny(schema, undefined, 0);
     return isObject(converted) ? converted : {};
   }
 
-  /** @param inside enclosing references */
-  private any(schema: unknown, inside: Inside | undefined, depth: number): JsonObject | boolean {
+  /**
+   * Converts a schema or reference.
+   * @param enclosing references that are being converted
+   */
+  private convertAny(schema: unknown, enclosing: EnclosingReference | undefined, depth: number): JsonObject | boolean {
     if (typeof schema === 'boolean') return schema;
     if (!isObject(schema)) return {};
     if (--this.schemasLeft < 0) throw TOO_LARGE;
-    const { $ref: reference, ...beside } = schema;
-    if (typeof reference !== 'string') return this.plain(this.converter.upgraded(schema), inside, depth);
-    return this.withBeside(this.referred(reference, inside, depth), beside, inside, depth);
+    const { $ref: reference, ...siblings } = schema;
+    if (typeof reference !== 'string') return this.convertPlain(this.converter.upgraded(schema), enclosing, depth);
+    return this.withSiblings(this.convertReference(reference, enclosing, depth), siblings, enclosing, depth);
   }
 
-  private referred(reference: string, inside: Inside | undefined, depth: number): JsonObject | boolean {
-    const outer = outerOf(reference, inside);
+  private convertReference(
+    reference: string,
+    enclosing: EnclosingReference | undefined,
+    depth: number,
+  ): JsonObject | boolean {
+    const outer = outerOf(reference, enclosing);
     if (outer !== undefined && (outer.depth === depth || this.depth === Infinity)) {
-      this.leadsBack++;
-      // The value refers to itself, which adds no constraint.
+      this.circularCount++;
+      // The schema refers to itself without a level in between, which adds no constraint.
       return outer.depth === depth ? {} : { $ref: `#/$defs/${this.define(reference)}` };
     }
     const key = `${this.use} ${this.depth - depth} ${reference}`;
@@ -132,36 +145,44 @@ class Conversion {
       if (this.schemasLeft < 0) throw TOO_LARGE;
       return known.schema;
     }
-    const [schemasLeft, leadsBack] = [this.schemasLeft, this.leadsBack];
-    const schema = this.any(this.converter.resolved({ $ref: reference }), { reference, depth, outer: inside }, depth);
-    // A schema with a circular reference converts differently elsewhere, so it is not cached.
-    if (this.leadsBack === leadsBack) {
+    const [schemasLeft, circularCount] = [this.schemasLeft, this.circularCount];
+    const schema = this.convertAny(
+      this.converter.resolved({ $ref: reference }),
+      { reference, depth, outer: enclosing },
+      depth,
+    );
+    // A schema with a circular reference depends on the enclosing references, so it is not cached.
+    if (this.circularCount === circularCount) {
       this.converter.converted.set(key, { schema, schemas: schemasLeft - this.schemasLeft });
     }
     return schema;
   }
 
-  /** Combines a referenced schema with the siblings of the reference. */
-  private withBeside(
+  /** Combines a referenced schema with the keywords next to the reference. */
+  private withSiblings(
     target: JsonObject | boolean,
-    beside: JsonObject,
-    inside: Inside | undefined,
+    siblings: JsonObject,
+    enclosing: EnclosingReference | undefined,
     depth: number,
   ): JsonObject | boolean {
-    if (!this.converter.readsBesideReferences || Object.keys(beside).length === 0) return target;
-    const own = this.plain(beside, inside, depth);
+    if (!this.converter.readsBesideReferences || Object.keys(siblings).length === 0) return target;
+    const own = this.convertPlain(siblings, enclosing, depth);
     const names = Object.keys(own);
     if (names.length === 0 || typeof target === 'boolean') return target;
     const isAnnotation = names.every((name) => ['description', 'default', 'examples', 'deprecated'].includes(name));
     return isAnnotation ? { ...target, ...own } : { ...own, allOf: [target, ...listOf(own['allOf'])] };
   }
 
+  /**
+   * Converts a recursive schema to an entry of `definitions`.
+   * @returns its name
+   */
   private define(reference: string): string {
     const name = this.converter.nameOf(reference);
     if (this.definitions.has(name)) return name;
-    // Set the definition first, because it can refer to itself.
+    // Set the definition first, because the schema refers to itself.
     this.definitions.set(name, {});
-    const converted = this.any(
+    const converted = this.convertAny(
       this.converter.resolved({ $ref: reference }),
       { reference, depth: 0, outer: undefined },
       0,
@@ -170,52 +191,56 @@ class Conversion {
     return name;
   }
 
-  private plain(schema: JsonObject, inside: Inside | undefined, depth: number): JsonObject {
+  private convertPlain(schema: JsonObject, enclosing: EnclosingReference | undefined, depth: number): JsonObject {
     const kept = keptKeywords(schema, this.use);
     if (depth >= this.depth) return outline(kept);
-    const one = (value: unknown): unknown => this.any(value, inside, depth + 1);
+    const convertNested = (value: unknown): unknown => this.convertAny(value, enclosing, depth + 1);
     const { required: _, ...rest } = kept;
     const converted: Record<string, unknown> = kept['properties'] === undefined ? { ...kept } : rest;
     for (const [name, value] of Object.entries(kept)) {
-      if (name === 'properties') Object.assign(converted, this.properties(kept, one));
-      else if (name === 'patternProperties') converted[name] = mapValues(value as JsonObject, one);
+      if (name === 'properties') Object.assign(converted, this.convertProperties(kept, convertNested));
+      else if (name === 'patternProperties') converted[name] = mapValues(value as JsonObject, convertNested);
       else if (name === 'dependentSchemas') {
-        converted[name] = mapValues(value as JsonObject, (each) => this.any(each, inside, depth));
+        converted[name] = mapValues(value as JsonObject, (each) => this.convertAny(each, enclosing, depth));
       } else if (['allOf', 'anyOf', 'oneOf', 'prefixItems'].includes(name)) {
-        // Alternatives do not increase the depth.
+        // Alternatives do not increase the depth, because they concern the same value.
         const isChoice = this.use === 'input' && (name === 'anyOf' || name === 'oneOf');
         converted[name] = listOf(value).map((each) => {
-          const alternative = this.any(each, inside, depth + (name === 'prefixItems' ? 1 : 0));
+          const alternative = this.convertAny(each, enclosing, depth + (name === 'prefixItems' ? 1 : 0));
           return isChoice ? withDiscriminator(schema, each, alternative) : alternative;
         });
-      } else if (['not', 'if', 'then', 'else'].includes(name)) converted[name] = this.any(value, inside, depth);
+      } else if (['not', 'if', 'then', 'else'].includes(name))
+        converted[name] = this.convertAny(value, enclosing, depth);
       else if (['items', 'additionalProperties', 'propertyNames', 'contains'].includes(name))
-        converted[name] = one(value);
+        converted[name] = convertNested(value);
     }
     return converted;
   }
 
-  /** Returns the properties, without read-only or write-only ones, and the remaining `required`. */
-  private properties(schema: JsonObject, one: (value: unknown) => unknown): JsonObject {
+  /**
+   * Returns `properties` without read-only properties (input) or write-only properties (output), and the remaining
+   * `required`.
+   */
+  private convertProperties(schema: JsonObject, convertNested: (value: unknown) => unknown): JsonObject {
     const hidden = this.use === 'input' ? 'readOnly' : 'writeOnly';
     const all = Object.entries(isObject(schema['properties']) ? schema['properties'] : {});
-    // `__proto__` in arguments is rejected, so no schema may ask for it.
-    const shown = all.filter(([name, value]) => name !== '__proto__' && !this.is(value, hidden));
-    const gone = new Set(all.map(([name]) => name));
-    for (const [name] of shown) gone.delete(name);
-    const required = listOf(schema['required']).filter((name) => !gone.has(name as string));
-    const properties = Object.fromEntries(shown.map(([name, value]) => [name, one(value)]));
+    // Arguments with the name `__proto__` are rejected, so no schema may contain this name.
+    const shown = all.filter(([name, value]) => name !== '__proto__' && !this.hasFlag(value, hidden));
+    const removed = new Set(all.map(([name]) => name));
+    for (const [name] of shown) removed.delete(name);
+    const required = listOf(schema['required']).filter((name) => !removed.has(name as string));
+    const properties = Object.fromEntries(shown.map(([name, value]) => [name, convertNested(value)]));
     return { properties, ...(required.length === 0 ? {} : { required }) };
   }
 
-  private is(schema: unknown, flag: 'readOnly' | 'writeOnly'): boolean {
+  private hasFlag(schema: unknown, flag: 'readOnly' | 'writeOnly'): boolean {
     return isObject(schema) && (schema[flag] === true || this.converter.resolved(schema)[flag] === true);
   }
 }
 
 /**
- * Adds the discriminator's value to an alternative (OpenAPI, Discriminator Object), which JSON Schema cannot express
- * otherwise.
+ * Restricts the discriminator property of an alternative to the alternative's value (OpenAPI, Discriminator Object).
+ * JSON Schema has no discriminator.
  */
 function withDiscriminator(
   { discriminator }: JsonObject,
@@ -234,25 +259,28 @@ function withDiscriminator(
   const own = isObject(properties[name]) ? properties[name] : {};
   const ownKinds = own['const'] === undefined ? own['enum'] : [own['const']];
   const common = Array.isArray(ownKinds) ? kinds.filter((each) => ownKinds.includes(each)) : kinds;
-  // Documents often use values that are not schema names, and then mean their own.
+  // Documents often use values that are not the names of schemas. Then keep the allowed values of the schema.
   if (common.length === 0) return converted;
   const { const: _const, enum: _enum, ...rest } = own;
   const kind = common.length > 1 ? { enum: common } : { const: common[0] };
   return { ...converted, properties: { ...properties, [name]: { ...rest, ...kind } } };
 }
 
-/** Returns the nearest enclosing place where a reference was followed. */
-function outerOf(reference: string, inside: Inside | undefined): Inside | undefined {
-  let outer = inside;
+/** Returns the nearest enclosing occurrence of a reference, or undefined. */
+function outerOf(reference: string, enclosing: EnclosingReference | undefined): EnclosingReference | undefined {
+  let outer = enclosing;
   while (outer !== undefined && outer.reference !== reference) outer = outer.outer;
   return outer;
 }
 
-/** Returns the type and description of a schema below the depth limit. */
+/** Returns only the type and the description of a schema. */
 function outline(schema: JsonObject): JsonObject {
   const { type, description } = schema;
-  const of = type ?? (isObject(schema['properties']) ? 'object' : undefined);
-  return { ...(of === undefined ? {} : { type: of }), ...(description === undefined ? {} : { description }) };
+  const knownType = type ?? (isObject(schema['properties']) ? 'object' : undefined);
+  return {
+    ...(knownType === undefined ? {} : { type: knownType }),
+    ...(description === undefined ? {} : { description }),
+  };
 }
 
 function mapValues(map: JsonObject, convert: (value: unknown) => unknown): JsonObject {

@@ -1,16 +1,17 @@
-/** Media types of a body that tools can use (OpenAPI, Media Type Object). */
+/** Reads the media types of a body (OpenAPI, Media Type Object). */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import type { SchemaConverter } from './convert-schema.js';
 
 /** A media type of a body. */
 export interface MediaType {
-  /** Name without parameters, such as `application/json`. */
+  /** Name in lower case and without parameters, such as `application/json`. */
   readonly type: string;
   readonly schema: unknown;
+  /** Encoding Objects by property name; empty if there are none. */
   readonly encoding: JsonObject;
 }
 
-/** Returns the media types of a `content` object in order. */
+/** Returns the media types of a `content` object, in the order of the document. */
 export function mediaTypesOf(content: unknown, converter: SchemaConverter): MediaType[] {
   return Object.entries(isObject(content) ? content : {}).flatMap(([name, value]) => {
     const [type = ''] = name.split(';');
@@ -21,7 +22,7 @@ export function mediaTypesOf(content: unknown, converter: SchemaConverter): Medi
   });
 }
 
-/** Reports whether a media type is JSON (RFC 6839 section 3.1). */
+/** Reports whether a media type is JSON, such as `application/problem+json` (RFC 6839 section 3.1). */
 export function isJsonType(type: string): boolean {
   return /^application\/([\w.-]+\+)?json$/.test(type);
 }

@@ -1,6 +1,6 @@
 /**
- * Determines which operations are tools: `x-mcp` in a document, `mcp` under `operations`. The latter takes precedence
- * field by field.
+ * Determines which operations are tools, and their settings. `x-mcp` of an OpenAPI operation and `mcp` of an
+ * `operations` entry are merged. Each field of the entry takes precedence.
  */
 import { operationTool, TOOL_MESSAGE, toolSettings, type ToolSettings } from '../../model/mcp-schema.js';
 import { didYouMean, type ConfigProblem, type DocumentPath } from '../../model/problem.js';
@@ -10,20 +10,23 @@ import type { SourceDocument } from '../../source/source-document.js';
 
 export const EXTENSION = 'x-mcp';
 
-/** A place in a document. */
+/** A place in a file, at which problems are reported. */
 export interface Place {
   readonly source: SourceDocument;
   readonly path: DocumentPath;
 }
 
-/** Tool settings of an operation, and their places. */
+/** Merged tool settings of an operation, and the places of its fields. */
 export interface OptIn {
   readonly settings: ToolSettings;
-  /** Returns the place of a field, or of the tool. */
+  /** Returns the place of a field, or of the tool if there is no field. */
   readonly placeOf: (field?: keyof ToolSettings) => Place;
 }
 
-/** Reads an operation's tool settings. Invalid ones are problems, and the operation is then no tool. */
+/**
+ * Reads the tool settings of an operation. `optIn` is undefined if the operation is not a tool. Invalid settings are
+ * problems, and the operation is then not a tool.
+ */
 export function readOptIn(draft: OperationDraft): { readonly optIn?: OptIn; readonly problems: ConfigProblem[] } {
   const described = { source: draft.source, path: [...draft.path, EXTENSION] };
   const extension = draft.openapi?.[EXTENSION];
@@ -42,10 +45,10 @@ export function readOptIn(draft: OperationDraft): { readonly optIn?: OptIn; read
   return { optIn: { settings: { ...inDocument, ...inConfig }, placeOf }, problems };
 }
 
-/** Returns undefined if the operation is not a tool. */
-function settingsOf(said: unknown): ToolSettings | undefined {
-  if (said === true) return {};
-  return isObject(said) ? said : undefined;
+/** Returns the settings, or undefined if the operation is not a tool. */
+function settingsOf(setting: unknown): ToolSettings | undefined {
+  if (setting === true) return {};
+  return isObject(setting) ? setting : undefined;
 }
 
 function faultsOf(value: unknown, { source, path }: Place): ConfigProblem[] {

@@ -1,4 +1,7 @@
-/** Parameters of an operation that can become arguments: path, query and header (OpenAPI, Parameter Object). */
+/**
+ * Reads the parameters of an operation that can become tool arguments: path, query and header (OpenAPI, Parameter
+ * Object).
+ */
 import type { QueryStyle } from '../../model/described-tool.js';
 import type { OperationDraft } from '../../openapi/openapi-operations.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
@@ -7,7 +10,7 @@ import { isJsonType, mediaTypesOf } from './media-types.js';
 import type { SchemaConverter } from './convert-schema.js';
 import { words } from './schema-keywords.js';
 
-/** A parameter with its converted schema. */
+/** A parameter with its converted schema and its serialization. */
 export interface Parameter {
   readonly in: 'path' | 'query' | 'header';
   readonly name: string;
@@ -19,20 +22,23 @@ export interface Parameter {
   readonly isJson: boolean;
 }
 
-/** Result of reading. A fault is a phrase after "the parameter". */
+/** Result of reading. Faults are phrases that follow "the parameter". */
 export interface ParametersReading {
   readonly parameters: readonly Parameter[];
   readonly faults: readonly string[];
-  /** Optional parameters that tools cannot send. */
+  /** Names of optional parameters that tools cannot send. */
   readonly leftOut: readonly string[];
 }
 
 const LONGEST_DESCRIPTION = 1_000;
 const QUERY_STYLES: readonly QueryStyle[] = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'];
-/** Parameters that OpenAPI ignores, because media types and security define them. */
+/** Header parameters that OpenAPI ignores, because media types and security schemes define these headers. */
 const IGNORED_HEADERS = new Set(['accept', 'content-type', 'authorization']);
-/** Fields of the connection, the message framing or the gateway (RFC 9110 sections 7.2 and 7.6.1). */
-const OWN_HEADERS = new Set(
+/**
+ * Headers of the connection, of the message framing or of the gateway, which a tool cannot set (RFC 9110 sections 7.2
+ * and 7.6.1).
+ */
+const FORBIDDEN_HEADERS = new Set(
   (
     'connection content-length cookie expect forwarded host keep-alive proxy-authenticate proxy-authorization ' +
     'proxy-connection te trailer transfer-encoding upgrade via x-forwarded-for x-forwarded-host x-forwarded-proto'
@@ -40,7 +46,7 @@ const OWN_HEADERS = new Set(
 );
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/;
 
-/** Reads the parameters. Undocumented path parameters are strings. */
+/** Reads the parameters. Path parameters that the document does not describe are strings. */
 export function readParameters(draft: OperationDraft, converter: SchemaConverter): ParametersReading {
   const listed = draft.openapi?.['parameters'];
   const parameters: Parameter[] = [];
@@ -54,10 +60,10 @@ export function readParameters(draft: OperationDraft, converter: SchemaConverter
     else if (!isIgnored(value)) leftOut.push(value['name']);
   }
   const inTemplate = templateParameters(draft.template);
-  const ofPath = inTemplate.map(
-    (name) => parameters.find((each) => each.in === 'path' && each.name === name) ?? undescribed(name),
+  const pathParameters = inTemplate.map(
+    (name) => parameters.find((each) => each.in === 'path' && each.name === name) ?? undocumentedParameter(name),
   );
-  return { parameters: [...ofPath, ...parameters.filter((each) => each.in !== 'path')], faults, leftOut };
+  return { parameters: [...pathParameters, ...parameters.filter((each) => each.in !== 'path')], faults, leftOut };
 }
 
 /** Reports whether OpenAPI ignores a parameter. */
@@ -65,20 +71,23 @@ function isIgnored({ in: where, name }: JsonObject): boolean {
   return where === 'header' && IGNORED_HEADERS.has(String(name).toLowerCase());
 }
 
-function undescribed(name: string): Parameter {
+function undocumentedParameter(name: string): Parameter {
   const schema = { type: 'string' };
   const rest = { style: 'form', explode: false, isJson: false, definitions: new Map<string, JsonObject>() } as const;
   return { in: 'path', name, isRequired: true, schema, ...rest };
 }
 
-/** Reads a parameter. @returns undefined if callers cannot send it; a string is a fault */
+/**
+ * Reads a parameter.
+ * @returns undefined if a tool cannot send the parameter and does not need it; a string is a fault
+ */
 function readParameter(value: JsonObject, name: string, converter: SchemaConverter): Parameter | string | undefined {
   const where = value['in'];
   const isRequired = value['required'] === true || where === 'path';
   if (where === 'header') {
     const lower = name.toLowerCase();
     if (IGNORED_HEADERS.has(lower)) return undefined;
-    if (OWN_HEADERS.has(lower) || !HEADER_NAME.test(name)) {
+    if (FORBIDDEN_HEADERS.has(lower) || !HEADER_NAME.test(name)) {
       return isRequired ? 'is a header that no caller may set' : undefined;
     }
   } else if (where !== 'path' && where !== 'query') {
@@ -109,7 +118,9 @@ function styleOf(value: JsonObject, where: 'path' | 'query' | 'header'): QuerySt
   return style === undefined ? 'form' : QUERY_STYLES.find((known) => known === style);
 }
 
-/** Returns description and example; the parameter's own take precedence over its schema's. */
+/**
+ * Returns description, example and deprecation. The values of the parameter take precedence over those of its schema.
+ */
 function descriptionOf(value: JsonObject, schema: JsonObject): JsonObject {
   const description = words(value['description'], LONGEST_DESCRIPTION);
   const example = value['example'];

@@ -1,4 +1,4 @@
-/** Creates tools for operations that opt in, when the configuration is loaded. */
+/** Creates MCP tools for the operations that opt in, when the configuration is loaded. */
 import type { DescribedTool } from '../../model/described-tool.js';
 import type { DescribedOperation } from '../../model/loaded-config.js';
 import type { ConfigProblem } from '../../model/problem.js';
@@ -27,22 +27,23 @@ export interface ToolsReading {
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** Maximum number of tools. More are probably unintended. */
-const MOST_TOOLS = 2_000;
+/** Maximum number of tools. More tools are probably unintended. */
+const MAX_TOOLS = 2_000;
 const LONGEST_DESCRIPTION = 2_000;
 const LONGEST_TITLE = 100;
+/** Estimate of how many characters a token of a language model has. */
 const CHARACTERS_PER_TOKEN = 4;
 /** Common names of pagination parameters. */
-const PAGING = new RegExp(
+const PAGING_PARAMETER = new RegExp(
   '^(?:limit|cursor|offset|page|(?:page|per)[_-]?(?:size|token|number|page)|after|before|starting[_-]after|' +
     'max[_-]?results|first|\\$?(?:top|skip))$',
   'i',
 );
 
 /**
- * Creates the tools. Failures are problems at their place.
- * @param documents documents by service
- * @param unpublished paths of operations that are left out, which no argument may lead to
+ * Creates the tools. An operation that cannot be a tool causes a problem at its place.
+ * @param documents OpenAPI documents by service
+ * @param unpublished paths of operations that are not published. No argument may lead to them.
  */
 export function readTools(
   drafts: readonly NumberedDraft[],
@@ -55,12 +56,13 @@ export function readTools(
   return { tools: maker.made.map(({ tool }) => tool), problems: maker.problems, warnings };
 }
 
+/** ToolMaker creates the tools and collects their problems. */
 class ToolMaker {
   readonly made: MadeTool[] = [];
   readonly problems: ConfigProblem[] = [];
   private readonly byName = new Map<string, MadeTool>();
   private readonly converters = new Map<string, SchemaConverter>();
-  /** Reserved segments by API. */
+  /** Segments that would match another operation, by API. */
   private readonly reserved = new Map<string | undefined, ReservedSegments>();
 
   constructor(
@@ -87,8 +89,8 @@ class ToolMaker {
       const { method, template } = other.operation;
       const hint = 'give one of them another `name`';
       this.report(optIn, `a tool \`${name}\` is there already: ${method} ${template}`, hint, 'name');
-    } else if (this.made.length === MOST_TOOLS) {
-      this.report(optIn, `there are more than ${MOST_TOOLS} tools`, 'an assistant cannot choose among so many');
+    } else if (this.made.length === MAX_TOOLS) {
+      this.report(optIn, `there are more than ${MAX_TOOLS} tools`, 'an assistant cannot choose among so many');
     } else {
       this.byName.set(name, made);
       this.made.push(made);
@@ -107,10 +109,10 @@ class ToolMaker {
     }
     const { parameters, faults, leftOut } = readParameters(draft, converter);
     for (const fault of faults) {
-      this.report(optIn, `the parameter ${fault}`, 'an operation that cannot do without it can be no tool');
+      this.report(optIn, `the parameter ${fault}`, 'the operation requires it, so it cannot be a tool');
     }
     const body = ['GET', 'HEAD'].includes(draft.method) ? undefined : readRequestBody(openapi, converter);
-    if (typeof body === 'string') this.report(optIn, body, 'an operation that cannot do without it can be no tool');
+    if (typeof body === 'string') this.report(optIn, body, 'the operation requires it, so it cannot be a tool');
     const result = readResultSchema(openapi, converter, settings.response === 'text');
     const request = {
       template: draft.template,
@@ -125,8 +127,8 @@ class ToolMaker {
     const fallback = `${draft.method} ${draft.template}`;
     const standard = defaultToolName(draft.id ?? operation.id, fallback);
     const title = settings.title ?? words(openapi['summary'], LONGEST_TITLE);
-    const said = settings.description ?? openapi['description'] ?? openapi['summary'];
-    const description = words(said, LONGEST_DESCRIPTION);
+    const fullDescription = settings.description ?? openapi['description'] ?? openapi['summary'];
+    const description = words(fullDescription, LONGEST_DESCRIPTION);
     const shown = {
       name: settings.name ?? standard.name,
       ...(title === undefined ? {} : { title }),
@@ -144,13 +146,13 @@ class ToolMaker {
       annotations: shown.annotations,
       json,
       tokens: Math.ceil(json.length / CHARACTERS_PER_TOKEN),
-      pagingArguments: argumentsOf(made.inputSchema).filter((name) => PAGING.test(name)),
+      pagingArguments: argumentsOf(made.inputSchema).filter((name) => PAGING_PARAMETER.test(name)),
       binding: made.binding,
       hasOutput: result.outputSchema !== undefined,
       wrapsResult: result.wrapsResult,
     };
     const isNameCut = settings.name === undefined && standard.isCut;
-    const isDescriptionCut = typeof said === 'string' && said.trim().length > LONGEST_DESCRIPTION;
+    const isDescriptionCut = typeof fullDescription === 'string' && fullDescription.trim().length > LONGEST_DESCRIPTION;
     const isDescribed = description !== undefined;
     return { tool, operation, optIn, isNameCut, isDescriptionCut, isDescribed, hasLeftOut: leftOut.length > 0 };
   }

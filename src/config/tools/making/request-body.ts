@@ -1,4 +1,4 @@
-/** Request bodies as arguments: JSON, forms and text, but not files. */
+/** Reads request bodies that can become tool arguments: JSON, forms and text, but not files. */
 import type { BodyKind, QueryStyle } from '../../model/described-tool.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import type { ConvertedSchema, SchemaConverter } from './convert-schema.js';
@@ -10,28 +10,29 @@ export interface RequestBody {
   readonly kind: BodyKind;
   readonly mediaType: string;
   readonly isRequired: boolean;
+  /** Schema of the body as a single argument. */
   readonly whole: ConvertedSchema;
-  /** Fields of the body, if they can be separate arguments. Undefined: the body is one argument. */
+  /** Fields of the body, if each of them can be a separate argument. Undefined: the body is a single argument. */
   readonly fields: readonly RequestField[] | undefined;
 }
 
-/** A field of an object body. */
+/** A field of a body that is an object. */
 export interface RequestField {
   readonly name: string;
   readonly schema: JsonObject;
   readonly isRequired: boolean;
-  /** Serialization in a form. */
+  /** Serialization of the field in a form. */
   readonly style: QueryStyle;
   readonly explode: boolean;
 }
 
-/** Keywords of schemas that can be split into fields. */
+/** Keywords that a schema may have if its properties become separate arguments. */
 const FLAT_KEYWORDS = new Set(
   'type description properties required additionalProperties examples deprecated allOf'.split(' '),
 );
 const LONGEST_DESCRIPTION = 1_000;
 
-/** Reads the body. Returns undefined if there is none, or a string with the fault if it cannot be sent. */
+/** Reads the body. Returns undefined if there is none, or a message if arguments cannot express it. */
 export function readRequestBody(openapi: JsonObject, converter: SchemaConverter): RequestBody | string | undefined {
   if (openapi['requestBody'] === undefined) return undefined;
   const body = converter.resolved(openapi['requestBody']);
@@ -40,7 +41,7 @@ export function readRequestBody(openapi: JsonObject, converter: SchemaConverter)
   const chosen = choose(media);
   if (chosen === undefined) {
     const types = media.map(({ type }) => type).join(', ');
-    // Reject even optional file bodies. The tool would otherwise upload nothing and report success.
+    // Reject file bodies even if they are optional. Otherwise, the tool would upload nothing and report success.
     return types === '' ? undefined : `its body is ${types}, and arguments are JSON`;
   }
   const { kind, type, schema, encoding } = chosen;
@@ -56,6 +57,7 @@ export function readRequestBody(openapi: JsonObject, converter: SchemaConverter)
   };
 }
 
+/** Chooses the media type to send: JSON, else a form, else text. Undefined if none of them is accepted. */
 function choose(media: readonly MediaType[]): (MediaType & { readonly kind: BodyKind }) | undefined {
   const kinds: readonly (readonly [BodyKind, (type: string) => boolean])[] = [
     ['json', (type) => type === 'application/json'],
@@ -72,27 +74,33 @@ function choose(media: readonly MediaType[]): (MediaType & { readonly kind: Body
   return any === undefined ? undefined : { ...any, type: 'application/json', kind: 'json' };
 }
 
-/** Returns the fields of an object without constraints across fields or additional properties. */
+/**
+ * Returns the fields of an object, or undefined if they cannot be separate arguments. Additional properties, or
+ * constraints across several fields, prevent that.
+ */
 function fieldsOf(schema: JsonObject, isRequired: boolean, encoding: JsonObject): RequestField[] | undefined {
   const flat = flattened(schema);
   if (flat === undefined) return undefined;
-  // Single arguments cannot express that a field is required only if the optional body is sent.
+  // Separate arguments cannot express that a field is required only if the optional body is sent.
   if (!isRequired && flat.required.size > 0) return undefined;
   return [...flat.properties].map(([name, property]) => {
-    const said = isObject(encoding[name]) ? encoding[name] : {};
-    const style = said['style'] === 'deepObject' || said['style'] === 'pipeDelimited' ? said['style'] : 'form';
-    const explode = typeof said['explode'] === 'boolean' ? said['explode'] : style === 'form';
+    const fieldEncoding = isObject(encoding[name]) ? encoding[name] : {};
+    const style =
+      fieldEncoding['style'] === 'deepObject' || fieldEncoding['style'] === 'pipeDelimited'
+        ? fieldEncoding['style']
+        : 'form';
+    const explode = typeof fieldEncoding['explode'] === 'boolean' ? fieldEncoding['explode'] : style === 'form';
     return { name, schema: property, isRequired: flat.required.has(name), style, explode };
   });
 }
 
-interface Flat {
+interface FlatSchema {
   readonly properties: Map<string, JsonObject>;
   readonly required: Set<string>;
 }
 
-/** Returns the properties including those of `allOf`, or undefined if the schema is more complex. */
-function flattened(schema: JsonObject): Flat | undefined {
+/** Returns the properties, including those of `allOf`. Undefined if the schema is more complex. */
+function flattened(schema: JsonObject): FlatSchema | undefined {
   if (schema['type'] !== undefined && schema['type'] !== 'object') return undefined;
   if (schema['additionalProperties'] !== undefined && schema['additionalProperties'] !== false) return undefined;
   if (Object.keys(schema).some((keyword) => !FLAT_KEYWORDS.has(keyword))) return undefined;

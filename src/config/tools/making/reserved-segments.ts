@@ -1,34 +1,34 @@
 /**
- * Determines which values of a path parameter lead to another operation, such as `/customers/export` for
- * `/customers/{id}`.
+ * Determines which values of a path parameter would lead to another operation. Example: `export` for `/customers/{id}`
+ * if there is `/customers/export`.
  */
 
 import { isSegmentPattern } from '../../openapi/segment-pattern.js';
 
-/** ReservedSegments indexes fixed segments by the path before them. */
+/** ReservedSegments indexes the fixed segments of all paths by the path before them. */
 export class ReservedSegments {
-  /** Fixed segments in lower case, and segments such as `{id}:archive`, by the path before them. */
-  private readonly beside = new Map<string, Set<string>>();
+  /** Fixed segments and segments such as `{id}:archive`, in lower case, by the path before them. */
+  private readonly byPathBefore = new Map<string, Set<string>>();
 
   constructor(templates: Iterable<string>) {
     for (const template of templates) {
       for (const { before, segment } of partsOf(template)) {
         if (segment.startsWith('{') && !isSegmentPattern(segment)) continue;
-        const known = this.beside.get(before) ?? new Set<string>();
-        this.beside.set(before, known.add(segment.toLowerCase()));
+        const known = this.byPathBefore.get(before) ?? new Set<string>();
+        this.byPathBefore.set(before, known.add(segment.toLowerCase()));
       }
     }
   }
 
-  /** Returns the reserved values of each parameter, from left to right. */
+  /** Returns the reserved values of each parameter of a template, from left to right. */
   of(template: string): string[][] {
     return partsOf(template)
       .filter(({ segment }) => segment.startsWith('{'))
-      .map(({ before }) => [...(this.beside.get(before) ?? [])].filter((segment) => segment !== ''));
+      .map(({ before }) => [...(this.byPathBefore.get(before) ?? [])].filter((segment) => segment !== ''));
   }
 }
 
-/** Splits a template into segments, each with the normalized path before it. */
+/** Splits a template into segments, each with the path before it. Parameter names are removed from that path. */
 function partsOf(template: string): { readonly before: string; readonly segment: string }[] {
   let before = '';
   return template

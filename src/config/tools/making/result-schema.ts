@@ -1,30 +1,33 @@
-/** Result of a tool: the JSON of its operation's success response (OpenAPI, Responses Object). */
+/** Derives the output schema of a tool from the success response of its operation (OpenAPI, Responses Object). */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { checkArguments } from '../calling/argument-check.js';
 import { WRAPPED_UNDER } from '../tool.js';
 import type { SchemaConverter } from './convert-schema.js';
 import { isJsonType, mediaTypesOf } from './media-types.js';
 
-/** Description of a tool's result. */
+/** Description of the result of a tool. */
 export interface ResultSchema {
-  /** Value of `Accept`. */
+  /** Value of the `Accept` header. */
   readonly accept: string;
-  /** Schema of an object; undefined if unknown. */
+  /** Output schema, always of an object. Undefined if the response has no usable schema. */
   readonly outputSchema: JsonObject | undefined;
-  /** Whether the response is a list or a scalar, which is wrapped in an object under `result`. */
+  /** Whether the response is a list or a scalar. The result is then an object with the response as `result`. */
   readonly wrapsResult: boolean;
 }
 
 const ANY = '*/*';
 
-/** Reads the result's description. @param isText whether results are text only */
+/**
+ * Reads the description of the result.
+ * @param isText whether the settings ask for text-only results, without a schema
+ */
 export function readResultSchema(openapi: JsonObject, converter: SchemaConverter, isText: boolean): ResultSchema {
   const responses = isObject(openapi['responses']) ? openapi['responses'] : {};
-  const media = successes(responses).flatMap((response) =>
+  const media = successResponses(responses).flatMap((response) =>
     mediaTypesOf(converter.resolved(response)['content'], converter),
   );
   const json = media.find(({ type }) => isJsonType(type));
-  // A vendor type such as `application/vnd.x+json` listed first selects this version of the response.
+  // A vendor type such as `application/vnd.x+json` that is listed first selects that version of the response.
   const accept = json?.type ?? media.find(({ type }) => !type.includes('*'))?.type ?? ANY;
   const none = { accept, outputSchema: undefined, wrapsResult: false };
   if (isText || json?.schema === undefined) return none;
@@ -32,7 +35,7 @@ export function readResultSchema(openapi: JsonObject, converter: SchemaConverter
   if (Object.keys(schema).length === 0) return none;
   if (isObjectOnly(schema)) {
     const outputSchema = { type: 'object', ...schema };
-    // Clients would reject any response for a schema that no object matches.
+    // If no object matches the schema, clients would reject every response.
     return checkArguments({}, outputSchema).length > 0 ? none : { accept, outputSchema, wrapsResult: false };
   }
   const outputSchema = { type: 'object', properties: { [WRAPPED_UNDER]: schema } };
@@ -50,7 +53,7 @@ function isObjectOnly(schema: unknown): boolean {
 }
 
 /** Returns the success responses, 200 and 201 first. */
-function successes(responses: JsonObject): unknown[] {
+function successResponses(responses: JsonObject): unknown[] {
   const codes = Object.keys(responses).filter((code) => /^2(\d\d|XX)$/i.test(code));
   const rank = (code: string): number => ['200', '201'].indexOf(code) + 1 || 3;
   return codes.toSorted((a, b) => rank(a) - rank(b)).map((code) => responses[code]);

@@ -1,27 +1,29 @@
-/** JSON Schema 2020-12 keywords that tool schemas can have, with values that every validator accepts. */
+/** Selects the JSON Schema 2020-12 keywords that tool schemas can have, with values that every validator accepts. */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { LONG_DIGITS, LONG_FORMATS } from '../tool.js';
 
-/** Use of a schema. Input is validated; output may differ from its description. */
+/** Use of a schema. Arguments are validated against input schemas. Responses may differ from output schemas. */
 export type SchemaUse = 'input' | 'output';
 
 const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']);
-const LONGEST_PATTERN = 80;
-const LONGEST_INPUT_WORDS = 1_000;
-const LONGEST_OUTPUT_WORDS = 300;
+const MAX_PATTERN_LENGTH = 80;
+const MAX_INPUT_DESCRIPTION = 1_000;
+const MAX_OUTPUT_DESCRIPTION = 300;
 
-/** Returns the value to keep, or undefined to drop it. */
+/** Returns the value of a keyword to keep, or undefined to remove the keyword. */
 type Keep = (value: unknown) => unknown;
 
 const anything: Keep = (value) => value;
 const number: Keep = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
 const count: Keep = (value) => (Number.isSafeInteger(value) && (value as number) >= 0 ? value : undefined);
-const truth: Keep = (value) => (value === true ? true : undefined);
+const onlyTrue: Keep = (value) => (value === true ? true : undefined);
 const schema: Keep = (value) => (isObject(value) || typeof value === 'boolean' ? value : undefined);
 const schemas: Keep = (value) => (Array.isArray(value) && value.length > 0 ? value : undefined);
 const object: Keep = (value) => (isObject(value) ? value : undefined);
 
-/** Builds a table of keywords and their filters. */
+/**
+ * Builds a map of keywords to their filters. A group has several keywords, separated by spaces, with the same filter.
+ */
 const table = (keywords: Readonly<Record<string, Keep>>, groups: readonly (readonly [string, Keep])[]) =>
   new Map([
     ...Object.entries(keywords),
@@ -31,21 +33,21 @@ const table = (keywords: Readonly<Record<string, Keep>>, groups: readonly (reado
 const INPUT = table(
   {
     type,
-    description: (value) => words(value, LONGEST_INPUT_WORDS),
+    description: (value) => words(value, MAX_INPUT_DESCRIPTION),
     enum: (value) => (Array.isArray(value) && value.length > 0 ? [...new Set(value)] : undefined),
-    // One example is enough.
+    // One example is enough, because each costs tokens.
     examples: (value) => (Array.isArray(value) && value.length > 0 ? value.slice(0, 1) : undefined),
     format: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
     multipleOf: (value) => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : undefined),
-    // Long patterns cost more tokens than they help.
-    pattern: (value) => (isPattern(value) && value.length <= LONGEST_PATTERN ? value : undefined),
+    // A long pattern costs more tokens than it helps.
+    pattern: (value) => (isPattern(value) && value.length <= MAX_PATTERN_LENGTH ? value : undefined),
     patternProperties: (value) => (isObject(value) && Object.keys(value).every(isPattern) ? value : undefined),
     required: names,
     dependentRequired: (value) => (isObject(value) && Object.values(value).every(isNames) ? value : undefined),
   },
   [
     ['const default', anything],
-    ['deprecated uniqueItems', truth],
+    ['deprecated uniqueItems', onlyTrue],
     ['minimum maximum exclusiveMinimum exclusiveMaximum', number],
     ['minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties', count],
     ['properties dependentSchemas', object],
@@ -55,21 +57,21 @@ const INPUT = table(
 );
 
 /**
- * Keywords of output schemas. They describe without constraints, because clients reject responses that violate the
- * schema, and backends omit fields and add values.
+ * Keywords of output schemas. They describe values without strict constraints. Clients reject responses that violate
+ * the schema, but backends omit fields and add values.
  */
-const OUTPUT = table({ type, description: (value) => words(value, LONGEST_OUTPUT_WORDS) }, [
+const OUTPUT = table({ type, description: (value) => words(value, MAX_OUTPUT_DESCRIPTION) }, [
   ['properties additionalProperties', object],
   ['items', schema],
   ['prefixItems allOf anyOf', schemas],
 ]);
 
-/** Returns a schema with the kept keywords, in order. Nested schemas are unchanged. */
+/** Returns a schema with only the supported keywords, in the original order. Nested schemas are unchanged. */
 export function keptKeywords(schemaObject: JsonObject, use: SchemaUse): JsonObject {
   const keeps = use === 'input' ? INPUT : OUTPUT;
   const kept: Record<string, unknown> = {};
-  const spoken = withExample(use === 'output' ? withAlternatives(schemaObject) : schemaObject);
-  for (const [name, value] of Object.entries(spoken)) {
+  const converted = withExample(use === 'output' ? withAlternatives(schemaObject) : schemaObject);
+  for (const [name, value] of Object.entries(converted)) {
     const keep = keeps.get(name)?.(value);
     if (keep !== undefined) kept[name] = keep;
   }
@@ -77,12 +79,12 @@ export function keptKeywords(schemaObject: JsonObject, use: SchemaUse): JsonObje
 }
 
 /**
- * Allows digits as text for integers beyond JavaScript's range. Hosts round such numbers, and some send only what the
- * schema allows.
+ * Allows a text of digits for integers beyond 2^53. JavaScript hosts of assistants round such numbers. Some hosts send
+ * only what the schema allows.
  */
 function withLongIntegers(kept: JsonObject): JsonObject {
-  const { type: of, format, maximum = Infinity } = kept;
-  const types = Array.isArray(of) ? (of as unknown[]) : [of];
+  const { type: declared, format, maximum = Infinity } = kept;
+  const types = Array.isArray(declared) ? (declared as unknown[]) : [declared];
   const isLong = LONG_FORMATS.has(format) && types.includes('integer') && (maximum as number) > Number.MAX_SAFE_INTEGER;
   if (!isLong || types.includes('string') || kept['enum'] !== undefined || kept['const'] !== undefined) return kept;
   return { ...kept, type: [...types, 'string'], pattern: LONG_DIGITS };
@@ -94,7 +96,7 @@ function withExample(schemaObject: JsonObject): JsonObject {
   return { ...schemaObject, examples: [schemaObject['example']] };
 }
 
-/** Converts `oneOf` to `anyOf`, since a loosely described response can match several alternatives. */
+/** Converts `oneOf` to `anyOf`, because a response that is not described precisely can match several alternatives. */
 function withAlternatives(schemaObject: JsonObject): JsonObject {
   const { oneOf, ...rest } = schemaObject;
   return oneOf === undefined || rest['anyOf'] !== undefined ? rest : { ...rest, anyOf: oneOf };
@@ -117,7 +119,7 @@ function isNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === 'string') && new Set(value).size === value.length;
 }
 
-/** Reports whether a pattern is valid in JavaScript. Others would invalidate the whole schema. */
+/** Reports whether a pattern is valid in JavaScript. A single invalid pattern would make the whole schema invalid. */
 function isPattern(value: unknown): value is string {
   if (typeof value !== 'string') return false;
   try {
@@ -127,7 +129,7 @@ function isPattern(value: unknown): value is string {
   }
 }
 
-/** Normalizes a text and limits its length. Returns undefined if it is empty. */
+/** Normalizes spaces and line breaks of a text and limits its length. Returns undefined if the text is empty. */
 export function words(value: unknown, longest: number): string | undefined {
   if (typeof value !== 'string') return undefined;
   const spaced = value.replaceAll(/[^\S\n]+|(?!\n)\p{Cc}/gu, ' ').replaceAll(/ *\n */g, '\n');

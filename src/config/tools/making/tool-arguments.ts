@@ -1,4 +1,7 @@
-/** Converts an operation's parameters and body to tool arguments: names, hidden and fixed ones, schema, binding. */
+/**
+ * Converts the parameters and the body of an operation to tool arguments: names, hidden and fixed values, input schema
+ * and binding.
+ */
 import type { BodyBinding, BodyField, ParameterBinding, ToolBinding } from '../../model/described-tool.js';
 import type { ToolSettings } from '../../model/mcp-schema.js';
 import { didYouMean } from '../../model/problem.js';
@@ -7,10 +10,10 @@ import { checkArguments } from '../calling/argument-check.js';
 import type { Parameter } from './parameters.js';
 import type { RequestBody, RequestField } from './request-body.js';
 
-/** A fault in `hide` or `fixed`, or in both. */
+/** A fault in the settings `hide` and `fixed`. Without `field`, it concerns the tool. */
 export interface SettingFault {
   readonly field?: 'hide' | 'fixed';
-  /** Index or name within the field. */
+  /** Index in `hide`, or name in `fixed`. */
   readonly at?: string | number;
   readonly message: string;
   readonly hint: string;
@@ -23,22 +26,22 @@ export interface ToolArguments {
   readonly faults: readonly SettingFault[];
 }
 
-/** Parts of the operation's request. */
+/** The request of an operation, as far as arguments determine it. */
 export interface Request {
   readonly template: string;
   readonly parameters: readonly Parameter[];
   readonly body: RequestBody | undefined;
   readonly accept: string;
-  /** Values of each path parameter, in order, that lead to other operations. */
+  /** For each path parameter, in order: values that would lead to another operation. */
   readonly reserved: readonly (readonly string[])[];
   /** Whether path parameters can contain slashes. */
   readonly takesSlashes: boolean;
 }
 
-/** Maximum length that clients accept. */
-const LONGEST_NAME = 64;
+/** Maximum length of an argument name that all clients accept. */
+const MAX_NAME_LENGTH = 64;
 
-/** A value from the assistant or the settings. */
+/** A parameter, a body field or a body. Its value comes from an argument or from the settings. */
 interface Input {
   readonly argument: string;
   /** Name in the document. */
@@ -47,7 +50,7 @@ interface Input {
   readonly isRequired: boolean;
 }
 
-/** Creates the arguments. */
+/** Creates the arguments, their schema, and the binding to the request. */
 export function makeArguments(request: Request, settings: Pick<ToolSettings, 'hide' | 'fixed'>): ToolArguments {
   const naming = new Naming();
   const parameters = request.parameters.map((parameter) => ({
@@ -56,7 +59,7 @@ export function makeArguments(request: Request, settings: Pick<ToolSettings, 'hi
   }));
   const { body } = request;
   const fields = body?.fields?.map((field) => ({ ...field, argument: argumentName(field.name) }));
-  const isFlat = fields !== undefined && naming.takeAll(fields.map(({ argument }) => argument));
+  const isFlat = fields !== undefined && naming.reserveAll(fields.map(({ argument }) => argument));
   const bodyInputs = isFlat ? fields : [];
   const whole: Input[] =
     body === undefined || isFlat
@@ -73,10 +76,10 @@ export function makeArguments(request: Request, settings: Pick<ToolSettings, 'hi
   const definitions = new Map(
     [...parameters, ...(body === undefined ? [] : [body.whole])].flatMap((each) => [...each.definitions]),
   );
-  const choice = new Choice(inputs, definitions, settings);
+  const hiddenInputs = new HiddenInputs(inputs, definitions, settings);
   return {
     inputSchema: inputSchema(
-      inputs.filter((input) => !choice.isHidden(input)),
+      inputs.filter((input) => !hiddenInputs.isHidden(input)),
       definitions,
     ),
     binding: {
@@ -84,18 +87,18 @@ export function makeArguments(request: Request, settings: Pick<ToolSettings, 'hi
       path: parameters
         .filter((each) => each.in === 'path')
         .map((each, index) => ({
-          ...choice.bound(each),
+          ...hiddenInputs.bound(each),
           reserved: request.reserved[index] ?? [],
           takesSlashes: request.takesSlashes,
         })),
       query: parameters
         .filter((each) => each.in === 'query')
-        .map((each) => ({ ...choice.bound(each), style: each.style })),
-      headers: parameters.filter((each) => each.in === 'header').map((each) => choice.bound(each)),
+        .map((each) => ({ ...hiddenInputs.bound(each), style: each.style })),
+      headers: parameters.filter((each) => each.in === 'header').map((each) => hiddenInputs.bound(each)),
       accept: request.accept,
-      ...(body === undefined ? {} : { body: bodyBinding(body, bodyInputs, whole[0], choice) }),
+      ...(body === undefined ? {} : { body: bodyBinding(body, bodyInputs, whole[0], hiddenInputs) }),
     },
-    faults: choice.faults,
+    faults: hiddenInputs.faults,
   };
 }
 
@@ -103,9 +106,9 @@ function bodyBinding(
   { kind, mediaType, isRequired }: RequestBody,
   fields: readonly (RequestField & Input)[],
   whole: Input | undefined,
-  choice: Choice,
+  hiddenInputs: HiddenInputs,
 ): BodyBinding {
-  const all = whole === undefined ? {} : choice.source(whole);
+  const all = whole === undefined ? {} : hiddenInputs.source(whole);
   return {
     kind,
     mediaType,
@@ -113,9 +116,9 @@ function bodyBinding(
     ...(all.argument === undefined ? {} : { argument: all.argument }),
     ...('fixed' in all ? { fixed: { value: all.fixed } } : {}),
     fields: fields.flatMap((field): BodyField[] => {
-      if (choice.isLeftOut(field)) return [];
+      if (hiddenInputs.isOmitted(field)) return [];
       const form = kind === 'form' ? { style: field.style, explode: field.explode } : {};
-      return [{ name: field.name, ...choice.source(field), ...form }];
+      return [{ name: field.name, ...hiddenInputs.source(field), ...form }];
     }),
   };
 }
@@ -133,38 +136,44 @@ function inputSchema(inputs: readonly Input[], definitions: ReadonlyMap<string, 
   };
 }
 
-/** Converts a name to one that clients accept: `filter[status]` → `filter_status`. Never returns `__proto__`. */
+/**
+ * Converts a name to a name that clients accept, such as `filter[status]` to `filter_status`. Never returns
+ * `__proto__`.
+ */
 function argumentName(name: string): string {
   const isPlain = /^[A-Za-z0-9_.-]+$/.test(name);
   const plain = name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+|_+$/g, isPlain ? '_' : '');
-  return plain.slice(0, LONGEST_NAME) || 'value';
+  return plain.slice(0, MAX_NAME_LENGTH) || 'value';
 }
 
 /** Naming assigns unique argument names. */
 class Naming {
   private readonly taken = new Set<string>();
 
-  /** Returns a free name. @param prefix prefix if the name is taken: `query_id` */
+  /**
+   * Returns a free argument name.
+   * @param prefix goes in front if the name is taken, as in `query_id`
+   */
   name(name: string, prefix: string): string {
     const plain = argumentName(name);
-    let free = this.taken.has(plain) ? `${prefix}_${plain}`.slice(0, LONGEST_NAME) : plain;
+    let free = this.taken.has(plain) ? `${prefix}_${plain}`.slice(0, MAX_NAME_LENGTH) : plain;
     for (let number = 2; this.taken.has(free); number++) {
-      free = `${plain.slice(0, LONGEST_NAME - 5)}_${number}`;
+      free = `${plain.slice(0, MAX_NAME_LENGTH - 5)}_${number}`;
     }
     this.taken.add(free);
     return free;
   }
 
-  /** Reserves all names, or none if one is taken. */
-  takeAll(names: readonly string[]): boolean {
+  /** Reserves all names and returns true. If one of them is taken, reserves none and returns false. */
+  reserveAll(names: readonly string[]): boolean {
     if (new Set(names).size < names.length || names.some((name) => this.taken.has(name))) return false;
     for (const name of names) this.taken.add(name);
     return true;
   }
 }
 
-/** Inputs that assistants do not see. */
-class Choice {
+/** HiddenInputs decides which inputs assistants do not see, and their fixed values. */
+class HiddenInputs {
   readonly faults: SettingFault[] = [];
   private readonly hidden = new Set<Input>();
   private readonly values = new Map<Input, unknown>();
@@ -197,7 +206,10 @@ class Choice {
     }
   }
 
-  /** Returns a fixed value as it is sent: a long number that is written as a text as a number. Notes what is wrong with it. */
+  /**
+   * Checks a fixed value against the schema and returns it as it is sent. A long integer that is written as text
+   * becomes a number. Records a fault if the value is invalid.
+   */
   private checked(
     at: string,
     value: unknown,
@@ -218,12 +230,12 @@ class Choice {
     return this.hidden.has(input) || this.values.has(input);
   }
 
-  /** Reports whether nothing is sent for an input. */
-  isLeftOut(input: Input): boolean {
+  /** Reports whether the request contains no value for an input. */
+  isOmitted(input: Input): boolean {
     return this.hidden.has(input) && !this.values.has(input);
   }
 
-  /** Returns the source of an input's value; empty if it is left out. */
+  /** Returns where the value of an input comes from: an argument or a fixed value. Empty if the input is omitted. */
   source(input: Input): { readonly argument?: string; readonly fixed?: unknown } {
     if (this.values.has(input)) return { fixed: this.values.get(input) };
     return this.hidden.has(input) ? {} : { argument: input.argument };

@@ -1,11 +1,11 @@
-/** Warnings about tools that work but that assistants will use poorly. */
+/** Warns about tools that work, but that assistants will use poorly. */
 import type { DescribedTool } from '../../model/described-tool.js';
 import type { Operation } from '../../model/schema.js';
 import type { ConfigProblem } from '../../model/problem.js';
 import type { OptIn } from './opt-in.js';
-import { MOST_LISTED } from '../tool.js';
+import { MAX_LISTED } from '../tool.js';
 
-/** A tool and its origin. */
+/** A tool, its operation, and facts for warnings. */
 export interface MadeTool {
   readonly tool: DescribedTool;
   readonly operation: Operation;
@@ -13,27 +13,27 @@ export interface MadeTool {
   readonly isDescribed: boolean;
   readonly isNameCut: boolean;
   readonly isDescriptionCut: boolean;
-  /** Whether an optional parameter, such as a cookie, cannot be sent. */
+  /** Whether the tool cannot send an optional parameter, such as a cookie. */
   readonly hasLeftOut: boolean;
 }
 
 const SHORTEST_DESCRIPTION = 20;
-const MOST_TOKENS = 3_000;
-/** Maximum number of tools in a warning. */
-const MOST_NAMED = 3;
+const MAX_TOKENS = 3_000;
+/** Maximum number of tools that a warning names. */
+const MAX_NAMED = 3;
 
-/** Returns one warning per kind and file, located at the first affected tool. */
+/** Returns one warning per kind and file, located at the first affected tool of the file. */
 export function toolWarnings(made: readonly MadeTool[]): ConfigProblem[] {
-  const warn = (isMeant: (each: MadeTool) => boolean, message: (names: string) => string, hint: string) =>
-    perFile(made.filter(isMeant)).map(([first, names]) => {
+  const warn = (isAffected: (each: MadeTool) => boolean, message: (names: string) => string, hint: string) =>
+    perFile(made.filter(isAffected)).map(([first, names]) => {
       const { source, path } = first.optIn.placeOf();
       return source.problem(path, message(names), hint, 'key');
     });
   const isPoor = ({ tool: { name, description } }: MadeTool): boolean =>
-    description.length < SHORTEST_DESCRIPTION || plain(description) === plain(name);
+    description.length < SHORTEST_DESCRIPTION || simplified(description) === simplified(name);
   const describe = 'say what it does and when to use it: that is all an assistant chooses by';
   const [first] = made;
-  const many = made.length > MOST_LISTED ? [first].flatMap((each) => (each === undefined ? [] : [each])) : [];
+  const many = made.length > MAX_LISTED ? [first].flatMap((each) => (each === undefined ? [] : [each])) : [];
   return [
     ...warn(
       (each) => !each.isDescribed,
@@ -46,8 +46,8 @@ export function toolWarnings(made: readonly MadeTool[]): ConfigProblem[] {
       describe,
     ),
     ...warn(
-      ({ tool }) => tool.tokens > MOST_TOKENS,
-      (names) => `more than ${MOST_TOKENS} tokens (a quarter of the characters): ${names}`,
+      ({ tool }) => tool.tokens > MAX_TOKENS,
+      (names) => `more than ${MAX_TOKENS} tokens (a quarter of the characters): ${names}`,
       'hide parameters that assistants do not need, or say `response: text`',
     ),
     ...warn(
@@ -68,7 +68,7 @@ export function toolWarnings(made: readonly MadeTool[]): ConfigProblem[] {
     ),
     ...many.map(({ optIn }) => {
       const { source, path } = optIn.placeOf();
-      const message = `there are ${made.length} tools: past ${MOST_LISTED}, assistants search them, and do not see all`;
+      const message = `there are ${made.length} tools: past ${MAX_LISTED}, assistants search them, and do not see all`;
       return source.problem(path, message, 'fewer tools, for tasks rather than for operations, are used better', 'key');
     }),
   ];
@@ -79,12 +79,12 @@ function perFile(made: readonly MadeTool[]): [MadeTool, string][] {
   return [...byFile.values()].flatMap((group): [MadeTool, string][] => {
     const [first] = group;
     if (first === undefined) return [];
-    const names = group.slice(0, MOST_NAMED).map(({ tool }) => `\`${tool.name}\``);
-    const others = group.length > MOST_NAMED ? ` and ${group.length - MOST_NAMED} more` : '';
+    const names = group.slice(0, MAX_NAMED).map(({ tool }) => `\`${tool.name}\``);
+    const others = group.length > MAX_NAMED ? ` and ${group.length - MAX_NAMED} more` : '';
     return [[first, `${names.join(', ')}${others}`]];
   });
 }
 
-function plain(text: string): string {
+function simplified(text: string): string {
   return text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }

@@ -1,20 +1,26 @@
-/** The decision script: checks every window of a key and its account in one atomic step, by Redis's clock. */
+/** The decision script. It checks every window of a key and its account in one atomic step, by Redis's clock. */
 import { WINDOWS, type QuotaWindow } from '../../../platform/quotas/windows.js';
 import { WINDOW_LUA } from './window.js';
 
-/** Numbers per group in the response of `DECIDE_LUA`: admitted, a count for each window, and four about the minutes. */
+/**
+ * Numbers per group in the response of `DECIDE_LUA`: the admitted requests, a count for each window, and four numbers
+ * about the minute windows.
+ */
 export const DECIDE_NUMBERS = 1 + WINDOWS.length + 4;
 
 const COUNTERS = { account: 'a', key: 'k' } as const;
 /**
- * Positions of the counts in the table that `load` returns. For a day, it is the month's usage before that day, which
- * stays the same during the day.
+ * Positions of the counts in the table that `load` returns. For a day, the count is the month's usage before that day,
+ * which does not change during the day.
  */
 const NUMBERS = { minute: 3, month: 6, day: 13 } as const;
 /** Positions of the same values in the unchanged texts of `w[8]`. */
 const TEXTS = { minute: 2, month: 5, day: 7 } as const;
 
-/** Generates a piece of Lua for each window. `limit` is the name of the window's Lua variable. */
+/**
+ * Generates a piece of Lua for each window. `limit` is the name of the Lua variable with the window's limit. `count` is
+ * the Lua expression for its count.
+ */
 function forEachWindow(
   separator: string,
   luaOf: (window: QuotaWindow, limit: string, count: string) => string | undefined,
@@ -23,7 +29,7 @@ function forEachWindow(
   return pieces.filter((piece) => piece !== undefined).join(separator);
 }
 
-/** Returns the Lua for the count of a window. */
+/** Returns the Lua expression for the count of a window. */
 function countOf({ of, period }: QuotaWindow): string {
   const counter = COUNTERS[of];
   return period === 'day' ? `(${counter}[6] - ${counter}[13])` : `${counter}[${NUMBERS[period]}]`;

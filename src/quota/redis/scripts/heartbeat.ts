@@ -7,7 +7,7 @@
  *
  * ARGV:
  * - this node's name (empty: read only)
- * - time after which a silent node is gone (ms)
+ * - time after which a node without heartbeats is removed (ms)
  * - the set's time to live (ms)
  * - epoch of the store to which the node has reported everything it knows (empty: none). Redis ignores it.
  * - a random number, which becomes the epoch if there is none
@@ -16,7 +16,7 @@
  * Response:
  * - number of nodes
  * - number of nodes with a name before this one's
- * - whether this node was missing in the set
+ * - 1 if this node was missing in the set
  * - the epoch
  * - from the counting process only: 1 if it waits for nodes that have not reported
  */

@@ -6,8 +6,8 @@ import { YOUTH_MS } from './young.js';
  *
  * KEYS: counters of one account.
  *
- * Response: time in ms. Then for each counter its month label (-1: no counter), the month's usage, the day label and
- * the day's usage.
+ * Response: time in ms. Then for each counter its month label, the month's usage, the day label and the day's usage.
+ * The month label is -1 if the counter is missing, or if nodes may still have to report to it.
  */
 export const MONTHS_LUA = `
 local time = redis.call('TIME')

@@ -1,19 +1,19 @@
-/** The scripts of the recovery after an outage. Each change counts once, however often it is sent. */
+/** The scripts for the recovery after an outage. Each change is counted once, even if it is sent again. */
 import { SLOT_MARKER_MS } from '../../../stores/redis/keys.js';
 import { REFUND_FUNCTIONS_LUA } from './refund.js';
 
 /**
- * Refunds, once, what a batch without a response admitted.
+ * Refunds what a batch without a response admitted. The refund happens only once.
  *
  * KEYS: the batch's keys.
  *
- * ARGV: the batch's number, the last instant (ms) at which it may still run. Then for each group its cost, month label,
- * next month's label and day label.
+ * ARGV: the batch's number, the last instant (ms) at which the batch may still run. Then for each group its cost, month
+ * label, next month's label and day label.
  *
  * Response:
  * - -1 if the batch may still run: ask again
- * - 0 if it did not run, or was refunded before
- * - 1 if it was refunded now
+ * - 0 if the batch did not run, or was refunded before
+ * - 1 if the batch was refunded now
  */
 export const UNDO_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')
@@ -41,14 +41,14 @@ return 1
 `;
 
 /**
- * Counts, once, what a node admitted while Redis was away.
+ * Counts the requests of one key that a node admitted while Redis was unavailable. They are counted only once.
  *
  * KEYS: account counter, key counter, marker.
  *
  * ARGV:
  * - the marker's time to live (ms)
  * - labels of the month and the day in which the requests were admitted
- * - cost in that day
+ * - cost on that day
  * - labels of the current month, the next month and the current day
  * - the counters' expiry (ms, absolute)
  * - the node
@@ -59,7 +59,7 @@ return 1
  * - usage of the account in the current month and day, then of the key
  * - the time in µs
  *
- * If the marker exists, the requests were counted before and nothing changes. If the node's clock ran ahead, the
+ * If the marker exists, the requests were counted before, and nothing changes. If the node's clock ran ahead, the
  * requests belong to a future month. They are counted there, and the counter stays in its month.
  */
 export const REPLAY_LUA = `${REFUND_FUNCTIONS_LUA}

@@ -5,7 +5,7 @@ import { WINDOW_LUA } from './window.js';
 export const READ_NUMBERS = 6;
 
 /**
- * Reads counters without counting.
+ * Reads counters without counting a request.
  *
  * KEYS: counters.
  *
@@ -13,10 +13,10 @@ export const READ_NUMBERS = 6;
  * request fits.
  *
  * Response: the time in µs. Then for each counter:
- * - month label (-1: there is no counter, or it does not know the month)
+ * - month label (-1: the counter is missing, or does not know the month)
  * - usage of the month and of the day
  * - sum of the minute, and its oldest bucket
- * - second from which the minute's sum is low enough (0: it is now)
+ * - second from which the minute's sum is low enough (0: the sum is low enough now)
  */
 export const READ_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')

@@ -1,7 +1,7 @@
-/** The refund script: returns a cost in every window that still holds it. */
+/** The refund script. It refunds a cost in every window that still contains the cost. */
 import { WINDOW_LUA } from './window.js';
 
-/** Lua functions that refund a cost. */
+/** Lua functions that refund a cost, and those of `WINDOW_LUA`. */
 export const REFUND_FUNCTIONS_LUA = `${WINDOW_LUA}
 -- Returns the first bucket from 'bucket' on that has a count, or the last bucket if none has.
 local function firstCounted(w, bucket)
@@ -49,15 +49,15 @@ end
  *
  * ARGV:
  * - cost
- * - bucket and time (ms) in which it was counted
+ * - bucket and time (ms) in which the cost was counted
  * - month label, next month's label and day label of that time
  * - the same three labels of the current time
  * - the counters' expiry (ms, absolute)
- * - the node (empty: treat it as if it had reported)
+ * - the node (empty: treat the node as if it had reported)
  *
- * Response: the time in µs. Then for each counter what its month refunded, and the usage of the month and the day
- * afterwards. If a counter is missing, -1 follows the time; if the node must report first, -2. Then nothing was
- * refunded.
+ * Response: the time in µs. Then for each counter the amount that its month got back, and the usage of the month and
+ * the day afterwards. If nothing was refunded, the time is followed by -1 if a counter is missing, or by -2 if the node
+ * must report first.
  */
 export const REFUND_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')

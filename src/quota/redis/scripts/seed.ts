@@ -1,9 +1,9 @@
-/** The script that creates counters, and adds the reports of nodes to young counters. */
+/** The script that creates counters, and adds nodes' reports to young counters. */
 import { WINDOW_LUA } from './window.js';
 
 /**
- * Creates missing counters from what the database and the node know. Adds the node's report to young counters, once.
- * Moves counters that are in a future month and do not know this one.
+ * Creates missing counters from the counts that the database and the node know. Adds the node's report to young
+ * counters, once per node. Moves counters that are in a future month and do not know this one.
  *
  * KEYS: counters.
  *
@@ -18,12 +18,12 @@ import { WINDOW_LUA } from './window.js';
  * - from the database: usage, when it was observed (µs), and the usage before the current day
  * - from the database: labels and counts of future months, and when the month was set (empty: never)
  * - from the node: usage, when it was observed (µs), and the usage before the current day
- * - costs that the node counted itself since
+ * - from the node: costs that it has counted since the loss, as pairs of time (µs) and cost
  *
  * Response:
  * - 1, or one of these:
  *   - 0: a counter is missing or does not know the month, and may not be created
- *   - -1: the call was too late, and the database's counts may be old by now
+ *   - -1: the call was too late, so the database's counts may be outdated
  * - the time in µs
  * - usage of each counter in its month and its day
  */

@@ -2,9 +2,9 @@
 import { WINDOW_LUA } from './window.js';
 
 /**
- * Sets the month's count. The minute and the day keep theirs.
+ * Sets the month's count. The minute and the day keep their counts.
  *
- * KEYS: the counter, and its shadow, which is set only if it exists.
+ * KEYS: the counter, and its shadow counter, which is set only if it exists.
  *
  * ARGV:
  * - month label, next month's label, day label
@@ -12,10 +12,11 @@ import { WINDOW_LUA } from './window.js';
  * - the count
  * - last instant (ms, Redis's time) at which the script may still run
  *
- * Response: 1, or 0 if it was too late; the time in ms; the usage before. A late call changes nothing, because its caller
- * has given up.
+ * Response: 1, or 0 if the call was too late; the time in ms; the month's count before the change. A late call changes
+ * nothing, because its caller no longer waits.
  *
- * `t` records the time of the change (ms, with a fraction). Refunds of earlier requests do not reduce the new count.
+ * `t` records the time of the change (ms, with a fraction), so that refunds of earlier requests do not reduce the new
+ * count.
  */
 export const SET_USED_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')

@@ -3,7 +3,7 @@ import { REFUND_FUNCTIONS_LUA } from './refund.js';
 import { WINDOW_LUA } from './window.js';
 
 /**
- * Counts one hit in a throttle window of any length, for `ThrottlerStorage.increment`.
+ * Counts one hit in a throttle window of any length.
  *
  * KEYS: counter.
  *
@@ -11,8 +11,8 @@ import { WINDOW_LUA } from './window.js';
  *
  * Response:
  * - 1 if admitted, otherwise 0
- * - the sum afterwards
- * - ms until the next bucket leaves, or until one more hit fits
+ * - the number of hits in the window afterwards
+ * - if admitted, ms until the oldest bucket leaves; otherwise, ms until one more hit fits
  * - the bucket of the hit
  */
 export const THROTTLE_LUA = `${WINDOW_LUA}

@@ -1,5 +1,5 @@
 /**
- * The Lua functions that every script uses to read and write counters.
+ * The Lua functions with which the scripts read and write counters.
  *
  * A counter is a hash with these fields:
  * - `l`: last bucket written (whole seconds)
@@ -7,20 +7,20 @@
  * - `o`: oldest bucket with a count
  * - `p`, `u`: month label, usage of that month
  * - `d`, `e`: day label, usage of the month before that day
- * - `0`…`60`: the ring. Each field has the count of the bucket with that number modulo 61.
- * - `m`: labels and counts of other months that it was in; `D`: the same of days
- * - `t`: when `u` was last set (ms)
- * - `b` and `n…`: only while it is young (`young.ts`)
+ * - `0`…`60`: the ring of one-second buckets. Each field has the count of the bucket with that number modulo 61.
+ * - `m`: labels and counts of other months; `D`: labels and counts of other days
+ * - `t`: when an operator last set `u` (ms)
+ * - `b` and `n…`: only while the counter is young (`young.ts`)
  *
- * The usage of the day is `u - e`, so a request writes nothing for it. The first seven fields are written first,
- * because Redis searches compact hashes linearly. A bucket is written when it fills and when it leaves, so the cost of
- * a decision does not depend on the limit.
+ * The usage of the day is `u - e`, so a request writes nothing for the day. The first seven fields are written first,
+ * because Redis searches compact hashes linearly. A bucket is written when it fills and when it leaves the window, so
+ * the cost of a decision does not depend on the limit.
  */
 
 import { OTHER_DAYS, OTHER_MONTHS } from '../../model/month-period.js';
 import { YOUNG_LUA } from './young.js';
 
-/** Lua functions at the start of every script here. */
+/** Lua functions that the scripts in this folder include at their start. */
 export const WINDOW_LUA = `
 local BUCKETS = 61
 local call, format, tonumber = redis.call, string.format, tonumber

@@ -1,19 +1,19 @@
 /**
- * Young counters: counters that were created recently, in the scripts of Redis.
+ * Handles young counters in the Redis scripts. A counter is young for some seconds after it was created.
  *
- * A counter that has to be created may have been lost a moment ago, with counts that only the nodes know. The new
- * counter is young for a while: its month label is negative. Decisions compare the month label anyway, so other
- * counters cost nothing more. Each node reports what it knows before it counts in a young counter.
+ * A missing counter may have been lost a moment ago, with counts that only the nodes know. So a new counter is young
+ * for a while: its month label is negative. Decisions compare the month label anyway, so other counters cost nothing
+ * more. Each node reports what it knows before it counts in a young counter.
  *
  * `b` holds the second of creation, when the base was observed (µs), and the base. `n` followed by a node's name holds
- * what that node has counted itself since the loss, as pairs of time (µs) and cost. The usage is the sum of three
- * parts, in whatever order they arrive:
+ * the costs that this node has counted itself since the loss, as pairs of time (µs) and cost. The usage is the sum of
+ * three parts, in whatever order they arrive:
  * - the base, which is the latest observation of any node or the database
  * - costs after that observation in counters that were lost again
  * - costs counted in this counter
  */
 
-/** How long a counter is young. Longer than a live node takes to notice that Redis was emptied, and to report. */
+/** How long a counter is young. A live node needs less time to notice that Redis was emptied, and to report. */
 export const YOUTH_MS = 10_000;
 
 /** Lua functions for young counters, included in `WINDOW_LUA`. */

@@ -1,11 +1,11 @@
-/** Adds the search text of account names. */
+/** Adds the normalized text of account names, for search. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { searchText } from '../search/search-text.js';
 
 const STATEMENTS = [
   `alter table account add column search text not null default ''`,
-  // Correct for ASCII names, which are nearly all.
+  // Correct for ASCII names, which nearly all names are.
   `update account set search = lower(name)`,
   `create index account_search on account (search, id)`,
 ];
@@ -13,7 +13,7 @@ const STATEMENTS = [
 export const accountSearch: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
-    // The databases treat other letters differently: SQLite keeps them, PostgreSQL uses its locale.
+    // For other letters, `lower` differs between the databases. SQLite keeps them, and PostgreSQL uses its locale.
     const { rows } = await sql<{ id: string; name: string }>`
       select id, name from account where octet_length(name) <> length(name)
     `.execute(db);

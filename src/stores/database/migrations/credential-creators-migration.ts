@@ -1,4 +1,4 @@
-/** Indexes credentials by the member who created them. They end when that member loses access. */
+/** Indexes credentials by the member who created them. The credentials end when that member loses access. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 

@@ -2,7 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Nullable columns, so that no row is rewritten and the previous version can still insert. */
+/** The columns are nullable, so that no row is rewritten and the previous version can still insert rows. */
 const STATEMENTS = [
   `alter table account add column external_id text`,
   `alter table account add column metadata text`,

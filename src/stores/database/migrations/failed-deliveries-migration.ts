@@ -2,11 +2,11 @@
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-const ON = `create index webhook_delivery_failed on webhook_delivery (endpoint_id, id) where state = 'failed'`;
+const INDEX = `create index webhook_delivery_failed on webhook_delivery (endpoint_id, id) where state = 'failed'`;
 
-/** The index contains permanently failed deliveries only, so successful ones do not touch it. */
+/** The index contains only deliveries that have failed permanently, so successful deliveries do not update it. */
 export const failedDeliveries: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
-    await sql.raw(ON).execute(db);
+    await sql.raw(INDEX).execute(db);
   },
 };

@@ -1,8 +1,8 @@
-/** Marks imported secrets that another system has made, in a format without our checksum. */
+/** Marks imported secrets that another system has created. Their format has no checksum of ours. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** The index answers whether there is any, without reading the other secrets. */
+/** The index shows whether there are such secrets, without reading the others. */
 const STATEMENTS = [
   `alter table api_key_secret add column is_foreign integer`,
   `create index api_key_secret_foreign on api_key_secret (api_key_id) where is_foreign = 1`,

@@ -10,7 +10,7 @@ const STATEMENTS = [
   `create index idempotent_request_expires_at on idempotent_request (expires_at)`,
 ];
 
-/** Used if there is no Redis. */
+/** The gateway uses the table only without Redis. The admin API always uses it. */
 export const idempotentRequests: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);

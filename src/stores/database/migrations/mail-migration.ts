@@ -10,7 +10,7 @@ const STATEMENTS = [
   `create index mail_next_at on mail (state, next_at)`,
 ];
 
-/** Mails are stored in the same transaction as the links that they contain. */
+/** A mail is inserted in the same transaction as the link that it contains. */
 export const mails: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);

@@ -63,14 +63,15 @@ const LINKS_AND_TOKENS = [
     hash text not null unique, hint text not null, allowed_ips text not null, expires_at bigint not null,
     last_used_at bigint, created_by text not null, created_at bigint not null, revoked_at bigint)`,
   `create index account_token_account_id on account_token (account_id, id)`,
-  // Unused now: idempotency keys of the admin API are in `idempotent_request`. Nodes of the version before still use it.
+  // Now unused. Idempotency keys of the admin API are in `idempotent_request`. Nodes of the previous version still use
+  // this table.
   `create table idempotency (
     principal text not null, key_hash text not null, fingerprint text not null, status integer, headers text,
     body text, created_at bigint not null, expires_at bigint not null, primary key (principal, key_hash))`,
   `create index idempotency_expires_at on idempotency (expires_at)`,
 ];
 
-/** Members of the panel: identity, accounts, sign-in methods and the links sent to them. */
+/** Creates the tables of panel members with their identities, accounts, sign-in methods and links. */
 export const members: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of [...MEMBERS, ...SIGN_IN_METHODS, ...SESSIONS, ...LINKS_AND_TOKENS]) {

@@ -1,8 +1,8 @@
-/** Creates the table of node statements. The row type is in `schema.ts`. */
+/** Creates the table of node statements, in which gateways publish their status. The row type is in `schema.ts`. */
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Used if there is no Redis. */
+/** The table is used only without Redis. */
 export const nodeStatements: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema

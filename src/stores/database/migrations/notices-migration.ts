@@ -17,7 +17,7 @@ const ON_SQLITE = [
   `create index mail_next_at on mail (state, next_at)`,
 ];
 
-/** A mail contains a link, or is only a notice. */
+/** A mail either contains a link, or is a notice without a link. */
 export const notices: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;

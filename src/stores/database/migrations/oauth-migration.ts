@@ -2,10 +2,10 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Columns of keys that a person has granted to a client. */
+/** Columns of keys through which a person has authorized an OAuth client. */
 const KEY_COLUMNS = ['oauth_client_id', 'oauth_client_name', 'oauth_member_id'] as const;
 
-/** SQLite adds one column per statement. */
+/** Adds one column per statement, because SQLite requires that. */
 export const oauth: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const column of KEY_COLUMNS) await db.schema.alterTable('api_key').addColumn(column, 'text').execute();

@@ -10,7 +10,7 @@ export const oauthOrigins: Migration = {
       const add = db.schema.alterTable('oauth_object');
       await add.addColumn(column, 'text', (text) => text.notNull().defaultTo('')).execute();
     }
-    // Each new request counts the open ones of its kind, using this index only.
+    // Each new request counts the unexpired objects of its kind with this index alone.
     const open = db.schema.createIndex('oauth_object_open').on('oauth_object');
     await open.columns(['kind', 'expires_at', ...COLUMNS]).execute();
   },

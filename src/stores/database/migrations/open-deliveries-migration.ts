@@ -3,8 +3,8 @@ import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * Deliveries without a resource are not ordered, so they leave the first index. With the new one, their cost stays the
- * same.
+ * Deliveries without a resource have no order, so the first index omits them. The second index has them instead, so
+ * their cost stays the same.
  */
 const STATEMENTS = [
   `drop index webhook_delivery_order`,
@@ -13,7 +13,7 @@ const STATEMENTS = [
   `create index webhook_delivery_open on webhook_delivery (endpoint_id, id) where state in ('pending', 'held')`,
 ];
 
-/** Ended deliveries are in neither index. */
+/** Deliveries that have ended are in neither index. */
 export const openDeliveries: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);

@@ -1,4 +1,6 @@
-/** Creates the request log table. It is the only one that differs: PostgreSQL has one partition per day. */
+/**
+ * Creates the request log table. Only this table differs between the databases. PostgreSQL has one partition per day.
+ */
 import { PostgresAdapter, sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
@@ -14,7 +16,7 @@ const INDEXES = [
   'create index request_log_api_key_id on request_log (account_id, api_key_id, day, at)',
 ];
 
-/** For deleting the rows of a day where there are no partitions. */
+/** Index for deleting the rows of a day in a table without partitions. */
 const BY_DAY = 'create index request_log_day on request_log (day)';
 
 export const requestLogs: Migration = {

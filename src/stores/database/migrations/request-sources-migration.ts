@@ -2,7 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** The defaults are right for older processes, which keep writing during an upgrade and serve the API only. */
+/** The defaults are correct for older processes, which keep writing during an upgrade and serve no MCP. */
 const COLUMNS = [`source text not null default 'rest'`, `tool text not null default ''`];
 
 /** Neither database rewrites rows to add a column with a default. */

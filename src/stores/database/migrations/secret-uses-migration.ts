@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Shows during a rotation whether and by whom the old secret is still used. */
+/** During a rotation, operators see whether the previous secret is still used, and from which address. */
 export const secretUses: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema.alterTable('api_key_secret').addColumn('last_used_at', 'bigint').execute();

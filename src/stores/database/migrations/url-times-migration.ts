@@ -1,8 +1,11 @@
-/** Records when a webhook endpoint got its URL. Older events go there only after a member has confirmed it. */
+/**
+ * Records when a webhook endpoint got its URL. Older events are sent to a new URL only after a member has confirmed
+ * that.
+ */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Null for older rows, where the last change of the row is used instead. */
+/** `url_set_at` is null in older rows. Readers then use the time of the last change of the row. */
 export const urlTimes: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await sql.raw('alter table webhook_endpoint add column url_set_at bigint').execute(db);

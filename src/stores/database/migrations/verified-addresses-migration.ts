@@ -1,15 +1,17 @@
-/** Records when a member's address was verified. `members/verified-addresses.ts` defines what verifies one. */
+/**
+ * Records when a member's email address was verified. `members/verified-addresses.ts` defines what verifies an address.
+ */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Upper bound for a transaction, because each statement has a deadline. */
+/** Maximum duration of a transaction. Each statement has a deadline, so transactions are shorter. */
 const LONGEST_TRANSACTION_MS = 60_000;
 
 /**
- * Addresses are verified by links that were sent by mail only. A reset link names its member. An invitation was
- * accepted by the member with its address, if that member joined the account at the same moment. Members are created or
- * joined by address, and the join follows the use of the link in one transaction. Members who were removed since stay
- * unverified. The query reads the mails once; a subquery per member would read them all each time.
+ * Finds members whose address is verified, because they used a link that was sent only by mail. A reset link names its
+ * member. The member with the address of an invitation accepted it, if the member joined the account at the same
+ * moment. The join follows the use of the link in one transaction, at most a minute later. Members who were removed
+ * since stay unverified. The query reads the mails once. A subquery per member would read all mails each time.
  */
 const USED_MAILED_LINKS = `
   with used as (

@@ -2,7 +2,7 @@
 import { PostgresAdapter, sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Existing events keep their retention of 90 days. */
+/** Extends events for delivery by webhooks. Existing events keep their retention of 90 days. */
 const EVENTS_GROW = [
   `alter table event add column source text not null default 'trailgate'`,
   `alter table event add column resource text`,
@@ -56,7 +56,7 @@ const DELIVERIES = [
   `create index webhook_attempt_delivery_id on webhook_attempt (delivery_id, id)`,
 ];
 
-/** Each attempt updates indexed columns and so creates a new row version. Vacuum has to keep up with that. */
+/** Each attempt updates indexed columns, which creates a new row version. These settings make vacuum keep up. */
 const POSTGRES = ['webhook_delivery', 'webhook_lane'].map(
   (table) => `alter table ${table} set (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01)`,
 );

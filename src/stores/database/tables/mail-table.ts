@@ -1,6 +1,9 @@
-/** Table of mails that are queued for sending. */
+/** Defines the row type of the table of queued mails. */
 
-/** A mail with a single-use link, or a notice without one. The link's token is created when the mail is sent. */
+/**
+ * MailTable has mails with a single-use link, and notices without one. The link's token is created when the mail is
+ * sent.
+ */
 export interface MailTable {
   /** `eml_…` */
   id: string;
@@ -9,12 +12,12 @@ export interface MailTable {
   to_name: string;
   to_address: string;
   locale: 'en' | 'es';
-  /** JSON: kind of mail and the values of its text. */
+  /** JSON with the kind of mail and the values in its text. */
   content: string;
   state: 'waiting' | 'sent' | 'failed';
   tries: number;
   next_at: number;
-  /** Error code of the last failure. */
+  /** Error code of the last failed attempt. */
   error: string | null;
   created_at: number;
   sent_at: number | null;

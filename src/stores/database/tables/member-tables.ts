@@ -1,6 +1,6 @@
 /**
- * Tables of panel members and their sign-in methods. Passwords, cookies, tokens, links and recovery codes are stored as
- * hashes only. The types must match `migrations/members-migration.ts`.
+ * Defines the row types of panel members and their sign-in methods. Passwords, cookies, tokens, links and recovery
+ * codes are stored only as hashes. The types must match `migrations/members-migration.ts` and later migrations.
  */
 
 export interface MemberTable {
@@ -19,7 +19,7 @@ export interface MemberTable {
   /** Argon2id hash as a PHC string. Null if the member has no password. */
   password: string | null;
   password_changed_at: number | null;
-  /** Sealed secret, or null. Valid once `totp_confirmed_at` is set. */
+  /** Encrypted secret of the authenticator app, or null. Valid once `totp_confirmed_at` is set. */
   totp_secret: string | null;
   totp_confirmed_at: number | null;
   /** Time step of the last accepted code, so that no code works twice. */
@@ -76,17 +76,17 @@ export interface RecoveryCodeTable {
   used_at: number | null;
 }
 
-/** A signed-in browser session: of a member, or through a portal link with a given role. */
+/** MemberSessionTable has the signed-in browser sessions of members, and of portal links with a given role. */
 export interface MemberSessionTable {
   /** SHA-256 of the cookie, lower-case hex. */
   hash: string;
   /** `ses_…`, shown in lists. */
   id: string;
-  /** Null for a portal session. The next six columns are used by portal sessions only. */
+  /** Null for a portal session. Only portal sessions use the next six columns. */
   member_id: string | null;
   account_id: string | null;
   role: 'owner' | 'admin' | 'viewer' | null;
-  /** JSON array of the only scopes that the session may give to keys. Null for any. */
+  /** JSON array of the only scopes that the session may give to keys. Null for any scope. */
   scopes: string | null;
   label: string | null;
   return_url: string | null;
@@ -96,25 +96,25 @@ export interface MemberSessionTable {
   created_at: number;
   last_seen_at: number;
   ends_at: number;
-  /** When the person last re-authenticated. */
+  /** When the person last authenticated again, for changes that require that. */
   confirmed_at: number;
   ip: string;
   user_agent: string;
 }
 
-/** A sign-in in progress. */
+/** SignInStepTable has the sign-ins in progress. */
 export interface SignInStepTable {
-  /** SHA-256 of the cookie or challenge that identifies it, lower-case hex. */
+  /** SHA-256 of the cookie or challenge that identifies the sign-in, lower-case hex. */
   hash: string;
   kind: 'second_factor' | 'passkey' | 'oidc';
   member_id: string | null;
-  /** JSON: what the next step is checked against. */
+  /** JSON with the values that the next step is checked against. */
   data: string;
   attempts: number;
   expires_at: number;
 }
 
-/** A single-use link for a person. */
+/** LinkTable has single-use links for people. */
 export interface LinkTable {
   /** SHA-256 of the token, lower-case hex. */
   hash: string;
@@ -125,7 +125,7 @@ export interface LinkTable {
   member_id: string | null;
   email_key: string | null;
   role: 'owner' | 'admin' | 'viewer' | null;
-  /** JSON. */
+  /** JSON with data that depends on `kind`. */
   data: string | null;
   /** Actor, as in the audit log. */
   created_by: string;
@@ -141,11 +141,11 @@ export interface AccountTokenTable {
   account_id: string;
   name: string;
   role: 'admin' | 'viewer';
-  /** SHA-256 of the whole token, lower-case hex. */
+  /** SHA-256 of the complete token, lower-case hex. */
   hash: string;
   /** Prefix and last four characters. */
   hint: string;
-  /** JSON array of addresses and CIDR blocks. Empty allows any address. */
+  /** JSON array of allowed addresses and CIDR blocks. An empty array allows any address. */
   allowed_ips: string;
   expires_at: number;
   last_used_at: number | null;

@@ -1,6 +1,9 @@
-/** Tables of events and their deliveries. The types must match `migrations/webhooks-migration.ts`. */
+/**
+ * Defines the row types of events, webhook endpoints and deliveries. The types must match
+ * `migrations/webhooks-migration.ts` and later migrations.
+ */
 
-/** Outbox: events of accounts that are stored before they are delivered. */
+/** EventTable is the outbox. Events of accounts are stored in it before they are delivered. */
 export interface EventTable {
   /** `evt_…`, sorted by time. */
   id: string;
@@ -9,15 +12,16 @@ export interface EventTable {
   type: string;
   /** JSON as it is delivered. */
   data: string;
-  /** Unique, so that an event is recorded once even if several processes notice it. */
+  /** Unique key, so that an event is recorded once even if several processes notice it. */
   dedupe_key: string;
-  /** Source: `trailgate`, `emits`, or the name of a service. */
+  /** Source of the event: `trailgate`, `emits`, or the name of a service. */
   source: string;
   /** Resource that the event is about. Ordered endpoints receive events in order per resource. */
   resource: string | null;
   occurred_at: number;
   /**
-   * Fingerprint of a service's event. The same `dedupe_key` with another one is a conflict. Null for the gateway's own.
+   * Fingerprint of a service's event. The same `dedupe_key` with another fingerprint is a conflict. Null for events of
+   * the gateway itself.
    */
   fingerprint: string | null;
   created_at: number;
@@ -25,20 +29,20 @@ export interface EventTable {
   keep_until: number;
 }
 
-/** URL to which the events of an account are delivered. */
+/** WebhookEndpointTable has the URLs to which events of accounts are delivered. */
 export interface WebhookEndpointTable {
   /** `whe_…` */
   id: string;
   account_id: string;
   url: string;
   description: string;
-  /** JSON array of types, or of families such as `customer.*`. Empty for all. */
+  /** JSON array of event types, or of families such as `customer.*`. Empty for all types. */
   event_types: string;
-  /** JSON array of seconds. Null for the default schedule. */
+  /** JSON array of pauses between attempts, in seconds. Null for the default schedule. */
   retry_schedule: string | null;
-  /** 1 delivers one event at a time per resource, in order. */
+  /** 1 if the events of each resource are delivered one at a time, in order. */
   ordered: number;
-  /** Null uses the default, as in the next two columns. */
+  /** Null for the default, as in the next two columns. */
   rate_per_second: number | null;
   concurrency: number | null;
   timeout_ms: number | null;
@@ -47,9 +51,9 @@ export interface WebhookEndpointTable {
   status_changed_at: number;
   /** When the endpoint got its URL. Null if that was before this column existed. */
   url_set_at: number | null;
-  /** First failed attempt since the last success. */
+  /** Time of the first failed attempt since the last success. Null if there is none. */
   failing_since: number | null;
-  /** Failed attempts since then. */
+  /** Number of failed attempts since the last success. */
   failures: number;
   last_success_at: number | null;
   /** Incremented with every change by a person. */
@@ -59,16 +63,16 @@ export interface WebhookEndpointTable {
   deleted_at: number | null;
 }
 
-/** Signing secret of an endpoint. There are several during a rotation. */
+/** WebhookSecretTable has the signing secrets of endpoints. An endpoint has several during a rotation. */
 export interface WebhookSecretTable {
   /** `whs_…` */
   id: string;
   endpoint_id: string;
-  /** Sealed. */
+  /** The secret, encrypted by `SecretBox`. */
   secret: string;
-  /** Sealed seed of the key pair. */
+  /** Seed of the signing key pair, encrypted by `SecretBox`. */
   seed: string;
-  /** `whpk_…`, not sealed. */
+  /** `whpk_…`, the public key, not encrypted. */
   public_key: string;
   /** Keyed hash of the secret. Unique, so that no two endpoints share a secret. */
   fingerprint: string;
@@ -77,12 +81,12 @@ export interface WebhookSecretTable {
   expires_at: number | null;
 }
 
-/** Work queue of a webhook endpoint, as the workers use it. */
+/** WebhookLaneTable has the work queue of each webhook endpoint, called its lane. */
 export interface WebhookLaneTable {
   endpoint_id: string;
-  /** When work may be due. Only a hint; the deliveries are authoritative. */
+  /** When work may be due. The time is only a hint. The deliveries decide. */
   due_at: number;
-  /** Process that works on the lane. */
+  /** Process that works on the lane. Null if there is none. */
   owner: string | null;
   /** End of the owner's lease, by the clock of leases; see `webhooks/deliveries/lanes.ts`. */
   owned_until: number;
@@ -94,39 +98,42 @@ export interface WebhookDeliveryTable {
   event_id: string;
   endpoint_id: string;
   account_id: string;
-  /** `held`: waits for an earlier delivery of the same resource. */
+  /** `held` deliveries wait for an earlier delivery of the same resource. */
   state: 'pending' | 'held' | 'succeeded' | 'failed';
-  /** Why it failed permanently. */
+  /** Why the delivery failed permanently. Null in other states. */
   reason: 'exhausted' | 'gone' | 'aborted' | 'expired' | 'skipped' | 'endpoint_deleted' | null;
   /** Resource of the event. */
   resource: string | null;
-  /** When the next attempt is due, while pending. */
+  /** When the next attempt is due, if the delivery is pending. */
   due_at: number;
-  /** Number of attempts in this cycle. */
+  /** Number of attempts in the current cycle. A replay starts a new cycle. */
   attempts: number;
-  /** Number of replays. */
+  /** Number of times that the delivery was replayed. */
   cycle: number;
   kind: 'event' | 'test';
   created_at: number;
   updated_at: number;
-  /** An open delivery expires at this time; an ended one is deleted. */
+  /** When an open delivery expires, or when an ended delivery is deleted. */
   keep_until: number;
 }
 
-/** One attempt of a delivery and its result. `number` is not unique, because an attempt may be made twice. */
+/**
+ * WebhookAttemptTable has the attempts of deliveries with their results. `number` is not unique, because an attempt may
+ * be made twice, for example after a crash.
+ */
 export interface WebhookAttemptTable {
   /** `wha_…`, sorted by time. */
   id: string;
   delivery_id: string;
-  /** Number in its cycle, from 1. */
+  /** Number of the attempt in its cycle, from 1. */
   number: number;
   cycle: number;
   at: number;
   status_code: number | null;
   duration_ms: number;
-  /** Why there was no response. */
+  /** Why there was no response. Null if there was one. */
   error: string | null;
-  /** IP address that was connected to. */
+  /** IP address that the attempt connected to. */
   address: string | null;
   /** First KiB of the response body. */
   response_body: string | null;

@@ -1,9 +1,9 @@
-/** Incremental parser for Redis commands (RESP arrays of bulk strings). */
+/** Parses Redis commands (RESP arrays of bulk strings) from received bytes. */
 
-/** Limit for one command, several times the longest that a gateway sends. */
+/** Maximum length of a command, several times the longest that a gateway sends. */
 const LONGEST_COMMAND_BYTES = 8 * 1024 * 1024;
-/** Limit for arguments. A call with 256 decisions has about a thousand. */
-const MOST_ARGUMENTS = 65_536;
+/** Maximum number of arguments. A call with 256 decisions has about a thousand. */
+const MAX_ARGUMENTS = 65_536;
 
 const STAR = 0x2a;
 const DOLLAR = 0x24;
@@ -14,19 +14,19 @@ const NINE = 0x39;
 const EMPTY = Buffer.alloc(0);
 const UNFINISHED = -1;
 
-/** The input is not a valid command. The connection cannot be used any more. */
+/** CommandSyntaxError says that the input is not a valid command. The connection can no longer be used. */
 export class CommandSyntaxError extends Error {}
 
 export class CommandReader {
   private bytes: Buffer = EMPTY;
-  /** Offset behind the number that was read last. */
+  /** Offset after the line of the number that was read last. */
   private end = 0;
 
-  /** @param onCommand called with each command: its name and its arguments. */
+  /** @param onCommand called with the name and arguments of each command */
   constructor(private readonly onCommand: (command: readonly string[]) => void) {}
 
   /**
-   * Processes received bytes.
+   * Processes received bytes. Keeps an incomplete command for the next call.
    * @throws CommandSyntaxError
    */
   read(chunk: Buffer): void {
@@ -39,14 +39,14 @@ export class CommandReader {
 
   /**
    * Reads the command at `from`.
-   * @returns the offset of the next command, or `UNFINISHED`.
+   * @returns the offset of the next command, or `UNFINISHED` if the command is incomplete.
    */
   private readCommand(from: number): number {
     const { bytes } = this;
     if (from >= bytes.length) return UNFINISHED;
     const count = this.numberAt(from, STAR);
     if (count === UNFINISHED) return UNFINISHED;
-    if (count < 1 || count > MOST_ARGUMENTS) throw new CommandSyntaxError('a command has too many parts, or none');
+    if (count < 1 || count > MAX_ARGUMENTS) throw new CommandSyntaxError('a command has too many parts, or none');
     const command: string[] = [];
     let at = this.end;
     for (let part = 0; part < count; part++) {
@@ -61,7 +61,10 @@ export class CommandReader {
     return at;
   }
 
-  /** Reads the number after a type sign, and sets `end` behind its line. */
+  /**
+   * Reads the number after a type sign such as `*`, and sets `end` to the offset after its line. Returns `UNFINISHED`
+   * if the line is incomplete.
+   */
   private numberAt(at: number, sign: number): number {
     const { bytes } = this;
     if (at >= bytes.length) return UNFINISHED;

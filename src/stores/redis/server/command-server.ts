@@ -1,15 +1,19 @@
 /**
- * Serves the Redis commands that this program uses, over a Unix domain socket. Runs commands in order. The replies to
- * one read of the socket are written together.
+ * Serves the Redis commands that this program uses, over a Unix domain socket, in the counting process. Runs commands
+ * in order. The replies to one read of the socket are written together.
  */
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { CommandReader, CommandSyntaxError } from './command-reader.js';
 import { errorReply, pushReply } from './replies.js';
 
-/** Limit for unread replies. A client beyond it is disconnected, because it is not reading; it will connect again. */
-const MOST_UNREAD_BYTES = 8 * 1024 * 1024;
+/**
+ * Maximum bytes of unread replies. A client that exceeds it does not read, and is disconnected. The client then
+ * connects again.
+ */
+const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 
+/** Client is the connection that has sent a command. */
 export interface Client {
   subscribe(channel: string): void;
   /**
@@ -19,10 +23,10 @@ export interface Client {
   publish(channel: string, text: string): number;
 }
 
-/** Runs a command and returns the encoded reply. */
+/** Command runs a command and returns the encoded reply. An error that it throws becomes an error reply. */
 export type Command = (args: readonly string[], client: Client) => string;
 
-/** Commands by lower-case name. */
+/** Commands contains the commands by lower-case name. */
 export type Commands = ReadonlyMap<string, Command>;
 
 /** CommandServer accepts connections, and forwards published messages to subscribers. */
@@ -34,7 +38,7 @@ export class CommandServer {
   private idleTimer: NodeJS.Timeout | undefined;
   private graceMs = 0;
 
-  /** @param path of the socket. A file that is already there is removed as a leftover of a dead process. */
+  /** @param path path of the socket. An existing file is removed as a leftover of a dead process. */
   constructor(
     private readonly path: string,
     private readonly commands: Commands,
@@ -115,7 +119,7 @@ class Channels {
 
 class Connection implements Client {
   private readonly reader = new CommandReader((command) => this.run(command));
-  /** Replies to the current read. */
+  /** Encoded replies to the commands of the current read. */
   private replies = '';
   private channelCount = 0;
 
@@ -125,7 +129,7 @@ class Connection implements Client {
     private readonly channels: Channels,
   ) {
     socket.on('data', this.onData);
-    // `close` follows.
+    // Node emits `close` after an error, and that listener removes the connection.
     socket.on('error', () => undefined);
   }
 
@@ -142,7 +146,7 @@ class Connection implements Client {
   write(text: string): void {
     if (text === '' || this.socket.destroyed) return;
     this.socket.write(text);
-    if (this.socket.writableLength > MOST_UNREAD_BYTES) this.socket.destroy();
+    if (this.socket.writableLength > MAX_UNREAD_BYTES) this.socket.destroy();
   }
 
   end(): void {
@@ -157,7 +161,7 @@ class Connection implements Client {
       this.reader.read(chunk);
     } catch (error) {
       if (!(error instanceof CommandSyntaxError)) throw error;
-      // Stop reading.
+      // The connection reads no more, because the position of the next command is unknown.
       this.socket.off('data', this.onData);
       this.socket.write(this.replies + errorReply(`ERR ${error.message}`));
       this.socket.destroySoon();
@@ -173,11 +177,11 @@ class Connection implements Client {
       return;
     }
     try {
-      // Replies that the command itself adds come first.
+      // The command may itself add replies. They come before its own reply.
       const reply = command(args, this);
       this.replies += reply;
     } catch (error) {
-      // A failed command is reported to its caller. Other commands and their counts are not affected.
+      // Only the caller learns of a failed command. Other commands and their counts are not affected.
       this.replies += errorReply(`ERR ${error instanceof Error ? error.message : String(error)}`);
     }
   }

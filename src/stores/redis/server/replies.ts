@@ -26,13 +26,17 @@ export function mapReply(entries: Readonly<Record<string, string | number>>): st
   return `%${parts.length}\r\n${parts.join('')}`;
 }
 
-/** Push message of a subscription: kind, channel, and the payload or number of subscriptions. */
+/**
+ * Encodes a push message of a subscription.
+ * @param kind `message` or `subscribe`
+ * @param last the payload of a message, or the number of subscriptions
+ */
 export function pushReply(kind: string, channel: string, last: string | number): string {
   const end = typeof last === 'number' ? numberReply(last) : bulkText(last);
   return `>3\r\n${bulkText(kind)}${bulkText(channel)}${end}`;
 }
 
-/** Error. The text must begin with an upper-case error code. */
+/** Encodes an error. The text must begin with an upper-case error code. */
 export function errorReply(text: string): string {
   return `-${text.replaceAll(/[\r\n]+/g, ' ')}\r\n`;
 }

@@ -1,26 +1,26 @@
 /**
- * Counts waiting deliveries for metrics. Counts per endpoint are limited, so that a long queue costs no more than a
- * short one.
+ * Counts waiting deliveries for metrics. The counts per endpoint are limited, so that a long queue does not make the
+ * query slow.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Tables } from '../../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../../stores/database/tables/webhook-tables.js';
 
 /** Maximum count per endpoint and state. */
-const MOST_COUNTED = 1_000;
+const MAX_COUNTED = 1_000;
 
-/** The backlog at an instant. */
+/** Numbers of endpoints and waiting deliveries. */
 export interface Backlog {
-  /** Endpoints that are not deleted. */
+  /** Number of endpoints by status, without deleted endpoints. */
   readonly endpoints: Readonly<Record<WebhookEndpointTable['status'], number>>;
   readonly deliveries: {
-    /** Due for an attempt. */
+    /** Deliveries to enabled endpoints that are due for an attempt. */
     readonly due: number;
-    /** Scheduled for later. */
+    /** Deliveries to enabled endpoints that are scheduled for later. */
     readonly later: number;
-    /** Held back behind an earlier delivery of an ordered endpoint. */
+    /** Deliveries to enabled, ordered endpoints that wait for an earlier delivery of the same resource. */
     readonly held: number;
-    /** Waiting for a paused or disabled endpoint. */
+    /** All waiting deliveries to paused and disabled endpoints. */
     readonly paused: number;
   };
 }
@@ -33,9 +33,9 @@ interface Row {
   readonly held: number | string;
 }
 
-/** Counts endpoints and waiting deliveries. Rejects as the database does. */
-export async function readBacklog(db: Kysely<Tables>, nowMs: number, most = MOST_COUNTED): Promise<Backlog> {
-  // States are literals, because the planner does not match a partial index to a parameter.
+/** Counts endpoints and waiting deliveries. Rejects if the database fails. @param most limit per endpoint and state. */
+export async function readBacklog(db: Kysely<Tables>, nowMs: number, most = MAX_COUNTED): Promise<Backlog> {
+  // Write states as literals, because the planner does not use a partial index for a parameter.
   const counted = (where: RawBuilder<unknown>): RawBuilder<number> => sql`(select count(*) from (
     select 1 from webhook_delivery as d where d.endpoint_id = e.id and ${where} limit ${most}) as counted)`;
   const { rows } = await sql<Row>`

@@ -1,6 +1,7 @@
 /**
- * Writes the results of many attempts in one transaction. If an owner has lost its lane meanwhile, its late result does
- * not change the delivery. The attempt is recorded anyway. A late success always counts.
+ * Writes the results of many attempts in one transaction. Every attempt is recorded. If a process has lost the lane and
+ * another process has already changed the delivery, a late failure does not change the delivery. A late success does,
+ * unless the delivery was replayed.
  */
 import { sql, type Kysely, type QueryResult, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../../../stores/database/connect.js';
@@ -13,19 +14,21 @@ import { executeBatch, executeBatchInTransaction } from '../../../stores/databas
 import type { DueDelivery } from './due-deliveries.js';
 import { lockLanes, lockOrdered, releaseNext, releaseOrdered, type ResourceOfEndpoint } from './order.js';
 
-/** Maximum number of stored response characters. */
+/** Maximum number of characters of a response body that are stored. */
 const LONGEST_KEPT_BODY = 1_024;
 
 /** One HTTP request and its result. */
 export interface MadeAttempt {
+  /** Start of the request in milliseconds since the epoch. */
   readonly atMs: number;
   readonly durationMs: number;
   /** Null without a response. */
   readonly statusCode: number | null;
-  /** Reason for a missing response. */
+  /** Reason for a missing response; null with a response. */
   readonly error: string | null;
+  /** Remote address of the response; null without a response. */
   readonly address: string | null;
-  /** Truncated; null without a response. */
+  /** Beginning of the response body; null without a response. */
   readonly responseBody: string | null;
 }
 
@@ -35,32 +38,32 @@ export type DeliveryOutcome =
   | { readonly state: 'failed'; readonly reason: NonNullable<WebhookDeliveryTable['reason']> }
   | { readonly state: 'pending'; readonly dueAtMs: number };
 
-/** An attempt with its delivery as it was read before. */
+/** An attempt, with its delivery as read before the attempt. */
 export interface AttemptRecord {
   readonly delivery: Pick<DueDelivery, 'id' | 'endpointId' | 'resource' | 'attempts' | 'cycle'>;
   readonly attempt: MadeAttempt;
-  /** Destination of the attempt. */
+  /** URL of the attempt. */
   readonly url: string;
   readonly outcome: DeliveryOutcome;
-  /** Whether the endpoint is ordered. The end of this delivery then releases the next of its resource. */
+  /** Whether the endpoint is ordered. The end of this delivery then releases the next delivery of its resource. */
   readonly isOrdered: boolean;
 }
 
-/** Change of an endpoint's health by some of its attempts. */
+/** Summary of some attempts of an endpoint, which changes its health. */
 export interface EndpointHealth {
   readonly endpointId: string;
   /** Time of the latest success; null if there was none. */
   readonly succeededAtMs: number | null;
-  /** Number of later failures, and the time of the first. */
+  /** Number of failures after that success, and the time of the first one; null if there were none. */
   readonly failures: number;
   readonly failingSinceMs: number | null;
 }
 
-/** Changes made by `writeResults`. */
+/** The changes that `writeResults` made. */
 export interface WrittenResults {
-  /** Deliveries that were changed. For the others the result came too late. */
+  /** IDs of deliveries that were changed. For all others, the result was too late. */
   readonly changed: ReadonlySet<string>;
-  /** Endpoints with held deliveries that are due now. */
+  /** IDs of endpoints with released deliveries, which are due now. */
   readonly released: readonly string[];
 }
 
@@ -99,8 +102,8 @@ const HEALTH_COLUMNS: readonly JsonColumn[] = [
 ];
 
 /**
- * Writes results and the health of their endpoints. Rejects as the database does. Nothing is written then, and the call
- * can be repeated.
+ * Writes results and the health of their endpoints. Rejects if the database fails. Nothing is written then, and the
+ * call can be repeated.
  */
 export async function writeResults(
   db: Kysely<Tables>,
@@ -111,23 +114,23 @@ export async function writeResults(
   const ended = endedResources(records, true);
   const unordered = endedResources(records, false);
   const kind = kindOf(db);
-  const ofHealth = health.length === 0 ? [] : [healthUpdate(kind, health).compile(db)];
-  const ofResults = [outcomeUpdate(kind, records, nowMs).compile(db), attemptInsert(kind, records, nowMs).compile(db)];
-  // The endpoint may have become ordered since these attempts started. Release what was held behind them.
+  const healthQueries = health.length === 0 ? [] : [healthUpdate(kind, health).compile(db)];
+  const writes = [outcomeUpdate(kind, records, nowMs).compile(db), attemptInsert(kind, records, nowMs).compile(db)];
+  // An endpoint may have become ordered during the attempts. Release deliveries that waited for these deliveries.
   const late = unordered.length === 0 ? [] : [releaseOrdered(kind, unordered, nowMs).compile(db)];
-  // Lock order everywhere: endpoint, lane, deliveries.
+  // All transactions lock in this order: endpoint, lane, deliveries.
   if (ended.length === 0) {
     const locks = unordered.length === 0 ? [] : [lockOrdered(kind, endpointsOf(unordered)).compile(db)];
-    const results = await executeBatchInTransaction(db, [...ofHealth, ...locks, ...ofResults, ...late]);
-    const outcomes = results[ofHealth.length + locks.length];
+    const results = await executeBatchInTransaction(db, [...healthQueries, ...locks, ...writes, ...late]);
+    const outcomes = results[healthQueries.length + locks.length];
     return { changed: idsIn(outcomes), released: late.length === 0 ? [] : endpointsIn(results.at(-1)) };
   }
   return db.transaction().execute(async (trx) => {
-    await executeBatch(trx, ofHealth);
+    await executeBatch(trx, healthQueries);
     await lockLanes(trx, endpointsOf([...ended, ...unordered]));
-    const results = await executeBatch(trx, [...ofResults, ...late]);
-    const lateOnes = late.length === 0 ? [] : endpointsIn(results.at(-1));
-    return { changed: idsIn(results[0]), released: [...lateOnes, ...(await releaseNext(trx, ended, nowMs))] };
+    const results = await executeBatch(trx, [...writes, ...late]);
+    const lateReleased = late.length === 0 ? [] : endpointsIn(results.at(-1));
+    return { changed: idsIn(results[0]), released: [...lateReleased, ...(await releaseNext(trx, ended, nowMs))] };
   });
 }
 
@@ -143,6 +146,7 @@ function idsIn(result: QueryResult<unknown> | undefined): ReadonlySet<string> {
   return new Set(((result?.rows ?? []) as { id: string }[]).map(({ id }) => id));
 }
 
+/** Returns the resources of ended deliveries, for endpoints that are ordered or not. */
 function endedResources(records: readonly AttemptRecord[], wantOrder: boolean): ResourceOfEndpoint[] {
   return records.flatMap(({ delivery: { endpointId, resource }, outcome, isOrdered }) =>
     isOrdered === wantOrder && resource !== null && outcome.state !== 'pending' ? [{ endpointId, resource }] : [],
@@ -184,7 +188,7 @@ function attemptInsert(
     attempt.address,
     storable(attempt.responseBody),
   ]);
-  // The join skips deliveries that were deleted meanwhile.
+  // The join excludes deliveries that were deleted meanwhile.
   return sql`
     insert into webhook_attempt (id, delivery_id, number, cycle, at, status_code, duration_ms, error, address,
       response_body)
@@ -193,7 +197,7 @@ function attemptInsert(
     join webhook_delivery on webhook_delivery.id = of_delivery`;
 }
 
-/** Updates each endpoint once, in a fixed order to avoid deadlocks. */
+/** Returns an update of each endpoint, in a fixed order to avoid deadlocks. */
 function healthUpdate(kind: DatabaseHandle['kind'], health: readonly EndpointHealth[]): RawBuilder<unknown> {
   const rows = health
     .toSorted((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
@@ -205,7 +209,7 @@ function healthUpdate(kind: DatabaseHandle['kind'], health: readonly EndpointHea
     from ${jsonRows(kind, HEALTH_COLUMNS, rows, 'health')} where id = of_endpoint`;
 }
 
-/** PostgreSQL rejects text with NUL or unpaired surrogates. One response must not fail the whole batch. */
+/** Truncates a body, and replaces NUL and unpaired surrogates. PostgreSQL would reject these with the whole batch. */
 function storable(body: string | null): string | null {
   return body === null ? null : body.slice(0, LONGEST_KEPT_BODY).toWellFormed().replaceAll('\0', '\u{fffd}');
 }

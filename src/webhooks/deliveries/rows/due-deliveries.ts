@@ -1,4 +1,4 @@
-/** Queries for lane owners, over many lanes at once: due deliveries and the data of their events. */
+/** Reads due deliveries, and the data of their events, for many lanes at once. A lane is the queue of one endpoint. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Batcher } from '../../../platform/batcher.js';
 import type { Clock } from '../../../platform/clock.js';
@@ -10,58 +10,59 @@ import type { LaneEndpoint } from './lanes.js';
 import { holdBlocked } from './order.js';
 
 /**
- * A due delivery. It is passed back with the result, so that changes made meanwhile are detected by `cycle` and
- * `attempts`.
+ * A due delivery. `cycle` and `attempts` are compared when the result is written, to detect changes by other processes.
  */
 export interface DueDelivery {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
+  /** Resource of the event; null if it has none. */
   readonly resource: string | null;
-  /** Attempts in this cycle so far. */
+  /** Number of attempts so far in this cycle. */
   readonly attempts: number;
-  /** Number of replays. */
+  /** Number of replays. Each replay starts a new cycle of attempts. */
   readonly cycle: number;
+  /** Times in milliseconds since the epoch. */
   readonly createdAt: number;
   readonly dueAt: number;
   /** Size of the event's data in bytes, for memory limits. 0 if the event was deleted. */
   readonly dataBytes: number;
-  /** Whether an older delivery of its resource is open. An ordered endpoint then holds this one (`holdBlocked`). */
+  /** Whether an earlier delivery of the same resource has not ended. Always false for unordered endpoints. */
   readonly isBlocked: boolean;
-  /** Version of the endpoint at the time of the read; null if it was deleted. */
+  /** Version of the endpoint at the time of the read; null if the endpoint was deleted. */
   readonly endpointVersion: number | null;
 }
 
-/** A lane in a query. */
-export interface AskedLane {
+/** A lane whose due deliveries are read. */
+export interface LaneToRead {
   readonly endpointId: string;
-  /** IDs of deliveries that the owner already has. */
+  /** IDs of deliveries that the lane already has. */
   readonly except: readonly string[];
 }
 
-/** Options for a query over several lanes. */
+/** Options for a query for several lanes. */
 export interface DueQuery {
   readonly nowMs: number;
-  /** Limit per lane. */
+  /** Maximum number of deliveries per lane. */
   readonly most: number;
-  /** Whether `isBlocked` must be computed. */
+  /** Whether the endpoints are ordered, so that `isBlocked` must be computed. */
   readonly isOrdered: boolean;
 }
 
-/** An event's content for its payload. */
+/** The content of an event, for its webhook body. */
 export interface EventPayload {
   readonly id: string;
   readonly type: string;
   readonly accountId: string;
   readonly occurredAt: number;
-  /** JSON, byte for byte as accepted. */
+  /** JSON text, byte for byte as accepted. */
   readonly dataText: string;
 }
 
-/** Reads due deliveries by endpoint, longest due first. Endpoints without any are missing from the result. */
+/** Reads due deliveries by endpoint ID, longest due first. The result has no entry for endpoints without any. */
 export async function readDue(
   db: Kysely<Tables>,
-  asked: readonly AskedLane[],
+  asked: readonly LaneToRead[],
   query: DueQuery,
 ): Promise<ReadonlyMap<string, DueDelivery[]>> {
   const isBlocked = query.isOrdered
@@ -84,10 +85,10 @@ export async function readDue(
   return byEndpoint;
 }
 
-/** Selects the first due deliveries of each lane as `d`, from the index alone. */
+/** Returns a `from` clause with the first due deliveries of each lane as `d`. Needs only the index to find them. */
 function dueOf(
   kind: DatabaseHandle['kind'],
-  asked: readonly AskedLane[],
+  asked: readonly LaneToRead[],
   { nowMs, most }: DueQuery,
 ): RawBuilder<unknown> {
   const lanes = jsonRows(
@@ -96,15 +97,15 @@ function dueOf(
     asked.map(({ endpointId }) => [endpointId]),
     'asked',
   );
-  const inHand = asked.flatMap(({ except }) => except);
-  const others = inHand.length === 0 ? sql`` : sql`and p.id not in ${textList(kind, inHand)}`;
-  const first = (column: string): RawBuilder<unknown> => sql`(
+  const exceptIds = asked.flatMap(({ except }) => except);
+  const others = exceptIds.length === 0 ? sql`` : sql`and p.id not in ${textList(kind, exceptIds)}`;
+  const firstDue = (column: string): RawBuilder<unknown> => sql`(
     select ${sql.raw(column)} from webhook_delivery as p
     where p.state = 'pending' and p.endpoint_id = asked_id and p.due_at <= ${nowMs} ${others}
     order by p.due_at, p.id limit ${most})`;
   return kind === 'postgres'
-    ? sql`${lanes} cross join lateral ${first('p.*')} as d`
-    : sql`${lanes} cross join webhook_delivery as d on d.rowid in ${first('p.rowid')}`;
+    ? sql`${lanes} cross join lateral ${firstDue('p.*')} as d`
+    : sql`${lanes} cross join webhook_delivery as d on d.rowid in ${firstDue('p.rowid')}`;
 }
 
 function deliveryOf(row: Row): DueDelivery {
@@ -138,8 +139,8 @@ interface Row {
 }
 
 /**
- * Reads the content of events. A separate query because it can be large: call it once the attempt has its slot. Deleted
- * events are missing from the result.
+ * Reads the content of events by event ID. The content can be large, so call this only after the attempt has its slot.
+ * The result has no entry for deleted events.
  */
 export async function readPayloads(
   db: Kysely<Tables>,
@@ -159,12 +160,13 @@ export async function readPayloads(
   );
 }
 
-/** Lanes per query. */
+/** Maximum number of lanes per query. */
 const LANES_AT_ONCE = 64;
 
-/** Due deliveries of a lane. */
+/** Due deliveries of one lane. */
 export interface DuePage {
   readonly due: readonly DueDelivery[];
+  /** Whether more due deliveries may exist. */
   readonly hasMore: boolean;
 }
 
@@ -175,7 +177,7 @@ interface DueRequest {
   readonly except: readonly string[];
 }
 
-/** DueReader reads due deliveries. */
+/** DueReader reads due deliveries. It combines the reads of lanes into few queries. */
 export class DueReader {
   private readonly reads: Batcher<DueRequest, readonly DueDelivery[]>;
 
@@ -186,7 +188,11 @@ export class DueReader {
     this.reads = new Batcher((requests) => this.readAll(requests), { most: LANES_AT_ONCE });
   }
 
-  /** Reads due deliveries of a lane. Rejects as the database does. @param except IDs that the lane already has. */
+  /**
+   * Reads due deliveries of a lane, and holds those that must wait for an earlier delivery. Rejects if the database
+   * fails.
+   * @param except IDs of deliveries that the lane already has.
+   */
   async readPage({ id, isOrdered }: LaneEndpoint, most: number, except: readonly string[]): Promise<DuePage> {
     const due = await this.reads.add({ endpointId: id, isOrdered, most, except });
     const blocked = due.filter(({ isBlocked }) => isBlocked).map((each) => each.id);
@@ -196,7 +202,7 @@ export class DueReader {
 
   private async readAll(requests: readonly DueRequest[]): Promise<readonly (readonly DueDelivery[])[]> {
     const byEndpoint = new Map<string, readonly DueDelivery[]>();
-    // Nearly all requests have the same limit and no order, so there are few groups.
+    // Most endpoints are unordered and have the same limit, so there are few groups.
     const groups = Map.groupBy(requests, ({ most, isOrdered }) => `${most} ${isOrdered}`);
     for (const group of groups.values()) {
       const { most, isOrdered } = group[0]!;

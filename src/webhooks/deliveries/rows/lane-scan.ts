@@ -1,6 +1,6 @@
 /**
- * Safety net for lost notifications: finds lanes with pending deliveries whose due time is too late. The deliveries are
- * authoritative; lanes, signals and owners' memory are hints.
+ * Finds lanes whose due time is later than that of their pending deliveries, for example after a lost notification. The
+ * deliveries are authoritative. The due times of lanes, notifications, and the memory of lane owners are only hints.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../../platform/clock.js';
@@ -9,11 +9,13 @@ import { jsonRows, type JsonColumn } from '../../../stores/database/json-rows.js
 import type { Tables } from '../../../stores/database/schema.js';
 import { LATEST_RETRY_MS } from './retry-schedule.js';
 
-/** Lanes per scan. The next scan continues after them. */
+/** Maximum number of lanes per scan. The next scan continues after them. */
 const LANES_A_SCAN = 5_000;
 
+/** A lane whose due time is too late. */
 interface Late {
   readonly endpoint_id: string;
+  /** Earliest due time of its pending deliveries. */
   readonly earliest: number;
 }
 
@@ -22,8 +24,9 @@ const COLUMNS: readonly JsonColumn[] = [
   { name: 'earliest', type: 'bigint' },
 ];
 
-/** LaneScan finds lanes whose due time is too late. */
+/** LaneScan finds lanes whose due time is too late, and corrects the due time. */
 export class LaneScan {
+  /** ID of the last endpoint that was scanned; empty to start from the beginning. */
   private scannedTo = '';
 
   constructor(
@@ -31,7 +34,7 @@ export class LaneScan {
     private readonly clock: Clock,
   ) {}
 
-  /** Checks the next lanes. @returns endpoints that were due but asleep; normally none. */
+  /** Checks the next lanes. @returns IDs of endpoints with due deliveries whose lane was not due; normally none. */
   async scan(): Promise<string[]> {
     await this.correctTimes();
     const { rows } = await this.lanesWithWork(this.scannedTo).execute(this.db);
@@ -39,7 +42,7 @@ export class LaneScan {
     return this.findLate(rows.map(({ id }) => id));
   }
 
-  /** Checks these endpoints. @returns as `scan`. */
+  /** Checks the lanes of these endpoints. @returns the same as `scan`. */
   async findLate(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     const ids = sql`(select looked_id from ${jsonRows(
@@ -61,7 +64,7 @@ export class LaneScan {
     return rows.filter(({ earliest }) => earliest <= now).map((row) => row.endpoint_id);
   }
 
-  /** Returns the endpoints with due deliveries, regardless of their lanes' due times. */
+  /** Returns those of the endpoints that have due deliveries, whatever the due times of their lanes are. */
   async findDue(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     const looked = jsonRows(
@@ -77,6 +80,7 @@ export class LaneScan {
     return rows.map(({ id }) => id);
   }
 
+  /** Sets the due times of lanes to those of their deliveries. */
   private async wake(late: readonly Late[]): Promise<void> {
     const rows = late.map((row) => [row.endpoint_id, row.earliest]);
     await sql`
@@ -85,7 +89,7 @@ export class LaneScan {
     `.execute(this.db);
   }
 
-  /** Makes deliveries due now whose due time is later than any retry can be. A clock that ran ahead wrote them. */
+  /** Makes deliveries due whose due time is later than any retry can be. A clock that was ahead wrote that time. */
   private async correctTimes(): Promise<void> {
     const now = this.clock.now();
     await this.db
@@ -96,7 +100,7 @@ export class LaneScan {
       .execute();
   }
 
-  /** A loose index scan: jumps from one endpoint to the next without reading all pending deliveries. */
+  /** Returns a loose index scan, which jumps from one endpoint to the next without reading all pending deliveries. */
   private lanesWithWork(after: string): RawBuilder<{ id: string }> {
     return sql<{ id: string }>`
       with recursive lanes (id, number) as (

@@ -1,10 +1,10 @@
 /**
- * Ownership of webhook endpoints. A lane has one owner at a time, through a lease that the owner renews. So order,
- * concurrency and rate of an endpoint are exact in the memory of one process. If an owner dies, others take its lanes
- * after the leases expire. Unrecorded attempts are then repeated: delivery is at least once.
+ * Stores which process owns the lane of each webhook endpoint. A lane is the queue of an endpoint. It has one owner at
+ * a time, through a lease that the owner renews. So one process can enforce order, concurrency and rate in its memory.
+ * If an owner dies, other processes claim its lanes after the leases have expired. They repeat attempts that were not
+ * recorded, so webhooks are delivered at least once.
  *
- * With several processes, leases use the database's clock. A process whose clock runs ahead then takes nothing from
- * others.
+ * On PostgreSQL, leases use the database's clock. So a process whose clock is ahead does not take lanes from others.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../../platform/clock.js';
@@ -15,19 +15,19 @@ import type { Tables } from '../../../stores/database/schema.js';
 import { ASLEEP, inOrder } from '../../../outbox/lane-rows.js';
 import { USUAL_RETRY_SCHEDULE_MS } from './retry-schedule.js';
 
-/** Duration of a lease without renewal: longer than any attempt. */
+/** Duration of a lease without renewal. No attempt may take longer. */
 export const LEASE_MS = 30_000;
 
 /** A lane that was released because it was idle. */
 export interface SleepingLane {
   readonly endpointId: string;
-  /** Next due time; `ASLEEP` if nothing waits or the endpoint is not enabled. */
+  /** Next due time; `ASLEEP` if no delivery is waiting, or the endpoint is not enabled. */
   readonly dueAtMs: number;
 }
 
 /** Lanes claims, renews and releases lanes for one process. */
 export class Lanes {
-  /** Creates the store. @param owner name unique to this start of the process. */
+  /** @param owner name of this process, unique to its start; see `ownerName`. */
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly kind: DatabaseHandle['kind'],
@@ -35,32 +35,33 @@ export class Lanes {
     readonly owner: string,
   ) {}
 
-  /** Claims due lanes without an owner, longest waiting first. */
+  /** Claims due lanes without an owner. Lanes that have waited longest come first. @returns their endpoint IDs. */
   claim(most: number): Promise<string[]> {
     return this.claimWhere(sql`due_at <= ${this.clock.now()}`, most);
   }
 
   /**
-   * Claims these lanes if they have no owner, even if they are not due. Notified lanes may have an outdated due time.
+   * Claims the lanes of these endpoints that have no owner, even if they are not due. After a notification, the due
+   * time may be outdated. @returns the endpoint IDs of the claimed lanes.
    */
   async claimThese(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     return this.claimWhere(sql`endpoint_id in ${textList(this.kind, endpointIds)}`, endpointIds.length);
   }
 
-  /** Renews leases. @returns the endpoints that this process still owns. The others were taken or deleted. */
+  /** Renews leases. @returns the endpoints that this process still owns. Others were claimed elsewhere, or deleted. */
   async renew(endpointIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (endpointIds.length === 0) return new Set();
     const { rows } = await sql<{ endpoint_id: string }>`
       update webhook_lane set owned_until = ${this.now()} + ${sql.lit(LEASE_MS)}
-      where endpoint_id in ${inOrder(this.db, this.own(endpointIds))} returning endpoint_id
+      where endpoint_id in ${inOrder(this.db, this.ownLanes(endpointIds))} returning endpoint_id
     `.execute(this.db);
     return new Set(rows.map((row) => row.endpoint_id));
   }
 
   /**
-   * Releases idle lanes and sets their due time to that of the next delivery. Check them again a little later
-   * (`LaneScan.findLate`), because deliveries that were being committed are not seen here.
+   * Releases idle lanes, and sets their due time to that of the next delivery. Check the lanes again a little later
+   * with `LaneScan.findLate`, because this statement does not see deliveries that are just being committed.
    */
   async releaseIdle(endpointIds: readonly string[]): Promise<SleepingLane[]> {
     if (endpointIds.length === 0) return [];
@@ -71,13 +72,14 @@ export class Lanes {
         then coalesce((select min(d.due_at) from webhook_delivery as d
           where d.endpoint_id = webhook_lane.endpoint_id and d.state = 'pending'), ${sql.lit(ASLEEP)})
         else ${sql.lit(ASLEEP)} end
-      where endpoint_id in ${inOrder(this.db, this.own(endpointIds))} returning endpoint_id, due_at
+      where endpoint_id in ${inOrder(this.db, this.ownLanes(endpointIds))} returning endpoint_id, due_at
     `.execute(this.db);
     return rows.map(({ endpoint_id: endpointId, due_at: dueAtMs }) => ({ endpointId, dueAtMs }));
   }
 
   /**
-   * Releases all lanes but these without changing their due time, so that another process can take them immediately.
+   * Releases all lanes of this process, except those of these endpoints. Keeps the due times, so that other processes
+   * can claim the lanes immediately.
    */
   async release(except: readonly string[] = []): Promise<void> {
     const others = except.length === 0 ? sql`` : sql` and endpoint_id not in ${textList(this.kind, except)}`;
@@ -86,7 +88,7 @@ export class Lanes {
     await sql`update webhook_lane set owner = null, owned_until = 0 where endpoint_id in ${own}`.execute(db);
   }
 
-  /** Ends all leases of other owners. Call it only if no other process can be running. */
+  /** Ends the leases of all other owners. Call this only if no other process can be running. */
   async endOtherLeases(): Promise<void> {
     const { db } = this;
     await sql`
@@ -95,7 +97,7 @@ export class Lanes {
   }
 
   /**
-   * Ends the leases of dead owners, so that the work of a killed process need not wait for its leases to expire.
+   * Ends the leases of dead owners, so that deliveries need not wait until the leases of a killed process expire.
    * @param isDead must return true only if the owner is certainly dead.
    */
   async endDeadLeases(isDead: (owner: string) => boolean): Promise<void> {
@@ -112,7 +114,7 @@ export class Lanes {
     await sql`update webhook_lane set owner = null, owned_until = 0 where endpoint_id in ${which}`.execute(db);
   }
 
-  /** Returns the due time of the longest waiting lane without an owner, or undefined if there is none. */
+  /** Returns the due time of the lane without an owner that has waited longest, or undefined if there is none. */
   async findOldestUnowned(): Promise<number | undefined> {
     const { rows } = await sql<{ due_at: number }>`
       select due_at from webhook_lane where due_at <= ${this.clock.now()} and owned_until <= ${this.now()}
@@ -123,7 +125,7 @@ export class Lanes {
 
   private async claimWhere(which: RawBuilder<unknown>, most: number): Promise<string[]> {
     const lock = this.kind === 'postgres' ? sql`for update skip locked` : sql``;
-    // A lease that ends later than any current one was written by a clock that ran ahead.
+    // A clock that was ahead wrote any lease that ends later than a new one would.
     const free = sql`(owned_until <= ${this.now()} or owned_until > ${this.now()} + ${sql.lit(LEASE_MS)})`;
     const { rows } = await sql<{ endpoint_id: string }>`
       with taken as materialized (
@@ -134,11 +136,12 @@ export class Lanes {
     return rows.map((row) => row.endpoint_id);
   }
 
-  private own(endpointIds: readonly string[]): RawBuilder<unknown> {
+  /** Returns a condition for those of the lanes that this process owns. */
+  private ownLanes(endpointIds: readonly string[]): RawBuilder<unknown> {
     return sql`endpoint_id in ${textList(this.kind, endpointIds)} and owner = ${this.owner}`;
   }
 
-  /** Current time by the clock of leases. */
+  /** Returns the current time of the clock for leases. */
   private now(): RawBuilder<number> {
     return this.kind === 'postgres'
       ? sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
@@ -146,7 +149,7 @@ export class Lanes {
   }
 }
 
-/** Settings of a webhook endpoint for attempts. */
+/** The settings of a webhook endpoint that attempts need. */
 export interface LaneEndpoint {
   readonly id: string;
   readonly accountId: string;
@@ -154,14 +157,15 @@ export interface LaneEndpoint {
   /** Whether attempts may be made: enabled and not deleted. */
   readonly isEnabled: boolean;
   readonly isOrdered: boolean;
+  /** Pauses before the second and later attempts. */
   readonly scheduleMs: readonly number[];
-  /** Null for the default, as the next two. */
+  /** Null for the default, like `concurrency` and `timeoutMs`. */
   readonly ratePerSecond: number | null;
   readonly concurrency: number | null;
   readonly timeoutMs: number | null;
-  /** Whether the latest finished attempt succeeded. */
-  readonly hasDoneWell: boolean;
-  /** Incremented by every configuration change. */
+  /** Whether the latest recorded attempt succeeded. */
+  readonly latestSucceeded: boolean;
+  /** Each change of the endpoint's settings or secrets increments the version. */
   readonly version: number;
 }
 
@@ -183,7 +187,7 @@ const COLUMNS = [
 
 const MS_PER_SECOND = 1_000;
 
-/** Reads endpoints by ID. Missing ones are left out of the result. */
+/** Reads endpoints by ID. The result does not contain endpoints that do not exist. */
 export async function readLaneEndpoints(db: Kysely<Tables>, ids: readonly string[]): Promise<LaneEndpoint[]> {
   if (ids.length === 0) return [];
   const rows = await db
@@ -201,7 +205,7 @@ export async function readLaneEndpoints(db: Kysely<Tables>, ids: readonly string
     ratePerSecond: row.rate_per_second,
     concurrency: row.concurrency,
     timeoutMs: row.timeout_ms,
-    hasDoneWell: row.last_success_at !== null && row.failing_since === null,
+    latestSucceeded: row.last_success_at !== null && row.failing_since === null,
     version: row.version,
   }));
 }

@@ -1,7 +1,7 @@
 /**
- * Ordering by resource, for ordered endpoints. A delivery behind an open one of the same resource is held. It becomes
- * due when that one has succeeded or finally failed. Holding and releasing lock the lane first. Otherwise one could
- * hold a delivery that the other has just failed to release.
+ * Delivers the events of a resource in order, for ordered endpoints. While an earlier delivery of the same resource has
+ * not ended, a delivery is held. When the earlier delivery has succeeded or finally failed, the next one becomes due.
+ * Holding and releasing lock the lane first. Otherwise a delivery could be held just after its release was missed.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../../../stores/database/connect.js';
@@ -16,7 +16,7 @@ export interface ResourceOfEndpoint {
   readonly resource: string;
 }
 
-/** Maximum number of rows changed per statement. */
+/** Maximum number of rows that one statement changes. */
 export const ROWS_AT_ONCE = 1_000;
 
 const COLUMNS: readonly JsonColumn[] = [
@@ -25,7 +25,7 @@ const COLUMNS: readonly JsonColumn[] = [
 ];
 
 /**
- * Locks the lanes of endpoints until the transaction ends. Not needed on SQLite, where a transaction excludes all
+ * Locks the lanes of endpoints until the transaction ends. Does nothing on SQLite, where a transaction excludes all
  * others.
  */
 export async function lockLanes(trx: Kysely<Tables>, endpointIds: readonly string[]): Promise<void> {
@@ -34,7 +34,8 @@ export async function lockLanes(trx: Kysely<Tables>, endpointIds: readonly strin
 }
 
 /**
- * Holds deliveries that must wait for an earlier open delivery of the same resource, if the endpoint is still ordered.
+ * Holds those of the deliveries that must wait for an earlier delivery of the same resource. Holds none if the endpoint
+ * is no longer ordered.
  */
 export async function holdBlocked(
   db: Kysely<Tables>,
@@ -56,9 +57,9 @@ export async function holdBlocked(
 }
 
 /**
- * Makes the next held delivery of each resource due. Call it in the transaction that ended deliveries, after
+ * Makes the next held delivery of each resource due. Call this in the transaction that ended deliveries, after
  * `lockLanes`.
- * @returns the endpoints that have work now.
+ * @returns the IDs of enabled endpoints that have due deliveries now. Notify workers after the commit.
  */
 export async function releaseNext(
   trx: Kysely<Tables>,
@@ -74,7 +75,7 @@ export async function releaseNext(
   );
 }
 
-/** Locks the lanes of the ordered endpoints among these; see `lockLanes`. */
+/** Returns a query that locks the lanes of those endpoints that are ordered; see `lockLanes`. */
 export function lockOrdered(kind: DatabaseHandle['kind'], endpointIds: readonly string[]): RawBuilder<unknown> {
   return sql`
     select endpoint_id from webhook_lane where endpoint_id in (
@@ -83,23 +84,25 @@ export function lockOrdered(kind: DatabaseHandle['kind'], endpointIds: readonly 
 }
 
 /**
- * Like `releaseNext`, for ordered endpoints only. Returns the endpoints of the released deliveries and wakes no lane.
+ * Returns a query like `releaseNext`, but only for endpoints that are ordered. The query returns the endpoints of the
+ * released deliveries, and does not make their lanes due.
  */
 export function releaseOrdered(
   kind: DatabaseHandle['kind'],
   ended: readonly ResourceOfEndpoint[],
   nowMs: number,
 ): RawBuilder<unknown> {
-  const wantsOrder = sql`and exists (select 1 from webhook_endpoint as e
+  const isOrdered = sql`and exists (select 1 from webhook_endpoint as e
     where e.id = webhook_delivery.endpoint_id and e.ordered = 1)`;
-  return releaseFirst(kind, ended, nowMs, wantsOrder);
+  return releaseFirst(kind, ended, nowMs, isOrdered);
 }
 
+/** Returns a query that releases the first delivery of each resource if it is held. */
 function releaseFirst(
   kind: DatabaseHandle['kind'],
   ended: readonly ResourceOfEndpoint[],
   nowMs: number,
-  also: RawBuilder<unknown>,
+  extraCondition: RawBuilder<unknown>,
 ): RawBuilder<{ endpoint_id: string }> {
   const rows = ended.map(({ endpointId, resource }) => [endpointId, resource]);
   return sql<{ endpoint_id: string }>`
@@ -107,12 +110,12 @@ function releaseFirst(
     where state = 'held' and id in (select (
       select d.id from webhook_delivery as d where d.endpoint_id = ended_endpoint and d.resource = ended_resource
       and d.state in ('pending', 'held') order by d.id limit 1) from ${jsonRows(kind, COLUMNS, rows, 'ended')})
-    ${also} returning endpoint_id`;
+    ${extraCondition} returning endpoint_id`;
 }
 
 /**
- * Releases held deliveries of an endpoint, because it is no longer ordered or earlier ones were given up. Call it in a
- * transaction after `lockLanes`, and repeat it while there are more.
+ * Releases held deliveries of an endpoint, because it is no longer ordered, or earlier deliveries were skipped. Call
+ * this in a transaction after `lockLanes`. Repeat the call while it releases `ROWS_AT_ONCE`.
  * @returns the number of released deliveries, at most `ROWS_AT_ONCE`.
  */
 export async function releaseSome(trx: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
@@ -126,6 +129,7 @@ export async function releaseSome(trx: Kysely<Tables>, endpointId: string, nowMs
   return Number((await released.where('id', 'in', held).executeTakeFirst()).numUpdatedRows);
 }
 
+/** Makes the lanes of enabled endpoints due. Returns the IDs of these endpoints. */
 async function wakeEnabled(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<string[]> {
   if (endpointIds.length === 0) return [];
   const rows = await trx

@@ -1,6 +1,6 @@
 /**
- * Expires deliveries that have waited too long, and deletes old ones with their attempts. In small batches, so that
- * delivery is not delayed.
+ * Expires deliveries that have waited too long, and deletes old deliveries with their attempts. Works in small batches,
+ * so that new deliveries are not delayed.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../../platform/clock.js';
@@ -12,6 +12,7 @@ import { lockLanes, releaseNext } from './order.js';
 import type { WorkSignal } from '../../../outbox/work-signal.js';
 import { neverStopped, type IsStopped } from '../../../platform/repeated-run.js';
 
+/** Maximum number of rows per batch. */
 const ROWS_AT_ONCE = 500;
 
 interface ExpiredRow {
@@ -19,7 +20,7 @@ interface ExpiredRow {
   readonly resource: string | null;
 }
 
-/** Expires a delivery whose event was deleted. @returns endpoints with deliveries that it held back. */
+/** Expires a delivery whose event was deleted. @returns IDs of endpoints whose next delivery is due now. */
 export async function expireDelivery(
   db: Kysely<Tables>,
   { id, endpointId, resource }: DueDelivery,
@@ -45,28 +46,32 @@ export class DeliveryRetention {
     private readonly signal: WorkSignal,
   ) {}
 
-  /** Deletes and expires everything that is due. */
+  /** Deletes old deliveries, expires deliveries that have waited too long, and deletes old endpoints. */
   async sweep(isStopped: IsStopped = neverStopped): Promise<void> {
-    while ((await this.forgetSome()) === ROWS_AT_ONCE && !isStopped());
+    while ((await this.deleteSome()) === ROWS_AT_ONCE && !isStopped());
     while (!isStopped() && (await this.expireSome()) === ROWS_AT_ONCE);
-    if (!isStopped()) await this.forgetEndpoints();
+    if (!isStopped()) await this.deleteEndpoints();
   }
 
-  private async forgetSome(): Promise<number> {
+  /** Deletes a batch of old deliveries that have ended. Returns their number. */
+  private async deleteSome(): Promise<number> {
     const ended = sql`state in ('succeeded', 'failed') and keep_until <= ${this.clock.now()}`;
     const { numAffectedRows } = await sql`
-      delete from webhook_delivery where id in ${this.some(ended)}
+      delete from webhook_delivery where id in ${this.batchOf(ended)}
     `.execute(this.db);
     return Number(numAffectedRows ?? 0);
   }
 
-  /** Expires deliveries. They stay visible, and can be replayed, for another retention period. */
+  /**
+   * Expires a batch of deliveries. Returns their number. Expired deliveries stay visible, and can be replayed, for
+   * another retention period.
+   */
   private async expireSome(): Promise<number> {
     const now = this.clock.now();
     const open = sql`state in ('pending', 'held') and keep_until <= ${now}`;
     const { expired, released } = await this.db.transaction().execute(async (trx) => {
       const { rows } = await sql<{ endpoint_id: string }>`
-        select distinct endpoint_id from webhook_delivery where id in ${this.some(open, sql``)}
+        select distinct endpoint_id from webhook_delivery where id in ${this.batchOf(open, sql``)}
       `.execute(trx);
       await lockLanes(
         trx,
@@ -75,7 +80,7 @@ export class DeliveryRetention {
       const ended = await sql<ExpiredRow>`
         update webhook_delivery set state = 'failed', reason = 'expired', updated_at = ${now},
           keep_until = ${now + DELIVERY_RETENTION_MS}
-        where id in ${this.some(open)} returning endpoint_id, resource
+        where id in ${this.batchOf(open)} returning endpoint_id, resource
       `.execute(trx);
       const resources = ended.rows.flatMap(({ endpoint_id: endpointId, resource }) =>
         resource === null ? [] : [{ endpointId, resource }],
@@ -86,16 +91,16 @@ export class DeliveryRetention {
     return expired;
   }
 
-  /** Deletes endpoints that were marked as deleted, once their deliveries have gone. */
-  private async forgetEndpoints(): Promise<void> {
+  /** Deletes the rows of endpoints that users deleted so long ago that no deliveries are left. */
+  private async deleteEndpoints(): Promise<void> {
     await this.db
       .deleteFrom('webhook_endpoint')
       .where('deleted_at', '<=', this.clock.now() - 2 * DELIVERY_RETENTION_MS)
       .execute();
   }
 
-  /** Selects a batch of IDs. Rows locked by another transaction are left for the next run. */
-  private some(condition: RawBuilder<unknown>, lock = sql`for update skip locked`): RawBuilder<unknown> {
+  /** Returns a subquery for a batch of delivery IDs. Skips rows that another transaction has locked. */
+  private batchOf(condition: RawBuilder<unknown>, lock = sql`for update skip locked`): RawBuilder<unknown> {
     const locked = kindOf(this.db) === 'postgres' ? lock : sql``;
     return sql`(select id from webhook_delivery where ${condition} order by keep_until limit ${sql.lit(ROWS_AT_ONCE)}
       ${locked})`;

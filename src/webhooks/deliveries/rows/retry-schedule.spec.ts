@@ -5,7 +5,7 @@ import {
   LATEST_RETRY_MS,
   LONGEST_PAUSE_MS,
   LONGEST_SCHEDULE_MS,
-  MOST_RETRIES,
+  MAX_RETRIES,
   nextAttemptMs,
   SHORTEST_PAUSE_MS,
   USUAL_RETRY_SCHEDULE_MS,
@@ -44,7 +44,7 @@ describe('the usual schedule', () => {
   });
 
   it('is within the bounds of those that endpoints bring', () => {
-    expect(USUAL_RETRY_SCHEDULE_MS.length).toBeLessThanOrEqual(MOST_RETRIES);
+    expect(USUAL_RETRY_SCHEDULE_MS.length).toBeLessThanOrEqual(MAX_RETRIES);
     expect(Math.min(...USUAL_RETRY_SCHEDULE_MS)).toBeGreaterThanOrEqual(SHORTEST_PAUSE_MS);
     expect(Math.max(...USUAL_RETRY_SCHEDULE_MS)).toBeLessThanOrEqual(LONGEST_PAUSE_MS);
     expect(USUAL_RETRY_SCHEDULE_MS.reduce((sum, pause) => sum + pause, 0)).toBeLessThanOrEqual(LONGEST_SCHEDULE_MS);

@@ -1,6 +1,6 @@
 /**
- * Limits changes to the keys of OAuth clients. The scopes that a person granted to the client are the maximum for its
- * key. Later changes can only reduce them.
+ * Limits changes to the keys of OAuth clients. A key can have at most the scopes that a person granted to the client,
+ * and at most the configured lifetime.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { ApiKeyTable, Tables } from '../stores/database/schema.js';
@@ -11,22 +11,22 @@ import type { ApiKey } from './api-key-rows.js';
 const DAY_MS = 86_400_000;
 
 /** LetInGrant is the maximum access of the key of an OAuth client. */
-export interface LetInGrant {
-  /** The granted scopes and the current ones. */
+export interface OAuthGrant {
+  /** The scopes granted at the authorization, and the current ones. */
   readonly scopes: readonly string[];
-  /** Latest expiration in ms since the epoch. Null if there is no limit. */
+  /** Latest expiration in milliseconds since the epoch. Null if the key does not expire. */
   readonly latestExpiresAt: number | null;
 }
 
 /**
  * Reads the maximum access of a key.
- * @param longestMs maximum lifetime of the access of a client.
+ * @param longestMs maximum lifetime of a client's access, in milliseconds
  */
 export async function readGrant(
   db: Kysely<Tables>,
   key: Pick<ApiKey, 'id' | 'scopes' | 'createdAt' | 'expiresAt'>,
   longestMs: number,
-): Promise<LetInGrant> {
+): Promise<OAuthGrant> {
   return {
     scopes: [...new Set([...key.scopes, ...(await grantedScopes(db, key.id))])],
     latestExpiresAt: key.expiresAt === null ? null : Math.max(key.createdAt + longestMs, key.expiresAt),
@@ -35,10 +35,10 @@ export async function readGrant(
 
 /**
  * Checks a change of a key. Rejects with `validation_failed` if the key belongs to an OAuth client and would get scopes
- * that were not granted, or an expiration after the maximum. Its current values are always allowed.
- * @param longestMs maximum lifetime of the access of a client.
+ * that were not granted, or an expiration after the maximum. The current values are always allowed.
+ * @param longestMs maximum lifetime of a client's access, in milliseconds
  */
-export async function checkLetInKey(
+export async function checkClientKey(
   trx: Transaction<Tables>,
   before: ApiKeyTable,
   after: ApiKeyTable,
@@ -62,7 +62,7 @@ export async function checkLetInKey(
 
 const NOT_GRANTED = 'was not granted when the client was authorized: connect it again';
 
-/** Reads the scopes with which the key was created from the audit log. */
+/** Reads from the audit log which scopes the key was created with. */
 async function grantedScopes(db: Kysely<Tables>, keyId: string): Promise<readonly string[]> {
   const entry = await db
     .selectFrom('audit_entry')

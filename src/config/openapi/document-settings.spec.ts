@@ -65,7 +65,7 @@ describe('scopes of the service', () => {
     const given = files('scopes: [orders:any]', document);
     expect((await published(given)).every((operation) => operation.endsWith(' orders:any'))).toBe(true);
     expect((await warningsOf(given)).map(({ message }) => message)).toEqual([
-      '2 operations name alternatives, or scopes that are not resource:verb: `scopes` of `orders` count in their place',
+      '2 operations name alternatives, or scopes that are not resource:verb: `scopes` of `orders` are used instead',
     ]);
     expect(await problemsOf(files('', document))).toHaveLength(5);
   });

@@ -1,5 +1,6 @@
 /**
- * Starts and completes sign-ins at identity providers for each purpose: sign-in, invitation, linking and confirmation.
+ * Starts and completes sign-ins at identity providers. Each has a purpose: signing in, accepting an invitation, linking
+ * an identity, or confirming the member's identity.
  */
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
@@ -7,13 +8,13 @@ import { Identities } from '../../members/providers/identities.js';
 import { ProviderInvitations } from '../../members/providers/provider-invitations.js';
 import { ProviderSignIn } from '../../members/providers/provider-sign-in.js';
 import type { ProviderArrival, ProviderJourney, ProviderPurpose } from '../../members/providers/providers.js';
-import { OwnWays } from '../../members/ways.js';
+import { SignInMethods } from '../../members/sign-in-methods.js';
 import { Sessions, type LiveSession, type Session, type SessionMember } from '../../members/sessions.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import type { Browser, SignedInMember } from '../../members/sign-in/sign-in.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { CHALLENGE } from '../access/bearer.js';
-import { Confirmed } from '../access/recent-confirmation.js';
+import { RecentConfirmation } from '../access/recent-confirmation.js';
 import { countFailedTries } from './link-attempts.js';
 import { linkToken } from './sign-in.resource.js';
 
@@ -35,29 +36,30 @@ export const beginSchema = z
 
 export type BeginProviderSignIn = z.output<typeof beginSchema>;
 
-/** Purposes of a signed-in member. They return to the member's page on failure, the others to the sign-in page. */
-const OF_WHO_IS_SIGNED_IN: ReadonlySet<ProviderPurpose> = new Set(['link', 'confirm']);
+/** Purposes of a signed-in member. On failure, the browser returns to the member's page, not to the sign-in page. */
+const PURPOSES_OF_MEMBERS: ReadonlySet<ProviderPurpose> = new Set(['link', 'confirm']);
 
-/** Base for parsing relative URLs. Never contacted. */
+/** Base for parsing relative URLs. Nothing connects to this origin. */
 const ANY_ORIGIN = 'http://localhost';
 
-type SignedInAs = Extract<LiveSession, { readonly portal: null }>;
+type LiveMemberSession = Extract<LiveSession, { readonly portal: null }>;
 
-/** ProviderJourneys begins and ends sign-ins at providers. */
+/** ProviderJourneys starts and completes sign-ins at providers. A journey is one such sign-in. */
 @Injectable()
-export class ProviderJourneys {
+export class ProviderSignIns {
   constructor(
     private readonly signIn: ProviderSignIn,
     private readonly invitations: ProviderInvitations,
     private readonly identities: Identities,
     private readonly sessions: Sessions,
-    private readonly confirmed: Confirmed,
-    private readonly ways: OwnWays,
+    private readonly confirmed: RecentConfirmation,
+    private readonly ways: SignInMethods,
     private readonly attempts: SignInAttempts,
   ) {}
 
   /**
-   * Starts a journey. The routes are public, so this checks the session itself.
+   * Checks the request to start a sign-in. The routes need no sign-in, so `begin` checks the member's session itself.
+   * @returns the data to keep until the browser returns from the provider
    * @throws Problem `missing_credentials`, `confirmation_required`, `conflict`, `link_ended`,
    * `too_many_failed_attempts`
    */
@@ -69,8 +71,9 @@ export class ProviderJourneys {
       return { ...journey, linkHash };
     }
     if (purpose === 'sign_in') return journey;
-    const { member, session } = await this.signedIn(browser);
-    // Linking needs a confirmation: an identity added in an unattended session would outlive that session.
+    const { member, session } = await this.requireMember(browser);
+    // Require a confirmation for linking. An identity that a stranger adds in an unattended session outlives the
+    // session.
     if (purpose === 'link') await this.confirmed.check({ kind: 'member', member, session, cookie: '' });
     else {
       await this.checkMayConfirm(member, session);
@@ -82,8 +85,8 @@ export class ProviderJourneys {
   }
 
   /**
-   * Completes the purpose of the journey.
-   * @returns the new session; null if none began.
+   * Completes a sign-in for its purpose, after the browser has returned from the provider.
+   * @returns the new session. Null for `link` and `confirm`, which keep the current session.
    */
   async end(arrival: ProviderArrival, browser: Browser): Promise<SignedInMember | null> {
     switch (arrival.purpose) {
@@ -93,8 +96,8 @@ export class ProviderJourneys {
         return this.invitations.take(arrival, browser);
       case 'link':
       case 'confirm': {
-        const { member, session } = await this.signedIn(browser);
-        // The member who started the journey must still be signed in: nobody can link or confirm for someone else.
+        const { member, session } = await this.requireMember(browser);
+        // The member who started must still be signed in. Otherwise, someone could link or confirm for another member.
         if (member.id !== arrival.memberId) throw new Problem('session_ended');
         const { ip, requestId } = browser;
         if (arrival.purpose === 'link')
@@ -108,21 +111,23 @@ export class ProviderJourneys {
     }
   }
 
+  /** Rejects with `conflict` if the member cannot confirm with an identity provider in this session. */
   private async checkMayConfirm({ id }: SessionMember, { method }: Session): Promise<void> {
     if ((await this.ways.toConfirm(id, method)).includes('oidc')) return;
     throw new Problem('conflict', { detail: 'You cannot confirm with an identity provider in this session.' });
   }
 
-  private async signedIn({ session }: Browser): Promise<SignedInAs> {
+  /** Returns the member's session of the browser. Rejects with `missing_credentials` without one. */
+  private async requireMember({ session }: Browser): Promise<LiveMemberSession> {
     const live = session === undefined ? undefined : await this.sessions.find(session);
     if (live !== undefined && live.member !== null) return live;
     throw new Problem('missing_credentials', { headers: ['WWW-Authenticate', CHALLENGE] });
   }
 }
 
-/** Returns the page that shows a failed journey: the member's page if signed in, else the sign-in page. */
+/** Returns the path of the page that shows a failure. The page gets the error code as the parameter `problem`. */
 export function failurePage(purpose: ProviderPurpose, returnTo: string, code: string): string {
-  const page = new URL(OF_WHO_IS_SIGNED_IN.has(purpose) ? returnTo : '/sign-in', ANY_ORIGIN);
+  const page = new URL(PURPOSES_OF_MEMBERS.has(purpose) ? returnTo : '/sign-in', ANY_ORIGIN);
   page.searchParams.set('problem', code);
   return `${page.pathname}${page.search}${page.hash}`;
 }

@@ -1,4 +1,4 @@
-/** Settings of a service that decide what of its OpenAPI document is published, and with which scopes. */
+/** Settings of a service that select which operations of its OpenAPI document are published, and with which scopes. */
 import { serviceSchema, type DefaultScopes, type OperationSelector } from '../model/service-schema.js';
 import { didYouMean, type ConfigProblem } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
@@ -7,23 +7,27 @@ import { lookUpReference } from './openapi-references.js';
 import { isObject, type JsonObject } from './openapi-traversal.js';
 
 const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-const SELECTED = ['tag', 'path', 'operationId'] as const;
-const LISTS = ['include', 'exclude'] as const;
+const SELECTOR_KINDS = ['tag', 'path', 'operationId'] as const;
+const LIST_NAMES = ['include', 'exclude'] as const;
 
-/** Returns the scopes that a service requires by default for a method. */
+/** Returns the scopes that a service requires by default for a method. Undefined: the service has no default scopes. */
 export function defaultScopesOf(scopes: DefaultScopes | undefined, method: string): readonly string[] | undefined {
   if (scopes === undefined || Array.isArray(scopes)) return scopes;
   return READING_METHODS.has(method) ? scopes.read : scopes.write;
 }
 
-/** DocumentLevers holds the settings of one service. Invalid ones count as absent; the schema check reports them. */
-export class DocumentLevers {
-  /** Default scopes. */
+/**
+ * DocumentLevers holds these settings of one service. Invalid settings count as absent, because the schema check
+ * reports them.
+ */
+export class DocumentSettings {
+  /** Default scopes of the service. */
   readonly scopes: DefaultScopes | undefined;
-  private readonly selectors: Readonly<Record<(typeof LISTS)[number], readonly OperationSelector[] | undefined>>;
+  private readonly selectors: Readonly<Record<(typeof LIST_NAMES)[number], readonly OperationSelector[] | undefined>>;
+  /** Selectors that have matched an operation. */
   private readonly used = new Set<OperationSelector>();
-  /** Values that selectors could have named, for suggestions. */
-  private readonly names = new Map<string, Set<string>>(SELECTED.map((kind) => [kind, new Set<string>()]));
+  /** Tags, paths and operation IDs of the document, by kind of selector. Used for suggestions. */
+  private readonly names = new Map<string, Set<string>>(SELECTOR_KINDS.map((kind) => [kind, new Set<string>()]));
 
   /** @param service unvalidated entry of `services` */
   constructor(service: unknown) {
@@ -36,15 +40,17 @@ export class DocumentLevers {
     };
   }
 
-  /** Reports whether an operation is published. */
+  /**
+   * Reports whether an operation is published. Call it for every operation, because `unusedProblems` uses the results.
+   */
   publishes(template: string, operation: JsonObject): boolean {
     const tags = Array.isArray(operation['tags']) ? operation['tags'].filter((tag) => typeof tag === 'string') : [];
     const id = operation['operationId'];
     for (const tag of tags) this.names.get('tag')?.add(tag);
     if (typeof id === 'string') this.names.get('operationId')?.add(id);
     this.names.get('path')?.add(template);
-    // Both lists are compared, so that each selector knows whether it is used.
-    const [isIncluded, isExcluded] = LISTS.map((list) => {
+    // Evaluate both lists, so that each matching selector is marked as used.
+    const [isIncluded, isExcluded] = LIST_NAMES.map((list) => {
       const matching = (this.selectors[list] ?? []).filter((selector) => {
         if ('tag' in selector) return tags.includes(selector.tag);
         if ('operationId' in selector) return selector.operationId === id;
@@ -57,9 +63,12 @@ export class DocumentLevers {
     return (this.selectors.include === undefined || isIncluded === true) && isExcluded !== true;
   }
 
-  /** Returns a problem for each selector that selects nothing. An operation meant by it could be published by mistake. */
+  /**
+   * Returns a problem for each selector that matches no operation. A misspelled `exclude` would publish an operation by
+   * mistake.
+   */
   unusedProblems(service: string, source: SourceDocument): ConfigProblem[] {
-    return LISTS.flatMap((list) =>
+    return LIST_NAMES.flatMap((list) =>
       [...(this.selectors[list] ?? []).entries()].flatMap(([index, selector]) => {
         if (this.used.has(selector)) return [];
         const [[kind, name] = ['', '']] = Object.entries(selector);
@@ -72,9 +81,10 @@ export class DocumentLevers {
 }
 
 /**
- * Warns if a document has its paths below a prefix that no target has: the backend would be asked for other paths.
+ * Warns if `servers` of a document puts the paths below a prefix that no target of the service has. The gateway would
+ * call the backend without that prefix.
  * @param service unvalidated entry of `services`
- * @param basePath `api.basePath`; documents with it describe the public address
+ * @param basePath base path of the API. A document with this prefix describes the public URL, which is no mistake.
  */
 export function serverWarnings(
   document: JsonObject,
@@ -93,6 +103,10 @@ export function serverWarnings(
   return [source.problem(['servers', 0, 'url'], message, hint)];
 }
 
+/**
+ * Returns the path of a URL without a trailing slash, with server variables replaced by their defaults. Undefined if
+ * the URL is invalid.
+ */
 function pathOf(url: string, variables: unknown): string | undefined {
   const filled = url.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
     const variable = isObject(variables) ? variables[name] : undefined;

@@ -8,15 +8,15 @@ import type { SignInMethod } from './sessions.js';
 import { lockMember, memberNotFound } from './member-rows.js';
 
 /** Methods that the configuration allows. */
-export interface OfferedWays {
+export interface OfferedMethods {
   readonly passwords: boolean;
   readonly passkeys: boolean;
   /** Issuers of the identity providers. */
   readonly issuers: readonly string[];
 }
 
-/** Methods that a member has, allowed or not. */
-export interface MemberWays {
+/** Methods that a member has, whether or not the configuration allows them. */
+export interface MemberMethods {
   readonly password: boolean;
   readonly totp: boolean;
   readonly passkeys: number;
@@ -31,22 +31,22 @@ type SignInWay = 'password' | 'passkey' | 'oidc';
 export type ConfirmationWay = SignInWay | 'password_and_code';
 
 /** Reads the allowed methods from the configuration. */
-export function offeredWaysOf({ passwords, passkeys, providers }: AdminConfig['signIn']): OfferedWays {
+export function offeredWaysOf({ passwords, passkeys, providers }: AdminConfig['signIn']): OfferedMethods {
   return { passwords, passkeys, issuers: Object.values(providers).map(({ issuer }) => issuer) };
 }
 
 /** OwnWays determines the methods of each member. */
-export class OwnWays {
+export class SignInMethods {
   constructor(
     private readonly database: DatabaseHandle,
-    readonly offered: () => OfferedWays,
+    readonly offered: () => OfferedMethods,
   ) {}
 
   /**
    * Reads the methods that a member has.
    * @throws Problem `resource_not_found`
    */
-  async of(memberId: string, db: Kysely<Tables> = this.database.db): Promise<MemberWays> {
+  async of(memberId: string, db: Kysely<Tables> = this.database.db): Promise<MemberMethods> {
     const row = await db
       .selectFrom('member')
       .select(['password', 'totp_confirmed_at'])
@@ -69,13 +69,13 @@ export class OwnWays {
   }
 
   /**
-   * Returns how a signed-in member can confirm their identity; empty: not at all. With an authenticator app, a password
-   * needs a code. An identity provider then counts only if it opened this session, or if the member cannot sign in with
-   * a password.
+   * Returns the methods with which a signed-in member can confirm their identity. An empty list means that the member
+   * has none. With an authenticator app, a password needs a code. An identity provider then counts only if it opened
+   * this session, or if the member cannot sign in with a password.
    */
   async toConfirm(memberId: string, method: SignInMethod): Promise<readonly ConfirmationWay[]> {
     const own = await this.of(memberId);
-    const ways = this.toSignIn(own);
+    const ways = this.signInMethodsOf(own);
     if (!own.totp || !ways.includes('password')) return ways;
     return ways.flatMap((way): readonly ConfirmationWay[] => {
       if (way === 'password') return ['password_and_code'];
@@ -85,23 +85,23 @@ export class OwnWays {
 
   /**
    * Removes a sign-in method, unless it is the member's last one.
-   * @param take performs the removal in `trx`, which the caller must roll back on error
+   * @param remove performs the removal in `trx`, which the caller must roll back on error
    * @throws Problem `last_way_to_sign_in`
    */
-  async removeUnlessLast(trx: Transaction<Tables>, memberId: string, take: () => Promise<void>): Promise<void> {
+  async removeUnlessLast(trx: Transaction<Tables>, memberId: string, remove: () => Promise<void>): Promise<void> {
     // The lock makes concurrent removals see each other's result.
     await lockMember(trx, this.database.kind, memberId);
-    const before = this.toSignIn(await this.of(memberId, trx));
-    await take();
-    if (before.length === 0 || this.toSignIn(await this.of(memberId, trx)).length > 0) return;
+    const before = this.signInMethodsOf(await this.of(memberId, trx));
+    await remove();
+    if (before.length === 0 || this.signInMethodsOf(await this.of(memberId, trx)).length > 0) return;
     throw new Problem('last_way_to_sign_in', {
       detail: 'This is your only sign-in method. Add another one first.',
     });
   }
 
   /** Reports whether a member with these methods can sign in without a link. */
-  canSignIn(ways: MemberWays): boolean {
-    return this.toSignIn(ways).length > 0;
+  canSignIn(ways: MemberMethods): boolean {
+    return this.signInMethodsOf(ways).length > 0;
   }
 
   /** Throws `forbidden` if the configuration does not allow this method. */
@@ -110,7 +110,7 @@ export class OwnWays {
     throw new Problem('forbidden', { detail: `${way === 'passwords' ? 'Passwords' : 'Passkeys'} are disabled.` });
   }
 
-  private toSignIn({ password, passkeys, issuers }: MemberWays): SignInWay[] {
+  private signInMethodsOf({ password, passkeys, issuers }: MemberMethods): SignInWay[] {
     const offered = this.offered();
     return [
       ...(password && offered.passwords ? (['password'] as const) : []),

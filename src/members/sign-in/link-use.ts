@@ -1,4 +1,4 @@
-/** Single-use links: describes a link before use, and performs its action. */
+/** Single-use links: describes a link to the person who opens it, and performs the action of the link. */
 import type { Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -12,7 +12,7 @@ import type { MemberRow } from '../member-rows.js';
 import { addMember } from '../new-members.js';
 import type { LiveSession, PortalGrant, Session, Sessions } from '../sessions.js';
 import { isMailed, markVerified, verifiedMemberByEmail } from '../verified-addresses.js';
-import type { OfferedWays } from '../ways.js';
+import type { OfferedMethods } from '../sign-in-methods.js';
 import { listFactors, resetSignIn, type Factor } from './link-reset.js';
 import type { NewPasswords } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
@@ -26,13 +26,16 @@ export interface LinkShown {
   readonly role: LinkRow['role'];
   readonly expiresAt: number;
   /**
-   * How the link can be used. One of them is enough; an empty list means that none is needed. `password` is a new
+   * Ways to use the link. One of them is enough. An empty list means that the link needs no input. `password` is a new
    * password, with a name if a member is created. `name` creates a member without a password. `provider` is a sign-in
    * at a provider that verifies the address. `sign_in` is a session of an existing member. An invitation that was not
-   * mailed lists the same ways for every address, so that it does not reveal members.
+   * mailed lists the same ways for every address, so that the list does not reveal members.
    */
   readonly ways: readonly ('password' | 'name' | 'provider' | 'sign_in')[];
-  /** For a reset: the member's sign-in methods other than the password. The reset removes all except the app. */
+  /**
+   * For a reset: the member's sign-in methods other than the password. The reset removes all of them except the
+   * authenticator app. Empty for other links.
+   */
   readonly factors: readonly Factor[];
 }
 
@@ -45,7 +48,7 @@ export interface TakenWith {
   readonly locale?: Locale | undefined;
 }
 
-/** Result of a link: a member's session, a portal session, or a pending second factor. */
+/** Result of using a link: a member's session, a portal session, or a pending second factor. */
 export type LinkResult =
   | ({ readonly state: 'signed_in' } & SignedInMember)
   | { readonly state: 'portal'; readonly token: string }
@@ -55,14 +58,14 @@ export type LinkResult =
 const PORTAL_SESSION_MS = 60 * 60_000;
 
 /** LinkTaking describes and uses links. */
-export class LinkTaking {
+export class LinkUse {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
     private readonly sessions: Sessions,
     private readonly newPasswords: NewPasswords,
     private readonly signIn: SignIn,
-    private readonly offered: () => OfferedWays,
+    private readonly offered: () => OfferedMethods,
     private readonly notices: SignInNotices,
   ) {}
 
@@ -93,28 +96,28 @@ export class LinkTaking {
   /**
    * Uses a link.
    * @param live the browser's current session, if any
-   * @throws Problem `link_ended`, `validation_failed`, `missing_credentials`, `sign_in_busy`; `forbidden` for a
-   * password if passwords are turned off
+   * @throws Problem `link_ended`, `validation_failed`, `missing_credentials`, `sign_in_busy`; `already_a_member` for an
+   * invitation; `forbidden` for a password if passwords are turned off
    */
   async take(given: TakenWith, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
     const link = await findLink(this.database.db, given.token, this.clock.now());
     switch (link.kind) {
       case 'first_owner':
-        return this.takeFirstOwner(link, given, browser);
+        return this.createFirstOwner(link, given, browser);
       case 'invitation':
-        return this.takeInvitation(link, given, browser, live);
+        return this.acceptInvitation(link, given, browser, live);
       case 'password_reset':
-        return this.takeReset(link, given, browser);
+        return this.resetMember(link, given, browser);
       case 'email_verification':
-        return this.takeVerification(link, browser, live);
+        return this.verifyAddress(link, browser, live);
       case 'start':
-        return this.takeStart(link, browser);
+        return this.signInDemoMember(link, browser);
       case 'portal':
-        return this.takePortal(link, browser);
+        return this.startPortalSession(link, browser);
     }
   }
 
-  private async takeFirstOwner(link: LinkRow, given: TakenWith, browser: Browser): Promise<LinkResult> {
+  private async createFirstOwner(link: LinkRow, given: TakenWith, browser: Browser): Promise<LinkResult> {
     const { email, name } = given;
     if (email === undefined || name === undefined) throw missing({ email, name });
     const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
@@ -127,9 +130,9 @@ export class LinkTaking {
   /**
    * Accepts an invitation. The person with the link may also have created it, so the link never signs in an existing
    * member. Members join with their current session. A request with a name creates a new member with the invited
-   * address. If the address is verified and the invitation was mailed, only that member can accept it.
+   * address. If the invitation was mailed and a member has verified its address, only that member can accept it.
    */
-  private async takeInvitation(
+  private async acceptInvitation(
     link: LinkRow,
     given: TakenWith,
     browser: Browser,
@@ -157,13 +160,13 @@ export class LinkTaking {
     const { name } = given;
     const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
     return this.useLinkAndSignIn(link, browser, async (trx) => {
-      const made = await this.newMember(trx, { email, name, password, isOperator: false }, given, browser);
-      await joinAccount(trx, accountId, made.id, role, contextOf(made.id, browser), this.clock.now());
-      return this.markAddressVerified(trx, link, made.id, email);
+      const created = await this.newMember(trx, { email, name, password, isOperator: false }, given, browser);
+      await joinAccount(trx, accountId, created.id, role, contextOf(created.id, browser), this.clock.now());
+      return this.markAddressVerified(trx, link, created.id, email);
     });
   }
 
-  /** Marks the address as verified if the link was mailed to it. Returns the member's ID. */
+  /** Marks the member's address as verified if the link was mailed to it. Returns the member's ID. */
   private async markAddressVerified(
     trx: Transaction<Tables>,
     link: LinkRow,
@@ -174,7 +177,7 @@ export class LinkTaking {
     return memberId;
   }
 
-  private async takeReset(link: LinkRow, given: TakenWith, browser: Browser): Promise<LinkResult> {
+  private async resetMember(link: LinkRow, given: TakenWith, browser: Browser): Promise<LinkResult> {
     const member = await this.memberOfLink(link);
     if (member === undefined || member.status !== 'active') throw linkEnded();
     const hasSecondFactor = member.totp_confirmed_at !== null;
@@ -193,10 +196,10 @@ export class LinkTaking {
   }
 
   /**
-   * Verifies the member's address. Only the session of the member who requested the link can use it. Otherwise, the
-   * owner of a mailbox could verify it for a member who entered the wrong address.
+   * Verifies the member's address. Requires a session of the member who requested the link. Otherwise, the owner of a
+   * mailbox could verify the address for a member who entered the wrong one.
    */
-  private async takeVerification(link: LinkRow, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
+  private async verifyAddress(link: LinkRow, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
     const member = await this.memberOfLink(link);
     const email = emailOf(link);
     if (member === undefined || member.status !== 'active' || email === null) throw linkEnded();
@@ -209,13 +212,13 @@ export class LinkTaking {
     );
   }
 
-  private async takeStart(link: LinkRow, browser: Browser): Promise<LinkResult> {
+  private async signInDemoMember(link: LinkRow, browser: Browser): Promise<LinkResult> {
     const { member_id: memberId } = link;
     if (memberId === null) throw linkEnded();
     return this.useLinkAndSignIn(link, browser, () => Promise.resolve(memberId));
   }
 
-  private async takePortal(link: LinkRow, browser: Browser): Promise<LinkResult> {
+  private async startPortalSession(link: LinkRow, browser: Browser): Promise<LinkResult> {
     const { account_id: accountId, role } = link;
     if (accountId === null || role === null) throw linkEnded();
     const { scopes, label, return_url: returnUrl } = dataOf(link) as Partial<PortalData>;
@@ -229,18 +232,18 @@ export class LinkTaking {
     const begun = await this.database.db.transaction().execute(async (trx) => {
       await takeLink(trx, link.hash, this.clock.now());
       const owner = { portal, absoluteMs: PORTAL_SESSION_MS, createdBy: link.created_by };
-      const made = await this.sessions.begin(owner, 'portal', browser, browser.session, trx);
+      const created = await this.sessions.begin(owner, 'portal', browser, browser.session, trx);
       // Links the audit actor `portal:ses_…` to the portal link, and so to its creator.
-      const context = contextOf(`portal:${made.session.id}`, browser);
+      const context = contextOf(`portal:${created.session.id}`, browser);
       const target = { accountId, targetType: 'portal_session', targetId: link.id } as const;
-      const change = { action: 'portal_session.begun', before: null, after: { session: made.session.id } } as const;
+      const change = { action: 'portal_session.begun', before: null, after: { session: created.session.id } } as const;
       await recordChange(
         trx,
         { ...context, actorLabel: portal.label || undefined },
         { ...target, ...change },
         this.clock.now(),
       );
-      return made;
+      return created;
     });
     return { state: 'portal', token: begun.token };
   }
@@ -252,16 +255,17 @@ export class LinkTaking {
     change: (trx: Transaction<Tables>) => Promise<string>,
     continuing?: Session,
   ): Promise<LinkResult> {
-    const done = await this.database.db.transaction().execute(async (trx) => {
+    const signedIn = await this.database.db.transaction().execute(async (trx) => {
       await takeLink(trx, link.hash, this.clock.now());
       const memberId = await change(trx);
       return this.signIn.finish(memberId, 'link', browser, { trx, continuing });
     });
-    return { state: 'signed_in', ...done };
+    return { state: 'signed_in', ...signedIn };
   }
 
   /**
-   * Returns the only member who can use the link. Returns undefined if the link names no member and no mailed address.
+   * Returns the member who alone may use the link. Returns undefined if any person with the link may use it. This
+   * applies to links that name no member, unless a member has verified the address that the link was mailed to.
    */
   private async memberOfLink(link: LinkRow): Promise<MemberRow | undefined> {
     const { db } = this.database;
@@ -270,7 +274,10 @@ export class LinkTaking {
     return db.selectFrom('member').selectAll().where('id', '=', link.member_id).executeTakeFirst();
   }
 
-  /** Hashes a new password. Slow, so call it outside of transactions. Returns null if passwords are turned off. */
+  /**
+   * Validates and hashes a new password. Slow, so call it outside of transactions. Returns null if passwords are turned
+   * off.
+   */
   private async newPassword(
     password: string | undefined,
     member: { readonly email: string; readonly name: string; readonly hasSecondFactor: boolean },
@@ -285,13 +292,13 @@ export class LinkTaking {
 
   private async newMember(
     trx: Transaction<Tables>,
-    made: { email: string; name: string; password: string | null; isOperator: boolean },
+    fields: { email: string; name: string; password: string | null; isOperator: boolean },
     { locale }: TakenWith,
     browser: Browser,
   ): Promise<MemberRow> {
-    const member = { ...made, locale: locale ?? null };
+    const member = { ...fields, locale: locale ?? null };
     // A member with this address may have been created in the meantime.
-    const taken = (): Problem => signInFirst(made.email);
+    const taken = (): Problem => signInFirst(fields.email);
     return addMember(trx, member, (id) => contextOf(id, browser), taken, this.clock.now());
   }
 }
@@ -303,7 +310,7 @@ export interface PortalData {
   readonly return_url: string;
 }
 
-function waysOf(link: LinkRow, member: MemberRow | undefined, offered: OfferedWays): LinkShown['ways'] {
+function waysOf(link: LinkRow, member: MemberRow | undefined, offered: OfferedMethods): LinkShown['ways'] {
   if (link.kind === 'start' || link.kind === 'portal') return [];
   if (link.kind === 'email_verification') return ['sign_in'];
   const password = offered.passwords ? (['password'] as const) : [];
@@ -314,13 +321,16 @@ function waysOf(link: LinkRow, member: MemberRow | undefined, offered: OfferedWa
   return [...(asNew.length > 0 ? asNew : (['name'] as const)), 'sign_in'];
 }
 
-/** The address as the inviting member entered it. */
+/** Returns the address as the inviting member entered it, or null if the link has none. */
 function emailOf(link: LinkRow): string | null {
   const { email } = dataOf(link);
   return typeof email === 'string' ? email : link.email_key;
 }
 
-/** @param email the member who must sign in; undefined: any member. */
+/**
+ * Creates the error for a link that needs a session.
+ * @param email address of the member who must sign in; undefined: any member
+ */
 function signInFirst(email?: string): Problem {
   const detail =
     email === undefined

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../test/support/processes.js';
 import type { MergedTargetStatus } from '../proxy/targets/target-status.js';
-import { boundedStatement, MOST_TARGETS, type NodeStatement } from './node-statement.js';
-import { NodeStatements } from './node-statements.js';
+import { boundedStatement, MAX_TARGETS, type NodeStatus } from './node-status.js';
+import { NodeStatuses } from './node-statuses.js';
 import { targetsOnNodes } from './node-targets.js';
-import { STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';
+import { STATEMENT_LIFE_MS, type NodeStatusStore, type StoredNodeStatus } from './node-status-store.js';
 
 const row = (target: string, state: MergedTargetStatus['state'] = 'healthy'): MergedTargetStatus => ({
   service: 'orders',
@@ -16,7 +16,7 @@ const row = (target: string, state: MergedTargetStatus['state'] = 'healthy'): Me
   lastFailure: null,
   processes: { healthy: 0, failing: 0, ejected: 0, unhealthy: 0, [state]: 1 },
 });
-const statementOf = (node: string, ...targets: MergedTargetStatus[]): Omit<NodeStatement, 'targetsLeftOut'> => ({
+const statementOf = (node: string, ...targets: MergedTargetStatus[]): Omit<NodeStatus, 'targetsLeftOut'> => ({
   node,
   version: null,
   processes: 1,
@@ -30,8 +30,8 @@ const NO_ROW = JSON.stringify(
 );
 
 /** A board in memory. Statements on it do not expire. */
-class Memory implements StatementBoard {
-  readonly texts = new Map<string, WrittenStatement>();
+class Memory implements NodeStatusStore {
+  readonly texts = new Map<string, StoredNodeStatus>();
   isAway = false;
   removals = 0;
   private check(): void {
@@ -41,7 +41,7 @@ class Memory implements StatementBoard {
     this.check();
     this.texts.set(id, { id, text, ageMs: 0 });
   }
-  async all(): Promise<WrittenStatement[]> {
+  async all(): Promise<StoredNodeStatus[]> {
     this.check();
     return [...this.texts.values()];
   }
@@ -57,9 +57,9 @@ class Memory implements StatementBoard {
 
 describe('a statement', () => {
   let board: Memory;
-  let nodes: NodeStatements[];
-  const node = (): NodeStatements => {
-    nodes.push(new NodeStatements(board));
+  let nodes: NodeStatuses[];
+  const node = (): NodeStatuses => {
+    nodes.push(new NodeStatuses(board));
     return nodes.at(-1)!;
   };
   beforeEach(() => {
@@ -84,7 +84,7 @@ describe('a statement', () => {
   it('stays with growing age while the board is unavailable, and disappears in the end', async () => {
     const [gateway, admin] = [node(), node()];
     gateway.publish(() => statementOf('gw-1'));
-    const [written] = [...board.texts.values()] as [WrittenStatement];
+    const [written] = [...board.texts.values()] as [StoredNodeStatus];
     board.texts.set(written.id, { ...written, ageMs: STATEMENT_LIFE_MS - 300 });
     admin.follow();
     await eventually('it is received', () => admin.others().length === 1);
@@ -120,11 +120,11 @@ describe('a statement', () => {
   });
 
   it('has a maximum number of targets, with those out of service first', () => {
-    const many = Array.from({ length: MOST_TARGETS + 50 }, (_, index) =>
-      row(`http://${index}`, index > MOST_TARGETS ? 'ejected' : 'healthy'),
+    const many = Array.from({ length: MAX_TARGETS + 50 }, (_, index) =>
+      row(`http://${index}`, index > MAX_TARGETS ? 'ejected' : 'healthy'),
     );
     const statement = boundedStatement(statementOf('gw-1', ...many));
-    expect([statement.targets.length, statement.targetsLeftOut]).toEqual([MOST_TARGETS, 50]);
+    expect([statement.targets.length, statement.targetsLeftOut]).toEqual([MAX_TARGETS, 50]);
     expect(statement.targets.filter(({ state }) => state === 'ejected')).toHaveLength(49);
   });
 

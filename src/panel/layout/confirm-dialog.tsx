@@ -1,4 +1,4 @@
-/** Confirmation dialog for destructive actions. */
+/** Confirmation dialog before an action that can do harm. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -11,21 +11,30 @@ interface SureDialogProps {
   readonly title: string;
   /** Label of the button that confirms. */
   readonly does: string;
-  /** Red, unless the action can be fully undone. */
+  /** Color of the confirm button. Default: red. Use `river` for actions that can be fully undone. */
   readonly color?: 'river' | 'red';
   readonly onClose: () => void;
   /** Runs the action. The dialog closes when it succeeds. */
   readonly act: () => Promise<unknown>;
-  /** Renders a failure; default: the usual error box. */
+  /** Renders the error if the action fails. Default: the usual error box. */
   readonly failure?: (error: unknown) => ReactNode;
-  /** The consequences. */
+  /** Describes the consequences of the action. */
   readonly children: ReactNode;
 }
 
-export function SureDialog({ opened, title, does, color = 'red', onClose, act, failure, children }: SureDialogProps) {
-  const doing = useMutation({ mutationFn: act, onSuccess: onClose });
+export function ConfirmDialog({
+  opened,
+  title,
+  does,
+  color = 'red',
+  onClose,
+  act,
+  failure,
+  children,
+}: SureDialogProps) {
+  const action = useMutation({ mutationFn: act, onSuccess: onClose });
   const close = (): void => {
-    doing.reset();
+    action.reset();
     onClose();
   };
   return (
@@ -34,12 +43,12 @@ export function SureDialog({ opened, title, does, color = 'red', onClose, act, f
         <Text component="div" className="name">
           {children}
         </Text>
-        {doing.error !== null && (failure?.(doing.error) ?? <Failure error={doing.error} />)}
+        {action.error !== null && (failure?.(action.error) ?? <Failure error={action.error} />)}
         <Group justify="flex-end">
           <Button variant="default" onClick={close} data-autofocus>
             <Trans>Cancel</Trans>
           </Button>
-          <Button color={color} loading={doing.isPending} onClick={() => doing.mutate()}>
+          <Button color={color} loading={action.isPending} onClick={() => action.mutate()}>
             {does}
           </Button>
         </Group>

@@ -1,43 +1,54 @@
-/** The statement of a node to the others: states of its targets, and whether it reaches the counters. */
+/**
+ * The status report that each node shares with the other nodes, for the admin API and the panel. It contains the states
+ * of the node's targets, and whether the node reaches the quota counters.
+ */
 import { STATES, type MergedTargetStatus } from '../proxy/targets/target-status.js';
 
-/** NodeStatement is what one node, with all its processes, reports about itself. */
-export interface NodeStatement {
+/** NodeStatement is the status report of one node. It covers all processes of the node. */
+export interface NodeStatus {
   /** Host and port for display: `gateway-1:8080`. */
   readonly node: string;
   /** Version of the program. Null if the node is too old to report it. */
   readonly version: string | null;
   readonly processes: number;
   readonly targets: readonly MergedTargetStatus[];
-  /** Number of targets that did not fit. */
+  /** Number of targets that were omitted because of `MAX_TARGETS`. */
   readonly targetsLeftOut: number;
-  /** When the node lost the counters, in milliseconds since the epoch. Null if it reaches them. */
+  /**
+   * When the node lost contact with the counters, in milliseconds since the epoch. Null while the node reaches them.
+   */
   readonly quotaStoreLostSinceMs: number | null;
 }
 
-/** HeardStatement is a received statement with its age. */
-export interface HeardStatement extends NodeStatement {
+/** HeardStatement is a status report received from another node, with the time since it was written. */
+export interface KnownNodeStatus extends NodeStatus {
   readonly ageMs: number;
 }
 
-/** Maximum number of targets. Each takes some hundred bytes every few seconds. */
-export const MOST_TARGETS = 200;
+/**
+ * Maximum number of targets in a report. Each target takes some hundred bytes, and nodes write reports every few
+ * seconds.
+ */
+export const MAX_TARGETS = 200;
 
-/** Limits the number of targets. Keeps those that are out of service first. */
-export function boundedStatement(statement: Omit<NodeStatement, 'targetsLeftOut'>): NodeStatement {
+/** Returns the report with at most `MAX_TARGETS` targets. Targets that are not healthy are kept first. */
+export function boundedStatement(statement: Omit<NodeStatus, 'targetsLeftOut'>): NodeStatus {
   const { targets } = statement;
-  if (targets.length <= MOST_TARGETS) return { ...statement, targetsLeftOut: 0 };
+  if (targets.length <= MAX_TARGETS) return { ...statement, targetsLeftOut: 0 };
   const unhealthy = targets.filter(({ state }) => state !== 'healthy');
-  const kept = [...unhealthy, ...targets.filter(({ state }) => state === 'healthy')].slice(0, MOST_TARGETS);
+  const kept = [...unhealthy, ...targets.filter(({ state }) => state === 'healthy')].slice(0, MAX_TARGETS);
   return { ...statement, targets: kept, targetsLeftOut: targets.length - kept.length };
 }
 
-/** Parses a statement. Returns undefined if another version has written it in a different format. */
-export function parseStatement(text: string): NodeStatement | undefined {
+/**
+ * Parses a status report. Returns undefined if the text has another format, for example because another version wrote
+ * it.
+ */
+export function parseStatement(text: string): NodeStatus | undefined {
   try {
-    const parsed = JSON.parse(text) as Partial<NodeStatement> | null;
+    const parsed = JSON.parse(text) as Partial<NodeStatus> | null;
     if (typeof parsed?.node !== 'string' || !Array.isArray(parsed.targets)) return undefined;
-    if (!parsed.targets.every(isRow)) return undefined;
+    if (!parsed.targets.every(isTargetStatus)) return undefined;
     return {
       node: parsed.node,
       version: typeof parsed.version === 'string' ? parsed.version : null,
@@ -51,8 +62,8 @@ export function parseStatement(text: string): NodeStatement | undefined {
   }
 }
 
-function numberOr<Other>(value: unknown, other: Other): number | Other {
-  return typeof value === 'number' ? value : other;
+function numberOr<Fallback>(value: unknown, fallback: Fallback): number | Fallback {
+  return typeof value === 'number' ? value : fallback;
 }
 
 function isTextOrNull(value: unknown): boolean {
@@ -63,8 +74,8 @@ function isNumberOrNull(value: unknown): boolean {
   return typeof value === 'number' || value === null;
 }
 
-/** Whether a target has all fields that are displayed. */
-function isRow(value: unknown): value is MergedTargetStatus {
+/** Reports whether a value has all target fields that the program displays. */
+function isTargetStatus(value: unknown): value is MergedTargetStatus {
   const row = value as Partial<MergedTargetStatus> | null;
   if (typeof row !== 'object' || row === null) return false;
   const { service, target, address, state, inFlight, ejectedUntilMs, lastFailure, processes } = row;

@@ -1,0 +1,31 @@
+/**
+ * Shared dependencies of the program's modules: configuration, database, clock and log, and the lists to which modules
+ * add gauges and shutdown phases.
+ */
+import type { RunningConfig } from './running-config.js';
+import type { Clock } from '../platform/clock.js';
+import type { Log } from '../platform/log.js';
+import type { ReadsGauges } from '../platform/collect-metrics.js';
+import type { Shutdown } from '../platform/shutdown.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { SecretBox } from '../stores/secrets/secret-box.js';
+
+/**
+ * Ground holds the dependencies that the `open` function of a module receives. A module follows configuration changes
+ * with `config.onChange`. It adds its gauges to `gauges` and its cleanup to `shutdown`. The module that was opened last
+ * is closed first.
+ */
+export interface SharedDependencies {
+  readonly config: RunningConfig;
+  readonly database: DatabaseHandle;
+  /**
+   * Encrypts secrets that the program must be able to read again. Null if this process has no such secrets, or no key
+   * for them.
+   */
+  readonly secretBox: SecretBox | null;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Gauges whose values are read at each metrics scrape. */
+  readonly gauges: ReadsGauges[];
+  readonly shutdown: Shutdown;
+}

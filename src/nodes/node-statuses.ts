@@ -1,0 +1,118 @@
+/**
+ * Exchanges status reports with the other nodes every few seconds, in the background. Callers get the last received
+ * reports with their age. No request or health probe waits for Redis or the database.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import { boundedStatement, parseStatement, type KnownNodeStatus, type NodeStatus } from './node-status.js';
+import { STATEMENT_LIFE_MS, type NodeStatusStore } from './node-status-store.js';
+
+/** Usual pause between two exchanges. */
+const INTERVAL_MS = 2_000;
+/** If parsing the reports takes long, the pause is this many times the parsing time, at most `LONGEST_PAUSE_MS`. */
+const PAUSE_FACTOR = 20;
+const LONGEST_PAUSE_MS = 6_000;
+
+interface ReceivedNodeStatus {
+  readonly statement: NodeStatus;
+  readonly ageMs: number;
+  /** Time of receipt (`performance.now()`). */
+  readonly receivedMs: number;
+}
+
+export class NodeStatuses {
+  private readonly id = randomUUID();
+  private describe: (() => Omit<NodeStatus, 'targetsLeftOut'>) | undefined;
+  private isFollowing = false;
+  private isStopped = false;
+  /** Whether the last exchange wrote this node's report. If not, `stop` removes nothing; an earlier report expires. */
+  private isOnBoard = false;
+  /** The running exchange. Undefined between two exchanges. */
+  private exchange: Promise<void> | undefined;
+  private received: readonly ReceivedNodeStatus[] = [];
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param board undefined if there are no other nodes. */
+  constructor(private readonly board: NodeStatusStore | undefined) {}
+
+  /**
+   * Starts to publish this node's report: immediately, and then every two to six seconds.
+   * @param describe returns the current report.
+   */
+  publish(describe: () => Omit<NodeStatus, 'targetsLeftOut'>): void {
+    this.describe = describe;
+    this.startExchange();
+  }
+
+  /** Starts to read the reports of other nodes: immediately, and then every two to six seconds. */
+  follow(): void {
+    this.isFollowing = true;
+    this.startExchange();
+  }
+
+  /** Returns the last received reports of other nodes, latest first. Omits reports older than `STATEMENT_LIFE_MS`. */
+  others(): KnownNodeStatus[] {
+    const nowMs = performance.now();
+    return this.received
+      .map(({ statement, ageMs, receivedMs }) => ({ ...statement, ageMs: ageMs + nowMs - receivedMs }))
+      .filter(({ ageMs }) => ageMs <= STATEMENT_LIFE_MS)
+      .toSorted((a, b) => a.ageMs - b.ageMs);
+  }
+
+  /** Stops the exchange, and removes this node's report from the board. Never rejects. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    // Wait for a running exchange, because it could write the report again.
+    await this.exchange;
+    if (this.isOnBoard) await this.board?.remove(this.id).catch(() => undefined);
+    this.board?.close();
+  }
+
+  /** Starts an exchange now, or after the running one. */
+  private startExchange(): void {
+    clearTimeout(this.timer);
+    if (this.board === undefined || this.isStopped) return;
+    if (this.exchange !== undefined) return void this.exchange.then(() => this.startExchange());
+    this.exchange = this.exchangeStatements(this.board).then((parsingMs) => {
+      this.exchange = undefined;
+      if (this.isStopped) return;
+      const pauseMs = Math.max(INTERVAL_MS, Math.min(PAUSE_FACTOR * parsingMs, LONGEST_PAUSE_MS));
+      this.timer = setTimeout(() => this.startExchange(), pauseMs).unref();
+    });
+  }
+
+  /**
+   * Writes this node's report, and reads the reports of other nodes. Never rejects. If the write fails, other nodes
+   * show the previous report with its age.
+   * @returns time spent on parsing the other reports, in ms. 0 if none were read.
+   */
+  private async exchangeStatements(board: NodeStatusStore): Promise<number> {
+    try {
+      this.isOnBoard = false;
+      if (this.describe !== undefined) {
+        await board.put(this.id, JSON.stringify(boundedStatement(this.describe())));
+        this.isOnBoard = true;
+      }
+      return this.isFollowing ? await this.readOthers(board) : 0;
+    } catch {
+      // Keep the last received reports. Their age grows.
+      return 0;
+    }
+  }
+
+  /** Reads the reports of other nodes. Returns the time spent on parsing them, in ms. */
+  private async readOthers(board: NodeStatusStore): Promise<number> {
+    const written = await board.all();
+    const receivedMs = performance.now();
+    const received: ReceivedNodeStatus[] = [];
+    for (const { id, text, ageMs } of written) {
+      const statement = id === this.id ? undefined : parseStatement(text);
+      if (statement !== undefined) received.push({ statement, ageMs: Math.max(0, ageMs), receivedMs });
+      // Let requests run between two reports.
+      await nextTurn();
+    }
+    this.received = received;
+    return performance.now() - receivedMs;
+  }
+}
