@@ -106,7 +106,7 @@ const KEYS_AT_ONCE = 500;
 
 /**
  * Adds the events of keys that expire within seven days or one day, once for each expiration and notice. Skips a notice
- * if the whole lifetime of the key is not longer than these days.
+ * if the whole lifetime of the key is not longer than the notice period.
  */
 export async function addExpiringKeys(db: Kysely<Tables>, signal: WorkSignal, nowMs: number): Promise<void> {
   const [longest] = NOTICE_DAYS;

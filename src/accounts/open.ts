@@ -10,7 +10,7 @@ import { Catalogue } from './catalogue.js';
 import { keepPlansInUse, plansMissing } from './plans-in-use.js';
 import { QuotaAdjustmentStore } from './quota-adjustments.js';
 
-/** AccountRooms are the dependencies from other folders. */
+/** AccountDependencies are the services that the account stores use. */
 export interface AccountDependencies {
   /** Announces changes of keys and accounts to other processes. */
   readonly bus: InvalidationBus;

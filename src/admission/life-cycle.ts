@@ -1,6 +1,6 @@
 /** Deprecation and sunset of operations: sets response headers and refuses requests. See `retirement.ts`. */
 import type { Clock } from '../platform/clock.js';
-import { apisOf } from '../config/model/apis.js';
+import { apisOf, originOf } from '../config/model/apis.js';
 import type { Config, Operation } from '../config/model/schema.js';
 import type { Problem } from '../platform/problems/errors.js';
 import { retirementOf, retirementProblem, type Retirement } from '../proxy/routing/retirement.js';
@@ -25,7 +25,8 @@ export class LifeCycle {
     const apis = new Map(apisOf(file).map((api) => [api.name, api]));
     for (const operation of operations) {
       const api = apis.get(operation.api);
-      if (api !== undefined) retirements[operation.index] = retirementOf(operation, api, this.publicUrl);
+      const origin = () => originOf(file, operation.api, this.publicUrl());
+      if (api !== undefined) retirements[operation.index] = retirementOf(operation, api, origin);
     }
     this.retirements = retirements;
   }

@@ -32,7 +32,7 @@ function reportOf(subject: QuotaSubject, used: Partial<NamedCounts> = {}): Quota
 }
 
 describe('a report', () => {
-  it('is repeated for a tenth of a second', () => {
+  it('is reused for 100 ms', () => {
     const subject = subjectWith({ keyMinute: 60 });
     expect(reports.find(subject)).toBeUndefined();
     const decision = reportOf(subject, { keyMinute: 3 });
@@ -44,7 +44,7 @@ describe('a report', () => {
   });
 
   it.each(['keyMinute', 'accountMinute', 'accountMonth', 'keyMonth'] as const)(
-    'is not repeated when another %s has been seen since, in the same millisecond or later',
+    'is not reused after a higher %s count was seen in the same millisecond',
     (window) => {
       const subject = subjectWith({ [window]: 60 });
       reports.keep(subject, reportOf(subject));
@@ -53,14 +53,14 @@ describe('a report', () => {
     },
   );
 
-  it('is not repeated when the clock has been set back', () => {
+  it('is not reused after the clock was set back', () => {
     const subject = subjectWith({ keyMinute: 60 });
     reports.keep(subject, reportOf(subject));
     nowMs -= 1;
     expect(reports.find(subject)).toBeUndefined();
   });
 
-  it('belongs to one key', () => {
+  it('is not reused for another key', () => {
     const [one, other] = [subjectWith({}), subjectWith({}, { keyId: 'key_2' })];
     reports.keep(one, reportOf(one));
     reportOf(other);
@@ -68,7 +68,7 @@ describe('a report', () => {
   });
 });
 
-it('keeps at most a thousand reports', () => {
+it('drops all earlier reports when it would hold more than a thousand', () => {
   const subjects = Array.from({ length: 1_001 }, (_, index) => subjectWith({}, { keyId: `key_${index}` }));
   for (const subject of subjects) reports.keep(subject, reportOf(subject));
   const kept = subjects.filter((subject) => reports.find(subject) !== undefined);

@@ -3,12 +3,14 @@ import { hostName } from '../config/model/accepted-hosts.js';
 import { isLoopbackHost } from '../config/model/address-values.js';
 import { apisOf } from '../config/model/apis.js';
 import type { Config, Operation, UnpublishedPath } from '../config/model/schema.js';
+import { plainAddress } from '../platform/network-list.js';
 import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { NOT_FOUND, NOT_OURS, OperationTable, type RouteMatch } from '../proxy/routing/operation-table.js';
 
-/** Header fields of a request. Only `Host` is used. */
+/** The parts of a message that decide which hosts it may name. */
 export interface HostedMessage {
   readonly headers: { readonly host?: string | undefined };
+  readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
 /** RoutedRequest holds the parts of a request that decide which API serves it. */
@@ -33,8 +35,8 @@ interface RoutedApi {
 export class Routes {
   /** All APIs in the order of the configuration. */
   private readonly apis: readonly RoutedApi[];
-  /** All APIs in matching order. Those that are served under any host name come last. */
-  private readonly byHost: readonly RoutedApi[];
+  /** All APIs in matching order: longer base paths first, then those with hosts. */
+  private readonly inMatchingOrder: readonly RoutedApi[];
   private readonly first: RoutedApi;
   /** Whether there is only one API, served under any host name, as in most installations. */
   private readonly isSingle: boolean;
@@ -57,8 +59,8 @@ export class Routes {
       };
     });
     this.first = this.apis[0]!;
-    this.byHost = [true, false].flatMap((isNamed) =>
-      this.apis.filter(({ hosts }) => (hosts !== undefined) === isNamed),
+    this.inMatchingOrder = this.apis.toSorted(
+      (a, b) => b.prefix.length - a.prefix.length || Number(a.hosts === undefined) - Number(b.hosts === undefined),
     );
     this.isSingle = this.apis.length === 1 && this.first.hosts === undefined;
   }
@@ -72,8 +74,13 @@ export class Routes {
   async prepare({ operations, unpublished }: Pick<Config, 'operations' | 'unpublished'>): Promise<() => void> {
     const tables: OperationTable[] = [];
     for (const { name } of this.apis) {
-      const own = this.apis.length === 1 ? operations : operations.filter(belongsTo(name));
-      tables.push(await OperationTable.inTurns(own, BUILT_IN_PATHS, templatesOf(unpublished, name)));
+      tables.push(
+        await OperationTable.inTurns(
+          operations.filter(belongsTo(name)),
+          BUILT_IN_PATHS,
+          templatesOf(unpublished, name),
+        ),
+      );
     }
     return () => this.apis.forEach((api, at) => (api.table = tables[at]!));
   }
@@ -81,10 +88,10 @@ export class Routes {
   /**
    * Matches a request.
    * @param path as received, with the base path and without the query.
-   * @param message fields of the request. Without `Host`, every API is considered, as in previews.
+   * @param message of the request. Undefined in previews, which consider every API.
    */
   match(method: string | undefined, path: string, message?: HostedMessage): RouteMatch {
-    const api = this.isSingle ? this.first : this.apiAt(path, message?.headers.host);
+    const api = this.isSingle ? this.first : this.apiAt(path, message);
     if (api === undefined) return this.isHidden(path) ? NOT_FOUND : NOT_OURS;
     if (!path.startsWith(api.prefix)) return NOT_OURS;
     const match = api.table.match(method ?? '', path.slice(api.basePath.length));
@@ -112,20 +119,23 @@ export class Routes {
    * Returns the index of the API that serves a request, in the order of the configuration. Returns 0 if no API does.
    */
   positionOf({ path, message }: RoutedRequest): number {
-    return Math.max(0, this.apis.indexOf(this.apiAt(path, message.headers.host) ?? this.first));
+    return Math.max(0, this.apis.indexOf(this.apiAt(path, message) ?? this.first));
   }
 
-  /** Returns the indexes of the APIs that are served under a host name, in the order of the configuration. */
-  positionsAt(host: string | undefined): readonly number[] {
-    return this.apis.flatMap((api, at) => (servesHost(api, host) ? [at] : []));
+  /** Returns the indexes of the APIs that serve the host of a request, in the order of the configuration. */
+  positionsAt(message: HostedMessage): readonly number[] {
+    return this.apis.flatMap((api, at) => (servesHost(api, message) || servesLocally(message) ? [at] : []));
   }
 
   private apiNamed(name: string | undefined): RoutedApi {
     return this.apis.find((api) => api.name === name) ?? this.first;
   }
 
-  private apiAt(path: string, host: string | undefined): RoutedApi | undefined {
-    return this.byHost.find((api) => path.startsWith(api.prefix) && servesHost(api, host));
+  private apiAt(path: string, message: HostedMessage | undefined): RoutedApi | undefined {
+    const apis = this.inMatchingOrder;
+    const api = apis.find((each) => path.startsWith(each.prefix) && servesHost(each, message));
+    if (api !== undefined || !servesLocally(message)) return api;
+    return apis.find(({ prefix }) => path.startsWith(prefix));
   }
 
   /** Reports whether a path belongs to an API that is not served under the requested host name. */
@@ -134,14 +144,18 @@ export class Routes {
   }
 }
 
-/**
- * Reports whether an API is served under a host name. Programs on this machine may use loopback names for every API.
- * The entrance refuses loopback names from elsewhere.
- */
-function servesHost({ hosts }: RoutedApi, host: string | undefined): boolean {
-  if (hosts === undefined || host === undefined) return true;
-  const name = hostName(host);
-  return hosts.has(name) || isLoopbackHost(name);
+/** Reports whether an API serves the host of a request. Without a message, as in previews, it does. */
+function servesHost({ hosts }: RoutedApi, message: HostedMessage | undefined): boolean {
+  if (hosts === undefined || message === undefined) return true;
+  const { host } = message.headers;
+  return host !== undefined && hosts.has(hostName(host));
+}
+
+/** Reports whether a program on this machine uses a loopback name. It may use every API. */
+function servesLocally(message: HostedMessage | undefined): boolean {
+  const { host } = message?.headers ?? {};
+  if (host === undefined || !isLoopbackHost(hostName(host))) return false;
+  return isLoopbackHost(plainAddress(message?.socket.remoteAddress ?? ''));
 }
 
 function belongsTo(name: string | undefined): (of: { readonly api?: string }) => boolean {

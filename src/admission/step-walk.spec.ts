@@ -37,7 +37,7 @@ class Stub implements Step<number> {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('a walk through the steps', () => {
+describe('a step walk', () => {
   let order: string[];
   let steps: { route: Stub; key: Stub; scope: Stub; quota: Stub };
   let admitted: AdmissionRequest[];
@@ -69,7 +69,7 @@ describe('a walk through the steps', () => {
     expect([admitted, refused]).toEqual([[request], []]);
   });
 
-  it('stops at the step that refuses', () => {
+  it('stops at the step that refuses, with status 500 if the step set no problem', () => {
     steps.key.verdict = false;
     begin();
     expect([order, admitted]).toEqual([['route', 'key'], []]);
@@ -83,20 +83,20 @@ describe('a walk through the steps', () => {
     expect(refused).toEqual([request.refusal]);
   });
 
-  it('stops at the step that throws', () => {
+  it('refuses with the error that a step throws, and does not admit', () => {
     const error = new Error('a fault');
     steps.scope.verdict = error;
     begin();
     expect([refused, admitted]).toEqual([[error], []]);
   });
 
-  it('refuses with the error of the admitted handler', () => {
+  it('refuses with the error that the admitted handler throws', () => {
     fault = new Error('a fault behind the steps');
     begin();
     expect([refused, admitted]).toEqual([[fault], [request]]);
   });
 
-  describe('with a step that waits', () => {
+  describe('with an asynchronous step', () => {
     beforeEach(() => {
       steps.key.verdict = undefined;
       begin();
@@ -116,12 +116,12 @@ describe('a walk through the steps', () => {
       ['it concludes a no', (waiting?: Waiting<number>) => waiting?.answered(0), Problem],
       ['it cannot conclude', (waiting?: Waiting<number>) => waiting?.answered(-1), Error],
       ['there is nothing to conclude from', (waiting?: Waiting<number>) => waiting?.failed(new Error('none')), Error],
-    ])('refuses once where %s', (_what, tell, type) => {
+    ])('refuses exactly once when %s', (_what, tell, type) => {
       tell(steps.key.waiting);
       expect([refused, admitted]).toEqual([[expect.any(type)], []]);
     });
 
-    it('refuses with an error after the steps, without throwing to the caller of the callback', () => {
+    it('refuses if the admitted handler throws, without throwing to the caller of the callback', () => {
       fault = new Error('a fault behind the steps');
       expect(() => steps.key.waiting?.answered(1)).not.toThrow();
       expect([refused, admitted]).toEqual([[fault], [request]]);

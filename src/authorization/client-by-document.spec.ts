@@ -1,4 +1,4 @@
-/** `client_id_metadata_document_supported`: a client that nobody has registered is known by the document at its id. */
+/** Clients identified by the metadata document at their client ID (`client_id_metadata_document_supported`). */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -10,14 +10,14 @@ import { Browser, newVerifier, REDIRECT } from '../../test/support/oauth-steps.j
 import { outboundRules } from '../http/outbound/destination.js';
 import { ClientDocuments } from './client-documents.js';
 
-describeWithOpenssl('a client whose id is the URL of its document', () => {
+describeWithOpenssl('a client whose ID is the URL of its metadata document', () => {
   let site: Server;
   let origin: string;
   let id: string;
   let door: OAuthDoor;
   beforeEach(async () => {
     const { cert, key } = localCertificate();
-    // At every address the document of the same client.
+    // Serves the document of the same client at every path.
     site = createServer({ cert, key }, (_request, response) => {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ client_id: id, client_name: 'Trip planner', redirect_uris: [REDIRECT] }));
@@ -39,8 +39,8 @@ describeWithOpenssl('a client whose id is the URL of its document', () => {
     site?.close();
   });
 
-  /** Lets it in, as far as its tokens. */
-  const letIn = async (account: string) => {
+  /** Authorizes the client and returns its tokens. */
+  const authorize = async (account: string) => {
     const { verifier, challenge } = newVerifier();
     const browser = new Browser();
     const request = String(await door.ask(browser, door.authorizeUrl(id, challenge)));
@@ -49,9 +49,9 @@ describeWithOpenssl('a client whose id is the URL of its document', () => {
     return door.token(door.exchange(id, back.get('code') ?? '', verifier));
   };
 
-  it('is let in, as far as its tokens; one whose document is of another is not', async () => {
+  it('is authorized and gets tokens, unless the document names another client ID', async () => {
     const account = await door.newAccount();
-    const { status, body } = await letIn(account);
+    const { status, body } = await authorize(account);
     expect([status, body.scope]).toEqual([200, 'customers:read']);
     expect((await door.token(door.refresh(id, body.refresh_token))).status).toBe(200);
     expect((await door.keysOf(account))[0]).toMatchObject({ oauthClient: { id, name: 'Trip planner' } });
@@ -59,18 +59,18 @@ describeWithOpenssl('a client whose id is the URL of its document', () => {
     expect((other as Response).status).toBe(400);
   });
 
-  it('gets its tokens though a neighbour has had as many documents fetched as a network may', async () => {
-    const { body } = await letIn(await door.newAccount());
-    // The library knows a document for an hour at most, by this clock.
+  it('can refresh its tokens after its network has used up the limit for document fetches', async () => {
+    const { body } = await authorize(await door.newAccount());
+    // The library caches a document for at most an hour by this clock.
     const later = Date.now() + 3_601_000;
     jest.spyOn(Date, 'now').mockImplementation(() => later);
     const headers = { 'x-forwarded-for': '203.0.113.77', connection: 'close' };
-    let told = '';
+    let page = '';
     for (let nth = 0; nth < 11; nth += 1) {
       const url = door.authorizeUrl(`${origin}/none-${nth}.json`, newVerifier().challenge);
-      told = await (await fetch(url, { headers, redirect: 'manual' })).text();
+      page = await (await fetch(url, { headers, redirect: 'manual' })).text();
     }
-    expect(told).toContain('fetch not allowed');
+    expect(page).toContain('fetch not allowed');
     const form = new URLSearchParams(door.refresh(id, body.refresh_token) as Record<string, string>);
     expect((await fetch(`${door.issuer}/token`, { method: 'POST', headers, body: form })).status).toBe(200);
   });

@@ -13,7 +13,7 @@ import { ClientDocuments } from './client-documents.js';
 
 const REDIRECTS = ['https://app.example.com/callback'];
 
-(hasOpenssl ? describe : describe.skip)('a document', () => {
+(hasOpenssl ? describe : describe.skip)('a client metadata document', () => {
   const { cert, key } = localCertificate();
   const servers: Server[] = [];
   afterAll(() => {
@@ -40,7 +40,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     return `https://localhost:${(server.address() as AddressInfo).port}/client.json`;
   }
 
-  /** Fetches what a server says of the client at its own URL. */
+  /** Serves a metadata document at its own URL and fetches it. */
   async function fetchOf(more: (url: string) => object): Promise<Response> {
     const url: string = await serve((_request, response) => response.end(JSON.stringify(more(url))));
     return documents.fetch(url);
@@ -55,13 +55,13 @@ const REDIRECTS = ['https://app.example.com/callback'];
       scope: 'everything',
       grant_types: ['implicit'],
     }));
-    const taken = (await response.json()) as Record<string, unknown>;
-    expect(taken).toMatchObject({ client_name: 'Trip planner', redirect_uris: REDIRECTS, application_type: 'web' });
-    expect(taken).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] });
-    expect(taken).not.toHaveProperty('scope');
+    const accepted = (await response.json()) as Record<string, unknown>;
+    expect(accepted).toMatchObject({ client_name: 'Trip planner', redirect_uris: REDIRECTS, application_type: 'web' });
+    expect(accepted).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] });
+    expect(accepted).not.toHaveProperty('scope');
   });
 
-  it('of a native client may redirect to any loopback port', async () => {
+  it('with a loopback redirect describes a native client, which is named after its host by default', async () => {
     const response = await fetchOf((url) => ({ client_id: url, redirect_uris: ['http://127.0.0.1/callback'] }));
     expect(await response.json()).toMatchObject({
       application_type: 'native',
@@ -96,46 +96,46 @@ const REDIRECTS = ['https://app.example.com/callback'];
     await expect(fetchOf(more)).rejects.toThrow(why);
   });
 
-  describe('of a known client', () => {
+  describe('for a known client', () => {
     let response: RequestListener;
     let url: string;
-    let said: object;
+    let served: object;
     beforeEach(async () => {
       url = await serve((message, reply) => response(message, reply));
-      said = { client_id: url, client_name: 'Trip planner', redirect_uris: REDIRECTS };
-      response = (_message, reply) => reply.end(JSON.stringify(said));
+      served = { client_id: url, client_name: 'Trip planner', redirect_uris: REDIRECTS };
+      response = (_message, reply) => reply.end(JSON.stringify(served));
     });
     const ask = async (): Promise<string> => {
       const { challenge } = newVerifier();
       const asked = door.authorizeUrl(url, challenge, { redirect_uri: REDIRECTS[0] });
       return String(await door.ask(new Browser(), asked));
     };
-    const letIn = async () => door.approve(await ask(), await door.newAccount());
-    const taken = async () => (await documents.fetch(url)).json();
+    const authorize = async () => door.approve(await ask(), await door.newAccount());
+    const fetchDocument = async () => (await documents.fetch(url)).json();
 
     it.each<[string, RequestListener]>([
       ['is broken off', (message) => message.socket.destroy()],
       ['is 503', (_message, reply) => reply.writeHead(503).end()],
       ['is 429', (_message, reply) => reply.writeHead(429).end()],
-    ])('is what it was last while the response %s, and what it is then', async (_name, away) => {
-      await letIn();
+    ])('stays in use while the response %s, and is updated when the server recovers', async (_name, away) => {
+      await authorize();
       const up = response;
       response = away;
       const kept = await documents.fetch(url);
       expect(kept.headers.get('cache-control')).toBe('max-age=60');
       expect(await kept.json()).toMatchObject({ client_id: url, redirect_uris: REDIRECTS, application_type: 'web' });
-      said = { ...said, redirect_uris: ['https://app.example.com/other'] };
+      served = { ...served, redirect_uris: ['https://app.example.com/other'] };
       response = up;
-      expect(await taken()).toMatchObject({ redirect_uris: ['https://app.example.com/other'] });
+      expect(await fetchDocument()).toMatchObject({ redirect_uris: ['https://app.example.com/other'] });
       response = away;
-      expect(await taken()).toMatchObject({ redirect_uris: ['https://app.example.com/other'] });
+      expect(await fetchDocument()).toMatchObject({ redirect_uris: ['https://app.example.com/other'] });
     });
 
     it.each<[string, RequestListener]>([
       ['gone', (_message, reply) => reply.writeHead(404).end()],
       ["another client's", (_message, reply) => reply.end('{"client_id":"https://other.example.com/"}')],
-    ])('is believed where it is %s', async (_name, changed) => {
-      await letIn();
+    ])('is no longer used if it is %s', async (_name, changed) => {
+      await authorize();
       response = changed;
       const outcome = await documents.fetch(url).then(
         ({ status }) => status,
@@ -144,23 +144,23 @@ const REDIRECTS = ['https://app.example.com/callback'];
       expect([404, 'refused']).toContain(outcome);
     });
 
-    it('is kept as long as a key may be, and where nobody lets the client in as long as its request', async () => {
+    it('is stored while its request is open, and for the longest key lifetime after approval', async () => {
       const isKept = async (): Promise<boolean> =>
-        taken().then(
+        fetchDocument().then(
           () => true,
           () => false,
         );
-      await taken();
+      await fetchDocument();
       response = (message) => message.socket.destroy();
       expect(await isKept()).toBe(false);
-      response = (_message, reply) => reply.end(JSON.stringify(said));
+      response = (_message, reply) => reply.end(JSON.stringify(served));
       await ask();
       response = (message) => message.socket.destroy();
       expect(await isKept()).toBe(true);
       door.clock.advance(REQUEST_LIFETIME_MS);
       expect(await isKept()).toBe(false);
-      // Its document is known to the library still.
-      await letIn();
+      // The library still has the document cached.
+      await authorize();
       door.clock.advance(90 * DAY_MS);
       expect(await isKept()).toBe(true);
       door.clock.advance(DAY_MS);
@@ -168,7 +168,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     });
   });
 
-  it('that redirects is not followed', async () => {
+  it('is not fetched from the target of a redirect', async () => {
     let asked = 0;
     const target = await serve((_request, response) => {
       asked += 1;
@@ -179,15 +179,15 @@ const REDIRECTS = ['https://app.example.com/callback'];
     expect(asked).toBe(0);
   });
 
-  it('that never ends times out', async () => {
+  it('that never ends is refused after a timeout', async () => {
     const startedMs = performance.now();
     const url = await serve((_request, response) => void response.writeHead(200).write('{'));
-    // What had come until then is no document.
+    // The part received before the timeout is not valid JSON.
     await expect(documents.fetch(url)).rejects.toThrow('JSON');
     expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
-  it('on this machine is never fetched unless a test says so', async () => {
+  it('on this machine is not fetched by default', async () => {
     const url = await serve((_request, response) => response.end('{}'));
     const fetched = new ClientDocuments(door.objects, door.clock).fetch(url);
     await expect(fetched).rejects.toMatchObject({ reason: 'name_not_public' });

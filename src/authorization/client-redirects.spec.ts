@@ -9,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => door?.stop());
 
-/** Registers, and asks with the first of the addresses: whether each was taken. */
-async function taken(uris: readonly string[], askedFor = uris[0]): Promise<readonly boolean[]> {
+/** Registers a client and requests authorization with a URI. Returns whether each step succeeded. */
+async function accepted(uris: readonly string[], askedFor = uris[0]): Promise<readonly boolean[]> {
   const { status, body } = await door.register({ redirect_uris: uris });
   if (status !== 201) return [false];
   const url = door.authorizeUrl(String(body['client_id']), newVerifier().challenge, { redirect_uri: askedFor });
@@ -31,20 +31,20 @@ it.each([
   ['vscode-insiders://vscode.mcp/oauth/callback'],
   ['claude://oauth/callback'],
   ['https://localhost:4711/callback'],
-])('%s can be registered and asked for', async (uri) => {
-  expect(await taken([uri])).toEqual([true, true]);
+])('%s can be registered and used', async (uri) => {
+  expect(await accepted([uri])).toEqual([true, true]);
 });
 
-it('a client has addresses of every kind, as Cursor and VS Code do, and any port of its own machine', async () => {
+it('a client can mix redirect types, and use another port only for a loopback redirect', async () => {
   const uris = [
     'http://localhost:8787/callback',
     'https://www.example.com/agents/oauth/callback',
     'cursor://anysphere.cursor-mcp/oauth/callback',
   ];
-  for (const uri of uris) expect([uri, ...(await taken(uris, uri))]).toEqual([uri, true, true]);
-  expect(await taken(uris, 'http://localhost:50123/callback')).toEqual([true, true]);
-  expect(await taken(uris, 'http://localhost:50123/other')).toEqual([true, false]);
-  expect(await taken(uris, 'https://www.example.com:444/agents/oauth/callback')).toEqual([true, false]);
+  for (const uri of uris) expect([uri, ...(await accepted(uris, uri))]).toEqual([uri, true, true]);
+  expect(await accepted(uris, 'http://localhost:50123/callback')).toEqual([true, true]);
+  expect(await accepted(uris, 'http://localhost:50123/other')).toEqual([true, false]);
+  expect(await accepted(uris, 'https://www.example.com:444/agents/oauth/callback')).toEqual([true, false]);
 });
 
 it.each([
@@ -64,10 +64,10 @@ it.each([
   ['https://user:word@app.example.com/callback'],
   ['.example:/callback'],
   ['com.:/callback'],
-])('%s is not registered', async (uri) => {
-  expect(await taken([uri])).toEqual([false]);
+])('%s cannot be registered', async (uri) => {
+  expect(await accepted([uri])).toEqual([false]);
 });
 
-it('HTTPS of the own machine beside a scheme of an application, which could not be asked for, is not', async () => {
-  expect(await taken(['com.example.app:/callback', 'https://localhost/callback'])).toEqual([false]);
+it('HTTPS on localhost cannot be registered beside a custom scheme', async () => {
+  expect(await accepted(['com.example.app:/callback', 'https://localhost/callback'])).toEqual([false]);
 });

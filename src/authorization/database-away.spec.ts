@@ -15,7 +15,7 @@ afterAll(() => door?.stop());
 const post = (path: string, body: URLSearchParams | string) =>
   fetch(`${door.issuer}${path}`, { method: 'POST', headers: stranger(), body });
 
-it('every endpoint says 503 and when to come back, and the log nothing', async () => {
+it('endpoints answer 503 with Retry-After and log nothing while the database is unavailable', async () => {
   const { clientId, refresh_token: refresh } = await door.letIn(accountId);
   const form = new URLSearchParams(door.refresh(clientId, refresh) as Record<string, string>);
   door.failing = () => true;
@@ -31,7 +31,7 @@ it('every endpoint says 503 and when to come back, and the log nothing', async (
     [503, '2'],
     [503, '2'],
     [503, '2'],
-    // Without its cookie nobody is looked for.
+    // A request without its cookie causes no lookup.
     [400, null],
   ]);
   expect(await responses[0]?.json()).toMatchObject({ error: 'temporarily_unavailable' });
@@ -40,13 +40,13 @@ it('every endpoint says 503 and when to come back, and the log nothing', async (
   expect((await door.token(door.refresh(clientId, refresh))).status).toBe(200);
 });
 
-describe('where it goes away on the way', () => {
+describe('a database failure', () => {
   const failAtInsertOf = (kind: string): void => {
     door.failing = (statement) => statement.kind === 'InsertQueryNode' && JSON.stringify(statement).includes(kind);
   };
 
   it.each(['"RefreshToken"', '"api_key_secret"'])(
-    'to the tokens (%s), what they are asked for with can be shown again, also later',
+    'while tokens are written (%s) leaves the code and the refresh token usable',
     async (kind) => {
       const own = await door.newAccount();
       const { clientId, code, verifier } = await door.code(own);
@@ -73,20 +73,20 @@ describe('where it goes away on the way', () => {
     browser = new Browser();
     url = door.authorizeUrl(String((await door.register()).body['client_id']), newVerifier().challenge);
   });
-  const told = async (response: Response) => [
+  const outcome = async (response: Response) => [
     response.status,
     response.headers.get('retry-after'),
     (await response.text()).includes('Try again in a moment'),
   ];
 
-  it('to the panel, a person is told', async () => {
+  it('before the redirect to the panel shows a page that asks to try again', async () => {
     failAtInsertOf('"Interaction"');
-    expect(await told(await browser.open(url))).toEqual([503, '2', true]);
+    expect(await outcome(await browser.open(url))).toEqual([503, '2', true]);
   });
 
-  it('back, also behind the last handler of the library', async () => {
+  it('while the browser returns from the panel shows the same page', async () => {
     const back = await door.approve(String(await door.ask(browser, url)), accountId);
     failAtInsertOf('"Session"');
-    expect(await told(await browser.open(back))).toEqual([503, '2', true]);
+    expect(await outcome(await browser.open(back))).toEqual([503, '2', true]);
   });
 });

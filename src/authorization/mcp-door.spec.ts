@@ -56,7 +56,7 @@ const times = (count: number, code: string): string[] => Array.from({ length: co
 
 const unknown = [...times(ATTEMPTS, 'invalid_api_key'), 'too_many_failed_attempts'];
 
-it('a token that its client has revoked, that newer ones replaced, or whose key is revoked is no guess', async () => {
+it('a token revoked by its client, replaced, or of a revoked key is not a failed attempt', async () => {
   const tokenDoor = new McpTokenDoor(door.issuer);
   const { access_token: first, clientId, refresh_token: begun } = await door.letIn(accountId);
   expect(await door.admit(first)).toBeInstanceOf(CachedKey);
@@ -77,16 +77,16 @@ it('a token that its client has revoked, that newer ones replaced, or whose key 
   expect(await refusals(other.body.access_token, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'revoked_api_key'));
 });
 
-it('a token that has expired is no guess, an unknown one is', async () => {
+it('an expired token is not a failed attempt, an unknown one is', async () => {
   const tokenDoor = new McpTokenDoor(door.issuer);
   const { access_token: token } = await door.letIn(accountId);
-  // The library counts by the machine's clock, which has gone on.
+  // The library counts by the system clock, which has moved on.
   door.clock.advance(2 * HOUR_MS);
   expect(await refusals(token, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
   expect(await refusals(createAccessToken(), tokenDoor)).toEqual(unknown);
 });
 
-it('a key that is revoked, has expired or was rotated out, even months ago, is no guess', async () => {
+it('a revoked, expired or rotated-out secret is not a failed attempt, even months later', async () => {
   const input = {
     name: 'Short',
     scopes: ['customers:read'],

@@ -24,7 +24,7 @@ it.each<[Asked[0], number]>([
   ['token', 600],
   ['registration', 20],
   ['document', 10],
-])('%s: a network has %i, and a hundredfold where many people share it', async (kind, most) => {
+])('%s: of 1,001 requests, admits %i per network and 100 times as many per trusted network', async (kind, most) => {
   expect(await admitted(kind, '203.0.113.9')).toBe(most);
   expect(await throttle.admits(kind, '203.0.113.10')).toBe(true);
   expect(await admitted(kind, '2001:db8::1')).toBe(most);

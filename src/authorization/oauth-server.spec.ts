@@ -21,12 +21,12 @@ it('an aborted registration is not logged as an error', async () => {
   const [message] = await arrived;
   socket.destroy();
   await eventually('it is over', () => message.closed);
-  // Behind it, so that whatever it led to has been said.
+  // Sent afterwards, so that anything the aborted request caused has been logged.
   expect((await door.register()).status).toBe(201);
   expect(door.logged).toEqual([]);
 });
 
-it('a parameter that is kept is at most 2,048 characters long', async () => {
+it('refuses a stored parameter longer than 2,048 characters, without a redirect', async () => {
   const clientId = String((await door.register()).body['client_id']);
   const ask = (form: object) =>
     door.ask(new Browser(), door.authorizeUrl(clientId, newVerifier().challenge, { ...form }));
@@ -38,7 +38,7 @@ it('a parameter that is kept is at most 2,048 characters long', async () => {
   }
 });
 
-describe('undecided authorization requests', () => {
+describe('pending authorization requests', () => {
   const { challenge } = newVerifier();
   let clientId: string;
   beforeAll(async () => {
@@ -55,7 +55,7 @@ describe('undecided authorization requests', () => {
     return (await rows.where('expires_at', '>', door.clock.now()).execute()).length;
   };
 
-  it('of three networks, 60 each, evict each other, and no request from another network', async () => {
+  it('of three networks, 60 each, evict each other but no request from another network', async () => {
     door.clock.advance(REQUEST_LIFETIME_MS);
     const accountId = await door.newAccount();
     const before = { browser: new Browser(), id: '' };
@@ -78,7 +78,7 @@ describe('undecided authorization requests', () => {
     }
   });
 
-  it('keep nothing of parameters that have no effect, nor scopes that there are not', async () => {
+  it('do not store unused parameters or unknown scopes', async () => {
     const scope = `customers:read ${'x'.repeat(5_000)}`;
     const more = { scope, nonce: 'n'.repeat(2_000), login_hint: 'h'.repeat(2_000), claims: '{}' };
     const id = String(await door.ask(new Browser(), door.authorizeUrl(clientId, challenge, more)));
@@ -88,7 +88,7 @@ describe('undecided authorization requests', () => {
   });
 });
 
-describe('an error of an authorization request that nobody has decided', () => {
+describe('an authorization error', () => {
   const { challenge } = newVerifier();
   const errorOf = async (redirect: string, change: object): Promise<Response> => {
     const { body } = await door.register({ redirect_uris: [redirect] });
@@ -102,18 +102,21 @@ describe('an error of an authorization request that nobody has decided', () => {
     ['another resource', { resource: 'https://other.example.com/mcp' }, 'invalid_target'],
     ['no prompt', { prompt: 'none' }, 'login_required'],
     ['another response mode', { response_mode: 'fragment' }, 'unsupported_response_mode'],
-  ])('is shown here to a person, and redirected to programs on their machine: %s', async (_name, change, error) => {
-    const page = await errorOf('https://app.example.com/callback', change);
-    expect([page.status, page.headers.get('location')]).toEqual([400, null]);
-    expect(page.headers.get('content-type')).toContain('text/plain');
-    expect(await page.text()).toContain(error);
-    for (const redirect of ['http://127.0.0.1:4711/callback', 'com.example.app:/callback']) {
-      const redirected = await errorOf(redirect, change);
-      expect([redirected.status, redirected.headers.get('location')]).toEqual([303, expect.stringContaining(error)]);
-    }
-  });
+  ])(
+    'is shown on a page for web redirects, and redirected to loopback and custom schemes: %s',
+    async (_name, change, error) => {
+      const page = await errorOf('https://app.example.com/callback', change);
+      expect([page.status, page.headers.get('location')]).toEqual([400, null]);
+      expect(page.headers.get('content-type')).toContain('text/plain');
+      expect(await page.text()).toContain(error);
+      for (const redirect of ['http://127.0.0.1:4711/callback', 'com.example.app:/callback']) {
+        const redirected = await errorOf(redirect, change);
+        expect([redirected.status, redirected.headers.get('location')]).toEqual([303, expect.stringContaining(error)]);
+      }
+    },
+  );
 
-  it('is redirected once a person has decided', async () => {
+  it('is redirected after a person has denied the request', async () => {
     const redirect = 'https://app.example.com/callback';
     const { body } = await door.register({ redirect_uris: [redirect] });
     const browser = new Browser();
@@ -125,7 +128,7 @@ describe('an error of an authorization request that nobody has decided', () => {
 });
 
 describe('the token endpoint', () => {
-  /** How many of 70 requests at once from an address are told to wait. */
+  /** Returns how many of 70 concurrent requests from an address get 429. */
   async function refused(address: string, clientIdOf: (index: number) => string): Promise<number> {
     const statuses = Array.from({ length: 70 }, async (_, index) => {
       const body = new URLSearchParams({ ...door.refresh(clientIdOf(index), 'x') } as Record<string, string>);
@@ -144,21 +147,18 @@ describe('the token endpoint', () => {
     expect(await refused('203.0.113.1', (index) => `https://unknown-${index}.invalid/`)).toBe(70);
   });
 
-  it('allows trusted networks a hundred times the limit', async () => {
+  it('lets a trusted network exceed the limit of other networks', async () => {
     expect(await refused(TRUSTED_NETWORK.replace('0/24', '9'), (index) => `unknown-${index}`)).toBe(0);
   });
 });
 
-it.each(['/token', '/register'])(
-  '%s takes no body that is larger than any, and says so before its end',
-  async (path) => {
-    const { hostname, port } = new URL(door.issuer);
-    const socket = connect(Number(port), hostname);
-    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`;
-    socket.write(`${head}client_id=${'x'.repeat(17_000)}`);
-    let response = '';
-    for await (const piece of socket) response += String(piece);
-    expect(response).toMatch(/^HTTP\/1\.1 413 /);
-    expect(response.toLowerCase()).toContain('connection: close');
-  },
-);
+it.each(['/token', '/register'])('%s refuses an oversized body with 413 before it is complete', async (path) => {
+  const { hostname, port } = new URL(door.issuer);
+  const socket = connect(Number(port), hostname);
+  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`;
+  socket.write(`${head}client_id=${'x'.repeat(17_000)}`);
+  let response = '';
+  for await (const piece of socket) response += String(piece);
+  expect(response).toMatch(/^HTTP\/1\.1 413 /);
+  expect(response.toLowerCase()).toContain('connection: close');
+});

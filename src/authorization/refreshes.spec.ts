@@ -19,7 +19,7 @@ const REFUSED = { status: 400, body: { error: 'invalid_grant' } };
 const statusOf = async () => (await door.keysOf(accountId)).map(({ status }) => status);
 
 describe('a refresh token', () => {
-  it('that is sent five times at once gives five pairs of tokens of the same grant, and all of them work', async () => {
+  it('that is sent five times at once yields five working token pairs of the same key', async () => {
     const { clientId, refresh_token: refresh } = await door.letIn(accountId);
     const all = await Promise.all(Array.from({ length: 5 }, () => door.token(door.refresh(clientId, refresh))));
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
@@ -32,7 +32,7 @@ describe('a refresh token', () => {
     expect(await statusOf()).toEqual(['active']);
   });
 
-  it('that is sent too often within a minute is refused with a wait time, and earlier tokens still work', async () => {
+  it('that is sent too often within a minute is refused with Retry-After, and issued tokens still work', async () => {
     const { clientId, access_token: first, refresh_token: refresh } = await door.letIn(accountId);
     const again = () => door.token(door.refresh(clientId, refresh));
     const given: string[] = [first];
@@ -49,7 +49,7 @@ describe('a refresh token', () => {
     expect(await works()).toHaveLength(50);
   });
 
-  it('that is sent again within a minute gives new tokens, and later ends the grant and its tokens', async () => {
+  it('gives new tokens again within a minute of its first use, and later revokes the grant', async () => {
     const { clientId, refresh_token: refresh } = await door.letIn(accountId);
     const first = await door.token(door.refresh(clientId, refresh));
     expect(first.status).toBe(200);
@@ -84,7 +84,7 @@ it('tokens of a paused key work only after it resumes', async () => {
   expect(await door.token(door.refresh(clientId, body.refresh_token))).toMatchObject(REFUSED);
 });
 
-it('a client is known as long as its key, which was given more days than clients had when it was let in', async () => {
+it('a client is kept as long as its key, even after the key was extended beyond the earlier maximum', async () => {
   door.longestMs = 30 * DAY_MS;
   const { clientId, refresh_token: first } = await door.letIn(accountId);
   door.longestMs = 90 * DAY_MS;
@@ -92,7 +92,7 @@ it('a client is known as long as its key, which was given more days than clients
   const end = new Date(door.clock.now() + 80 * DAY_MS).toISOString();
   await door.stores.keys.update(key?.id ?? '', { expires_at: end }, OPERATOR);
   let refresh = first;
-  // Days apart, as somebody asks who uses an assistant now and then.
+  // Days apart, like someone who uses an assistant now and then.
   for (const days of [29, 29, 21]) {
     door.clock.advance(days * DAY_MS);
     const { status, body } = await door.token(door.refresh(clientId, refresh));
@@ -103,11 +103,11 @@ it('a client is known as long as its key, which was given more days than clients
   expect(await door.token(door.refresh(clientId, refresh))).toMatchObject(REFUSED);
 });
 
-describe('a refresh that names scopes', () => {
+describe('a refresh with a scope parameter', () => {
   const scopes = { scopes: ['customers:read', 'tours:read'] };
   const asked = { scope: 'customers:read tours:read' };
 
-  it('gives a token if it names all granted scopes, and otherwise is refused without using the refresh token', async () => {
+  it('succeeds only with exactly the granted scopes, and a refused one does not use up the token', async () => {
     const { clientId, scope, refresh_token: refresh } = await door.letIn(accountId, scopes, asked);
     expect(scope).toBe('customers:read tours:read');
     for (const other of ['customers:read', 'tours:read', 'customers:read tours:read customers:write']) {
@@ -118,7 +118,7 @@ describe('a refresh that names scopes', () => {
     expect(given).toMatchObject({ status: 200, body: { scope: 'customers:read tours:read' } });
   });
 
-  it('names those that the key has now, or those that it had', async () => {
+  it('accepts the current or the earlier scopes of the key, and grants only the current ones', async () => {
     const { clientId, refresh_token: refresh } = await door.letIn(accountId, scopes, asked);
     const [key] = await door.keysOf(accountId);
     await door.stores.keys.update(key?.id ?? '', { scopes: ['tours:read'] }, OPERATOR);
@@ -129,7 +129,7 @@ describe('a refresh that names scopes', () => {
   });
 });
 
-it('a code that is used twice ends everything at once', async () => {
+it('a code that is used twice revokes the key', async () => {
   const { clientId, code, verifier } = await door.code(accountId);
   expect((await door.token(door.exchange(clientId, code, verifier))).status).toBe(200);
   expect(await door.token(door.exchange(clientId, code, verifier))).toMatchObject(REFUSED);

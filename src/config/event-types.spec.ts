@@ -1,4 +1,4 @@
-/** Types of events are checked with their schemas and examples, so that a mistake shows before an event comes. */
+/** Event types are checked with their schemas and examples, so that mistakes show before the first event. */
 import { describe, expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI, problemsOf, warningsOf } from '../../test/support/config-files.js';
 import { compileDataSchema } from './data-schema.js';
@@ -11,7 +11,7 @@ const files = (events: string, more: Readonly<Record<string, string>> = {}) => (
   ...more,
 });
 
-it('reads names, or names with their schemas, descriptions and examples', async () => {
+it('reads event types as a list of names, or as a map with schemas, descriptions and examples', async () => {
   const plain = { schema: null, description: null, example: null };
   expect((await configOf(files('[a.b, a.c]'))).eventTypes).toEqual([
     { name: 'a.b', ...plain },
@@ -42,7 +42,7 @@ it.each([
     'the example, at /name, must be string',
   ],
   ['{ created: {} }', {}, 'events.created', 'must be resource.verb'],
-])('events: %s with %j is wrong at %s: %s', async (events, more, path, words) => {
+])('rejects events: %s with files %j at %s: %s', async (events, more, path, words) => {
   const problems = await problemsOf(files(events, more));
   expect(problems.map((problem) => problem.path)).toEqual([path]);
   expect(problems[0]?.message).toContain(words);
@@ -58,7 +58,7 @@ describe('webhooks of an OpenAPI document', () => {
     'customers.yaml': text,
   });
 
-  it('are types of events, with the schema of their data and everything that it refers to', async () => {
+  it('become event types with the schema of their data and everything it refers to', async () => {
     const envelope =
       '{ type: object, properties: { type: { type: string }, data: { $ref: "#/components/schemas/Tree" } } }';
     const tree = '{ type: object, x-go: T, properties: { x-name: {}, child: { $ref: "#/components/schemas/Tree" } } }';
@@ -85,7 +85,7 @@ describe('webhooks of an OpenAPI document', () => {
     ]);
   });
 
-  it('say of a type that `events` names what it leaves out, and nothing of its schema where it has one', async () => {
+  it('complete types that `events` names, but do not replace a schema given there', async () => {
     const text = document(`{ a.b: ${webhook('{ type: object, required: [other] }')} }`);
     const own = await configOf(withDocument(text, '{ a.b: { schema: ./schema.json } }'));
     expect(own.eventTypes).toMatchObject([{ schema: JSON.parse(SCHEMA), description: 'It happened.', example: null }]);
@@ -93,7 +93,7 @@ describe('webhooks of an OpenAPI document', () => {
     expect(listed.eventTypes).toMatchObject([{ schema: { required: ['other'] } }]);
   });
 
-  it('may be what an operation emits', async () => {
+  it('can be emitted by an operation', async () => {
     const operations = '\noperations: [{ match: POST /customers, emits: a.b }]\n';
     const text = document(`{ a.b: ${webhook('{ type: object }')} }`);
     const given = withDocument(text);
@@ -104,13 +104,13 @@ describe('webhooks of an OpenAPI document', () => {
   it.each([
     [webhook('{ type: object, properties: { a: { format: mail } } }'), 'unknown format "mail"'],
     [webhook('{ type: object, required: [a] }', ', example: {}'), 'the example must have required property'],
-  ])('that cannot be used are wrong where they stand: %s', async (described, words) => {
+  ])('that are invalid are reported at their place in the document: %s', async (described, words) => {
     const problems = await problemsOf(withDocument(document(`{ a.b: ${described} }`)));
     expect(problems).toMatchObject([{ path: 'webhooks["a.b"]', message: expect.stringContaining(words) }]);
     expect(problems[0]?.file).toMatch(/customers\.yaml$/);
   });
 
-  it('of two services need the same schema or one of ours, and names that are none of an event are warned of', async () => {
+  it('with one name in two services need one schema; names that are not event types only cause a warning', async () => {
     const text = document(`{ a.b: ${webhook('{ type: object }')} }`);
     const two = MINIMAL.replace(
       'services:',
@@ -139,7 +139,7 @@ describe('webhooks of an OpenAPI document', () => {
   });
 });
 
-it('asks for a token that cannot be guessed, and repeats none', async () => {
+it('requires an eventsToken of at least 32 characters', async () => {
   const withToken = MINIMAL.replace('    openapi:', '    eventsToken: hunter2\n    openapi:');
   const problems = await problemsOf({ 'gateway.yaml': withToken, 'customers.yaml': OPENAPI });
   expect(problems[0]?.message).toContain('at least 32 characters');
@@ -152,7 +152,7 @@ it.each([
   [{ dependentRequired: { a: ['b'] } }, { a: 1 }, 'must have property b'],
   [{ properties: { a: { format: 'email' } } }, { a: 'x' }, 'must match format'],
   [{ properties: { a: { type: 'string', example: 'x' } } }, { a: 'x' }, undefined],
-])('data against %j: %j %s', async (schema, data, words) => {
+])('schema %j, data %j: %s', async (schema, data, words) => {
   const fault = (await compileDataSchema(schema))(data);
   expect(fault?.detail ?? '').toContain(words ?? '');
   expect(fault === undefined).toBe(words === undefined);

@@ -31,7 +31,11 @@ export async function readEventTypes(
   const named = new Map<string, EventType>();
   for (const [name, type] of namedTypes(events)) named.set(name, await reader.readEntry(name, type));
   const types = new Map(named);
-  for (const draft of webhooks) types.set(draft.name, await reader.mergeWebhook(draft, named.get(draft.name)));
+  for (const draft of webhooks) {
+    // Several versions of a service usually describe the same events. The first description counts.
+    if (reader.isRepeated(draft)) continue;
+    types.set(draft.name, await reader.mergeWebhook(draft, named.get(draft.name)));
+  }
   return { types: [...types.values()], files: reader.files, problems: reader.problems };
 }
 
@@ -43,6 +47,21 @@ function namedTypes(events: unknown): readonly (readonly [string, JsonObject])[]
   if (Array.isArray(events)) return events.filter((name) => typeof name === 'string').map((name) => [name, {}]);
   return Object.entries(isObject(events) ? events : {}).filter((entry): entry is [string, JsonObject] =>
     isObject(entry[1]),
+  );
+}
+
+const ANNOTATIONS: ReadonlySet<string> = new Set(['title', 'description', 'example', 'examples', '$comment']);
+
+/** Returns a schema without texts for people, and with lists of required fields in one order. */
+function withoutAnnotations(schema: unknown, isMap = false): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => withoutAnnotations(item));
+  if (!isObject(schema)) return schema;
+  const entries = Object.entries(schema).filter(([key]) => isMap || !ANNOTATIONS.has(key));
+  return Object.fromEntries(
+    entries.map(([key, value]) => {
+      if (!isMap && key === 'required' && Array.isArray(value)) return [key, value.map(String).toSorted()];
+      return [key, withoutAnnotations(value, !isMap && (key === 'properties' || key === '$defs'))];
+    }),
   );
 }
 
@@ -75,13 +94,17 @@ class Reader {
     };
   }
 
+  /** Reports whether an earlier document has the same webhook: its schema differs in annotations at most. */
+  isRepeated({ name, schema }: WebhookDraft): boolean {
+    const other = this.webhooksByName.get(name);
+    return other !== undefined && isDeepStrictEqual(withoutAnnotations(other.schema), withoutAnnotations(schema));
+  }
+
   /** Merges a webhook of a document with its entry in `events`. The fields of the entry take precedence. */
   async mergeWebhook(draft: WebhookDraft, named: EventType | undefined): Promise<EventType> {
     const { name, source, path } = draft;
     const other = this.webhooksByName.get(name);
-    // Several versions of a service usually describe the same events, so equal schemas do not conflict.
-    const isSame = other !== undefined && isDeepStrictEqual(other.schema, draft.schema);
-    if (other !== undefined && !isSame && named?.schema == null) {
+    if (other !== undefined && named?.schema == null) {
       const hint = `name it under \`events\` with a schema: that one counts`;
       const message = `\`${name}\` is a webhook of \`${other.service}\` already, with another schema`;
       this.problems.push(source.problem(path, message, hint, 'key'));

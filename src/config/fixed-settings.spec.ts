@@ -7,20 +7,20 @@ import { RESTART_PATHS } from './model/schema.js';
 
 const load = (more = '') => configOf({ 'gateway.yaml': more + MINIMAL, 'customers.yaml': OPENAPI });
 
-it('names the settings that differ and need a restart, and no others', async () => {
+it('lists exactly the changed settings that need a restart', async () => {
   const running = await load();
   const next = await load('api: { basePath: /v9, title: Next }\nadmin: { port: 9 }\nusage: { retention: 100d }\n');
   expect(settingsToRestartFor(running.file, next.file)).toEqual(['admin.port', 'api.basePath', 'usage.retention']);
   expect(settingsToRestartFor(running.file, running.file)).toEqual([]);
 });
 
-it('keeps what runs, also through JSON and where it is not set, and takes all the rest', async () => {
+it('keeps the running fixed settings, even after JSON or if unset, and applies all others', async () => {
   const running = await load();
   const next = await load(
     'gateway: { hsts: { maxAge: 30d }, proxyStatus: true }\napi: { basePath: /v9, title: Next }\n',
   );
-  const told = JSON.parse(JSON.stringify(fixedSettings(running.file))) as ReturnType<typeof fixedSettings>;
-  const { file, publicUrl } = withFixedSettings(next, told);
+  const received = JSON.parse(JSON.stringify(fixedSettings(running.file))) as ReturnType<typeof fixedSettings>;
+  const { file, publicUrl } = withFixedSettings(next, received);
   expect(settingsToRestartFor(running.file, file)).toEqual([]);
   expect([file.gateway.hsts, file.gateway.proxyStatus, file.api.title]).toEqual([
     expect.objectContaining({ maxAge: 365 }),
@@ -31,11 +31,11 @@ it('keeps what runs, also through JSON and where it is not set, and takes all th
   expect(next.file.api.basePath).toBe('/v9');
 });
 
-it('stands in docs/configuration.md, setting by setting', () => {
+it('docs/configuration.md lists exactly the settings that need a restart', () => {
   const [, sentence = ''] =
     /`config_needs_restart` names it: ([\s\S]*?)\. The other/.exec(readFileSync('docs/configuration.md', 'utf8')) ?? [];
   const named = Array.from(sentence.matchAll(/`([\w.]+)`/g), ([, name = '']) => name);
-  // `gateway.host`, `port` and so on: the first of a group says where they are.
+  // In a list such as `gateway.host`, `port`, only the first of a group has the full path.
   let group = '';
   const paths = named.map((name) => {
     const isTop = name.includes('.') || ['tracing', 'apis'].includes(name);

@@ -1,4 +1,4 @@
-/** `loadConfig`: every mistake is told at once, at its line, with what to do. */
+/** `loadConfig` reports all problems at once, each with its line and a hint. */
 import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../test/support/config-files.js';
@@ -67,14 +67,14 @@ responses: { '200': { $ref: '#/components/responses/None' } } }
 `;
 
 describe('a configuration with many mistakes', () => {
-  it('names a certificate and key of the listener that cannot be used together', async () => {
+  it('reports a certificate and a key that cannot be used', async () => {
     const files = { 'customers.yaml': OPENAPI, 'tls.crt': 'no PEM', 'tls.key': 'nor this' };
     const tls = 'gateway: { tls: { cert: ./tls.crt, key: ./tls.key } }\n';
     const [problem, ...others] = await problemsOf({ ...files, 'gateway.yaml': MINIMAL + tls });
     expect(problem).toMatchObject({
       path: 'gateway.tls.cert',
       message: 'the certificate cannot be used: it is no certificate',
-      hint: 'it is PEM, and begins with -----BEGIN CERTIFICATE-----',
+      hint: 'the file must be PEM and begin with -----BEGIN CERTIFICATE-----',
     });
     expect(others).toMatchObject([{ path: 'gateway.tls.key' }]);
   });
@@ -129,7 +129,7 @@ describe('a configuration with many mistakes', () => {
 `);
   });
 
-  it('hints at what was meant', async () => {
+  it('suggests the intended names', async () => {
     const problems = await problemsOf({ 'gateway.yaml': MANY_MISTAKES, 'customers.yaml': WRONG_OPENAPI });
     const hints = Object.fromEntries(problems.map((problem) => [problem.path, problem.hint]));
     expect(hints).toMatchObject({
@@ -141,7 +141,7 @@ describe('a configuration with many mistakes', () => {
     });
   });
 
-  it('repeats no password', async () => {
+  it('does not repeat passwords', async () => {
     const problems = await problemsOf({
       'gateway.yaml': MANY_MISTAKES.replace('pw@', 'hunter2@'),
       'customers.yaml': WRONG_OPENAPI,
@@ -149,7 +149,7 @@ describe('a configuration with many mistakes', () => {
     expect(JSON.stringify(problems)).not.toContain('hunter2');
   });
 
-  it('refuses a limit that the RateLimit field could not carry', async () => {
+  it('refuses a limit that the RateLimit field cannot carry', async () => {
     const withLimit = (limit: number) => ({
       'gateway.yaml': MINIMAL.replace('minute: 60', `minute: ${limit}`),
       'customers.yaml': OPENAPI,
@@ -159,7 +159,7 @@ describe('a configuration with many mistakes', () => {
     expect(problem?.message).toBe('must be at most 999999999999999, not 1000000000000000');
   });
 
-  it('says what to set where a variable is missing, and blames the value for nothing else', async () => {
+  it('says how to set a missing variable, and reports no other problem with the value', async () => {
     const text = MINIMAL.replace('minute: 60', 'minute: "${LIMIT}"');
     const problems = await problemsOf({ 'gateway.yaml': text, 'customers.yaml': OPENAPI });
     expect(lines(problems)).toEqual(['gateway.yaml:7 the environment variable LIMIT is not set']);
@@ -167,7 +167,7 @@ describe('a configuration with many mistakes', () => {
   });
 });
 
-describe('documents that cannot be read', () => {
+describe('a document that cannot be read', () => {
   it.each([
     [
       'not there',
@@ -178,7 +178,7 @@ describe('documents that cannot be read', () => {
     ['no map', '- a', /^customers.yaml:1 is not an OpenAPI document/],
     ['Swagger 2.0', 'info: {}\nswagger: "2.0"', /^customers.yaml:2 the OpenAPI document has version 2.0$/],
     ['no version', 'info: {}', /^customers.yaml:1 the OpenAPI document has no `openapi` version$/],
-  ])('is told at its own line: %s', async (_, text, expected) => {
+  ])('is reported at its own line: %s', async (_, text, expected) => {
     const problems = await problemsOf({
       'gateway.yaml': `${MINIMAL}operations: [{ match: GET /customers, cost: 2 }]\n`,
       ...(text === undefined ? {} : { 'customers.yaml': text }),
@@ -186,7 +186,7 @@ describe('documents that cannot be read', () => {
     expect(lines(problems)).toEqual([expect.stringMatching(expected)]);
   });
 
-  it('says so where gateway.yaml itself is missing, is no map, or grows without bound', async () => {
+  it('can be gateway.yaml itself: missing, not a map, or with exploding aliases', async () => {
     expect(lines(await problemsOf({}))).toEqual(['gateway.yaml:1 cannot be read: there is no such file']);
     expect(lines(await problemsOf({ 'gateway.yaml': '- a' }))).toEqual(['gateway.yaml:1 must be a map, not a list']);
     const bomb = [
@@ -202,7 +202,7 @@ describe('documents that cannot be read', () => {
   });
 
   it.each(['gateway: { port: ${PORT} }', 'operations: [{ match: GET /customers/{id}, scopes: [] }]'])(
-    'hints at quotes where braces stand bare inside brackets, and says it once: %s',
+    'gets one hint about quotes if braces are unquoted inside brackets: %s',
     async (text) => {
       const problems = await problemsOf({ 'gateway.yaml': text });
       expect(problems.map((problem) => problem.hint)).toEqual([expect.stringContaining('needs quotes')]);
@@ -214,7 +214,7 @@ describe('references', () => {
   const document = (schema: string): string =>
     withPaths(`  /a:\n    get: { ${OK} }\n`) + `components: { schemas: { A: ${schema} } }\n`;
 
-  it('are looked for in properties of any name, and not in the data of examples', async () => {
+  it('are resolved in properties of any name, but not in example data', async () => {
     const data = '{ example: { $ref: "./data" }, default: { $ref: "./data" }, enum: [{ $ref: "./data" }] }';
     await expect(problemsOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': document(data) })).resolves.toEqual([]);
     const properties = '{ properties: { example: { $ref: "#/none" }, default: { $ref: "./other.yaml" } } }';
@@ -225,7 +225,7 @@ describe('references', () => {
     ]);
   });
 
-  it('may lead back to where they stand, but a YAML alias may not', async () => {
+  it('can be recursive, but a YAML alias cannot', async () => {
     const recursive = '{ properties: { next: { $ref: "#/components/schemas/A" } } }';
     await expect(problemsOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': document(recursive) })).resolves.toEqual([]);
     const problems = await problemsOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': document('&a { x-self: *a }') });
@@ -241,7 +241,7 @@ services:
 plans: {}
 `;
 
-  it('may not match the same requests, whatever their parameters are called', async () => {
+  it('may not match the same requests, even with different parameter names', async () => {
     const problems = await problemsOf({
       'gateway.yaml': TWO,
       'one.yaml': withPaths(`  /customers/{id}:\n    get: { ${OK} }\n`),
@@ -253,7 +253,7 @@ plans: {}
     ]);
   });
 
-  it('get the parameter names of the first with the same path, so that the public description is valid', async () => {
+  it('use the parameter names of the first operation with the same path', async () => {
     const parameter = "parameters: [{ name: key, in: path, required: true, description: 'Its key', schema: {} }]";
     const { operations } = await configOf({
       'gateway.yaml': TWO,
@@ -267,7 +267,7 @@ plans: {}
     expect(operations[1]?.openapi).toMatchObject({ parameters: [{ name: 'id', in: 'path', description: 'Its key' }] });
   });
 
-  it('may not share an operation id', async () => {
+  it('may not share an operation ID', async () => {
     const problems = await problemsOf({
       'gateway.yaml': TWO,
       'one.yaml': withPaths(`  /a:\n    get: { operationId: list, ${OK} }\n`),
@@ -282,7 +282,7 @@ describe('targets', () => {
     ['http://localhost:8080', 'gateway'],
     ['http://127.0.0.9:8080/api', 'gateway'],
     ['http://[::1]:8081', 'admin'],
-  ])('may not lead back to this gateway: %s', async (target, listener) => {
+  ])('may not point to a listener of this gateway: %s', async (target, listener) => {
     const text = MINIMAL.replace('[http://127.0.0.1:4001]', `["${target}"]`);
     const problems = await problemsOf({ 'gateway.yaml': text, 'customers.yaml': OPENAPI });
     expect(lines(problems)).toEqual([

@@ -1,10 +1,10 @@
-/** `loadConfig`: what a right configuration means. */
+/** `loadConfig` with a valid configuration. */
 import { describe, expect, it } from '@jest/globals';
 import { MINIMAL, OPENAPI, configOf } from '../../test/support/config-files.js';
 import { publicUrlOf } from './load.js';
 
-describe('a right configuration', () => {
-  it('takes operations, scopes and cost from the OpenAPI document, and makes ids where it gives none', async () => {
+describe('a valid configuration', () => {
+  it('takes operations, scopes and cost from the OpenAPI document, and creates missing IDs', async () => {
     const { operations } = await configOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
     expect(operations.map((operation) => ({ ...operation, openapi: undefined }))).toEqual([
       {
@@ -66,7 +66,7 @@ describe('a right configuration', () => {
     expect(operations.map((operation) => operation.id)).toEqual(['get_a']);
   });
 
-  it('lets `operations` override what the document says, and add what it does not describe', async () => {
+  it('lets `operations` override the document and add operations that it does not describe', async () => {
     const entries =
       'operations:\n  - { match: GET /customers, cost: 3, scopes: [] }\n' +
       '  - { match: GET /boats, service: customers, scopes: [boats:read], id: listBoats }\n';
@@ -84,7 +84,7 @@ describe('a right configuration', () => {
     });
   });
 
-  it('puts variables into values, as numbers where the setting is a number', async () => {
+  it('substitutes variables in values, as numbers where the setting is a number', async () => {
     const text = MINIMAL.replace('4001', '${BACKEND_PORT:-4001}')
       .replace('[http', '["http')
       .replace('}]', '}"]')
@@ -98,7 +98,7 @@ describe('a right configuration', () => {
     expect(file.api.title).toBe('${X} 7');
   });
 
-  it('lets the environment replace the ports of the file, also by 0 for any free port', async () => {
+  it('lets environment variables replace ports, including 0 for any free port', async () => {
     const files = { 'gateway.yaml': `gateway: { port: 9000 }\n${MINIMAL}`, 'customers.yaml': OPENAPI };
     const { file, publicUrl } = await configOf(files, { TRAILGATE_GATEWAY_PORT: '0', TRAILGATE_ADMIN_PORT: '0' });
     expect([file.gateway.port, file.admin.port]).toEqual([0, 0]);
@@ -110,12 +110,12 @@ describe('a right configuration', () => {
     ['', 'http://localhost:8080'],
     ['gateway: { host: "::1", port: 80 }', 'http://[::1]'],
     ['api: { publicUrl: https://api.example.com/ }', 'https://api.example.com'],
-  ])('says where integrators reach it: %s', async (extra, url) => {
+  ])('derives its public URL from the listener or from api.publicUrl: %s', async (extra, url) => {
     const config = await configOf({ 'gateway.yaml': `${MINIMAL}${extra}\n`, 'customers.yaml': OPENAPI });
     expect(config.publicUrl).toBe(url);
   });
 
-  it('says so with https where the listener has a certificate', async () => {
+  it('has an https public URL if the listener has a certificate', async () => {
     const { file } = await configOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
     const tls = { cert: 'tls.crt', key: 'tls.key' };
     expect(publicUrlOf({ ...file, gateway: { ...file.gateway, port: 443, tls } })).toBe('https://localhost');

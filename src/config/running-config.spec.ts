@@ -8,8 +8,8 @@ import type { Config } from './model/schema.js';
 const configWith = (yaml: string, openapi = OPENAPI): Promise<LoadedConfig> =>
   configOf({ 'gateway.yaml': MINIMAL + yaml, 'customers.yaml': openapi });
 
-describe('a configuration that is taken over', () => {
-  it('leaves what is built once as it runs, and says what needs a restart', async () => {
+describe('replacing the running configuration', () => {
+  it('keeps settings that need a restart, returns their names, and applies the others', async () => {
     const running = new RunningConfig(await configWith('gateway: { port: 8080 }\nusage: { flushInterval: 5s }\n'));
     const next = await configWith(
       'gateway: { port: 9090, failedAuthentication: { perMinute: 7 }, limits: { connections: 9 } }\napi: { ' +
@@ -24,7 +24,7 @@ describe('a configuration that is taken over', () => {
     expect(running.current.publicUrl).toBe('http://localhost:8080');
   });
 
-  it('keeps the index of an operation that stays, and gives none twice', async () => {
+  it('keeps the index of an operation that remains, and does not reuse an old index', async () => {
     const boats = 'operations:\n  - { match: GET /boats, service: customers, scopes: [] }\n';
     const tours = 'operations:\n  - { match: GET /tours, service: customers, scopes: [] }\n';
     const running = new RunningConfig(await configWith(boats));
@@ -40,7 +40,7 @@ describe('a configuration that is taken over', () => {
     expect(new Set(indexes).size).toBe(indexes.length);
   });
 
-  it('is told to everyone who asked, whole, and counts for all of them in one step', async () => {
+  it('lets every listener prepare while the old configuration runs, then switches them all', async () => {
     const running = new RunningConfig(await configWith(''));
     const steps: string[] = [];
     const title = (): string => running.current.file.api.title;
@@ -60,15 +60,15 @@ describe('a configuration that is taken over', () => {
     ]);
   });
 
-  it('changes nothing where a part of it cannot be had, or the program ends meanwhile', async () => {
+  it('changes nothing if a listener fails or the caller cancels in the meantime', async () => {
     const running = new RunningConfig(await configWith(''));
     const before = running.current;
-    const taken: Config[] = [];
+    const applied: Config[] = [];
     let fails = true;
     running.onChange(
       ({ config }) =>
         () =>
-          void taken.push(config),
+          void applied.push(config),
     );
     running.onChange(async () => {
       if (fails) throw new Error('a file has gone');
@@ -78,8 +78,8 @@ describe('a configuration that is taken over', () => {
     await expect(running.replace(next)).rejects.toThrow('a file has gone');
     fails = false;
     expect(await running.replace(next, () => false)).toBeUndefined();
-    expect([running.current === before, taken]).toEqual([true, []]);
+    expect([running.current === before, applied]).toEqual([true, []]);
     await running.replace(next);
-    expect(taken).toEqual([running.current]);
+    expect(applied).toEqual([running.current]);
   });
 });

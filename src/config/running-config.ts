@@ -3,9 +3,11 @@
  * at once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { inTurns } from '../platform/pace.js';
 import { fixedSettings, settingsToRestartFor, withFixedSettings } from './fixed-settings.js';
 import type { ApiDescription } from './api-description.js';
+import { apisOf } from './model/apis.js';
 import type { DescribedOperation, LoadedConfig } from './model/loaded-config.js';
 import type { Config, Operation } from './model/schema.js';
 
@@ -52,10 +54,12 @@ export class RunningConfig {
    * of the event loop, so no request sees a mixture of both. Await the result before the next call.
    * @param isWanted called after all preparations; false cancels the replacement, for example during shutdown
    * @returns changed settings that need a restart, such as `gateway.port`; undefined if the replacement was canceled
+   * @throws Error if the APIs, their base paths or hosts change
    */
   async replace({ config, description }: NextConfig, isWanted = () => true): Promise<string[] | undefined> {
     const needRestart = settingsToRestartFor(this.running.file, config.file);
     const fixed = withFixedSettings(config, fixedSettings(this.running.file));
+    keepApis(this.running, fixed);
     const next: Config = { ...fixed, operations: await this.withIndexes(fixed.operations) };
     const commits: Commit[] = [];
     for (const prepare of this.preparations) {
@@ -78,6 +82,17 @@ export class RunningConfig {
     });
     return indexed;
   }
+}
+
+/**
+ * Refuses a change of the APIs, because operations of the new file belong to its APIs: they could be served under the
+ * paths of others.
+ */
+function keepApis(running: Config, next: Config): void {
+  const placesOf = ({ file }: Config) => apisOf(file).map(({ name, basePath, hosts }) => ({ name, basePath, hosts }));
+  if (isDeepStrictEqual(placesOf(running), placesOf(next))) return;
+  const message = 'the APIs, their base paths and hosts cannot change while the program runs';
+  throw new Error(`${next.path}: apis: ${message}\n  → restart to apply this file`);
 }
 
 /** Returns the identity of an operation. Operations with equal identities share metrics and usage. */

@@ -4,7 +4,7 @@ import { MINIMAL, OPENAPI, configOf } from '../../test/support/config-files.js';
 import { configSummary } from './summary.js';
 
 describe('configSummary', () => {
-  it('says where everything is, and nothing that is secret', async () => {
+  it('names the stores and listeners without secrets', async () => {
     const config = await configOf(
       { 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI },
       {

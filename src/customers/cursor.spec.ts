@@ -16,11 +16,11 @@ function codeOf(run: () => unknown): string {
 }
 
 describe('a cursor', () => {
-  it('leads back to the place that it was made for', () => {
+  it('decodes to the position it was made for', () => {
     expect(codec.decode(codec.encode(position, scope), scope)).toEqual(position);
   });
 
-  it('is good on every process that has the same secret, and on no other', () => {
+  it('is valid on every process with the same secret, and on no other', () => {
     const cursor = codec.encode(position, scope);
     expect(new CursorCodec('a secret').decode(cursor, scope)).toEqual(position);
     expect(codeOf(() => new CursorCodec('another').decode(cursor, scope))).toBe('invalid_cursor');
@@ -52,7 +52,7 @@ describe('a cursor', () => {
     `${codec.encode(position, scope)}=`,
     ` ${codec.encode(position, scope)}`,
     'A'.repeat(5_000),
-  ])('is refused when it is junk or spelt another way: %#', (cursor) => {
+  ])('is refused if it is junk or has another spelling: %#', (cursor) => {
     expect(codeOf(() => codec.decode(cursor, scope))).toBe('invalid_cursor');
   });
 });

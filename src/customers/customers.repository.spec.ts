@@ -35,7 +35,7 @@ describe('the list on SQLite', () => {
     ['customer_by_time', { search: 'anna' }],
     ['customer_by_status', { status: 'active' }],
     ['customer_by_email', { email: 'anna@example.com' }],
-  ])('walks the index %s for %j and sorts nothing', async (index, filters) => {
+  ])('uses the index %s for %j without sorting', async (index, filters) => {
     const after = { createdAt: clock.now(), id: 'cus_00000000000000000001' };
     const compiled = customers.listQuery('acc_a', filters, after).limit(20).compile();
     const explained = await database.tables.executeQuery<{ detail: string }>({
@@ -47,7 +47,7 @@ describe('the list on SQLite', () => {
     expect(plan).not.toContain('TEMP B-TREE');
   });
 
-  it('has every write on the disk before it is acknowledged', async () => {
+  it('uses WAL with synchronous FULL', async () => {
     const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(database.tables);
     const FULL = 2;
     expect(rows[0]?.synchronous).toBe(FULL);
@@ -55,7 +55,7 @@ describe('the list on SQLite', () => {
     expect(journal.rows[0]?.journal_mode).toBe('wal');
   });
 
-  it('gives each of many changes of different fields at the same time its place', async () => {
+  it('keeps concurrent updates of different fields', async () => {
     const page = await customers.list('acc_a', {}, 1);
     const id = page.customers[0]?.id ?? '';
     await Promise.all([

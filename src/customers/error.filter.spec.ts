@@ -6,7 +6,7 @@ import { RequestError } from './errors.js';
 const sqlite = (errcode: number) => Object.assign(new Error('secret detail'), { code: 'ERR_SQLITE_ERROR', errcode });
 const fastify = (statusCode: number) => Object.assign(new Error('secret detail'), { statusCode });
 
-describe('an error on its way out', () => {
+describe('toRequestError', () => {
   it.each<[string, unknown, string, number]>([
     ['a refusal', new RequestError('email_taken', 'x'), 'email_taken', 409],
     ['an unknown path', new NotFoundException(), 'route_not_found', 404],
@@ -19,7 +19,7 @@ describe('an error on its way out', () => {
     ['a fault of ours', new TypeError('secret detail'), 'internal_error', 500],
     ['a wrong query of ours', sqlite(1), 'internal_error', 500],
     ['a thrown string', 'secret detail', 'internal_error', 500],
-  ])('%s', (_, exception, code, status) => {
+  ])('maps %s without internal details', (_, exception, code, status) => {
     const error = toRequestError(exception);
     expect([error.code, error.status]).toEqual([code, status]);
     expect(JSON.stringify(error.body())).not.toContain('secret');

@@ -16,7 +16,7 @@ function refusalOf(query: Record<string, unknown>): Record<string, string> {
 const LIMIT_MESSAGE = 'must be a whole number from 1 to 100';
 
 describe('the query of the list', () => {
-  it('asks for 20 customers without filters when nothing is said', () => {
+  it('defaults to 20 customers without filters', () => {
     expect(parseListQuery({})).toEqual({ limit: 20, filters: {} });
   });
 

@@ -1,6 +1,4 @@
-/**
- * `customers.openapi.yaml` says what this code does: the names, rules and examples of the one are held to the other.
- */
+/** `customers.openapi.yaml` and the code agree on names, rules and examples. */
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -42,7 +40,7 @@ const operation = (path: string, method: string): Operation => {
   return found;
 };
 const keysOf = (value: unknown) => Object.keys(value as object).toSorted();
-/** Problems that the code reports if all fields are missing, or nothing is known. */
+/** Returns the names of the fields or parameters that the code refuses. */
 function fieldsOf(run: () => unknown): string[] {
   try {
     run();
@@ -70,7 +68,7 @@ describe('customers.openapi.yaml', () => {
     expect(operation(path, method)).toMatchObject({ operationId, security: [{ bearerAuth: [scope] }] });
   });
 
-  it('describes a customer with exactly the fields that one has', () => {
+  it('describes exactly the fields of a customer', () => {
     const [customer] = inventCustomers('acc_a', 1, Date.parse('2026-11-20T12:00:00Z'));
     const names = customer === undefined ? [] : keysOf(toJson(customer));
     expect(keysOf(schemas['Customer']?.properties)).toEqual(names);
@@ -78,10 +76,10 @@ describe('customers.openapi.yaml', () => {
     expect(keysOf(examples['Customer']?.value)).toEqual(names);
   });
 
-  it('describes exactly the fields that can be sent, and those that must be', () => {
+  it('describes exactly the fields that can be sent, and those that are required', () => {
     for (const name of ['CustomerCreate', 'CustomerUpdate']) {
       const sent = keysOf(schemas[name]?.properties);
-      // Each field is known here, and no other: only its value is wrong.
+      // The parser knows each of these fields, so it refuses only their values.
       const nonsense = Object.fromEntries(sent.map((field) => [field, { nonsense: true }]));
       expect(
         fieldsOf(() => parser.parseUpdate(nonsense))
@@ -96,8 +94,8 @@ describe('customers.openapi.yaml', () => {
     expect(schemas['CustomerCreate']?.required).toEqual(fieldsOf(() => parser.parseCreate({})));
   });
 
-  // In words: generators make a field that has a `default` one that must be given.
-  it('names what is filled in', () => {
+  // In the description, because generators treat a field with a `default` as required.
+  it('names the default values in descriptions', () => {
     const described = Object.entries(schemas['CustomerCreate']?.properties ?? {}).flatMap(([field, schema]) => {
       expect(schema).not.toHaveProperty('default');
       const [, value] = /`([^`]+)` unless given\.$/.exec(String(schema['description'])) ?? [];
@@ -112,7 +110,7 @@ describe('customers.openapi.yaml', () => {
     expect(Object.fromEntries(described)).toEqual(filledIn);
   });
 
-  it('lists the values and patterns that the code holds to', () => {
+  it('lists the values and patterns that the code enforces', () => {
     expect(schemas['Activity']?.['enum']).toEqual(ACTIVITIES);
     expect(schemas['CustomerStatus']?.['enum']).toEqual(STATUSES);
     expect(schemas['CustomerId']?.['pattern']).toBe(ID_PATTERN.source);
@@ -145,7 +143,7 @@ describe('customers.openapi.yaml', () => {
       ['de', 'de-AT', 'sr-Latn-RS', 'de-u-co-phonebk'],
       ['d', 'german-', 'de_AT', 'i-klingon', ''],
     ],
-  ])('%s has the pattern and length of the code', (schema, field, good, bad) => {
+  ])('%s has the pattern and length that the code enforces', (schema, field, good, bad) => {
     const { pattern, maxLength } = schemas[schema] ?? {};
     const isDescribed = (value: string) =>
       new RegExp(String(pattern), 'u').test(value) && [...value].length <= Number(maxLength);
@@ -157,7 +155,7 @@ describe('customers.openapi.yaml', () => {
   it.each([
     ['email', ['a@b.c', 'x'.repeat(254)], ['x'.repeat(255), ' ', 'a\u0000']],
     ['search', ['anna', '\u{1f6a3}'.repeat(100)], ['x'.repeat(101), '\t', ' ']],
-  ])('the filter %s has the pattern and length of the code', (name, good, bad) => {
+  ])('the filter %s has the pattern and length that the code enforces', (name, good, bad) => {
     const found = operation('/customers', 'get').parameters?.find((one) => one.name === name);
     const { pattern, maxLength } = (found as unknown as { schema: Schema }).schema;
     const isDescribed = (value: string) =>
@@ -167,7 +165,7 @@ describe('customers.openapi.yaml', () => {
     for (const value of bad) expect([value, isDescribed(value), isTaken(value)]).toEqual([value, false, false]);
   });
 
-  it('describes exactly the parameters of the list, with the bounds and default of limit', () => {
+  it('describes exactly the list parameters, with the bounds and default of limit', () => {
     const names = operation('/customers', 'get').parameters?.map(
       ({ name, $ref }) => name ?? parameters[$ref?.split('/').at(-1) ?? '']?.name ?? '',
     );
@@ -188,7 +186,7 @@ describe('customers.openapi.yaml', () => {
     }
   });
 
-  it('describes every refusal as a problem, as the client sees it', () => {
+  it('describes every 4xx response as application/problem+json', () => {
     for (const response of Object.values(responses)) {
       expect(response.content).toMatchObject({
         'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },

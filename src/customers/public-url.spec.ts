@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { publicUrl } from './public-url.js';
 
-describe('the address that the client sees', () => {
+describe('the public URL', () => {
   it.each<[string, Record<string, string>, string]>([
     ['nothing was forwarded', {}, '/customers'],
     ['a prefix was forwarded', { 'x-forwarded-prefix': '/api/v1' }, '/api/v1/customers'],

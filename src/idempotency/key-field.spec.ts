@@ -15,7 +15,7 @@ it.each([
   ['x'.repeat(255), 'x'.repeat(255)],
   [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
   [`"${'\\"'.repeat(255)}"`, '"'.repeat(255)],
-])('%j is the key %j', (field, key) => expect(keyOf(field, [])).toBe(key));
+])('reads %j as the key %j', (field, key) => expect(keyOf(field, [])).toBe(key));
 
 it.each([
   '',

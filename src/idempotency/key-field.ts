@@ -11,7 +11,7 @@ const BARE = /^[!#-~](?:[ !#-~]*[!#-~])?$/;
 const MAX_FIELD_LENGTH = 2 * MAX_KEY_LENGTH + 2;
 
 const INVALID = new FixedProblem('invalid_idempotency_key', {
-  detail: 'Send one Idempotency-Key of 1 to 255 printable characters of ASCII, in quotes or without: a UUID does.',
+  detail: 'Send one Idempotency-Key of 1 to 255 printable characters of ASCII, with or without quotes, such as a UUID.',
 });
 
 /**

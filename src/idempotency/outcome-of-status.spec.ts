@@ -8,7 +8,7 @@ it.each([
   ...[...KEPT, 500, 501, 505, 507, 511, 599].map((status) => [status, 'kept'] as const),
   ...[401, 403, 407, 408, 421, 425, 429, 503].map((status) => [status, 'released'] as const),
   ...[502, 504].map((status) => [status, 'unknown'] as const),
-])('%d: %s', (status, outcome) => expect(outcomeOfStatus(status, false)).toBe(outcome));
+])('status %d: %s', (status, outcome) => expect(outcomeOfStatus(status, false)).toBe(outcome));
 
 it.each([401, 403, 407])('keeps a %d of a service that authenticates callers', (status) => {
   expect(outcomeOfStatus(status, true)).toBe('kept');

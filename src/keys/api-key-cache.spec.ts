@@ -82,7 +82,7 @@ describe('keys in memory', () => {
   });
 });
 
-describe('a change during a look-up', () => {
+describe('a change during a lookup', () => {
   it('returns the new row, and does not cache the old one', async () => {
     const { database, bus, find } = setUp();
     database.rows.set('a', record('a'));
@@ -132,7 +132,7 @@ describe('a change during a look-up', () => {
 });
 
 describe('unknown keys', () => {
-  it('are looked up once a minute', async () => {
+  it('are not looked up again at once', async () => {
     const { database, cache, find } = setUp();
     expect(await find('junk')).toBeUndefined();
     expect(cache.find('junk')).toBeUndefined();
@@ -151,7 +151,7 @@ describe('unknown keys', () => {
     expect(cache.find('a')).toMatchObject({ record: { hash: 'a' } });
   });
 
-  it('deleted from the database are removed at the next check', async () => {
+  it('that were deleted from the database are removed at the next check', async () => {
     const { cache, clock, database, find } = setUp();
     database.rows.set('a', record('a'));
     await find('a');

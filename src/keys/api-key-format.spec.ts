@@ -40,7 +40,7 @@ describe('the format of a secret', () => {
     expect(isWellFormedSecret(`tg_live_${'0'.repeat(30)}zzzzzz`)).toBe(false);
   });
 
-  it('keeps only a hash and a hint', () => {
+  it('has a hexadecimal hash, and a hint with the last four characters', () => {
     const secret = createSecret('test');
     expect(hashSecret(secret)).toMatch(/^[0-9a-f]{64}$/);
     expect(hintOf(secret)).toBe(`tg_test_…${secret.slice(-4)}`);

@@ -14,7 +14,7 @@ function present(headers: readonly string[], url = PATH): string | Problem {
 }
 
 /** Returns the detail of a problem. */
-function wordsOf(secret: string | Problem): string | undefined {
+function detailOf(secret: string | Problem): string | undefined {
   return typeof secret === 'string' ? undefined : secret.options.detail;
 }
 
@@ -32,7 +32,7 @@ describe('the key of a request', () => {
   });
 
   it.each([`Bearer  ${KEY}`, `Bearer ${KEY} `, `Bearer    ${KEY}   `])(
-    'may stand between more spaces: %j',
+    'may be surrounded by more spaces: %j',
     (header) => {
       expect(present([header])).toBe(KEY);
     },
@@ -43,8 +43,8 @@ describe('the key of a request', () => {
     expect(present([`Bearer ${key}`])).toBe(key);
   });
 
-  it('is not looked for in other fields', () => {
-    expect(wordsOf(bearerSecret(undefined, ['Host', 'api', 'X-Api-Key', KEY], PATH))).toMatch(/Authorization: Bearer/);
+  it('is not read from other fields', () => {
+    expect(detailOf(bearerSecret(undefined, ['Host', 'api', 'X-Api-Key', KEY], PATH))).toMatch(/Authorization: Bearer/);
   });
 });
 
@@ -64,20 +64,20 @@ describe('a request without credentials', () => {
     '',
     'Bear',
     'Bearerx',
-  ])('is one that says %j', (header) => {
+  ])('may have the Authorization header %j', (header) => {
     expect(refusal([header])).toEqual({ status: 401, code: 'missing_api_key', challenge: 'Bearer realm="api"' });
   });
 });
 
-describe('what a request without credentials is told', () => {
-  const told = (header: string) => wordsOf(present([header]));
+describe('the error detail of a request without credentials', () => {
+  const detailFor = (header: string) => detailOf(present([header]));
 
   it.each(['Bearer', 'bearer', 'Bearer ', 'Bearer    '])('%j: no key follows', (header) => {
-    expect(told(header)).toMatch(/^No key follows Bearer/);
+    expect(detailFor(header)).toMatch(/^No key follows Bearer/);
   });
 
   it.each(['Basic dXNlcjpwYXNz', KEY, 'Bearerx', ''])('%j: another scheme', (header) => {
-    expect(told(header)).toMatch(/^The Authorization header has another scheme than Bearer/);
+    expect(detailFor(header)).toMatch(/^The Authorization header has another scheme than Bearer/);
   });
 });
 
@@ -144,19 +144,19 @@ describe('a request with two Authorization headers', () => {
 
   it('counts headers whatever their case', () => {
     const raw = ['authorization', `Bearer ${KEY}`, 'AUTHORIZATION', `Bearer ${KEY}`];
-    expect(wordsOf(bearerSecret(`Bearer ${KEY}`, raw, PATH))).toMatch(/more than one/);
+    expect(detailOf(bearerSecret(`Bearer ${KEY}`, raw, PATH))).toMatch(/more than one/);
   });
 });
 
 describe('a key in the URL', () => {
   const inQuery = `${PATH}?api_key=${KEY}`;
 
-  it('is no credential: without a header the request has none', () => {
+  it('is not accepted as a credential', () => {
     expect(refusal([], inQuery)).toEqual({ status: 401, code: 'missing_api_key', challenge: 'Bearer realm="api"' });
   });
 
   it.each([inQuery, `${PATH}/${KEY}`, `${PATH}?q=a&token=Bearer%20${KEY}`, `${PATH}?x=${createSecret('test')}`])(
-    'beside a header makes the request malformed, because it is in logs by now: %s',
+    'makes a request with an Authorization header malformed: %s',
     (url) => {
       const { status, code, challenge } = refusal([`Bearer ${KEY}`], url);
       expect({ status, code }).toEqual({ status: 400, code: 'malformed_authorization' });
@@ -170,7 +170,7 @@ describe('a key in the URL', () => {
     expect(JSON.stringify(problem.options)).not.toContain(KEY);
   });
 
-  it('is not seen in parameters that only begin like one', () => {
+  it('is not detected in parameters that only begin like one', () => {
     expect(present([`Bearer ${KEY}`], `${PATH}?q=tg_live_and_tg_test_drives&tg_=1`)).toBe(KEY);
   });
 });
@@ -188,12 +188,12 @@ describe('challenges', () => {
     expect(description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
   });
 
-  it('finds a key in the URL in whatever way it is written', () => {
+  it('report a key in the URL in any encoding, and withoutSecrets redacts it', () => {
     const secret = createSecret('live');
     const encoded = [...secret].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
     for (const written of [secret, secret.replace('_', '%5f'), secret.replace('_', '%5F'), encoded]) {
       for (const url of [`/api/v1/orders/${written}`, `/api/v1/orders?x=%zz&key=${written}`]) {
-        expect(wordsOf(bearerSecret(`Bearer ${secret}`, ['Authorization', `Bearer ${secret}`], url))).toMatch(/URL/);
+        expect(detailOf(bearerSecret(`Bearer ${secret}`, ['Authorization', `Bearer ${secret}`], url))).toMatch(/URL/);
         expect(withoutSecrets(url)).not.toContain(secret);
         expect(withoutSecrets(url)).not.toContain(written);
       }
@@ -201,7 +201,7 @@ describe('challenges', () => {
     expect(withoutSecrets('/api/v1/orders?q=100%25')).toBe('/api/v1/orders?q=100%25');
   });
 
-  it('redacts every key of a text that has a plain and a percent-encoded one', () => {
+  it('do not repeat keys, because withoutSecrets redacts plain and percent-encoded keys in one text', () => {
     const [plain, other] = [createSecret('live'), createSecret('live')];
     for (const url of [`/${plain}/${other.replace('_', '%5F')}`, `/${other.replace('_', '%5f')}?a=${plain}`]) {
       const redacted = withoutSecrets(url);

@@ -26,7 +26,7 @@ const factory = new CachedKeyFactory(PLANS, new ScopeSets());
 const build = (of: ApiKeyRecord, previous?: CachedKey, nowMs = LAST_SECOND_MS) => factory.build(of, nowMs, previous);
 const granted = { accountGrant: { month: NOVEMBER, amount: 1_000 } };
 
-it('an entry that is no longer valid matches no address', () => {
+it('an invalid network entry matches no address, and one with host bits still matches its network', () => {
   const held = (allowedIps: readonly string[], address: string) =>
     build(keyRecord({ allowedIps })).allowedAddresses?.holds(address);
   expect(held(['::ffff:203.0.113.0/24'], '127.0.0.1')).toBe(false);
@@ -60,7 +60,7 @@ describe('the quota subject of a key', () => {
     }
   });
 
-  it('keeps what a store reported, and nothing before', () => {
+  it('keeps the counts that a store reported, and has none before', () => {
     const subject = build(record()).subject!;
     expect(subject.lastSeen).toBeUndefined();
     const counts = countsWith({

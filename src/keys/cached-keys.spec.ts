@@ -1,6 +1,4 @@
-/**
- * Keys by hash and by account: whatever comes and goes, both say the same, and there are never more than there may be.
- */
+/** Keys by hash and by account: both indexes always agree, and the number of keys is bounded. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { CachedKey } from './cached-key.js';

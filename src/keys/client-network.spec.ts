@@ -19,14 +19,14 @@ describe('the network of a client', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['', ''],
     ['not an address', 'not an address'],
-  ])('%s is of %s', (address, network) => {
+  ])('%s is in %s', (address, network) => {
     expect(clientNetwork(address)).toBe(network);
   });
 
   it.each([
     ['192.0.2.1', '192.0.2.2'],
     ['2001:db8:0:1::1', '2001:db8:0:2::1'],
-  ])('%s and %s are two', (one, other) => {
+  ])('differs for %s and %s', (one, other) => {
     expect(clientNetwork(one)).not.toBe(clientNetwork(other));
   });
 });
@@ -37,7 +37,7 @@ it.each([
   ['2001:db8:1:2:3::4', '2001:db8:1::/48'],
   ['2001:db8:1:ffff::', '2001:db8:1::/48'],
   ['2001:db8:2::', '2001:db8:2::/48'],
-])('one subscriber holds at most the site of %s: %s', (address, site) => {
+])('the site of a subscriber with %s is %s', (address, site) => {
   expect(clientSite(address)).toBe(site);
 });
 

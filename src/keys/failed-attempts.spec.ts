@@ -7,12 +7,12 @@ import { FailedAttempts, isFailedAttempt } from './failed-attempts.js';
 const clock = { now: (): number => nowMs };
 let nowMs: number;
 let attempts: FailedAttempts;
-let told: string[];
-const logger = pino({ level: 'warn' }, { write: (line) => void told.push(line) });
+let logged: string[];
+const logger = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
 
 beforeEach(() => {
   nowMs = 1_000_000;
-  told = [];
+  logged = [];
   attempts = new FailedAttempts(3, clock, logger);
 });
 
@@ -85,7 +85,7 @@ it.each<[ErrorCode, boolean]>([
   expect(isFailedAttempt(code)).toBe(counts);
 });
 
-it('zero counts nothing', () => {
+it('a limit of zero counts no attempts', () => {
   attempts = new FailedAttempts(0, clock, logger);
   fail('192.0.2.1', 1_000);
   expect(refusedFor('192.0.2.1')).toBe(0);
@@ -117,23 +117,23 @@ describe('a limit that changes', () => {
     expect(refusedFor('192.0.2.2')).toBe(0);
   });
 
-  it('logs each throttled address once, even if lowering it was the cause', () => {
+  it('logs a throttled address once, and again after the limit was raised and exceeded', () => {
     fail('192.0.2.1', 2);
     attempts.setLimit(2);
     refusedFor('192.0.2.1');
     refusedFor('192.0.2.1');
-    expect(told).toHaveLength(1);
+    expect(logged).toHaveLength(1);
     attempts.setLimit(1);
     refusedFor('192.0.2.1');
-    expect(told).toHaveLength(1);
+    expect(logged).toHaveLength(1);
     attempts.setLimit(4);
     fail('192.0.2.1', 2);
     refusedFor('192.0.2.1');
-    expect(told).toHaveLength(2);
+    expect(logged).toHaveLength(2);
   });
 });
 
-it('a hundred thousand addresses evict those whose minute ends first', () => {
+it('too many addresses evict the one whose minute ends first', () => {
   fail('192.0.2.1', 3);
   nowMs += 1_000;
   for (let index = 0; index < 49_999; index++) fail(`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`);

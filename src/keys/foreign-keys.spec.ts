@@ -22,7 +22,7 @@ describe('foreign secrets', () => {
     foreign = new ForeignKeys({ hasForeignSecrets }, bus, { now: () => nowMs });
   });
 
-  it('are asked for once a second at most while there are none', async () => {
+  it('are queried at most once a second while there are none', async () => {
     expect(await Promise.all([foreign.mayExist(), foreign.mayExist()])).toEqual([false, false]);
     expect([foreign.mayExist(), queries]).toEqual([false, 1]);
     nowMs += 1_000;
@@ -30,7 +30,7 @@ describe('foreign secrets', () => {
     expect([await foreign.mayExist(), foreign.mayExist(), queries]).toEqual([true, true, 2]);
   });
 
-  it('are asked for again after a message of the bus, also one that came during the query', async () => {
+  it('are queried again after a message of the bus, even one that arrives during the query', async () => {
     const first = foreign.mayExist();
     exist = true;
     await bus.publish({ type: 'account', accountId: 'acc_1' });
@@ -38,7 +38,7 @@ describe('foreign secrets', () => {
     expect(await foreign.mayExist()).toBe(true);
   });
 
-  it('are looked up or refused as before while the database is away, and 503 where nothing is known', async () => {
+  it('keep their last known state while the database is unavailable, and cause 503 if none is known', async () => {
     isDown = true;
     await expect(foreign.mayExist()).rejects.toMatchObject({ code: 'authentication_unavailable' });
     [isDown, exist] = [false, true];

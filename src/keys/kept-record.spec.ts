@@ -30,7 +30,7 @@ function fieldsOf(kept: KeptRecord): ApiKeyRecord {
 }
 
 describe('a kept record', () => {
-  it.each(OTHERS)('is not taken for another that differs in %j', (difference) => {
+  it.each(OTHERS)('is not confused with another that differs in %j', (difference) => {
     const keeper = new RecordKeeper();
     const first = keeper.keep(FIELDS, undefined);
     const other = { ...FIELDS, ...difference };

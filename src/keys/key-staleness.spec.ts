@@ -97,7 +97,7 @@ describe('the age of a revoked key', () => {
     expect(staleness.mostMs).toBe(600_000);
     pass(4_000, false);
     expect(staleness.mostMs).toBe(LONGEST_STALE_MS);
-    // Back, but what was missed cannot be read: what is in memory is as old as it was.
+    // The bus is back, but missed changes cannot be read, so cached keys are as old as before.
     pass(60, true);
     expect(staleness.mostMs).toBe(LONGEST_STALE_MS);
     staleness.isDatabaseUnavailable = false;
@@ -108,7 +108,7 @@ describe('the age of a revoked key', () => {
     const { staleness, pass } = setUp();
     pass(LONGEST_STALE_MS / 1_000, true);
     staleness.isDatabaseUnavailable = true;
-    // The second before the bus first answered may have been missed, by what has not been read again since.
+    // Keys that were not read again may have missed changes in the second before the bus first answered.
     expect(staleness.mostMs).toBe(LONGEST_STALE_MS);
     pass(1, true);
     expect(staleness.mostMs).toBe(0);

@@ -10,7 +10,7 @@ function key(keyId: string): CachedKey {
   return { record: { keyId, hash: `hash of ${keyId}` }, useNotedAtMs: 0 } as unknown as CachedKey;
 }
 
-/** Records its batches. Rejects if the test says so. */
+/** Records its batches. Rejects while `down` is set. */
 function sink() {
   const batches: (readonly (readonly [string, number])[])[] = [];
   return {

@@ -22,7 +22,7 @@ describe('smtpOptions', () => {
   });
 
   it.each(['smtps://mail.example.com', 'smtp://mail.example.com', 'smtps://localhost'])(
-    '%s has to be trusted',
+    'requires a trusted certificate for %s',
     (url) => {
       expect(smtpOptions(settings(url))).not.toHaveProperty('tls');
     },

@@ -25,7 +25,7 @@ it('an invitation names account, inviter, role and expiry, and has the link on i
   expect(text).toContain('until November 29, 2026 at 6:30');
 });
 
-it('a password reset can be ignored', () => {
+it('a password reset mail says that ignoring it changes nothing, and has the link and its expiry', () => {
   const { subject, text } = messageOf({ to, locale: 'es', content: { kind: 'password_reset' }, link, endsMs });
   expect(subject).toBe('Elija una contraseña nueva');
   expect(text).toContain('Su contraseña no cambia');

@@ -23,20 +23,23 @@ afterAll(async () => {
   await place.drop();
 });
 
-it.each([undefined, 'acc_1'])('looks up what a member created, and reads no table as a whole (%s)', async (account) => {
-  queries.splice(0);
-  await readKept(db, 'mem_1', account);
-  const asked = queries.splice(0);
-  expect(asked).toHaveLength(2);
-  for (const { sql, parameters } of asked) {
-    const { rows } = await db.executeQuery<{ detail: string }>(
-      CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]),
-    );
-    const plan = rows.map(({ detail }) => detail).join('\n');
-    expect(plan).toContain('audit_entry_creations (actor=? AND action=?)');
-    expect(plan).not.toMatch(/SCAN (?:api_key|webhook_endpoint|audit_entry)/);
-  }
-});
+it.each([undefined, 'acc_1'])(
+  'looks up the objects that a member created without scanning a whole table (%s)',
+  async (account) => {
+    queries.splice(0);
+    await readKept(db, 'mem_1', account);
+    const asked = queries.splice(0);
+    expect(asked).toHaveLength(2);
+    for (const { sql, parameters } of asked) {
+      const { rows } = await db.executeQuery<{ detail: string }>(
+        CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]),
+      );
+      const plan = rows.map(({ detail }) => detail).join('\n');
+      expect(plan).toContain('audit_entry_creations (actor=? AND action=?)');
+      expect(plan).not.toMatch(/SCAN (?:api_key|webhook_endpoint|audit_entry)/);
+    }
+  },
+);
 
 it('lists keys that were created before the audit log had versions', async () => {
   const own = `insert into account (id, name, plan, time_zone, billing_day, status, created_at, updated_at)

@@ -1,4 +1,4 @@
-/** Secrets of sessions, sign-in steps and links: random, 256 bits, stored as hashes only. */
+/** Tokens of sessions, sign-in steps and links: random, 256 bits, stored as hashes only. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const TOKEN_BYTES = 32;

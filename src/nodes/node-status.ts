@@ -4,7 +4,7 @@
  */
 import { STATES, type MergedTargetStatus } from '../proxy/targets/target-status.js';
 
-/** NodeStatement is the status report of one node. It covers all processes of the node. */
+/** NodeStatus is the status report of one node. It covers all processes of the node. */
 export interface NodeStatus {
   /** Host and port for display: `gateway-1:8080`. */
   readonly node: string;
@@ -20,7 +20,7 @@ export interface NodeStatus {
   readonly quotaStoreLostSinceMs: number | null;
 }
 
-/** HeardStatement is a status report received from another node, with the time since it was written. */
+/** KnownNodeStatus is a status report received from another node, with the time since it was written. */
 export interface KnownNodeStatus extends NodeStatus {
   readonly ageMs: number;
 }

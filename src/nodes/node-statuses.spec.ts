@@ -55,7 +55,7 @@ class Memory implements NodeStatusStore {
   }
 }
 
-describe('a statement', () => {
+describe('a node status', () => {
   let board: Memory;
   let nodes: NodeStatuses[];
   const node = (): NodeStatuses => {

@@ -11,6 +11,6 @@ it.each([
   ['customer', ['customer.*'], false],
   ['customer.created', ['customer'], false],
   ['customer.created', ['customer.create'], false],
-])('%s by %j: %s', (type, patterns, wanted) => {
+])('%s matches %j: %s', (type, patterns, wanted) => {
   expect(wantsType(patterns, type)).toBe(wanted);
 });

@@ -38,23 +38,23 @@ it('passes messages of other processes to followers, and does not send them on',
   expect([received, sent]).toEqual([[['whe_1', 'whe_2'], 'all'], []]);
 });
 
-it('sends nothing for no endpoints', () => {
+it('sends nothing for an empty list of endpoints', () => {
   const { signal, received, sent } = signalWithAll();
   signal.tell([]);
   expect([received, sent]).toEqual([[], []]);
 });
 
 it('marks changed endpoints for other processes, and ignores its own messages', () => {
-  const [here, there] = [[] as unknown[], [] as unknown[]];
+  const [local, remote] = [[] as unknown[], [] as unknown[]];
   const elsewhere = new WorkSignal();
-  elsewhere.follow((...each) => there.push(each));
+  elsewhere.follow((...each) => remote.push(each));
   const signal: WorkSignal = new WorkSignal((message) => {
     signal.hear(message);
     elsewhere.hear(message);
   });
-  signal.follow((...each) => here.push(each));
+  signal.follow((...each) => local.push(each));
   signal.tellChanged(['whe_1']);
-  expect([here, there]).toEqual([[[['whe_1'], ['whe_1']]], [[['whe_1'], ['whe_1']]]]);
+  expect([local, remote]).toEqual([[[['whe_1'], ['whe_1']]], [[['whe_1'], ['whe_1']]]]);
 });
 
 it('treats all endpoints of an older version’s message as changed', () => {

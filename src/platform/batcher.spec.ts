@@ -9,7 +9,7 @@ class Away extends Error {}
 const isAway = (error: unknown) => error instanceof Away;
 
 describe('items', () => {
-  it('of one nextTurn of the event loop, or added during a call, share a call up to the limit', async () => {
+  it('of one turn of the event loop, or added during a call, share a call up to the limit', async () => {
     const batches: number[] = [];
     const batcher = new Batcher(
       async (items: readonly number[]) => {
@@ -74,7 +74,7 @@ describe('items', () => {
     expect(tries).toBe(2);
   });
 
-  it('succeed without the one that is at fault', async () => {
+  it('succeed except for the one that is at fault', async () => {
     const batcher = new Batcher(
       async (items: readonly number[]) => {
         if (items.includes(2)) throw new Error('refused');

@@ -4,6 +4,7 @@ import type { Exposition } from './metrics/exposition.js';
 import type { Family } from './metrics/family.js';
 import { nodeMetrics } from './metrics/node-metrics.js';
 import { METRICS } from './metrics.js';
+import { inTurns } from './pace.js';
 
 export interface ReadsGauges {
   /** Updates the gauges. Must be fast and must not throw. */
@@ -25,12 +26,14 @@ export async function collectMetrics(sources: readonly ReadsGauges[]): Promise<F
   return [...ours, ...(await nodeMetrics())];
 }
 
-/** Returns the body of a scrape. */
-export async function writeMetrics(families: readonly Family[], { format, end }: Exposition): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
+/** Returns the body of a scrape. Lets requests run between two families, and within large ones. */
+export async function writeMetrics(families: readonly Family[], format: Exposition): Promise<Buffer> {
+  const body: Uint8Array[] = [];
   for (const family of families) {
-    parts.push(format(family));
+    const parts = [format.head(family)];
+    await inTurns(family.series, (series) => void parts.push(format.series(series, family)));
+    body.push(format.prefix(parts.reduce((sum, { length }) => sum + length, 0)), ...parts);
     await nextTurn();
   }
-  return Buffer.concat([...parts, Buffer.from(end)]);
+  return Buffer.concat([...body, Buffer.from(format.end)]);
 }

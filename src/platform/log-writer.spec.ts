@@ -48,7 +48,7 @@ describe('a writer to a named pipe', () => {
     }
   };
 
-  /** Whether a line has arrived. Reads what the reader has not read yet. */
+  /** Reports whether a line has arrived. Reads all pending data first. */
   const has = (line: string): boolean => {
     const bytes = Buffer.alloc(65_536);
     try {

@@ -17,7 +17,7 @@ const OPEN = {
   trailgate_deprecated_requests_total: ['account_id'],
 };
 
-describe('the catalogue of metrics', () => {
+describe('the catalog of metrics', () => {
   it('lists every counter with label values that are not known in advance', () => {
     const open = counted.flatMap(({ name, labelNames, labelValues }) => {
       const labels = labelNames.filter((_, index) => labelValues[index] === 'open');

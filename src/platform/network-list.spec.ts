@@ -87,7 +87,7 @@ describe('a list of networks', () => {
   });
 });
 
-describe('an ambiguous entry', () => {
+describe('an invalid entry', () => {
   it.each([
     ['10.0.0.1/8', 'host_bits', '10.0.0.0/8'],
     ['192.0.2.77/24', 'host_bits', '192.0.2.0/24'],
@@ -121,7 +121,7 @@ describe('an ambiguous entry', () => {
     expect(networkFault(instead ?? '10.0.0.0/8')).toBeUndefined();
   });
 
-  it('throws if it gets past all checks', () => {
+  it('throws if it was not checked before', () => {
     expect(() => NetworkList.of(['10.0.0.0/8', 'loopback'])).toThrow('"loopback" is not a network');
   });
 

@@ -1,4 +1,4 @@
-/** Node's private properties exist and mean what we assume, in the Node version that the project uses. */
+/** Node's private properties exist with the assumed meaning, in the Node version that the project uses. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { fstatSync, readFileSync } from 'node:fs';
@@ -145,11 +145,11 @@ describe('a reopened socket', () => {
   });
 });
 
-describe('a server that keeps half-closed connections', () => {
+describe('a server with half-closed clients', () => {
   it.each([
     [true, 'late'],
     [false, ''],
-  ])('%p: what the client reads is %p', async (isKept, body) => {
+  ])('sends, with keepHalfClosed %p, the response body %p', async (isKept, body) => {
     if (isKept) keepHalfClosed(server);
     const { client, read, response } = await asked();
     client.end();

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import type { Logger } from './log.js';
 import { RareWarning } from './rare-warning.js';
 
-it('logs the first event at once and later ones once a minute, with how many there were', () => {
+it('logs the first event at once and later ones once a minute, with their number', () => {
   const lines: unknown[] = [];
   let nowMs = 0;
   const log = { warn: (...line: unknown[]) => void lines.push(line) } as unknown as Logger;

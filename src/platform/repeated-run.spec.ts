@@ -54,7 +54,7 @@ it('reports why a run failed, and runs again', async () => {
   await repeated.stop();
 });
 
-it('says which failure is the first of its kind, so that an outage can be one line', async () => {
+it('reports whether a failure is the first in a row, so that an outage is logged once', async () => {
   const firsts: boolean[] = [];
   let isAway = true;
   const run = async (): Promise<void> => {
@@ -71,7 +71,7 @@ it('says which failure is the first of its kind, so that an outage can be one li
   await repeated.stop();
 });
 
-it('can begin with a pause, and asks for the length of each', async () => {
+it('can begin with a pause, and computes the length of each pause', async () => {
   const run = jest.fn(async () => undefined);
   const pauses = [1, 3, 1];
   const repeated = new RepeatedRun(
@@ -89,7 +89,7 @@ it('can begin with a pause, and asks for the length of each', async () => {
   await repeated.stop();
 });
 
-it('runs before its time where it is wanted: at once, or once more behind the run under way', async () => {
+it('`runNow` runs at once, or once more after the current run', async () => {
   const runs: PromiseWithResolvers<void>[] = [];
   const run = jest.fn(() => {
     const next = Promise.withResolvers<void>();
@@ -115,7 +115,7 @@ it('runs before its time where it is wanted: at once, or once more behind the ru
   expect(run).toHaveBeenCalledTimes(2);
 });
 
-it('runs after its pause, not at once, where it is wanted while a run fails', async () => {
+it('`runNow` during a failing run waits for the usual pause', async () => {
   const first = Promise.withResolvers<void>();
   const run = jest.fn(() => first.promise);
   const repeated = new RepeatedRun(run, INTERVAL_MS, () => undefined);

@@ -125,7 +125,7 @@ describe('a sliding window', () => {
   });
 });
 
-describe('giving counts back', () => {
+describe('refunding counts', () => {
   let window: SlidingWindow;
   beforeEach(() => {
     window = new SlidingWindow();
@@ -135,7 +135,7 @@ describe('giving counts back', () => {
     window.add(2);
   });
 
-  it('restores exactly what the second holds', () => {
+  it('subtracts the amount from its second only', () => {
     window.refundAt(START, 1);
     expect(window.sum).toBe(4);
     window.slideTo(START + 61);
@@ -162,13 +162,13 @@ describe('giving counts back', () => {
     expect(window.sum).toBe(5);
   });
 
-  it('makes the next second the oldest if all of the oldest was given back', () => {
+  it('makes the next second the oldest if all of the oldest was refunded', () => {
     window.refundAt(START, 3);
     expect(window.freedAt(1)).toBe(START + 10 + 61);
     expect(window.oldest).toBe(START + 10);
   });
 
-  it('leaves an empty window when everything was given back', () => {
+  it('leaves an empty window when everything was refunded', () => {
     window.refundAt(START, 3);
     window.refundAt(START + 10, 2);
     expect(window.sum).toBe(0);

@@ -1,4 +1,4 @@
-/** Spans are exported once or counted as dropped; a collector that is away costs neither memory nor the end of the program. */
+/** Spans are exported once or counted as dropped. An unavailable collector causes no leak and no hanging shutdown. */
 import { openSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { startTraceCollector, type TraceCollector } from '../../test/support/trace-collector.js';
@@ -84,7 +84,7 @@ it('keeps at most 8,192 spans, and counts the rest as dropped', async () => {
   expect(counted()).toEqual([0, 12_000]);
 });
 
-it('ends within its deadline while the collector says nothing', async () => {
+it('ends within its deadline while the collector does not respond', async () => {
   collector.answer = { status: 0, body: '' };
   exporter.add(spans(3));
   const startedMs = performance.now();

@@ -53,7 +53,7 @@ describe('one of several waiters that throws', () => {
   it.each([
     ['its value', (waiting: RecordingWaiter) => tell(waiting, 'answer'), 'answer'],
     ['its error', (waiting: RecordingWaiter) => deliverError(waiting, 'failure'), 'failure'],
-  ])('when it gets %s throws in a microtask, and gets no other callback', (_what, notify, received) => {
+  ])('throws in a microtask when it gets %s, and gets no other callback', (_what, notify, received) => {
     const waiting = new RecordingWaiter();
     waiting.fault = new Error('a fault of its own');
     notify(waiting);

@@ -42,7 +42,7 @@ import { WorkerPool } from './workers/worker-pool.js';
 const WORKER_STOP_MARGIN_MS = 10_000;
 const PHASE_MARGIN_MS = 1_000;
 const IDLE_SWEEP_INTERVAL_MS = 100;
-/** The other listener of this process may use one in this many of the file descriptors for clients. */
+/** The OAuth listener may use one fourth of the file descriptors for clients. */
 const OTHER_LISTENER_DIVISOR = 4;
 /** Time to send error responses to the requests that are aborted at the end of the drain. */
 const ABORT_RESPONSE_MS = 250;

@@ -1,4 +1,4 @@
-/** Tasks of the worker role are counted and logged by name, and go on after a failure. */
+/** Tasks of the worker role are counted and logged by name, and continue after a failure. */
 import { expect, it } from '@jest/globals';
 import { eventually } from '../../test/support/processes.js';
 import { METRICS } from '../platform/metrics.js';
@@ -6,7 +6,7 @@ import { startHousekeeping, type Task } from './housekeeping.js';
 
 const runs = (name: Task['name'], outcome: 'done' | 'failed') => METRICS.housekeepingRuns.series(name, outcome).value;
 
-it('a task that fails is logged and counted by its name, and done again at its next time', async () => {
+it('a failed task is logged and counted by name, and runs again at its next time', async () => {
   const warnings: object[] = [];
   let isAway = true;
   let others = 0;
@@ -27,7 +27,7 @@ it('a task that fails is logged and counted by its name, and done again at its n
   await stop();
 });
 
-it('a task that is under way when the program ends is told so, waited for, and not logged', async () => {
+it('a task that is running at shutdown is informed, awaited and not logged as failed', async () => {
   const warnings: object[] = [];
   let wasTold = false;
   const run = async (isStopped: () => boolean): Promise<void> => {

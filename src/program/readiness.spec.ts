@@ -39,13 +39,13 @@ const checksOf = (states: readonly WorkerState[], over: Partial<PoolState> = {})
   });
 
 describe('readiness with workers', () => {
-  it('passes where all of them are well', () => {
+  it('passes if all workers are healthy', () => {
     const { ready, checks } = checksOf([sees('healthy'), sees('healthy')]);
     expect(ready).toBe(true);
     expect(Object.values(checks).map(({ status }) => status)).toEqual(['pass', 'pass', 'pass', 'pass', 'pass', 'pass']);
   });
 
-  it('shows one that is cut off from Redis or from a service while the others are not', () => {
+  it('shows a worker that has lost Redis or a service while others have not', () => {
     const { ready, checks } = checksOf([sees('healthy'), sees('ejected', 5_000), sees('healthy')]);
     expect(ready).toBe(true);
     expect(checks['quota_store']).toEqual({
@@ -58,7 +58,7 @@ describe('readiness with workers', () => {
     });
   });
 
-  it('shows one whose log nobody reads', () => {
+  it('shows a worker whose log cannot be written', () => {
     const logLoss = { sinceMs: 5_000, cause: 'EPIPE', isForGood: true };
     const { ready, checks } = checksOf([sees('healthy'), { ...sees('healthy'), logLoss }]);
     expect(ready).toBe(true);
@@ -70,12 +70,12 @@ describe('readiness with workers', () => {
     });
   });
 
-  it('says plainly what is away everywhere', () => {
+  it('names a service without a count if it is unavailable in all workers', () => {
     const { checks } = checksOf([sees('unhealthy'), sees('ejected')]);
     expect(checks['backends']?.detail).toBe('no target is in service: orders');
   });
 
-  it('tells services whose every call fails from those without a target', () => {
+  it('distinguishes services whose every call fails from those without a target', () => {
     const { checks } = checksOf([sees('failing'), sees('ejected')]);
     expect(checks['backends']).toEqual({
       status: 'warn',
@@ -83,7 +83,7 @@ describe('readiness with workers', () => {
     });
   });
 
-  it('shows workers that do not answer, and is not ready without any', () => {
+  it('shows workers that do not respond, and fails without any worker', () => {
     const silent = checksOf([sees('healthy'), sees('healthy')], { silent: 1 });
     expect(silent.ready).toBe(true);
     expect(silent.checks['workers']).toEqual({
@@ -98,7 +98,7 @@ describe('readiness with workers', () => {
 describe('readiness of the database', () => {
   const check = (state: DatabaseState) => readiness({ ...KNOWN, database: state }).checks['database'];
 
-  it('is a warning that says since when, and what that means', () => {
+  it('is a warning with the start and the effect of the outage', () => {
     expect(check({ kind: 'unreachable', sinceMs: 5_000, cause: 'no response' })).toEqual({
       status: 'warn',
       detail:
@@ -110,8 +110,8 @@ describe('readiness of the database', () => {
   });
 });
 
-describe('readiness of a process that is no gateway', () => {
-  const said = (node: string, states: WorkerState, ageMs = 1_000): KnownNodeStatus => ({
+describe('readiness of a process without gateway', () => {
+  const gateway = (node: string, states: WorkerState, ageMs = 1_000): KnownNodeStatus => ({
     ...states,
     node,
     version: null,
@@ -125,8 +125,8 @@ describe('readiness of a process that is no gateway', () => {
   });
   const checks = (...gateways: KnownNodeStatus[]) => readiness({ ...KNOWN, gateways }).checks;
 
-  it('passes where every gateway is well', () => {
-    const all = checks(said('gw-1', sees('healthy')), said('gw-2', sees('healthy')));
+  it('passes if all gateways are healthy', () => {
+    const all = checks(gateway('gw-1', sees('healthy')), gateway('gw-2', sees('healthy')));
     expect(all).toMatchObject({
       quota_store: { status: 'pass' },
       backends: { status: 'pass' },
@@ -134,20 +134,23 @@ describe('readiness of a process that is no gateway', () => {
     });
   });
 
-  it('shows what one of them has lost, though it has not lost it itself', () => {
-    expect(checks(said('gw-1', sees('ejected', 5_000)), said('gw-2', sees('healthy')))).toMatchObject({
+  it('shows what a gateway has lost, even if this process has not lost it', () => {
+    expect(checks(gateway('gw-1', sees('ejected', 5_000)), gateway('gw-2', sees('healthy')))).toMatchObject({
       quota_store: { status: 'warn', detail: expect.stringMatching(/in 1 of 3 nodes: plans decide by onRedisLoss$/) },
       backends: { status: 'warn', detail: 'no target is in service: orders (1 of 2 nodes)' },
     });
   });
 
-  it('says where a gateway has more targets than it may tell of', () => {
-    const check = checks(said('gw-1', sees('healthy')), { ...said('gw-2', sees('healthy')), targetsLeftOut: 40 });
+  it('says how many targets a gateway has left out', () => {
+    const check = checks(gateway('gw-1', sees('healthy')), {
+      ...gateway('gw-2', sees('healthy')),
+      targetsLeftOut: 40,
+    });
     expect(check['gateways']).toEqual({ status: 'pass', detail: expect.stringMatching(/too many: 40 of gw-2$/) });
   });
 
-  it('shows one that is not heard of any more, and that none is', () => {
-    expect(checks(said('gw-1', sees('healthy'), 12_400), said('gw-2', sees('healthy')))['gateways']).toEqual({
+  it('shows a gateway that no longer reports, and warns if none does', () => {
+    expect(checks(gateway('gw-1', sees('healthy'), 12_400), gateway('gw-2', sees('healthy')))['gateways']).toEqual({
       status: 'warn',
       detail: 'no status received from gw-1 (12 s)',
     });

@@ -1,4 +1,4 @@
-/** Nodes that cannot hear each other hand out together what was left, not each of them. */
+/** Nodes that have lost the store divide what was left, instead of each granting all of it. */
 import { describe, expect, it } from '@jest/globals';
 import {
   countsWith,
@@ -51,7 +51,7 @@ describe('the share of a node', () => {
     }
   }
 
-  it.each([1, 2, 3, 7])('of what is left adds up to it over %d nodes', (count) => {
+  it.each([1, 2, 3, 7])('of the remaining quota adds up over %d nodes', (count) => {
     for (let left = 0; left < 30; left++) {
       const parts = Array.from({ length: count }, (_, rank) => shareOf(left, { count, rank }));
       expect(parts.reduce((sum, part) => sum + part, 0)).toBe(left);
@@ -59,14 +59,14 @@ describe('the share of a node', () => {
     }
   });
 
-  it('of a month is what was left when the store was last seen, divided', async () => {
+  it('of a month is the divided rest from when the store was last seen', async () => {
     const admitted = await Promise.all(
       nodes(3).map((node) => admittedBy(node, seen({ accountMonth: 100 }, { accountMonth: 60 }))),
     );
     expect(admitted).toEqual([14, 13, 13]);
   });
 
-  it('of a minute leaves room for what was counted before, and is the divided limit once that has left', async () => {
+  it('of a minute deducts earlier counts, and is the divided limit once they have left the window', async () => {
     const all = nodes(2);
     const subjects = all.map(() => seen({ keyMinute: 10 }, { keyMinute: 6 }));
     const burst = () => Promise.all(all.map((node, index) => admittedBy(node, subjects[index]!)));
@@ -81,7 +81,7 @@ describe('the share of a node', () => {
     expect(await burst()).toEqual([5, 5]);
   });
 
-  it('is what the fields say is left, by the limit of the plan', async () => {
+  it('determines the reported usage, relative to the limit of the plan', async () => {
     const [node] = nodes(2);
     const subject = seen({ accountMonth: 100 }, { accountMonth: 60 });
     expect((await decide(node!, subject)).used[ACCOUNT_MONTH]).toBe(100 - 19);
@@ -91,7 +91,7 @@ describe('the share of a node', () => {
     expect(refused.retryAtMs).toBe(clock.now() + 2_000);
   });
 
-  it('is none where nothing is left, and says that the month is used up', async () => {
+  it('is zero if nothing is left, and the refusal lasts until the month ends', async () => {
     const [node] = nodes(2);
     const refused = await decide(node!, seen({ accountMonth: 100 }, { accountMonth: 120 }));
     expect([refused.admitted, refused.ofShare, refused.retryAtMs]).toEqual([false, undefined, refused.period.endMs]);
@@ -109,14 +109,14 @@ describe('the share of a node', () => {
     months.used = { account: 0, key: 0 };
   });
 
-  it('of an account that was never seen begins at what the database knows', async () => {
+  it('of an account that was never seen starts from the usage in the database', async () => {
     const [node] = nodes(2);
     months.used = { account: 80, key: 0 };
     expect(await admittedBy(node!, subjectWith({ accountMonth: 100 }))).toBe(10);
     months.used = { account: 0, key: 0 };
   });
 
-  it('begins anew with a new month', async () => {
+  it('starts anew with a new month', async () => {
     const [node] = nodes(2);
     const subject = seen({ accountMonth: 100 }, { accountMonth: 90 });
     expect(await admittedBy(node!, subject)).toBe(5);
@@ -124,32 +124,29 @@ describe('the share of a node', () => {
     expect(await admittedBy(node!, subject)).toBe(50);
   });
 
-  it('is everything on a node that is alone', async () => {
+  it('is everything on a single node', async () => {
     const [node] = nodes(1);
     const subject = seen({ accountMonth: 100 }, { accountMonth: 60 });
     expect(await admittedBy(node!, subject)).toBe(40);
     expect((await decide(node!, subject)).ofShare).toBeUndefined();
   });
 
-  it.each([1, 2])(
-    'of an account begins where the key left it that was used last, on one of %d nodes',
-    async (count) => {
-      const limits = { accountMonth: 100 };
-      const quiet = seen(limits, { accountMonth: 10 });
-      clock.advance(600_000);
-      const busy = seen(limits, { accountMonth: 90 }, { keyId: 'key_2' });
-      const [node] = nodes(count);
-      expect((await decide(node!, quiet)).admitted).toBe(true);
-      expect(1 + (await admittedBy(node!, busy)) + (await admittedBy(node!, quiet))).toBe(10 / count);
-      // Also where that key is not used any more, but its counts have not been written yet.
-      const [other] = nodes(count, busy);
-      expect((await admittedBy(other!, quiet)) + (await admittedBy(other!, busy))).toBe(10 / count);
-      const [third] = nodes(count, busy);
-      expect(await admittedBy(third!, subjectWith(limits, { keyId: 'key_3' }))).toBe(10 / count);
-    },
-  );
+  it.each([1, 2])('of an account continues from its most recently used key, on one of %d nodes', async (count) => {
+    const limits = { accountMonth: 100 };
+    const quiet = seen(limits, { accountMonth: 10 });
+    clock.advance(600_000);
+    const busy = seen(limits, { accountMonth: 90 }, { keyId: 'key_2' });
+    const [node] = nodes(count);
+    expect((await decide(node!, quiet)).admitted).toBe(true);
+    expect(1 + (await admittedBy(node!, busy)) + (await admittedBy(node!, quiet))).toBe(10 / count);
+    // Also if that key is no longer used, but its counts have not been written yet.
+    const [other] = nodes(count, busy);
+    expect((await admittedBy(other!, quiet)) + (await admittedBy(other!, busy))).toBe(10 / count);
+    const [third] = nodes(count, busy);
+    expect(await admittedBy(third!, subjectWith(limits, { keyId: 'key_3' }))).toBe(10 / count);
+  });
 
-  it('of an account that another key used meanwhile shrinks to what the database knows, also on one node', async () => {
+  it('of an account that another key used meanwhile shrinks to the database value, even on one node', async () => {
     const [node] = nodes(1);
     const subject = seen({ accountMonth: 100 }, { accountMonth: 10 });
     clock.advance(60_000);
@@ -166,7 +163,7 @@ describe('the share of a node', () => {
     months.used = { account: 0, key: 0 };
   });
 
-  it('shrinks so for each of very many that come back at once', async () => {
+  it('shrinks in this way for each of 200 accounts that return at once', async () => {
     const [node] = nodes(1);
     const all = Array.from({ length: 200 }, (_, index) =>
       seen({ accountMonth: 100 }, { accountMonth: 10 }, { accountId: `acc_${index}`, keyId: `key_${index}` }),
@@ -180,7 +177,7 @@ describe('the share of a node', () => {
   });
 
   it.each(['before', 'after'])(
-    'of a month is what is left of it, when the outage began %s the clock ran a month ahead and came back',
+    'of a month survives a clock that runs a month ahead and back (outage began %s that)',
     async (began) => {
       const [node] = nodes(2);
       const subject = seen({ accountMonth: 100 }, { accountMonth: 60 });
@@ -197,10 +194,10 @@ describe('the share of a node', () => {
     },
   );
 
-  describe('knows', () => {
+  describe('reads', () => {
     const read = (node: LocalShare, subject?: QuotaSubject) => node.read('acc_1', 'key_1', UTC_MONTHS, subject);
 
-    it('what it counted on top of what it had seen, without its share', async () => {
+    it('its own counts on top of those last seen, without its share', async () => {
       const [node] = nodes(2);
       const subject = seen({ accountMonth: 100, keyMinute: 50 }, { accountMonth: 60, keyMonth: 20, keyMinute: 5 });
       expect(named((await read(node!, subject)).used)).toEqual({
@@ -221,7 +218,7 @@ describe('the share of a node', () => {
       expect(named((await node!.read('acc_1', undefined, UTC_MONTHS)).used)).toMatchObject({ accountMonth: 63 });
     });
 
-    it('what the database says of a key that it has not seen lately, where that is more', async () => {
+    it('the database value of a key that was not seen lately, if that is more', async () => {
       months.used = { account: 70, key: 30 };
       const subject = seen({}, { accountMonth: 60, keyMonth: 40, keyMinute: 7 });
       const freeAtMs = (Math.floor(clock.now() / 1_000) + 61) * 1_000;
@@ -235,7 +232,7 @@ describe('the share of a node', () => {
       months.used = { account: 0, key: 0 };
     });
 
-    it('nothing where it has seen nothing and the database is away; what it has seen stands', async () => {
+    it('the last seen counts without database, and rejects if there are none', async () => {
       months.failure = new Error('no database');
       await expect(read(nodes(1)[0]!)).rejects.toThrow('no database');
       const subject = seen({}, { accountMonth: 60, keyMonth: 40 });

@@ -24,13 +24,13 @@ describe('the watch over Redis', () => {
     );
   });
 
-  it('says that it is lost when it has not answered three times in a row', async () => {
+  it('reports a loss after three probes without response in a row', async () => {
     isAnswering = false;
     for (let round = 0; round < 3; round++) await watch.checkStore();
     expect(lost).toEqual([new Error('no response')]);
   });
 
-  it('takes a single question without a response for a fault of its own', async () => {
+  it('ignores up to two failed probes in a row', async () => {
     for (const isAnswered of [false, false, true, false, false, true]) {
       isAnswering = isAnswered;
       await watch.checkStore();
@@ -38,7 +38,7 @@ describe('the watch over Redis', () => {
     expect(lost).toEqual([]);
   });
 
-  it('leaves a lost one to the breaker', async () => {
+  it('leaves a lost store to the breaker', async () => {
     isAnswering = false;
     isOver = false;
     for (let round = 0; round < 10; round++) await watch.checkStore();

@@ -1,4 +1,4 @@
-/** The forecast of a month follows from what the last days came to, and says when its limit will be reached. */
+/** The forecast of a month follows from the usage of the last days, and says when the limit will be reached. */
 import { expect, it } from '@jest/globals';
 import { calendarOf } from './model/month-period.js';
 import { usageForecast, type DayCost, type ForecastTime } from './usage-forecast.js';
@@ -30,7 +30,7 @@ it('says when the month will be used up, at the pace of the last seven days and 
   });
 });
 
-it('says nothing of an end where the month ends first', () => {
+it('gives no end if the month ends first', () => {
   expect(usageForecast(WINDOW, days(100, 100), at('2026-11-20T11:00:00Z'))).toMatchObject({ used_up_at: null });
   expect(usageForecast(WINDOW, [], at('2026-11-20T11:00:00Z'))).toMatchObject({
     per_day: 0,
@@ -39,19 +39,19 @@ it('says nothing of an end where the month ends first', () => {
   });
 });
 
-it('takes an account that is new by the days that it has had, and never by less than one', () => {
+it('divides the usage of a new account by its actual days, at least one', () => {
   const twoDays = at('2026-11-20T11:00:00Z', '2026-11-18T11:00:00Z');
   expect(usageForecast(WINDOW, days(400, 400, 200), twoDays)).toMatchObject({ per_day: 500 });
   const anHour = at('2026-11-20T11:00:00Z', '2026-11-20T10:00:00Z');
   expect(usageForecast(WINDOW, days(300), anHour)).toMatchObject({ per_day: 300 });
 });
 
-it('counts no adjustment as a pace', () => {
+it('ignores adjustments in the daily rate', () => {
   const rows = [...days(700), { outcome: 'adjusted', cost: 5_000 }, { outcome: 'adjusted', cost: -9_000 }];
   expect(usageForecast(WINDOW, rows, at('2026-11-20T23:00:00Z'))).toMatchObject({ per_day: 100 });
 });
 
-it('is used up now where nothing is left', () => {
+it('reports the current time if nothing is left', () => {
   const full = { ...WINDOW, used: 10_500, remaining: 0 };
   expect(usageForecast(full, [], at('2026-11-20T11:00:00Z'))).toMatchObject({
     expected: 10_500,

@@ -50,7 +50,7 @@ describe('event types', () => {
     [['customer.created'], [], true],
     [['customer.created'], ['customer.*'], true],
     [['customer.*'], ['customers.created'], true],
-  ])('of %j that become %j: more is %s', (before, after, isMore) => {
+  ])('changed from %j to %j: widens access is %s', (before, after, isMore) => {
     expect(widensAccess('webhook_endpoint', endpoint(before), endpoint(after))).toBe(isMore);
   });
 });
@@ -70,7 +70,7 @@ describe('limits', () => {
     [{ minute: 100 }, null, false],
     [{ month: 10 }, null, true],
     [{ month: 10 }, { month: 9, minute: 60 }, false],
-  ])('of %j that become %j: more is %s', (before, after, isMore) => {
+  ])('changed from %j to %j: widens access is %s', (before, after, isMore) => {
     expect(widensAccess('api_key', key(before), key(after))).toBe(isMore);
   });
 });

@@ -12,7 +12,7 @@ describe('the fields of an account', () => {
   });
 
   it.each(['Europe/Vienna', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires', 'UTC', 'Etc/GMT+5'])(
-    'take the time zone %s as it is written',
+    'keep the time zone %s as written',
     (name) => expect(account({ time_zone: name }).data?.time_zone).toBe(name),
   );
 

@@ -1,16 +1,16 @@
 /** Texts of the API reference for integrators, as Markdown: the guide, the introduction and the versioning policy. */
-import { apisOf, publicPaths } from '../config/model/apis.js';
+import { publicPaths, type ApiConfig } from '../config/model/apis.js';
 import type { Config, LifeCycleDates, Operation } from '../config/model/schema.js';
 import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 
 /**
  * Returns the guide as Markdown: authentication, errors, limits and pagination.
- * @param publicUrl origin of the public listener, without a trailing slash
+ * @param api of the example
+ * @param publicUrl origin of this API, without a trailing slash
  */
-export function apiGuide(config: Config, publicUrl: string): string {
-  const { basePath } = apisOf(config.file)[0]!;
+export function apiGuide(config: Config, { name, basePath }: ApiConfig, publicUrl: string): string {
   const [example] = config.operations.filter(
-    (operation) => operation.api === undefined && operation.method === 'GET' && !operation.template.includes('{'),
+    (operation) => operation.api === name && operation.method === 'GET' && !operation.template.includes('{'),
   );
   const url = `${publicUrl}${basePath}${example?.template ?? '/usage'}`;
   return `## Authentication
@@ -78,9 +78,11 @@ operation names the scopes that a key needs.
 - [Versioning](${pages}/versioning): what may change, and how it is announced`;
 }
 
-/** Returns the versioning policy as Markdown: breaking changes, announcements, support period. */
-export function versioningPolicy(config: Config): string {
-  const apis = apisOf(config.file);
+/**
+ * Returns the versioning policy as Markdown: breaking changes, announcements, support period.
+ * @param apis those that the reader can see
+ */
+export function versioningPolicy(config: Config, apis: readonly ApiConfig[]): string {
   const supportMonths = Math.min(...apis.map((api) => api.supportMonths));
   const [only] = apis;
   const { deprecation, sunset } = apis.length === 1 && only !== undefined ? only : { deprecation: null, sunset: null };
@@ -106,19 +108,18 @@ users notice. After its end it answers 410 \
 \`operation_sunset\`.${deprecation === null ? '' : `\n\n**This version is deprecated from ${deprecation}.**`}${
     sunset === null ? '' : `\n\n**This version ends on ${sunset}.**`
   }
-${endingOperations(config)}`;
+${endingOperations(config, apis)}`;
 }
 
 /** Returns the table of deprecated operations and versions. Empty if there are none. */
-function endingOperations({ operations, file }: Config): string {
+function endingOperations({ operations, file }: Config, apis: readonly ApiConfig[]): string {
   const pathOf = publicPaths(file);
   const nameOf = (operation: Operation): string => (file.apis === undefined ? operation.template : pathOf(operation));
   const rows = [
-    ...apisOf(file).map((api) => ({ what: `All of ${api.basePath}`, dates: api })),
-    ...operations.map((operation) => ({
-      what: `${operation.method} ${nameOf(operation)}`,
-      dates: operation.lifeCycle,
-    })),
+    ...apis.map((api) => ({ what: `All of ${api.basePath}`, dates: api })),
+    ...operations
+      .filter((operation) => apis.some(({ name }) => name === operation.api))
+      .map((operation) => ({ what: `${operation.method} ${nameOf(operation)}`, dates: operation.lifeCycle })),
   ].flatMap(({ what, dates }) => (dates === undefined || !isEnding(dates) ? [] : [tableRow(what, dates)]));
   if (rows.length === 0) return '';
   return `

@@ -36,7 +36,7 @@ async function described(paths: string, service = '') {
 
 const KEY = { $ref: '#/components/parameters/IdempotencyKey' };
 
-it('says it at POST and PATCH: the parameter, what is told again, and why it is refused', async () => {
+it('documents the Idempotency-Key parameter, the replayed response and its errors on POST and PATCH', async () => {
   const patch = '    patch: { responses: { 200: { description: ok } } }';
   const { operations, components } = await described(`${POST}\n${patch}\n${READING}`);
   for (const method of ['post', 'patch']) {
@@ -56,7 +56,7 @@ it('says it at POST and PATCH: the parameter, what is told again, and why it is 
   expect(components['responses']).toMatchObject({ IdempotencyConflict: {}, IdempotencyMismatch: {} });
 });
 
-it('adds to what the service says of the same status, and leaves no component unused', async () => {
+it('extends the service descriptions of the same status, and leaves no component unused', async () => {
   const { operations, components } = await described(DESCRIBED);
   const { responses } = operations['post']!;
   expect(responses['409']?.description).toMatch(
@@ -72,8 +72,8 @@ it.each([
   ['nothing takes one', READING, ''],
   ['the service has it off', POST, 'idempotency: off'],
   ['the backend has it', POST, 'idempotency: backend'],
-])('says nothing where %s', async (_why, paths, service) => {
+])('documents nothing if %s', async (_why, paths, service) => {
   const { operations, components } = await described(paths, service);
-  // The codes of errors are those of the whole product.
+  // Error codes are not checked, because they cover the whole product.
   expect(JSON.stringify([operations, components])).not.toMatch(/Idempotency|Idempotent/);
 });

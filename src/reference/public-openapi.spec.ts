@@ -1,4 +1,4 @@
-/** The public OpenAPI document: valid, complete for integrators, and silent about what is not published. */
+/** The public OpenAPI document: valid, complete for integrators, and without unpublished details. */
 import { describe, expect, it } from '@jest/globals';
 import { MINIMAL, OPENAPI } from '../../test/support/config-files.js';
 import {
@@ -19,7 +19,7 @@ import { ERRORS } from '../platform/problems/errors.js';
 import { buildPublicOpenApi } from './public-openapi.js';
 
 describe('the public OpenAPI document', () => {
-  it('is valid OpenAPI 3.1.1 for the reference deployment, with every operation that is published', async () => {
+  it('is valid OpenAPI 3.1.1 for the reference deployment, with every published operation', async () => {
     const result = await loadConfig('gateway.yaml', readEnvironment({}), {});
     expect(result).toHaveProperty('config');
     if (!('config' in result)) return;
@@ -34,14 +34,14 @@ describe('the public OpenAPI document', () => {
     expect(published.toSorted()).toEqual([...configured, 'get /usage'].toSorted());
   });
 
-  it('says where the API is, and nothing of where the backends are', async () => {
+  it('has the public server URL, and nothing about the backends', async () => {
     const document = await documentOf({ 'gateway.yaml': TWO_SERVICES, 'boats.yaml': BOATS, 'guides.yaml': GUIDES });
     expect(document.servers).toEqual([{ url: 'http://localhost:8080/api/v1' }]);
     expect(JSON.stringify(document)).not.toMatch(/X-Internal|boats\.internal|"Secret"|10\.0\.0/);
     expect(Object.keys(document.components['securitySchemes'] ?? {})).toEqual(['bearerAuth']);
   });
 
-  it('has a webhook for each type of event, with what its schema file says and refers to', async () => {
+  it('has a webhook for each event type, with its schema file and everything it references', async () => {
     const schema = {
       $id: 'https://example.com/boat.json',
       type: 'object',
@@ -111,7 +111,7 @@ describe('the public OpenAPI document', () => {
     expect(JSON.stringify(paths)).not.toContain('x-trailgate');
   });
 
-  it('gives a component whose name is taken the name of its service, wherever it is referred to', async () => {
+  it('prefixes a component with its service if the name is taken, in every reference too', async () => {
     const { components, paths } = await documentOf({
       'gateway.yaml': TWO_SERVICES,
       'boats.yaml': BOATS,
@@ -135,7 +135,7 @@ describe('the public OpenAPI document', () => {
     expect(JSON.stringify(paths['/guides']?.['get']?.responses['200'])).toContain('#/components/schemas/GuidesItem');
   });
 
-  it('turns the schemas of a 3.0 document into those of 3.1', async () => {
+  it('converts schemas of a 3.0 document to 3.1', async () => {
     const { components } = await documentOf({
       'gateway.yaml': TWO_SERVICES,
       'boats.yaml': BOATS,
@@ -148,7 +148,7 @@ describe('the public OpenAPI document', () => {
     });
   });
 
-  it('describes every error as a problem, whatever the backend says, and every usual refusal', async () => {
+  it('describes every error as a problem, and adds all usual refusals', async () => {
     const { paths } = await documentOf({
       'gateway.yaml': TWO_SERVICES,
       'boats.yaml': BOATS,
@@ -177,7 +177,7 @@ describe('the public OpenAPI document', () => {
     expect(responses['404']?.content).not.toHaveProperty('text/html');
   });
 
-  it('names the codes of errors, and a client made from it takes one that is not among them', async () => {
+  it('lists error codes as extensible, so that clients accept others', async () => {
     const { components } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
     const problem = components['schemas']?.['Problem']?.['properties'] as { code: Record<string, unknown> } | undefined;
     const code = problem?.code;
@@ -185,7 +185,7 @@ describe('the public OpenAPI document', () => {
     expect(code).not.toHaveProperty('enum');
   });
 
-  it('has one Problem for all errors, whatever a service calls so', async () => {
+  it('has one Problem schema for all errors, even if a service has its own', async () => {
     const result = await loadConfig('gateway.yaml', readEnvironment({}), {});
     if (!('config' in result)) throw new Error('gateway.yaml is not valid');
     const document = buildPublicOpenApi(result.config) as unknown as Document;
@@ -198,7 +198,7 @@ describe('the public OpenAPI document', () => {
     expect(two.components['schemas']?.['GuidesProblem']).toMatchObject({ description: 'A problem on the river' });
   });
 
-  it('keeps what a service says of itself, before what is the same for all', async () => {
+  it('keeps the description of a service, before the common part', async () => {
     const described = OPENAPI.replace('title: Customers', 'title: Customers, summary: Guests, description: Who books.');
     expect(described).not.toBe(OPENAPI);
     const { info } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': described });
@@ -212,7 +212,7 @@ describe('the public OpenAPI document', () => {
     expect(several.info.description).toMatch(/^## Boats\nWhat floats\n\n## Guides\nWho leads\n\nSend your API key/);
   });
 
-  it('has all that is referred to outside of components, through others and in circles', async () => {
+  it('includes everything referenced outside of components, also indirectly and in cycles', async () => {
     const { paths, components } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': REFERRING });
     const tree = '#/components/schemas/PathsTreesGetResponses200ContentApplicationJsonSchema';
     expect(paths['/leaves']?.['get']?.responses['200']?.content).toEqual({
@@ -234,7 +234,7 @@ describe('the public OpenAPI document', () => {
     expect(paths['/leaves']?.['get']?.parameters).toEqual([{ name: 'q', in: 'query', schema: {} }]);
   });
 
-  it('describes what a backend calls `default` beside a success as a problem too, or adds one', async () => {
+  it('describes the `default` response of a backend as a problem, or adds one', async () => {
     const { paths, components } = await documentOf({
       'gateway.yaml': TWO_SERVICES,
       'boats.yaml': BOATS,
@@ -251,7 +251,7 @@ describe('the public OpenAPI document', () => {
     expect(components['responses']).toHaveProperty('OtherError');
   });
 
-  it('names the headers of limits and the request id on every answer', async () => {
+  it('names X-Request-Id on every response, and the limit headers on all but 401 and 405', async () => {
     const { paths, components } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
     const responses = Object.values(paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => Object.entries(operation.responses)),
@@ -281,7 +281,7 @@ describe('the public OpenAPI document', () => {
     expect(after.paths['/customers']?.['post']?.deprecated).toBe(true);
   });
 
-  it('says shortly how to sign in and where to read on: generators copy it into every file', async () => {
+  it('has a short description of authentication, with links to the other pages', async () => {
     const { info } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI });
     expect(info.description).toContain('Authorization: Bearer');
     const pages = Array.from(
@@ -293,8 +293,8 @@ describe('the public OpenAPI document', () => {
   });
 });
 
-describe('schemas whose names every object has', () => {
-  it('keep them', async () => {
+describe('schemas named like members of Object.prototype', () => {
+  it('keep their names', async () => {
     const { components } = await documentOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': INHERITED });
     expect(Object.keys(components['schemas'] ?? {})).toEqual(expect.arrayContaining(['constructor', 'valueOf']));
     expect(JSON.stringify(components['schemas']?.['constructor'])).toContain('#/components/schemas/valueOf');

@@ -44,10 +44,12 @@ export class ReferenceDocuments {
     return this.config.file.apis?.map(({ name }) => name) ?? [undefined];
   }
 
-  /** The origins of all APIs, each once. The interactive reference sends requests to them. */
-  get origins(): readonly string[] {
-    const { file } = this.config;
-    return [...new Set(this.apis.map(({ name }) => originOf(file, name, this.publicUrl())))];
+  /**
+   * Returns the origins of APIs, each once. The interactive reference sends requests to them.
+   * @param positions indexes of the APIs in the configuration
+   */
+  origins(positions: readonly number[]): readonly string[] {
+    return [...new Set(this.apisAt(positions).map((api) => this.originOf(api)))];
   }
 
   /**
@@ -60,21 +62,33 @@ export class ReferenceDocuments {
     if (api === undefined || description === undefined) throw new Error(`there is no API ${position}`);
     const { document, deprecated = document } = description;
     const isDeprecated = api.deprecation !== null && Date.parse(api.deprecation) <= this.clock.now();
-    const publicUrl = originOf(this.config.file, api.name, this.publicUrl());
+    const publicUrl = this.originOf(api);
     const current = this.withUrl(isDeprecated ? deprecated : document, publicUrl);
     return { ...current, title: api.title, url: `${publicUrl}${api.basePath}/openapi.json` };
   }
 
-  guide(): string {
-    return apiGuide(this.config, this.publicUrl());
+  /** Returns the guide, with an example of the first of these APIs. @param positions indexes in the configuration */
+  guide(positions: readonly number[]): string {
+    const [api = this.apis[0]!] = this.apisAt(positions);
+    return apiGuide(this.config, api, this.originOf(api));
   }
 
   webhooks(): string {
     return webhookGuide(this.publicUrl());
   }
 
-  versioning(): string {
-    return versioningPolicy(this.config);
+  /** Returns the versioning policy of these APIs. @param positions indexes in the configuration */
+  versioning(positions: readonly number[]): string {
+    return versioningPolicy(this.config, this.apisAt(positions));
+  }
+
+  private apisAt(positions: readonly number[]): readonly ApiConfig[] {
+    const { apis } = this;
+    return positions.flatMap((position) => apis[position] ?? []);
+  }
+
+  private originOf({ name }: ApiConfig): string {
+    return originOf(this.config.file, name, this.publicUrl());
   }
 
   /** Returns the document with an origin. The copy is cached. */

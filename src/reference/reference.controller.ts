@@ -84,7 +84,7 @@ export class ReferenceController {
 
   @Get('guide')
   guide(@Res() reply: FastifyReply): void {
-    this.sendMarkdown(reply, 'Guide', this.documents.guide());
+    this.sendMarkdown(reply, 'Guide', this.documents.guide(this.positionsOf(reply)));
   }
 
   @Get('webhooks')
@@ -94,7 +94,7 @@ export class ReferenceController {
 
   @Get('versioning')
   versioning(@Res() reply: FastifyReply): void {
-    this.sendMarkdown(reply, 'Versioning', withoutTitle(this.documents.versioning()));
+    this.sendMarkdown(reply, 'Versioning', withoutTitle(this.documents.versioning(this.positionsOf(reply))));
   }
 
   @Get('assets/pages.css')
@@ -120,11 +120,16 @@ export class ReferenceController {
   private apisAtHostOf(request: FastifyRequest): ShownApi[] {
     const { apis } = this.documents;
     const names = this.documents.names;
-    return this.places.positionsAt(request.headers.host).flatMap((at) => {
+    return this.places.positionsAt(request).flatMap((at) => {
       const api = apis[at];
       if (api === undefined) return [];
       return [{ name: names[at], title: api.title, url: `${api.basePath}/openapi.json` }];
     });
+  }
+
+  /** Returns the indexes of the APIs that are served under the host name of the request. */
+  private positionsOf({ request }: FastifyReply): readonly number[] {
+    return this.places.positionsAt(request);
   }
 
   private async sendReference(apis: readonly ShownApi[], reply: FastifyReply): Promise<void> {
@@ -141,7 +146,7 @@ export class ReferenceController {
   }
 
   private sendPage(reply: FastifyReply, html: string, cacheControl = CACHE_5_MINUTES): void {
-    const headers = { ...pageHeaders(this.documents.origins), 'cache-control': cacheControl };
+    const headers = { ...pageHeaders(this.documents.origins(this.positionsOf(reply))), 'cache-control': cacheControl };
     void reply.type(HTML).headers(headers).send(html);
   }
 }

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => stop());
 
 describe('openapi.json', () => {
-  it('is served under the base path, with a strong validator, for five minutes', async () => {
+  it('is served under the base path with a strong ETag, cacheable for five minutes', async () => {
     const response = await fetch(`${origin}/api/v1/openapi.json`);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -27,13 +27,16 @@ describe('openapi.json', () => {
     await expect(response.json()).resolves.toMatchObject({ openapi: '3.1.1', servers: [{ url: `${origin}/api/v1` }] });
   });
 
-  it.each([['the tag'], ['a weak tag'], ['a list'], ['any']])('answers 304 with no body to %s', async (kind) => {
-    const { headers } = await fetch(`${origin}/api/v1/openapi.json`);
-    const etag = headers.get('etag') ?? '';
-    const condition = { 'the tag': etag, 'a weak tag': `W/${etag}`, 'a list': `"x", ${etag}`, any: '*' }[kind] ?? '';
-    const response = await fetch(`${origin}/api/v1/openapi.json`, { headers: { 'if-none-match': condition } });
-    expect([response.status, await response.text(), response.headers.get('etag')]).toEqual([304, '', etag]);
-  });
+  it.each([['the tag'], ['a weak tag'], ['a list'], ['any']])(
+    'answers 304 without a body to If-None-Match with %s',
+    async (kind) => {
+      const { headers } = await fetch(`${origin}/api/v1/openapi.json`);
+      const etag = headers.get('etag') ?? '';
+      const condition = { 'the tag': etag, 'a weak tag': `W/${etag}`, 'a list': `"x", ${etag}`, any: '*' }[kind] ?? '';
+      const response = await fetch(`${origin}/api/v1/openapi.json`, { headers: { 'if-none-match': condition } });
+      expect([response.status, await response.text(), response.headers.get('etag')]).toEqual([304, '', etag]);
+    },
+  );
 
   it('answers HEAD like GET, without the body', async () => {
     const response = await fetch(`${origin}/api/v1/openapi.json`, { method: 'HEAD' });
@@ -41,7 +44,7 @@ describe('openapi.json', () => {
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(1000);
   });
 
-  it('changes, and its tag with it, on the day of the deprecation', async () => {
+  it('changes together with its ETag on the day of the deprecation', async () => {
     const before = await fetch(`${origin}/api/v1/openapi.json`);
     now = Date.parse('2027-01-01T00:00:00Z');
     const after = await fetch(`${origin}/api/v1/openapi.json`);
@@ -52,7 +55,7 @@ describe('openapi.json', () => {
 });
 
 describe('the page', () => {
-  it('refers to no other origin, and forbids them', async () => {
+  it('refers to no other origin, and its CSP forbids them', async () => {
     const response = await fetch(`${origin}/docs`);
     const html = await response.text();
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -67,7 +70,7 @@ describe('the page', () => {
     expect(policy).toContain("script-src 'self';");
   });
 
-  it('loads its script from here: compressed, cacheable for ever, under a name of its content', async () => {
+  it('loads its script from this origin: compressed, immutable, named by its content hash', async () => {
     const html = await (await fetch(`${origin}/docs`)).text();
     const [src = ''] = /\/docs\/assets\/scalar\.[0-9a-f]{16}\.js/.exec(html) ?? [];
     const response = await fetch(origin + src);
@@ -81,7 +84,7 @@ describe('the page', () => {
     expect((await fetch(`${origin}/docs/assets/scalar.0.js`)).status).toBe(404);
   });
 
-  it('switches off fonts, telemetry, agent and MCP of other servers', async () => {
+  it('disables external fonts, telemetry, agent and MCP', async () => {
     const html = await (await fetch(`${origin}/docs`)).text();
     const [, json = ''] = /data-configuration="([^"]*)"/.exec(html) ?? [];
     expect(JSON.parse(json.replaceAll('&quot;', '"'))).toMatchObject({
@@ -116,15 +119,15 @@ describe('the pages of the error codes', () => {
   });
 });
 
-describe('a name that is no error code', () => {
+describe('an unknown error code', () => {
   const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
-  const asked = (name: string, accept: string): Promise<Response> =>
+  const fetchPage = (name: string, accept: string): Promise<Response> =>
     fetch(`${origin}/docs/errors/${name}`, { headers: { accept } });
 
   it.each(['nope', '__proto__', 'quota_exceede', '%3Cscript%3Ealert(1)%3C%2Fscript%3E'])(
-    'has a page of its own in a browser, which is not found and lists all that there are: %s',
+    'gets a 404 page in a browser that lists all codes: %s',
     async (name) => {
-      const response = await asked(name, BROWSER);
+      const response = await fetchPage(name, BROWSER);
       expect(response.status).toBe(404);
       expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
       expect(response.headers.get('cache-control')).toBe('no-store');
@@ -138,9 +141,9 @@ describe('a name that is no error code', () => {
   );
 
   it.each(['*/*', 'application/json', 'application/problem+json', 'application/json, text/html;q=0.5'])(
-    'is a problem like any other for a program that accepts %s',
+    'gets a 404 problem for a program that accepts %s',
     async (accept) => {
-      const response = await asked('nope', accept);
+      const response = await fetchPage('nope', accept);
       expect(response.status).toBe(404);
       await expect(response.json()).resolves.toMatchObject({ code: 'route_not_found', status: 404 });
     },
@@ -151,7 +154,7 @@ describe('the guide and the page on webhooks', () => {
   it.each([
     ['guide', ['Authentication', 'Errors', 'Repeating requests', 'Limits', 'Pagination']],
     ['webhooks', ['JavaScript', 'Python', 'PHP', 'Go']],
-  ])('%s has its parts, with links and code, and a title that names the API', async (name, parts) => {
+  ])('%s has its sections, code blocks and a title, and no raw Markdown', async (name, parts) => {
     const html = await (await fetch(`${origin}/docs/${name}`)).text();
     for (const part of parts) expect(html).toMatch(new RegExp(`<h[23][^>]*>${part}</h`));
     expect(html).toContain('<pre><code class="language-');
@@ -169,7 +172,7 @@ describe('the versioning page', () => {
   });
 });
 
-it('the catalogue of codes has each with its words for people, and nothing that is for assistants', () => {
+it('the error catalog contains every code with exactly the public members', () => {
   const { errors } = JSON.parse(errorCatalogueText()) as { readonly errors: readonly Record<string, unknown>[] };
   expect(errors.map(({ code }) => code)).toEqual(Object.keys(ERRORS));
   const members = ['code', 'status', 'title', 'fault', 'meaning', 'action'];
@@ -177,7 +180,7 @@ it('the catalogue of codes has each with its words for people, and nothing that 
 });
 
 describe('docs/errors.md', () => {
-  it('has the catalogue as its table (TRAILGATE_TEST_WRITE=1 writes it)', () => {
+  it('contains the error catalog as its table (TRAILGATE_TEST_WRITE=1 writes it)', () => {
     const page = readFileSync('docs/errors.md', 'utf8');
     const rows = Object.entries(ERRORS).map(
       ([code, { status, title, fault, meaning, action }]) =>
@@ -186,7 +189,7 @@ describe('docs/errors.md', () => {
     const written = page.replace(/(?:^\| `.*\n)+/m, () => rows.join(''));
     if (process.env['TRAILGATE_TEST_WRITE'] === '1') writeFileSync('docs/errors.md', written);
     expect(rows.length).toBeGreaterThan(70);
-    const there = readFileSync('docs/errors.md', 'utf8').split('\n');
-    expect(there.filter((line) => line.startsWith('| `')).map((line) => `${line}\n`)).toEqual(rows);
+    const stored = readFileSync('docs/errors.md', 'utf8').split('\n');
+    expect(stored.filter((line) => line.startsWith('| `')).map((line) => `${line}\n`)).toEqual(rows);
   });
 });

@@ -135,7 +135,7 @@ describe('the recorder of request logs', () => {
     expect(weightOf(rows, 200)).toBe(40_000);
   });
 
-  it('an account with 5,000 requests per second displaces no request of another', () => {
+  it('keeps every request of other accounts next to one with 5,000 requests per second', () => {
     for (let second = 0; second < 5; second++) {
       note('acc_loud', 2_500);
       note('acc_loud', 2_500, 500);

@@ -56,7 +56,12 @@ const keyFields = {
   /** True if another system has created the previous secret. */
   previous_secret_is_foreign: z.boolean().default(false),
   previous_secret_expires_at: timeField.nullable().optional(),
-  hint: plainText(20).optional(),
+  // A secret whose hash is imported needs one of these beginnings, or none like them.
+  hint: plainText(20)
+    .refine((text) => !isOwnFormat(text) || /^tg_(?:live|test)_/.test(text), {
+      error: 'begins like a secret of Trailgate, but no such secret can be used',
+    })
+    .optional(),
   status: z.enum(['active', 'paused', 'expired', 'revoked'], 'must be active, paused, expired or revoked').optional(),
   last_used_at: timeField.nullable().optional(),
   revoked_at: timeField.nullable().optional(),

@@ -1,4 +1,6 @@
-/** An installation moves from SQLite to PostgreSQL and back, by an export and an import: nothing is lost, no count differs. */
+/** An installation moves from SQLite to PostgreSQL and back by export and import, without lost records or counts. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newSecretsKey } from '../../src/stores/secrets/secret-box.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
@@ -11,7 +13,7 @@ import { storeOf, type StoreKind } from '../support/worlds.js';
 
 const TRAFFIC_CLIENTS = 4;
 
-/** An installation, which is started with all roles or with that of the admin alone. */
+/** An installation that can be started with all roles or with the admin role only. */
 class Installation {
   running: RunningTrailgate | undefined;
   private dataDir: string | undefined;
@@ -47,7 +49,21 @@ class Installation {
   }
 }
 
-describeWithPostgres('a move', () => {
+/** Runs the `awk` of docs/import-export.md, which leaves out keys that have not changed. */
+function changedSince(records: readonly string[], later: readonly string[]): string[] {
+  const page = readFileSync('docs/import-export.md', 'utf8');
+  const [, program = ''] = /^ +awk '(.*)' records\.ndjson later\.ndjson > changed\.ndjson$/m.exec(page) ?? [];
+  const { stdout, stderr } = spawnSync('awk', [program, linesFile(records), linesFile(later)], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return stdout.trim().split('\n');
+}
+
+/** Sorts the lines of an export, without the times of last use: the new side may have been tried later. */
+function comparable(lines: readonly string[]): string[] {
+  return lines.map((line) => line.replace(/"last_used_at":(?:null|"[^"]*")/, '')).toSorted();
+}
+
+describeWithPostgres('a move by export and import', () => {
   let backend: Backend;
   const secretsKey = newSecretsKey();
   const installations: Installation[] = [];
@@ -78,7 +94,7 @@ describeWithPostgres('a move', () => {
     const headers = { Authorization: `Bearer ${secret}` };
     return (await send(`${running.gatewayUrl}/api/v1/open`, { headers })).status;
   };
-  /** Sends requests with the keys until it is told to stop. Resolves to the number of those that were served. */
+  /** Sends requests with the keys until `end` is called, which returns the number of served requests. */
   const traffic = (running: RunningTrailgate, keys: readonly ApiKeyWithSecret[]) => {
     let isOver = false;
     let served = 0;
@@ -101,7 +117,7 @@ describeWithPostgres('a move', () => {
     return usage.windows.find(({ policy }) => policy === `${keyId === undefined ? 'account' : 'key'}-month`)?.used;
   };
 
-  /** Moves under traffic as docs/import-export.md says. Resolves to what was served on the old side. */
+  /** Moves under traffic as docs/import-export.md says. Returns the number of requests that the old side served. */
   const move = async (
     from: Installation,
     to: Installation,
@@ -111,15 +127,16 @@ describeWithPostgres('a move', () => {
     let old = from.running!;
     const load = traffic(old, keys);
     const next = await to.start();
-    await importOf(next, await exportOf(old));
-    // Someone tries the new side before the move.
+    const records = await exportOf(old);
+    await importOf(next, records, '--on-conflict', 'update');
+    // Someone tests the new side before the move.
     expect(await call(next, keys[0]!.secret)).toBe(200);
     await during();
     const served = await load.end();
     old = await from.start(['admin']);
     const lines = await exportOf(old);
-    await importOf(next, lines, '--on-conflict', 'update');
-    expect((await exportOf(next)).toSorted()).toEqual(lines.toSorted());
+    await importOf(next, changedSince(records, lines), '--on-conflict', 'update');
+    expect(comparable(await exportOf(next))).toEqual(comparable(lines));
     return served;
   };
 
@@ -190,7 +207,7 @@ describeWithPostgres('a move', () => {
     expect(rows.map(({ cost }) => cost)).toEqual([served + 5 + servedThere]);
   });
 
-  it('is in the audit log, once for each type of record', async () => {
+  it('has one audit log entry for each exported record type', async () => {
     const running = await (await install('SQLite')).start();
     await exportOf(running, '--type', 'account', 'api_key');
     const { data } = await running.admin.auditLog('');
@@ -198,7 +215,7 @@ describeWithPostgres('a move', () => {
     expect(exported.map(({ target }) => (target as { id: string }).id).toSorted()).toEqual(['account', 'api_key']);
   });
 
-  it('is killed at ten random moments and repeated: nothing is lost, and nothing is doubled', async () => {
+  it('loses and duplicates nothing if its import is killed ten times and then repeated', async () => {
     const sqlite = await install('SQLite');
     const first = await sqlite.start();
     const records = Array.from({ length: 600 }, (_, at) => [

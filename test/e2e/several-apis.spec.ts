@@ -1,7 +1,8 @@
-/** Several versions and APIs in one file: each has its own paths, hosts, dates, reference and OpenAPI document. */
+/** Several API versions and APIs in one file: each has its own paths, hosts, dates and OpenAPI document. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { send, type Answer } from '../support/http.js';
+import { send, sendRaw, type Answer } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 import { testOpenapi, type Json } from '../support/program-config.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
@@ -80,12 +81,12 @@ describe('several APIs', () => {
     expect((await get('/api/v1/usage')).status).toBe(200);
   });
 
-  it('have their own dates', async () => {
+  it('have their own deprecation dates', async () => {
     expect((await get('/api/v1/customers')).headers['deprecation']).toBe('@1767225600');
     expect((await get('/api/v2/customers')).headers['deprecation']).toBeUndefined();
   });
 
-  it('have their own OpenAPI documents, with operation ids as the services wrote them', async () => {
+  it('have their own OpenAPI documents, with the operation IDs of the services', async () => {
     const document = async (path: string, host?: string) => (await get(`${path}/openapi.json`, host)).json<Described>();
     const [old, next, partner] = [
       await document('/api/v1'),
@@ -104,7 +105,7 @@ describe('several APIs', () => {
     expect(next.info.description).toMatch(/^Bookings\./);
   });
 
-  it('have one reference page with those that are served under its host', async () => {
+  it('share one reference page, which lists the APIs that are served under its host', async () => {
     const sourcesAt = async (path: string, host?: string): Promise<string[]> => {
       const { body } = await get(path, host);
       return [...body.toString().matchAll(/openapi\.json">([^<]*)</g)].map(([, text = '']) => text);
@@ -114,10 +115,14 @@ describe('several APIs', () => {
     expect(await sourcesAt('/docs/apis/v2')).toEqual([next, old]);
     expect(await sourcesAt('/docs', PARTNER_HOST)).toEqual([old, next, partner]);
     expect((await get('/docs/apis/partners')).status).toBe(404);
-    expect((await get('/docs/versioning')).body.toString()).toContain('All of /api/v1');
+    const [versioning, guide] = [await get('/docs/versioning'), await get('/docs/guide', PARTNER_HOST)];
+    expect(versioning.body.toString()).toContain('All of /api/v1');
+    expect(versioning.body.toString()).not.toContain('<code>/v1</code>');
+    expect(versioning.headers['content-security-policy']).not.toContain(PARTNER_HOST);
+    expect(guide.headers['content-security-policy']).toContain(PARTNER_HOST);
   });
 
-  it('count together, by operations that bear the name of their API', async () => {
+  it('share one usage report, with the API name before the operations of a second API', async () => {
     await get('/api/v2/customers');
     await get('/api/v1/customers');
     const counted = async (): Promise<string[]> => {
@@ -130,11 +135,48 @@ describe('several APIs', () => {
     });
   });
 
-  it('are listed by `trailgate check`, each operation with its whole path', async () => {
+  it('are listed by `trailgate check`, each operation with its full path', async () => {
     const { code, stdout } = await runTrailgate(['check', '--config', trailgate.configPath]);
     expect(code).toBe(0);
     expect(stdout).toContain(`/api/v1 and http://`);
     for (const path of ['/api/v1/customers ', '/api/v2/customers ', '/v1/customers ']) expect(stdout).toContain(path);
+  });
+});
+
+describe('several APIs', () => {
+  it.each(['', `Host: ${OLD_HOST}\r\n`])('are hidden from HTTP/1.0 under other hosts (%j)', async (field) => {
+    for (const path of ['/v1/customers', '/v1/usage', '/v1/openapi.json']) {
+      const head = `GET ${path} HTTP/1.0\r\n${field}Authorization: Bearer ${secret}\r\n\r\n`;
+      expect(await sendRaw(Number(new URL(trailgate.gatewayUrl).port), head)).toContain('"code":"route_not_found"');
+    }
+  });
+
+  it('have routes of their own in metrics', async () => {
+    await get('/api/v1/customers');
+    await get('/api/v2/customers');
+    const { text } = await send(`${trailgate.adminUrl}/metrics`);
+    for (const route of ['/customers', '/api/v2/customers']) {
+      expect(text).toContain(`_count{http_request_method="GET",http_route="${route}",http_response_status_code="200"}`);
+    }
+  });
+
+  it('keep their paths when the file has others, and refuse that file until a restart', async () => {
+    const before = readFileSync(trailgate.configPath, 'utf8');
+    const countOf = (event: string) => trailgate.logs().filter((line) => line.event === event).length;
+    const change = async (text: string, event: string): Promise<unknown> => {
+      const times = countOf(event);
+      writeFileSync(trailgate.configPath, text);
+      await eventually(event, () => countOf(event) > times);
+      return trailgate.logs().findLast((line) => line.event === event)?.['problems'];
+    };
+    const others = before.replace('basePath: /api/v2', 'basePath: /api/v3');
+    expect(others).not.toBe(before);
+    expect(await change(others, 'config_refused')).toContain('restart to apply this file');
+    expect((await get('/api/v2/customers')).json()).toEqual({ number: 2 });
+    expect((await get('/api/v3/customers')).status).toBe(404);
+    await change(before.replace('title: New API', 'title: Newer API'), 'config_changed');
+    expect((await get('/api/v2/openapi.json')).json<Described>().info.title).toBe('Newer API');
+    await change(before, 'config_changed');
   });
 });
 

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the operator token', () => {
-  it('is made once and kept for its owner alone; processes that start together have the same', async () => {
+  it('is created once, readable only by its owner, and shared by processes that start concurrently', async () => {
     const tokens = await Promise.all(Array.from({ length: 5 }, () => operatorToken(folder, undefined)));
     expect(new Set(tokens).size).toBe(1);
     expect(tokens[0]).toMatch(/^[0-9a-f]{64}$/);
@@ -25,7 +25,7 @@ describe('the operator token', () => {
   it.each([
     ['empty, as a power cut between making and writing it leaves it', ''],
     ['too short to be safe', 'abc\n'],
-  ])('a file that is %s is an error that says what to do, not a token', async (_what, text) => {
+  ])('is refused with instructions if its file is %s, unless another token is given', async (_what, text) => {
     writeFileSync(operatorTokenFile(folder), text);
     await expect(operatorToken(folder, undefined)).rejects.toThrow(/admin-token.*32 characters.*delete/);
     expect(await operatorToken(folder, 'given')).toBe('given');

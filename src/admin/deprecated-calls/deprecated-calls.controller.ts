@@ -1,4 +1,4 @@
-/** Lists the accounts that called deprecated operations in the last days, for operators. */
+/** Lists the accounts that called deprecated operations in the last seven days, for operators. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { formatWithOffset } from '../../platform/rfc3339.js';

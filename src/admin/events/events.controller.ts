@@ -17,12 +17,14 @@ const eventSchema = z
     id: idField('evt').meta({ description: 'Also the `webhook-id` of its deliveries.' }),
     type: z.string().max(100).meta({ example: 'quota.threshold_reached' }),
     account_id: idField('acc'),
-    source: z.string().max(100).meta({ description: '`trailgate`, `emits`, `test`, or the name of a service.' }),
+    source: z.string().max(100).meta({
+      description: '`trailgate`, `emits` (created for an operation with `emits`), `test`, or the name of a service.',
+    }),
     resource: z.string().max(200).nullable().meta({ description: 'The resource that the event is about, if known.' }),
     data: z
       .record(z.string().max(100), z.unknown())
       .nullable()
-      .meta({ description: 'See the list of event types. Events of this installation itself are delivered once.' }),
+      .meta({ description: 'Payload. Its fields depend on the event type.' }),
     occurred_at: instant,
     created_at: instant.meta({ description: 'When the event was received.' }),
   })

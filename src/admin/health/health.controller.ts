@@ -42,7 +42,7 @@ export class HealthController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
     const exposition = expositionFor(accept);
-    reply.header('content-type', exposition.contentType);
+    reply.headers({ 'content-type': exposition.contentType, vary: 'accept' });
     return writeMetrics(await this.deps.metrics(), exposition);
   }
 }

@@ -31,7 +31,7 @@ function connectionsOf(connectionsPerAddress: number, trustedProxies: readonly s
 
 const cutOf = (sockets: readonly FakeSocket[]) => sockets.map(({ isCut }) => isCut);
 
-it('an address has so many and no more, and others theirs; what closes makes room', () => {
+it('caps connections per address, counts IPv4-mapped addresses as IPv4, and frees slots on close', () => {
   const { server, open } = connectionsOf(2);
   expect(server.maxConnections).toBe(9);
   const sockets = ['203.0.113.9', '::ffff:203.0.113.9', '203.0.113.9', '203.0.113.10'].map(open);
@@ -40,18 +40,18 @@ it('an address has so many and no more, and others theirs; what closes makes roo
   expect(cutOf([open('203.0.113.9'), open('203.0.113.9')])).toEqual([false, true]);
 });
 
-it('a network of IPv6 counts as one', () => {
+it('counts an IPv6 /64 network as one address', () => {
   const { open } = connectionsOf(1);
   expect(cutOf(['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1'].map(open))).toEqual([false, true, false]);
 });
 
-it('load balancers that are trusted, and this machine, have as many as they like', () => {
+it('does not limit trusted proxies or loopback addresses', () => {
   const { open } = connectionsOf(1, ['10.0.0.0/8']);
   const sockets = ['10.0.0.7', '::ffff:10.0.0.7', '127.0.0.1', '127.0.0.1', '::1', '::1'].map(open);
   expect(cutOf(sockets)).not.toContain(true);
 });
 
-it('without a bound nobody is counted', () => {
+it('does not limit connections if connectionsPerAddress is 0', () => {
   const { open } = connectionsOf(0);
   expect(cutOf(Array.from({ length: 5 }, () => open('203.0.113.9')))).not.toContain(true);
 });

@@ -19,7 +19,7 @@ it.each([
   '10.0.0.7:8081',
   '[2001:db8::7]:8081',
   undefined,
-])('%s is ours', (host) => {
+])('accepts Host %s', (host) => {
   expect(hostRefusal(host, settings, PUBLIC)).toBeUndefined();
 });
 
@@ -39,6 +39,6 @@ it.each([
   '',
   ' ',
   'null',
-])('%j is not', (host) => {
+])('refuses Host %j as misdirected', (host) => {
   expect(hostRefusal(host, settings, PUBLIC)?.code).toBe('misdirected_request');
 });

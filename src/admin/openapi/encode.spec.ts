@@ -18,7 +18,7 @@ const schema = z
   })
   .meta({ id: 'EncodedForATest' });
 
-it('encodes names in snake case and times with the offset of a zone, in the order of the schema', () => {
+it('encodes snake-case names, times with the zone offset, and only schema fields, in schema order', () => {
   const value = {
     secretHash: 'left out',
     data: { fooBar: AT },
@@ -48,7 +48,7 @@ it('encodes names in snake case and times with the offset of a zone, in the orde
   );
 });
 
-it('writes what its schema accepts', () => {
+it('writes a value that its own schema accepts', () => {
   const value = {
     timeZone: 'UTC',
     createdAt: AT,

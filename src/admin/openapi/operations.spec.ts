@@ -1,6 +1,6 @@
 /**
  * Permissions of all operations, written down a second time. Guards, OpenAPI document, panel and test matrix all read
- * the table, so no other test would find a slip in it. Whoever changes a row must change it here too.
+ * the table, so no other test would find a mistake in it. A change to a row must be made here too.
  */
 import { expect, it } from '@jest/globals';
 import type { Permission } from '../../members/permissions.js';
@@ -105,7 +105,7 @@ function wordsOf({ about, roles, tokens, portal, limitedPortal, confirm }: Permi
   ].join(' ');
 }
 
-it('the table of operations says of each operation what WRITTEN_TWICE says, and of no other', () => {
+it('the operation table grants exactly the permissions in WRITTEN_TWICE', () => {
   const twice = Object.entries(WRITTEN_TWICE).flatMap(([who, ids]) =>
     ids.split(/\s+/).flatMap((id) => (id === '' ? [] : [[id, who] as const])),
   );
@@ -113,7 +113,7 @@ it('the table of operations says of each operation what WRITTEN_TWICE says, and 
   expect(Object.fromEntries(inTable)).toEqual(Object.fromEntries(twice));
 });
 
-it('operators alone do what is about the installation', () => {
+it('no account role grants an installation operation', () => {
   const rows = Object.values(OPERATIONS).filter(({ permission }) => permission.about === 'installation');
   expect(rows.filter(({ permission }) => permission.roles.length > 0)).toEqual([]);
 });

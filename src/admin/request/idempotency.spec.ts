@@ -8,7 +8,7 @@ it.each([
   ['a b', 'a b'],
   ['" a"', ' a'],
   ['x'.repeat(255), 'x'.repeat(255)],
-])('%j is the key %j', (field, key) => expect(idempotencyKeyOf(field, [])).toBe(key));
+])('reads %j as the key %j', (field, key) => expect(idempotencyKeyOf(field, [])).toBe(key));
 
 it.each(['', '  ', ' a', '""', '"a', 'a"b', 'x'.repeat(256), 'ä', 'a\tb', 'a\u0000'])('%j is refused', (field) => {
   expect(() => idempotencyKeyOf(field, [])).toThrow(expect.objectContaining({ code: 'bad_request' }));

@@ -13,7 +13,7 @@ it.each([
   ['"99999999999999999999"', [0]],
   ['"-1"', [0]],
   ['"a,b"', [0]],
-])('%j is a change on %j', (field, versions) => expect(expectedVersions(field)).toEqual(versions));
+])('If-Match %j expects versions %j', (field, versions) => expect(expectedVersions(field)).toEqual(versions));
 
 it.each(['', '7', 'W/"7"', '"7', '7"', '"7" "9', '"7"; x', '"7", W/"9"', '*, "7"', '"a b"', '""', ' * '])(
   '%j is refused',

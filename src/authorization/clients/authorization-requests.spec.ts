@@ -24,8 +24,8 @@ const isConclusion = (statement: { readonly kind: string }): boolean =>
 const statuses = async () => (await door.keysOf(accountId)).map(({ status }) => status);
 const codeOf = async (url: string) => ((await door.comeBack(browser, url)) as URLSearchParams).get('code');
 
-describe('a request', () => {
-  it('remains if no key could be created', async () => {
+describe('an authorization request', () => {
+  it('stays open if no key could be created', async () => {
     await expect(door.approve(id, 'acc_nobody')).rejects.toMatchObject({ code: 'resource_not_found' });
     expect(await codeOf(await door.approve(id, accountId))).toEqual(expect.any(String));
     expect(await statuses()).toEqual(['active']);

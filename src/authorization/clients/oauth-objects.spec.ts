@@ -4,7 +4,7 @@ import { testDatabase } from '../../../test/support/database.js';
 import { TestClock } from '../../../test/support/stores.js';
 import { OAuthObjects } from './oauth-objects.js';
 
-it('objects whose time is over are forgotten, and no others', async () => {
+it('deletes expired objects and no others', async () => {
   const database = await testDatabase('sqlite');
   const clock = new TestClock();
   const objects = new OAuthObjects(database.db, clock);

@@ -29,7 +29,7 @@ it.each([
   ['{ health: { host: 0.0.0.0 } }', 'admin.health', 'port'],
   ['{ health: { port: 8081 } }', 'admin.health.port', 'admin.health and admin both listen on port 8081'],
   ['{ health: { port: 8080 } }', 'admin.health.port', 'admin.health and gateway both listen on port 8080'],
-])('admin: %s is wrong, at %s: %s', async (admin, path, words) => {
+])('rejects admin: %s at %s: %s', async (admin, path, words) => {
   const problems = await problemsOf(files(admin));
   expect(problems.map((problem) => problem.path)).toEqual([path]);
   expect(problems[0]?.message).toContain(words);
@@ -41,11 +41,11 @@ it.each([
   ['{ host: 0.0.0.0, url: "http://localhost:8081", healthNetworks: [], operatorNetworks: [] }'],
   [`{ ${PUBLIC}, health: { host: 0.0.0.0, port: 8082 }, operatorNetworks: [10.1.0.0/16] }`],
   [`{ ${PUBLIC}, healthNetworks: [10.0.0.0/8], operatorNetworks: [10.1.0.0/16] }`],
-])('admin: %s is right, and leaves nothing open', async (admin) => {
+])('accepts admin: %s without warnings', async (admin) => {
   await expect(warningsOf(files(admin))).resolves.toEqual([]);
 });
 
-it('names what stands open on a listener that other machines reach', async () => {
+it('warns about routes that are open to everyone on a listener that other machines can reach', async () => {
   const found = await warningsOf(files(`{ ${PUBLIC} }`));
   expect(found.map(({ path, message }) => `${path} ${message}`)).toEqual([
     'admin.url leaves /livez, /readyz and /metrics open to everybody who reaches it',
@@ -53,7 +53,7 @@ it('names what stands open on a listener that other machines reach', async () =>
   ]);
 });
 
-it('names what a database of several machines lacks to keep secrets', async () => {
+it('warns about a missing TRAILGATE_SECRETS_KEY only with an external database', async () => {
   const database = { DATABASE_URL: 'postgres://trailgate@db/trailgate' };
   const [found, ...others] = await warningsOf(files('{}'), database);
   expect([found?.path, found?.message]).toEqual(['admin', expect.stringContaining('TRAILGATE_SECRETS_KEY is not')]);
@@ -63,12 +63,12 @@ it('names what a database of several machines lacks to keep secrets', async () =
   await expect(warningsOf(files('{}'))).resolves.toEqual([]);
 });
 
-it('is not said to be http where the listener speaks TLS', async () => {
+it('rejects an http admin.url if the listener has TLS', async () => {
   const problems = await problemsOf(files('{ tls: { cert: ./none.crt, key: ./none.key }, url: "http://localhost" }'));
   expect(problems.find(({ path }) => path === 'admin.url')?.message).toContain('has TLS');
 });
 
-it('repeats no part of the password of the mail server', async () => {
+it('does not repeat the password of the mail server in a problem', async () => {
   const problems = await problemsOf(
     files('{ mail: { url: "smtps://me:hunter2#x@mail.example.com", from: a@b.example } }'),
   );
@@ -76,7 +76,7 @@ it('repeats no part of the password of the mail server', async () => {
   expect(problems).toHaveLength(1);
 });
 
-it('says under which origin people reach it', async () => {
+it('adminUrlOf returns admin.url, or localhost with the port of the listener', async () => {
   const urlOf = async (admin: string, port?: number) => adminUrlOf((await configOf(files(admin))).file.admin, port);
   expect(await urlOf('{}')).toBe('http://localhost:8081');
   expect(await urlOf('{ port: 0 }', 4711)).toBe('http://localhost:4711');

@@ -10,7 +10,7 @@ const files = (operation: string) => ({
   'customers.yaml': OPENAPI,
 });
 
-it('an operation emits an event, about what stands where its pointer leads', async () => {
+it('reads the event that an operation emits and the JSON pointer to its resource', async () => {
   const operation = 'match: POST /boats, emits: customer.created, emitsResource: /a~1b/id';
   const { operations } = await configOf(files(operation));
   expect(operations.find(({ template }) => template === '/boats')?.emits).toEqual({
@@ -27,7 +27,7 @@ it.each([
   ['match: HEAD /boats, emits: customer.created', 'operations[0].emits', 'only for POST, PUT, PATCH and DELETE'],
   ['match: POST /boats, emitsResource: /id', 'operations[0].emitsResource', 'without `emits`'],
   ['match: POST /boats, emits: customer.created, emitsResource: id', 'operations[0].emitsResource', 'JSON Pointer'],
-])('%s is a mistake at %s: %s', async (operation, path, words) => {
+])('rejects %s at %s: %s', async (operation, path, words) => {
   const problems = await problemsOf(files(operation));
   expect(problems.map((problem) => problem.path)).toEqual([path]);
   expect(problems[0]?.message).toContain(words);

@@ -1,4 +1,4 @@
-/** Certificates whose time is over, or has not come: the gateway starts with them, and says so. */
+/** Certificates that have expired or are not valid yet cause warnings, and the gateway starts with them. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { GATEWAY_BOUNDS } from '../source/yaml-parse.js';
 
 const DAY_MS = 86_400_000;
 
-(hasOpenssl ? describe : describe.skip)('the time of a certificate', () => {
+(hasOpenssl ? describe : describe.skip)('the validity period of a certificate', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'trailgate-tls-'));
@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
   it.each([
     ['is over', 10 * DAY_MS, /^the (certificate|file of authorities) expired on /],
     ['has not come', -10 * DAY_MS, /^the (certificate|file of authorities) is not valid before /],
-  ])('that %s is a warning at its file', async (_, laterMs, message) => {
+  ])('that %s causes a warning at its setting', async (_, laterMs, message) => {
     const { source } = await SourceDocument.read(join(folder, 'gateway.yaml'), GATEWAY_BOUNDS);
     if (source === undefined) throw new Error('gateway.yaml cannot be read');
     const found = await checkFiles(source, source.toJS(), { now: () => Date.now() + laterMs });
@@ -34,7 +34,7 @@ const DAY_MS = 86_400_000;
     ]);
   });
 
-  it('that it is valid in needs no words', async () => {
+  it('that is current causes no warning', async () => {
     const { source } = await SourceDocument.read(join(folder, 'gateway.yaml'), GATEWAY_BOUNDS);
     const now = { now: () => Date.now() + 60_000 };
     expect(await checkFiles(source as SourceDocument, source?.toJS(), now)).toEqual({ problems: [], warnings: [] });

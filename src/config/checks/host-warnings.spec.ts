@@ -1,11 +1,11 @@
-/** `check` says under which hosts requests are refused, where nobody has said so. */
+/** `check` warns about the hosts that the gateway refuses if no setting lists its hosts. */
 import { expect, it } from '@jest/globals';
 import { MINIMAL, OPENAPI, warningsOf } from '../../../test/support/config-files.js';
 
 const warnings = (settings: string) =>
   warningsOf({ 'gateway.yaml': `${settings}\n${MINIMAL}`, 'customers.yaml': OPENAPI });
 
-it('warns where api.publicUrl alone says which hosts are served, and names them', async () => {
+it('warns if only api.publicUrl decides which hosts are served, and names them', async () => {
   const found = await warnings(
     'api: { publicUrl: https://API.example.com:8443 }\nmcp: { allowedHosts: [tools.internal] }',
   );
@@ -25,6 +25,6 @@ it.each([
   'api: { publicUrl: "http://[::1]:8080" }',
   'api: { publicUrl: https://api.example.com }\ngateway: { hosts: [api.example.com] }',
   'gateway: { hosts: [api.example.com] }',
-])('is silent with %s', async (settings) => {
+])('does not warn with %s', async (settings) => {
   expect(await warnings(settings)).toEqual([]);
 });

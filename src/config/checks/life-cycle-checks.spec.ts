@@ -6,7 +6,7 @@ const messagesOf = async (yaml: string): Promise<string[]> =>
     ({ message }) => message,
   );
 
-describe('the dates of a life cycle', () => {
+describe('life cycle dates', () => {
   it.each([
     ['api: { deprecation: "2027-01-01", sunset: "2028-01-01" }', []],
     ['api: { deprecation: "2027-01-01" }', []],
@@ -44,7 +44,7 @@ describe('a warning', () => {
     ],
     ['api: { title: "Boats\u202e" }', 'api.title', 'has the invisible character U+202E'],
     ['api: { title: "Bo\u200bats" }', 'api.title', 'has the invisible character U+200B'],
-  ])('is given for %s, at its place', async (yaml, path, message) => {
+  ])('is given for %s at its line', async (yaml, path, message) => {
     const found = await warningsOf({ 'gateway.yaml': `${MINIMAL}\n${yaml}\n`, 'customers.yaml': OPENAPI });
     expect(found).toEqual([
       expect.objectContaining({ path, message: expect.stringContaining(message), line: expect.any(Number) }),
@@ -52,13 +52,13 @@ describe('a warning', () => {
     expect(found[0]?.hint).not.toBe('');
   });
 
-  it('is not given for a sunset to come, scopes that stand once, and joiners of emoji', async () => {
+  it('is not given for a future sunset, distinct scopes, or joiners in emoji', async () => {
     const api = 'api: { sunset: "2999-01-01", title: "Boats 👨\u200d👩" }';
     const yaml = `${api}\noperations: [{ match: GET /customers, scopes: [a:read] }]`;
     expect(await warningsOf({ 'gateway.yaml': `${MINIMAL}\n${yaml}\n`, 'customers.yaml': OPENAPI })).toEqual([]);
   });
 
-  it('names the character where a key looks like a known one', async () => {
+  it('names the invisible character in a key that looks like a known key', async () => {
     for (const [character, name] of [
       ['\u200b', 'U+200B'],
       ['\u00a0', 'U+00A0'],

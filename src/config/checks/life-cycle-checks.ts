@@ -15,21 +15,47 @@ const DEFAULT_SUPPORT_MONTHS = 12;
  * @param value unvalidated `gateway.yaml`; it may have other problems
  */
 export function lifeCycleProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
-  const supportMonths = monthsOf(valueAt(value, ['api']));
   const list = valueAt(value, ['apis']);
   const apis = Array.isArray(list) ? list : [];
   const operations = valueAt(value, ['operations']);
   const entries = Array.isArray(operations) ? operations : [];
   return [
-    ...problemsAt(source, ['api'], valueAt(value, ['api']), supportMonths),
-    ...apis.flatMap((api, at) => problemsAt(source, ['apis', at], api, monthsOf(api))),
-    ...entries.flatMap((entry, index) => problemsAt(source, ['operations', index], entry, supportMonths)),
+    ...problemsAt(source, ['api'], valueAt(value, ['api']), supportPeriod(value, ['api'])),
+    ...apis.flatMap((api, at) => problemsAt(source, ['apis', at], api, supportPeriod(value, ['apis', at]))),
+    ...entries.flatMap((entry, index) =>
+      problemsAt(source, ['operations', index], entry, supportPeriod(value, apiPathOf(value, apis, entry))),
+    ),
   ];
 }
 
-function monthsOf(api: unknown): number {
-  const months = valueAt(api, ['supportMonths']);
-  return typeof months === 'number' ? months : DEFAULT_SUPPORT_MONTHS;
+/** Support period of an API. */
+interface SupportPeriod {
+  readonly months: number;
+  /** The setting, such as `apis.1.supportMonths`. */
+  readonly setting: string;
+}
+
+function supportPeriod(file: unknown, path: DocumentPath): SupportPeriod {
+  const months = valueAt(file, [...path, 'supportMonths']);
+  return {
+    months: typeof months === 'number' ? months : DEFAULT_SUPPORT_MONTHS,
+    setting: [...path, 'supportMonths'].join('.'),
+  };
+}
+
+/** Returns the path of the API of an entry of `operations`: its own, that of its service, or the first. */
+function apiPathOf(file: unknown, apis: readonly unknown[], entry: unknown): DocumentPath {
+  if (apis.length === 0) return ['api'];
+  const service = valueAt(entry, ['service']);
+  const ofService = typeof service === 'string' ? valueAt(file, ['services', service, 'api']) : undefined;
+  const name = valueAt(entry, ['api']) ?? ofService;
+  return [
+    'apis',
+    Math.max(
+      0,
+      apis.findIndex((api) => name !== undefined && valueAt(api, ['name']) === name),
+    ),
+  ];
 }
 
 /**
@@ -68,12 +94,12 @@ function problemsAt(
   source: SourceDocument,
   path: DocumentPath,
   value: unknown,
-  supportMonths: number,
+  period: SupportPeriod,
 ): ConfigProblem[] {
   if (!isObject(value)) return [];
   const { deprecation, sunset } = value;
   return [
-    ...sunsetProblems(source, path, deprecation, sunset, supportMonths),
+    ...sunsetProblems(source, path, deprecation, sunset, period),
     ...brownoutProblems(source, path, value['brownouts'], deprecation),
   ];
 }
@@ -87,7 +113,7 @@ function sunsetProblems(
   path: DocumentPath,
   deprecation: unknown,
   sunset: unknown,
-  supportMonths: number,
+  { months, setting }: SupportPeriod,
 ): ConfigProblem[] {
   if (typeof sunset !== 'string' || typeof deprecation !== 'string') return [];
   const from = Date.parse(deprecation);
@@ -96,13 +122,12 @@ function sunsetProblems(
     const hint = 'integrators need the time between the two to move';
     return [source.problem([...path, 'sunset'], `sunset (${sunset}) is before deprecation (${deprecation})`, hint)];
   }
-  if (!(to < monthsAfter(from, supportMonths))) return [];
+  if (!(to < monthsAfter(from, months))) return [];
   const message =
-    `sunset (${sunset}) is less than the ${supportMonths} months after deprecation (${deprecation}) ` +
+    `sunset (${sunset}) is less than the ${months} months after deprecation (${deprecation}) ` +
     'that /docs/versioning promises';
-  return [
-    source.problem([...path, 'sunset'], message, 'choose a later sunset, or set api.supportMonths to what you promise'),
-  ];
+  const hint = `choose a later sunset, or set ${setting} to what you promise`;
+  return [source.problem([...path, 'sunset'], message, hint)];
 }
 
 /** Checks that each brownout ends after it begins, and begins on or after the deprecation date. */

@@ -1,4 +1,4 @@
-/** Addresses that the authorization server can have. */
+/** Settings of the authorization server. */
 import { expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
 
@@ -22,13 +22,13 @@ it.each([
   ['{ publicUrl: "https://mcp.example.com", tokenLifetime: 25h }', '', 'mcp.oauth.tokenLifetime', 'from 1m to 24h'],
   ['{ publicUrl: "https://mcp.example.com", trustedNetworks: ["claude.ai"] }', '', 'mcp.oauth.trustedNetworks[0]', ''],
   ['{ publicUrl: "https://mcp.example.com", longestAccess: 0 }', '', 'mcp.oauth.longestAccess', ''],
-])('mcp.oauth: %s is wrong %s, at %s: %s', async (oauth, more, path, words) => {
+])('rejects mcp.oauth: %s %s at %s: %s', async (oauth, more, path, words) => {
   const problems = await problemsOf(files(oauth, more));
   expect(problems.map((problem) => problem.path)).toEqual([path]);
   expect(problems[0]?.message).toContain(words);
 });
 
-it('is off unless it is said, and has what is usual where it is', async () => {
+it('mcp.oauth is unset by default, and fills in its other settings if publicUrl is given', async () => {
   expect((await configOf({ 'gateway.yaml': MINIMAL, 'customers.yaml': OPENAPI })).file.mcp.oauth).toBeUndefined();
   expect((await configOf(files('{ publicUrl: "https://mcp.example.com" }'))).file.mcp.oauth).toEqual({
     publicUrl: 'https://mcp.example.com',

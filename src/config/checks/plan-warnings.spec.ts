@@ -1,4 +1,4 @@
-/** Plans: limits that are refused, with words that help, and settings that can be run and are hardly meant. */
+/** Plans: rejected limits, and warnings about valid settings that are probably mistakes. */
 import { describe, expect, it } from '@jest/globals';
 import { MINIMAL, OPENAPI, problemsOf, warningsOf } from '../../../test/support/config-files.js';
 
@@ -24,7 +24,7 @@ describe('a limit', () => {
     ['60/m', 'must be a number, not `60/m`'],
     ['true', 'must be a number, not true'],
     ['null', 'must be a number, not empty'],
-  ])('of %s is told: %s', async (limit, message) => {
+  ])('of %s gives the message: %s', async (limit, message) => {
     for (const plan of [
       `{ key: { minute: ${limit} } }`,
       `{ account: { month: ${limit} } }`,
@@ -37,7 +37,7 @@ describe('a limit', () => {
 
 describe('a warning', () => {
   it.each(['key: { minute: 4 }', 'key: { month: 4 }', 'account: { minute: 4 }', 'account: { month: 4 }'])(
-    'is given for an operation that costs more than %s ever has room for',
+    'is given for an operation that costs more than the limit %s',
     async (limits) => {
       const [warning, ...others] = await warningsOf(withPlan(`{ ${limits} }`));
       expect(warning).toMatchObject({
@@ -49,7 +49,7 @@ describe('a warning', () => {
     },
   );
 
-  it('is not given where it just fits', async () => {
+  it('is not given for an operation that costs exactly the limit', async () => {
     expect(await warningsOf(withPlan('{ key: { minute: 5 }, account: { month: 5 } }'))).toEqual([]);
   });
 
@@ -62,7 +62,7 @@ describe('a warning', () => {
       "is above the account's limit for the same window (10), so it never refuses anything",
     ],
     ['{ key: { month: 60 }, account: { month: 10 } }', 'plans.starter.key.month', "is above the account's limit"],
-  ])('is given for limits that contradict themselves: %s', async (plan, path, message) => {
+  ])('is given for a limit that admits nothing or never refuses: %s', async (plan, path, message) => {
     const warnings = await warningsOf(withPlan(plan));
     expect(warnings).toEqual([expect.objectContaining({ line: 7, path, message: expect.stringContaining(message) })]);
     expect(warnings[0]?.hint).toContain('leave it out');
@@ -79,14 +79,14 @@ describe('a warning', () => {
     expect(warnings[0]?.message).toContain(message);
   });
 
-  it('is not given for shadow limits that are lower, or where there is none in force', async () => {
+  it('is not given for shadow limits that are lower, or without a limit in force', async () => {
     const plan = '{ key: { minute: 60 }, shadow: { key: { minute: 59 }, account: { month: 1000 } } }';
     expect(await warningsOf(withPlan(plan))).toEqual([]);
   });
 });
 
-describe('a wrong name', () => {
-  it('of a service or a plan hides no mistake that stands under it', async () => {
+describe('an invalid name', () => {
+  it('of a service or plan does not hide problems below it', async () => {
     const text = MINIMAL.replace('customers:', 'Customers:')
       .replace('http://127.0.0.1:4001', 'ftp://x')
       .replace('starter:', 'Starter:')
@@ -100,7 +100,7 @@ describe('a wrong name', () => {
     ]);
   });
 
-  it('blames a value that came from a variable for nothing that it is not', async () => {
+  it('of a plan causes no further problem for a limit that comes from a variable', async () => {
     const text = MINIMAL.replace('starter:', 'Starter:').replace('minute: 60', 'minute: "${LIMIT}"');
     const problems = await problemsOf({ 'gateway.yaml': text, 'customers.yaml': OPENAPI }, { LIMIT: '60' });
     expect(problems.map(({ message }) => message)).toEqual(['`Starter` must be a lower-case name']);

@@ -18,13 +18,13 @@ it.each([
   ['{ allowPorts: [] }', 'webhooks.allowPorts', ''],
   ['{ allowPorts: [0] }', 'webhooks.allowPorts[0]', ''],
   ['{ maxEndpoints: 1001 }', 'webhooks.maxEndpoints', ''],
-])('webhooks: %s is wrong, at %s: %s', async (webhooks, path, words) => {
+])('rejects webhooks: %s at %s: %s', async (webhooks, path, words) => {
   const problems = await problemsOf(files(webhooks));
   expect(problems.map((problem) => problem.path)).toEqual([path]);
   expect(problems[0]?.message).toContain(words);
 });
 
-it('warns of what is open to whoever may add an endpoint, where other machines reach the gateway', async () => {
+it('warns about allowHttp and private networks if other machines can reach the gateway', async () => {
   const open = '{ allowHttp: true, allowPrivateNetworks: [10.0.0.0/8, "fd00::/8"] }';
   const found = await warningsOf(files(open));
   expect(found.map(({ path }) => path)).toEqual(['webhooks.allowHttp', 'webhooks.allowPrivateNetworks']);

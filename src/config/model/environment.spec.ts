@@ -13,7 +13,7 @@ function faultsOf(variables: Record<string, string>): readonly string[] {
 }
 
 describe('readEnvironment', () => {
-  it('needs nothing: an empty environment gives the embedded stores in ./data', () => {
+  it('defaults to ./data and log level info if nothing is set', () => {
     expect(readEnvironment({})).toEqual({ dataDir: './data', logLevel: 'info' });
   });
 
@@ -42,11 +42,11 @@ describe('readEnvironment', () => {
     });
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(readEnvironment({ REDIS_URL: '', DATABASE_URL: ' ', LOG_LEVEL: '' })).toEqual(readEnvironment({}));
   });
 
-  it('names every variable that is wrong in one error', () => {
+  it('names every invalid variable in one error', () => {
     const faults = faultsOf({
       TRAILGATE_GATEWAY_PORT: '65536',
       TRAILGATE_ADMIN_PORT: '-1',
@@ -92,14 +92,14 @@ describe('readEnvironment', () => {
     ['REDIS_URL', 'redis+cluster://:a@hunter2@cache:6379', 'has an @ that is not escaped'],
     ['REDIS_URL', 'redis+cluster://:hunter2%@cache:6379', 'has a % that is not escaped'],
     ['REDIS_URL', 'redis+sentinel://:hunter2#x@cache:26379/mymaster', 'in a password # is written %23'],
-  ])('says what to escape in a password, and repeats none of it: %s=%s', (name, value, words) => {
+  ])('says what to escape in a password, without repeating it: %s=%s', (name, value, words) => {
     const faults = faultsOf({ [name]: value });
     expect(faults).toEqual([expect.stringContaining(`${name} `)]);
     expect(faults[0]).toContain(words);
     expect(faults[0]).not.toContain('hunter2');
   });
 
-  it('takes a password whose signs are escaped', () => {
+  it('accepts a password with escaped characters', () => {
     const url = 'postgres://user:a%23b%25c%2Fd%40e@db/trailgate';
     expect(readEnvironment({ DATABASE_URL: url }).databaseUrl).toBe(url);
   });
@@ -108,13 +108,13 @@ describe('readEnvironment', () => {
     'two words that are long enough for a token',
     'first-line-of-the-token-0123456789\nsecond',
     'käse'.repeat(9),
-  ])('takes no operator token that no header can carry: %j', (token) => {
+  ])('rejects an operator token that no header can carry: %j', (token) => {
     const faults = faultsOf({ TRAILGATE_ADMIN_TOKEN: token });
     expect(faults).toEqual([expect.stringContaining('no Bearer token may have')]);
     expect(faults.join()).not.toContain(token);
   });
 
-  it('repeats neither a token nor the password of a URL', () => {
+  it('does not repeat a token or the password of a URL', () => {
     const faults = faultsOf({ DATABASE_URL: 'mysql://user:hunter2@db', TRAILGATE_ADMIN_TOKEN: 'tiny-secret' });
     expect(faults).toHaveLength(2);
     expect(faults.join()).not.toMatch(/hunter2|tiny-secret/);

@@ -39,11 +39,11 @@ function settings(node: JsonSchemaNode, path: string): [string, JsonSchemaNode][
 }
 
 describe('gateway.schema.json', () => {
-  it('is what the schema gives (write it again with: npm run -s trailgate -- schema > gateway.schema.json)', () => {
+  it('is generated from the schema (update: npm run -s trailgate -- schema > gateway.schema.json)', () => {
     expect(readFileSync('gateway.schema.json', 'utf8')).toBe(gatewayJsonSchemaText());
   });
 
-  it('lets an editor accept ${NAME} wherever a number is expected', () => {
+  it('accepts ${NAME} for gateway.port', () => {
     const port = gatewayJsonSchema().properties?.['gateway']?.properties?.['port'];
     expect(port?.anyOf).toContainEqual({ $ref: '#/$defs/environmentReference' });
   });
@@ -57,11 +57,11 @@ describe('docs/configuration.md', () => {
     expect([...documented.keys()].toSorted()).toEqual([...actual.keys()].toSorted());
   });
 
-  it('gives the meaning and the default of the schema', () => {
+  it('gives the description and the default from the schema', () => {
     for (const [path, node] of actual) {
       const [, fallback, meaning] = documented.get(path) ?? [];
       expect([path, meaning]).toEqual([path, node.description]);
-      // what has no default says in words what happens without it
+      // Settings without a default describe in words what happens if they are not set.
       const isLiteral = /^`.*`$/.test(fallback ?? '');
       expect([path, isLiteral ? fallback : undefined]).toEqual([path, literalOf(node.default)]);
     }
@@ -74,7 +74,7 @@ describe('docs/configuration.md', () => {
 });
 
 describe('knownKeysAt', () => {
-  it('finds the keys of a map below names and lists', () => {
+  it('returns the keys of a map at a path through names and list indexes', () => {
     expect(knownKeysAt(['services', 'customers', 'timeouts'])).toEqual(['connect', 'firstByte', 'idle']);
     expect(knownKeysAt(['operations', 3])).toContain('match');
     expect(knownKeysAt(['services', 'customers', 'targets', 0])).toEqual([]);

@@ -14,7 +14,7 @@ it.each([
     '{ origins: [https://app.example.com], allowCredentials: true, maxAge: 1d, exposedHeaders: [], ' +
       'allowedHeaders: [X-A] }',
   ],
-])('cors: %s is right', async (cors) => {
+])('accepts cors: %s', async (cors) => {
   await expect(configOf(files(cors))).resolves.toBeDefined();
 });
 
@@ -29,6 +29,6 @@ it.each([
   ['{ origins: ["https://*.example.com/x"] }', 'gateway.cors.origins[0]'],
   ['{ origins: ["*"], allowCredentials: true }', 'gateway.cors.allowCredentials'],
   ['{ origins: ["*"], exposedHeaders: ["a b"] }', 'gateway.cors.exposedHeaders[0]'],
-])('cors: %s is wrong, at %s', async (cors, path) => {
+])('rejects cors: %s at %s', async (cors, path) => {
   expect((await problemsOf(files(cors))).map((problem) => problem.path)).toEqual([path]);
 });

@@ -1,9 +1,9 @@
-/** A mail address is one that mail can have. */
+/** Email addresses that settings accept. */
 import { expect, it } from '@jest/globals';
 import { emailAddress } from './mail-values.js';
 
 it.each(['ana@example.com', 'ana.o-brien+booking@mail.example.co.uk', `${'a'.repeat(64)}@example.com`])(
-  'takes %s',
+  'accepts %s',
   (text) => expect(emailAddress.safeParse(text).success).toBe(true),
 );
 

@@ -3,14 +3,14 @@ import { describe, expect, it } from '@jest/globals';
 import { MINIMAL, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
 import { gatewayJsonSchema, type JsonSchemaNode } from './json-schema.js';
 
-/** Settings that need others beside them. */
+/** Other settings that a setting requires. */
 const AROUND: Readonly<Record<string, object>> = {
   'mcp.oauth.trustedNetworks': { mcp: { oauth: { publicUrl: 'https://mcp.example.com' } } },
 };
 
 const LISTS = networkLists(gatewayJsonSchema(), []);
 
-it('the settings that list networks are found', () => {
+it('finds all settings that list networks in the schema', () => {
   expect(LISTS.map((path) => path.join('.')).sort()).toEqual([
     'admin.healthNetworks',
     'admin.operatorNetworks',
@@ -32,7 +32,7 @@ describe.each(LISTS.map((path) => path.join('.')))('%s', (path) => {
     ['010.0.0.0/8', 'must be an address or a block such as 10.0.0.0/8', ''],
     ['localhost', 'must be an address or a block such as 10.0.0.0/8', ''],
   ] as const;
-  it('refuses what is no network, and says what to write', async () => {
+  it('rejects an entry that is not a network, and says what to write', async () => {
     const problems = await problemsWith(path, ...REFUSED.map(([entry]) => entry));
     for (const [index, [entry, message, hint]] of REFUSED.entries()) {
       const problem = problems.find((each) => each.path === `${path}[${index}]`);
@@ -44,7 +44,7 @@ describe.each(LISTS.map((path) => path.join('.')))('%s', (path) => {
     }
   });
 
-  it('takes addresses and blocks of both families', async () => {
+  it('accepts addresses and blocks of both families', async () => {
     const entries = ['192.0.2.1', '192.0.2.0/24', '2001:db8::1', '2001:db8::/32', '::ffff:192.0.2.0/120'];
     const problems = await problemsWith(path, ...entries);
     expect(problems.filter((each) => each.path.startsWith(path))).toEqual([]);
@@ -52,7 +52,7 @@ describe.each(LISTS.map((path) => path.join('.')))('%s', (path) => {
 });
 
 it.each(['gateway.trustedProxies', 'gateway.proxyProtocol', 'admin.trustedProxies'])(
-  '%s cannot believe every address',
+  '%s may not trust every address',
   async (path) => {
     for (const entry of ['0.0.0.0/0', '::/0', '::ffff:0:0/96']) {
       const [problem] = await problemsWith(path, entry);
@@ -61,7 +61,7 @@ it.each(['gateway.trustedProxies', 'gateway.proxyProtocol', 'admin.trustedProxie
   },
 );
 
-it('an IPv4-mapped spelling of most of the internet is as large as the IPv4 one', async () => {
+it('webhooks.allowPrivateNetworks rejects the IPv4-mapped form of 0.0.0.0/0', async () => {
   const [problem] = await problemsWith('webhooks.allowPrivateNetworks', '::ffff:0:0/96');
   expect(problem?.message).toContain('is most of the internet');
 });

@@ -56,7 +56,7 @@ const apiSettings = {
     .url({ protocol: /^https?$/, error: TARGET_MESSAGE })
     .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'must be an origin such as https://api.example.com')
     .optional()
-    .describe('Origin of the API for integrators, in documents and error types.'),
+    .describe('Origin of the API for integrators, in its OpenAPI document and links to successors.'),
   ...lifeCycle,
   supportMonths: z
     .int()
@@ -128,23 +128,21 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('The API. For several versions or APIs, use `apis` instead.'),
-  apis: untilRestart(
-    z
-      .array(
-        z.strictObject({
-          name: nameOf(API_NAME).describe(
-            'Name, for `api` of services. Operations of all but the first have it before their ids.',
-          ),
-          basePath: basePath.describe('Path prefix of its operations.'),
-          hosts: z.array(host).max(100).default([]).describe('Host names under which it is served; any by default.'),
-          ...apiSettings,
-        }),
-      )
-      .min(1)
-      .max(MAX_APIS)
-      .optional()
-      .describe('Several versions or APIs, instead of `api`. The first is that of services without `api`.'),
-  ),
+  apis: z
+    .array(
+      z.strictObject({
+        name: nameOf(API_NAME).describe(
+          'Name, for `api` of services. Operations of all but the first have it before their ids.',
+        ),
+        basePath: basePath.describe('Path prefix of its operations.'),
+        hosts: z.array(host).max(100).default([]).describe('Host names under which it is served; any by default.'),
+        ...apiSettings,
+      }),
+    )
+    .min(1)
+    .max(MAX_APIS)
+    .optional()
+    .describe('Several versions or APIs, instead of `api`. The first is that of services without `api`.'),
   services: z.record(nameOf(/^[a-z][a-z0-9-]*$/), serviceSchema).describe('The backends by name.'),
   operations: z.array(operationSchema).default([]).describe('Adds to or overrides the OpenAPI documents.'),
   plans: z.record(nameOf(/^[a-z][a-z0-9_-]*$/), planSchema).describe('The plans by name; an account has one.'),
@@ -226,6 +224,8 @@ export interface Operation {
   readonly service: string;
   /** Name of the API that has the operation. Undefined: the first API. */
   readonly api?: string;
+  /** Route in metrics and traces: the template with its base path. Undefined for the first API: the template. */
+  readonly route?: string;
   /** Required scopes. A key must have all of them. Empty: any valid key can call the operation. */
   readonly scopes: readonly string[];
   /** Number of requests as which one call counts. */

@@ -1,8 +1,8 @@
-/** Values as people write them: what is no sensible one is refused with words that say what would be. */
+/** Values as people write them. Invalid values are rejected with a message that says what is valid. */
 import { describe, expect, it } from '@jest/globals';
 import { LOG_DAYS_MESSAGE, logDays } from './values.js';
 
-describe('how long request logs are kept', () => {
+describe('the retention of request logs', () => {
   it.each([
     ['1d', 1],
     ['7d', 7],

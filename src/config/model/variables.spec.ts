@@ -1,4 +1,4 @@
-/** A variable can be read from a file, which is how secrets are mounted; what is wrong with the file is named. */
+/** Variables with the suffix _FILE, as used for mounted secrets, and errors about their files. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ function fileWith(text: string): string {
 }
 
 describe('a variable with the suffix _FILE', () => {
-  it('names the file of the value, whose last line may have an end', () => {
+  it('reads the value from the file, without a final line break', () => {
     for (const text of [TOKEN, `${TOKEN}\n`, `${TOKEN}\r\n`]) {
       const variables = { TRAILGATE_ADMIN_TOKEN_FILE: fileWith(text) };
       expect(readEnvironment(variables).adminToken).toBe(TOKEN);
@@ -27,13 +27,13 @@ describe('a variable with the suffix _FILE', () => {
     expect(readVariable({ A_FILE: fileWith(' two\nlines \n') }, 'A')).toBe(' two\nlines ');
   });
 
-  it('counts as unset where it is empty, and the variable as unset where that is empty', () => {
+  it('is ignored if it is empty, and used if the variable itself is empty', () => {
     expect(readVariable({ A: 'value', A_FILE: '' }, 'A')).toBe('value');
     expect(readVariable({ A: '', A_FILE: fileWith('value') }, 'A')).toBe('value');
     expect(readVariable({ A_FILE: ' ' }, 'A')).toBeUndefined();
   });
 
-  it('is refused where both are set, and where the file is empty, away or a folder', () => {
+  it('is rejected if both are set, or if the file is empty, missing or a folder', () => {
     const [value, empty] = [fileWith('value'), fileWith('\n')];
     const cases = [
       [{ A: 'value', A_FILE: value }, 'A and A_FILE are both set'],
@@ -44,7 +44,7 @@ describe('a variable with the suffix _FILE', () => {
     for (const [variables, message] of cases) expect(() => readVariable(variables, 'A')).toThrow(message);
   });
 
-  it('serves references of gateway.yaml, and a file that cannot be read is a problem at its line', async () => {
+  it('works in references of gateway.yaml, where an unreadable file is a problem', async () => {
     const files = { 'gateway.yaml': `${MINIMAL}\nadmin: { host: "\${ADMIN_HOST}" }`, 'customers.yaml': OPENAPI };
     const config = await configOf(files, { ADMIN_HOST_FILE: fileWith('127.0.0.2\n') });
     expect(config.file.admin.host).toBe('127.0.0.2');
@@ -52,7 +52,7 @@ describe('a variable with the suffix _FILE', () => {
     expect(problems.map(({ message }) => message)).toEqual(['ADMIN_HOST_FILE: /nowhere cannot be read (ENOENT)']);
   });
 
-  it('is one problem of the environment beside the others', () => {
+  it('that cannot be read is reported together with other invalid variables', () => {
     const variables = { DATABASE_URL_FILE: '/nowhere', LOG_LEVEL: 'loud' };
     expect(() => readEnvironment(variables)).toThrow(
       /^LOG_LEVEL must be one of .*\nDATABASE_URL_FILE: \/nowhere cannot be read \(ENOENT\)\.$/,

@@ -32,8 +32,8 @@ async function published(given: ConfigFiles): Promise<string[]> {
   return operations.map(({ method, template, scopes }) => [method, template, ...scopes].join(' '));
 }
 
-describe('scopes of the service', () => {
-  it('are those of operations that name none, by what the method does', async () => {
+describe('scopes of a service', () => {
+  it('apply to operations without scopes, by whether the method reads or writes', async () => {
     expect(await published(files('scopes: { read: [orders:read], write: [orders:read, orders:write] }'))).toEqual([
       'GET /orders orders:read',
       'POST /orders orders:read orders:write',
@@ -43,13 +43,13 @@ describe('scopes of the service', () => {
     ]);
   });
 
-  it('can be the same for all, or none for any valid key', async () => {
+  it('can be the same for all operations, or empty for any valid key', async () => {
     const [first, second] = await published(files('scopes: [orders:any]'));
     expect([first, second]).toEqual(['GET /orders orders:any', 'POST /orders orders:any']);
     expect((await published(files('scopes: []')))[0]).toBe('GET /orders');
   });
 
-  it('do not count where the document or an entry of `operations` names some', async () => {
+  it('do not apply where the document or an `operations` entry names scopes', async () => {
     const document = SPRINGDOC.replace('bearer: []', 'bearer: [list:read]');
     const given = files('scopes: [orders:any]', document);
     const entry = 'operations: [{ match: POST /orders, scopes: [] }]\n';
@@ -57,7 +57,7 @@ describe('scopes of the service', () => {
     expect(all.slice(0, 3)).toEqual(['GET /orders list:read', 'POST /orders', 'GET /orders/export orders:any']);
   });
 
-  it('count instead of alternatives and foreign scopes, with one warning', async () => {
+  it('replace alternatives and foreign scopes, with one warning', async () => {
     const document = SPRINGDOC.replace('bearer: []', "bearer: ['https://example.com/auth']").replace(
       '[{ bearer: [] }]',
       '[{ bearer: [] }, {}]',
@@ -70,12 +70,12 @@ describe('scopes of the service', () => {
     expect(await problemsOf(files('', document))).toHaveLength(5);
   });
 
-  it('are added to the scopes that an operation names beside a foreign one', async () => {
+  it('are added to an operation that names both a valid and a foreign scope', async () => {
     const document = SPRINGDOC.replace('bearer: []', "bearer: [list:read, 'https://example.com/auth']");
     expect((await published(files('scopes: [orders:any]', document)))[0]).toBe('GET /orders list:read orders:any');
   });
 
-  it('for any valid key open no operation that demands something', async () => {
+  it('that are empty do not open an operation that requires a foreign scope', async () => {
     const document = SPRINGDOC.replace('bearer: []', "bearer: ['Orders.Admin']");
     expect((await problemsOf(files('scopes: []', document))).map(({ message }) => message)).toEqual([
       expect.stringContaining('Orders.Admin'),
@@ -91,7 +91,7 @@ describe('scopes of the service', () => {
 
 describe('a path that cannot be routed', () => {
   it.each(['/orders/größe', '/orders/{id*}:purge', '/orders/{id}{format}:cancel', '/orders/a%20b'])(
-    '%s is refused where an operation with a parameter would take its requests, also if it is excluded',
+    '%s is refused, even if excluded, when an operation with a parameter would match its requests',
     async (path) => {
       const document = SPRINGDOC.replace('  /actuator/health:', `  ${path}:`);
       for (const settings of ['scopes: []', 'scopes: [], exclude: [{ tag: actuator }]']) {
@@ -102,7 +102,7 @@ describe('a path that cannot be routed', () => {
     },
   );
 
-  it('is left out where all operations that match are less concrete than it in nothing', async () => {
+  it('is left out if no published operation would match its requests', async () => {
     const document = SPRINGDOC.replace('  /actuator/health:', '  /internal/{path*}:');
     expect(await published(files('scopes: []', document))).toHaveLength(4);
   });
@@ -123,12 +123,12 @@ describe('include and exclude', () => {
     expect(await names(settings)).toEqual(expected);
   });
 
-  it('keep the requests of what is left out away from other operations', async () => {
+  it('keep the paths of excluded operations as unpublished', async () => {
     const { unpublished } = await configOf(files('scopes: [], exclude: [{ operationId: export }]'));
     expect(unpublished).toEqual([{ template: '/orders/export' }]);
   });
 
-  it('name what the document has: a slip would publish what should not be', async () => {
+  it('are rejected with a suggestion if an excluded tag does not exist', async () => {
     const [problem, ...others] = await problemsOf(files('scopes: [], exclude: [{ tag: actuatr }]'));
     expect(problem).toMatchObject({
       path: 'services.orders.exclude[0]',
@@ -138,17 +138,17 @@ describe('include and exclude', () => {
     expect(others).toEqual([]);
   });
 
-  it('need no mending of what is excluded', async () => {
+  it('cause no warning about an excluded path', async () => {
     const document = SPRINGDOC.replace('/actuator/health', '/actuator/**');
     const given = files('scopes: [], exclude: [{ path: /actuator }]', document);
     expect(await warningsOf(given)).toEqual([]);
   });
 });
 
-describe('what cannot be published is left out with a warning, and the rest is published', () => {
+describe('an operation that cannot be published is left out with a warning', () => {
   it.each([
     ['/files/*', 'the path has `*`: there are no wildcards'],
-    ['/orders/:id', 'the path has `:id`: a parameter stands in braces'],
+    ['/orders/:id', 'the path has `:id`: write parameters in braces'],
     ['/search?sort={by}', 'the path has `search?sort={by}`: a query or a fragment is no part of the path'],
     ['/{proxy+}', 'the path has `{proxy+}`: a parameter has a name and nothing else'],
     ['/a/{x}{y}', 'the path has `{x}{y}`: parameters cannot be told apart'],
@@ -173,7 +173,7 @@ describe('`servers` of a document', () => {
     return (await warningsOf(files('scopes: []', document, target))).map(({ message, hint }) => `${message} → ${hint}`);
   };
 
-  it('with a prefix that no target has is warned about', async () => {
+  it('cause a warning if they have a prefix that no target has', async () => {
     const expected =
       'puts the paths below `/api/v3`, which no target has → ' +
       'if the backend wants it, write it behind each target: http://127.0.0.1:1/api/v3';
@@ -188,7 +188,7 @@ describe('`servers` of a document', () => {
     ['{ url: https://api.example.com }', undefined],
     ['{ url: https://api.example.com/api/v1 }', undefined],
     ['{ url: /api/v3 }', 'http://127.0.0.1:1/api/v3/'],
-  ])('%s needs none', async (url, target) => {
+  ])('cause no warning: %s', async (url, target) => {
     expect(await warnings(url, target)).toEqual([]);
   });
 });

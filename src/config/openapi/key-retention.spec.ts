@@ -1,4 +1,4 @@
-/** Whose an `Idempotency-Key` is: what the operation says, else the service, else its document, else the gateway. */
+/** The handler of an `Idempotency-Key`: set by the operation, else the service, its document, or the default. */
 import { describe, expect, it } from '@jest/globals';
 import { configOf, MINIMAL, problemsOf } from '../../../test/support/config-files.js';
 
@@ -20,10 +20,10 @@ paths:
 `;
 const HONOURED = "parameters: [{ $ref: '#/components/parameters/Key' }]";
 
-/** The configuration of which the service says this. */
+/** Configuration with a setting of the service. */
 const saying = (service: string): string => MINIMAL.replace('plans:', `    ${service}\nplans:`);
 
-/** Methods whose keys the gateway keeps, and for how long. */
+/** Returns the methods whose keys the gateway handles, with their retention. */
 async function keptBy(service: string, operations = '', parameters = ''): Promise<Record<string, number>> {
   const yaml = saying(service);
   const files = { 'gateway.yaml': yaml + operations, 'customers.yaml': documentWith(parameters) };
@@ -37,12 +37,12 @@ async function keptBy(service: string, operations = '', parameters = ''): Promis
 
 const DAY = 86_400_000;
 
-describe('keys', () => {
-  it('are the gateway’s, of POST and PATCH, for a day', async () => {
+describe('idempotency keys', () => {
+  it('are handled by the gateway for POST and PATCH, for a day, by default', async () => {
     expect(await keptBy('')).toEqual({ POST: DAY, PATCH: DAY });
   });
 
-  it('are the backend’s where its document has the header, in any case', async () => {
+  it('are left to the backend if its document has the header, in any letter case', async () => {
     expect(await keptBy('', '', HONOURED)).toEqual({});
     expect(await keptBy('', '', HONOURED.replace('/Key', '/Other'))).toEqual({ POST: DAY, PATCH: DAY });
   });
@@ -51,12 +51,12 @@ describe('keys', () => {
     ['gateway', { POST: DAY, PATCH: DAY }],
     ['backend', {}],
     ['off', {}],
-  ])('are where the service says: %s, whatever its document has', async (mode, kept) => {
+  ])('are handled as the service says: %s, whatever its document has', async (mode, kept) => {
     expect(await keptBy(`idempotency: ${mode}`, '', HONOURED)).toEqual(kept);
     expect(await keptBy(`idempotency: ${mode}`)).toEqual(kept);
   });
 
-  it('are where the operation says, and for as long', async () => {
+  it('are handled as the operation says, for the retention that it or the service sets', async () => {
     const entry = (text: string) => `operations: [{ match: POST /orders, ${text} }]\n`;
     expect(await keptBy('idempotencyRetention: 1h', entry('idempotency: off'))).toEqual({ PATCH: 3_600_000 });
     expect(await keptBy('idempotency: off', entry('idempotency: gateway, idempotencyRetention: 2m'))).toEqual({
@@ -71,7 +71,7 @@ describe('keys', () => {
     ['services', 'idempotencyRetention: 25d', ''],
     ['operations', '', 'operations: [{ match: GET /orders, idempotency: gateway }]\n'],
     ['operations', '', 'operations: [{ match: PUT /orders, idempotencyRetention: 1h }]\n'],
-  ])('are not said of %s by %j%j', async (where, service, operations) => {
+  ])('cannot be configured in %s by %j%j', async (where, service, operations) => {
     const problems = await problemsOf({
       'gateway.yaml': saying(service) + operations,
       'customers.yaml': documentWith(''),

@@ -1,4 +1,4 @@
-/** Accepts what real documents have although the standard does not allow it. */
+/** Common deviations of real OpenAPI documents from the standard are accepted. */
 import { describe, expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI, problemsOf, warningsOf } from '../../../test/support/config-files.js';
 
@@ -16,18 +16,18 @@ describe('info.version', () => {
     ['0x10', '0x10'],
     ['2026-01-27', '2026-01-27'],
     ['"1.10"', '1.10'],
-  ])('%s is the text %s', async (written, text) => {
+  ])('%s is read as the text %s', async (written, text) => {
     const { documents } = await configOf(withInfo(`info: { title: Customers, version: ${written} }`));
     expect(documents.get('customers')).toMatchObject({ info: { title: 'Customers', version: text } });
   });
 
-  it('is read likewise in JSON', async () => {
+  it('is read as text in JSON too', async () => {
     const document = '{"openapi":"3.0.3","info":{"title":"T","version":1.10},"paths":{}}';
     const gateway = files(document, 'customers.json');
     expect((await configOf(gateway)).documents.get('customers')).toMatchObject({ info: { version: '1.10' } });
   });
 
-  it('of another kind is refused, and nothing else is said to be wrong', async () => {
+  it('of another type is refused, with no other problem', async () => {
     const problems = await problemsOf(withInfo('info: { title: Customers, version: [1] }'));
     expect(problems.map(({ path, message }) => [path, message])).toEqual([
       ['info.version', 'is not valid OpenAPI: must be string'],
@@ -44,13 +44,13 @@ describe('a reference to a path template', () => {
     expect(operations.map(({ method, template }) => `${method} ${template}`)).toContain('GET /c/{id}');
   });
 
-  it('that names nothing is said to', async () => {
+  it('that names nothing is refused', async () => {
     const [problem, ...others] = await problemsOf(reference('#/paths/~1customers~1{key}'));
     expect(problem?.message).toBe('`#/paths/~1customers~1{key}` names nothing in this document');
     expect(others).toEqual([]);
   });
 
-  it('keeps what an example says', async () => {
+  it('is left unchanged inside an example', async () => {
     const example = "Pet: { type: object, example: { $ref: '#/{id}' } }";
     const document = OPENAPI.replace('  securitySchemes', `  schemas: { ${example} }\n  securitySchemes`);
     const read = (await configOf(files(document))).documents.get('customers');

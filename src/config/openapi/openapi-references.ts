@@ -66,12 +66,14 @@ export function referenceProblems(document: JsonObject, source: SourceDocument):
  */
 export function removeLostMappings(document: JsonObject, source: SourceDocument): ConfigProblem[] {
   const anchors = anchorsOf(document);
+  const schemaNames = namesOfSchemas(document);
   const removed: { path: DocumentPath; target: string; fault: ReferenceFault }[] = [];
   visitObjects(document, ({ propertyName, mapping }, path) => {
     if (typeof propertyName !== 'string' || !isObject(mapping)) return;
     for (const [name, target] of Object.entries(mapping)) {
       // A plain name is the name of a schema, which may be known only to the backend.
-      const fault = typeof target === 'string' && /[/#.]/.test(target) && formFault(document, target, anchors);
+      const mayBeLost = typeof target === 'string' && /[/#.]/.test(target) && !schemaNames.has(target);
+      const fault = mayBeLost && formFault(document, target, anchors);
       if (!fault) continue;
       delete (mapping as Record<string, unknown>)[name];
       removed.push({ path: [...path, 'mapping', name], target: String(target), fault });
@@ -82,6 +84,12 @@ export function removeLostMappings(document: JsonObject, source: SourceDocument)
   const more = removed.length === 1 ? '' : `; ${removed.length - 1} more like it`;
   const message = `\`${shortened(first.target)}\` ${first.fault.message}, so the entry is left out${more}`;
   return [source.problem(first.path, message, first.fault.hint)];
+}
+
+/** Returns the names under `components.schemas`, which may have dots. */
+function namesOfSchemas({ components }: JsonObject): ReadonlySet<string> {
+  const schemas = isObject(components) ? components['schemas'] : undefined;
+  return new Set(isObject(schemas) ? Object.keys(schemas) : []);
 }
 
 interface ReferenceFault {

@@ -80,7 +80,7 @@ export function mergeOperations(drafts: readonly OperationDraft[], entries: Oper
   }
   const all = [...merged.values()].map((draft) => withApiName(withDefaultScopes(draft, entries.defaultScopes)));
   problems.push(...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
-  const numbered = numberOperations(withUniformParameters(all));
+  const numbered = numberOperations(withUniformParameters(all), entries.apis);
   const operations = problems.length > 0 ? [] : numbered.map(({ operation }) => operation);
   return {
     operations,
@@ -320,7 +320,7 @@ function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
 }
 
 /** Assigns an index to each operation, and an ID to each operation without one. */
-function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
+function numberOperations(drafts: readonly OperationDraft[], apis: ReadApis): NumberedDraft[] {
   const taken = new Set(drafts.flatMap((draft) => draft.id ?? []));
   return drafts.map((draft, index) => {
     const id = draft.id ?? deriveId(draft, taken);
@@ -331,7 +331,7 @@ function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
       method: draft.method,
       template: draft.template,
       service: draft.service,
-      ...(draft.api === undefined ? {} : { api: draft.api }),
+      ...(draft.api === undefined ? {} : { api: draft.api, route: apis.basePath(draft.api) + draft.template }),
       scopes: draft.scopes ?? [],
       cost: draft.cost ?? 1,
       isWebSocket: draft.isWebSocket ?? false,

@@ -54,7 +54,7 @@ describe('templateFault', () => {
 });
 
 describe('templateShape', () => {
-  it('is equal for templates that differ in parameter names alone', () => {
+  it('is equal for templates that differ only in parameter names', () => {
     expect(templateShape('/a/{id}/b/{x}')).toBe(templateShape('/a/{key}/b/{y}'));
     expect(templateShape('/a/{id}')).not.toBe(templateShape('/a/id'));
     expect(templateParameters('/a/{id}/b/{x}')).toEqual(['id', 'x']);

@@ -76,7 +76,7 @@ function segmentFault(segment: string): TemplateFault | undefined {
     return isUnambiguous ? undefined : { message: `${shown}: parameters cannot be told apart`, hint: BRACES_HINT };
   }
   const [, name] = /^:([A-Za-z_]\w*)$/.exec(segment) ?? [];
-  if (name !== undefined) return { message: `${shown}: a parameter stands in braces`, hint: `write {${name}}` };
+  if (name !== undefined) return { message: `${shown}: write parameters in braces`, hint: `write {${name}}` };
   if (LITERAL.test(segment)) return undefined;
   return {
     message: `${shown}: only unencoded path characters are allowed`,

@@ -1,4 +1,4 @@
-/** Several APIs in one file: which combinations are refused, and what belongs to which. */
+/** Several APIs in one file: rejected combinations, and which API an operation belongs to. */
 import { describe, expect, it } from '@jest/globals';
 import { configOf, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
 
@@ -14,7 +14,7 @@ const messages = async (apis: string, more = ''): Promise<string[]> =>
   (await problemsOf(files(apis, more))).map(({ path, message }) => `${path}: ${message}`);
 
 describe('apis', () => {
-  it('lets two versions have operations of the same method, path and id', async () => {
+  it('lets two versions have the same operations, with IDs prefixed by the API name', async () => {
     const { operations } = await configOf(files(TWO));
     const [first, second] = [undefined, 'v2'].map((name) => operations.filter(({ api }) => api === name));
     expect(second?.map(({ id, template }) => `${id} ${template}`)).toEqual(
@@ -23,7 +23,7 @@ describe('apis', () => {
     expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
   });
 
-  it('gives an entry of `operations` to the API of its service, of its `api`, or to the first', async () => {
+  it('applies an entry of `operations` to its `api`, or to the first API', async () => {
     const entries = 'operations: [{ match: GET /customers, cost: 2 }, { match: GET /customers, api: v2, cost: 3 }]\n';
     const { operations } = await configOf(files(TWO, entries));
     const costs = operations.filter(({ method, template }) => `${method} ${template}` === 'GET /customers');
@@ -39,7 +39,7 @@ describe('apis', () => {
     [TWO.replace('/api/v2', '/api/v1/new'), 'apis[1].basePath: /api/v1/new and /api/v1 of `v1` take the same requests'],
     [TWO.replace('name: v1', 'name: v2'), 'apis[1].name: `v2` is there already'],
     [TWO.replace('v2,', 'v3,'), 'services.new.api: no API is called `v2`'],
-  ])('%s is refused', async (apis, message) => {
+  ])('refuses %s', async (apis, message) => {
     expect(await messages(apis)).toContain(message);
   });
 
@@ -53,7 +53,7 @@ describe('apis', () => {
     ]);
   });
 
-  it('checks the dates of each version', async () => {
+  it('checks the life cycle dates of a version', async () => {
     const dates = 'deprecation: 2030-01-01, sunset: 2030-02-01';
     expect(await messages(TWO.replace('basePath: /api/v1', `basePath: /api/v1, ${dates}`))).toEqual([
       expect.stringContaining('apis[0].sunset: sunset (2030-02-01) is less than the 12 months after deprecation'),

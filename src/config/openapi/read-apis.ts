@@ -9,6 +9,8 @@ interface ReadApi {
   readonly name: string;
   readonly basePath: string;
   readonly hosts: readonly string[];
+  /** Host name of `publicUrl`. */
+  readonly publicHost: string | undefined;
 }
 
 /**
@@ -28,7 +30,14 @@ export class ReadApis {
     const { basePath } = objectOf(api);
     this.apis = Array.isArray(apis)
       ? apis.map(readApi)
-      : [{ name: '', basePath: typeof basePath === 'string' ? basePath : DEFAULT_BASE_PATH, hosts: [] }];
+      : [
+          {
+            name: '',
+            basePath: typeof basePath === 'string' ? basePath : DEFAULT_BASE_PATH,
+            hosts: [],
+            publicHost: undefined,
+          },
+        ];
   }
 
   get names(): readonly string[] {
@@ -63,7 +72,10 @@ export class ReadApis {
     const both = this.file['api'] !== undefined && this.file['apis'] !== undefined;
     return [
       ...(both ? [source.problem(['apis'], 'stands beside `api`', 'keep one of them: `api` for one API')] : []),
-      ...this.apis.flatMap((api, at) => this.conflictProblems(source, api, at)),
+      ...this.apis.flatMap((api, at) => [
+        ...this.conflictProblems(source, api, at),
+        ...originProblems(source, api, at),
+      ]),
       ...this.serviceProblems(source),
     ];
   }
@@ -97,12 +109,21 @@ function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
+/** Reports an API that is not served under the host name of its own `publicUrl`. */
+function originProblems(source: SourceDocument, { publicHost, hosts }: ReadApi, at: number): ConfigProblem[] {
+  if (publicHost === undefined || hosts.length === 0 || hosts.includes(publicHost)) return [];
+  const message = `${publicHost} is none of the \`hosts\` of this API, so its links would lead to 404`;
+  return [source.problem(['apis', at, 'publicUrl'], message, 'add the host name to `hosts`')];
+}
+
 function readApi(value: unknown): ReadApi {
-  const { name, basePath, hosts } = objectOf(value);
+  const { name, basePath, hosts, publicUrl } = objectOf(value);
   return {
     name: typeof name === 'string' ? name : '',
     basePath: typeof basePath === 'string' ? basePath : '',
     hosts: Array.isArray(hosts) ? hosts.map((host) => hostName(String(host))) : [],
+    publicHost:
+      typeof publicUrl === 'string' && URL.canParse(publicUrl) ? hostName(new URL(publicUrl).host) : undefined,
   };
 }
 

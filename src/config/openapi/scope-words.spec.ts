@@ -1,4 +1,4 @@
-/** The words for scopes come from where documents have them, and are words whatever a document holds there. */
+/** Scope descriptions come from OpenAPI documents, and are valid text whatever a document contains. */
 import { expect, it } from '@jest/globals';
 import type { DescribedOperation } from '../model/loaded-config.js';
 import { describeScopes } from './scope-words.js';
@@ -6,7 +6,7 @@ import { describeScopes } from './scope-words.js';
 const operation = (scopes: string[], openapi: Record<string, unknown>) =>
   ({ scopes, openapi }) as unknown as DescribedOperation;
 
-it('the words of an OAuth scheme come before those of the extension, and both before summaries', () => {
+it('prefers descriptions of the OAuth scheme, then of the extension, then operation summaries', () => {
   const document = {
     components: {
       securitySchemes: {
@@ -29,7 +29,7 @@ it('the words of an OAuth scheme come before those of the extension, and both be
 });
 
 it.each([[{ tags: 'Boats', summary: 7 }], [{ tags: [], summary: '   ' }], [{ tags: [null], summary: '\u0000' }], [{}]])(
-  '%j has no words',
+  'gives no description or group for %j',
   (openapi) => {
     expect(describeScopes(new Map(), [operation(['a:read'], openapi)]).get('a:read')).toEqual({
       description: null,
@@ -39,7 +39,7 @@ it.each([[{ tags: 'Boats', summary: 7 }], [{ tags: [], summary: '   ' }], [{ tag
   },
 );
 
-it('each language has what the documents say in it, and the first is for all others', () => {
+it('returns the translations of the documents, and uses the first language as the default', () => {
   const said = {
     'a:read': { de: ' Lesen\n', 'pt-BR': 'Ler', es: 7, '__proto__ ': 'x', EN: 'Read' },
     'a:write': 'Change',
@@ -79,7 +79,7 @@ it('each language has what the documents say in it, and the first is for all oth
   });
 });
 
-it('words are of one line and a length that can be shown', () => {
+it('shortens a description to one line of 500 characters, and a group to 100', () => {
   const words = describeScopes(new Map(), [
     operation(['a:read'], { tags: ['g'.repeat(999)], summary: 'x\n'.repeat(999) }),
   ]);

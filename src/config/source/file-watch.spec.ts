@@ -7,7 +7,7 @@ import { FileWatch } from './file-watch.js';
 
 const CHECK_INTERVAL_MS = 20;
 const SETTLE_MS = 50;
-/** Longer than files must stand still, and than several looks. */
+/** Longer than the settle time and several checks. */
 const LONG_MS = 200;
 
 let folder: string;
@@ -26,7 +26,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('a file that comes, and goes as soon as it has been read, is noticed twice', async () => {
+it('reports a new file once, and its removal once', async () => {
   const other = join(folder, 'b.yaml');
   writeFileSync(other, 'b');
   await watch.follow([other, file]);
@@ -37,7 +37,7 @@ it('a file that comes, and goes as soon as it has been read, is noticed twice', 
   await eventually('it has gone', () => changes === 2);
 });
 
-it('a file that was written while whoever follows it now read it is read again, once', async () => {
+it('reports a file once if it was written while its follower was reading it', async () => {
   const beginMs = Date.now() - 1_000;
   writeFileSync(file, 'a');
   watch.follow([file], beginMs);
@@ -46,14 +46,14 @@ it('a file that was written while whoever follows it now read it is read again, 
   expect(changes).toBe(1);
 });
 
-it('a file that is as it was read, or missing as it was, is left alone', async () => {
+it('does not report a file that is unchanged or still missing', async () => {
   writeFileSync(file, 'a');
   watch.follow([file, join(folder, 'missing.yaml')], Date.now() + 60_000);
   await sleep(LONG_MS);
   expect(changes).toBe(0);
 });
 
-it('nothing is said of files that nobody follows any more', async () => {
+it('does not report files that are no longer followed, or any file after stop', async () => {
   writeFileSync(file, 'a');
   await watch.follow([file]);
   await watch.follow([join(folder, 'b.yaml')]);

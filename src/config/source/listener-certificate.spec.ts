@@ -17,12 +17,12 @@ describeWithOpenssl('ListenerCertificate', () => {
     const before = await certificate.read();
     renameSync(next.cert, files.cert);
     renameSync(next.key, files.key);
-    const taken: SecureContextOptions[] = [];
-    const server = { setSecureContext: (given: SecureContextOptions) => taken.push(given) } as unknown as Server;
+    const contexts: SecureContextOptions[] = [];
+    const server = { setSecureContext: (given: SecureContextOptions) => contexts.push(given) } as unknown as Server;
     const stop = certificate.follow(server);
     try {
-      await eventually('it is taken', () => taken.length === 1);
-      expect(String(taken[0]?.cert)).not.toBe(String(before.cert));
+      await eventually('it is taken', () => contexts.length === 1);
+      expect(String(contexts[0]?.cert)).not.toBe(String(before.cert));
     } finally {
       stop();
     }

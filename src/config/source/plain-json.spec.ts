@@ -1,4 +1,4 @@
-/** Plain JSON is read without the YAML parser, and nobody can tell: the same values, problems and positions. */
+/** Plain JSON is read without the YAML parser, with the same values, problems and positions. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -23,7 +23,7 @@ async function read(text: string): Promise<SourceReading> {
   return SourceDocument.read(file, DOCUMENT_BOUNDS);
 }
 
-/** Every path of a value, and two that are missing. */
+/** Returns every path within a value. */
 function pathsOf(value: unknown, path: DocumentPath = []): DocumentPath[] {
   if (typeof value !== 'object' || value === null) return [path];
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
@@ -56,7 +56,7 @@ describe('plain JSON', () => {
     ['{"__proto__": 1}', 'the key `__proto__` is not allowed'],
     [`{"a": ${'['.repeat(250)}${']'.repeat(250)}}`, 'has more than 200 maps and lists within each other'],
     [`{"a": [${'0,'.repeat(2_100_000)}0]}`, 'has more than 2000000 tokens'],
-  ])('that is no good is refused as YAML is: %.20s', async (text, message) => {
+  ])('that is invalid is refused: %.20s', async (text, message) => {
     expect((await read(text)).problems.map((problem) => problem.message)).toEqual([expect.stringContaining(message)]);
   });
 });

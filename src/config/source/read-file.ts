@@ -17,7 +17,7 @@ const MIB = 1_024 * KIB;
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Reads a regular file of at most `maxBytes`. Other files, and files that cannot be read, give a fault. Never throws.
+ * Reads a regular file of at most `maxBytes`. Returns a fault for other files and for files that cannot be read.
  */
 export async function readBytes(file: string, maxBytes: number): Promise<FileBytes> {
   let handle: FileHandle | undefined;

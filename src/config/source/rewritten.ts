@@ -59,19 +59,19 @@ const HINTS_BY_MESSAGE: Readonly<Record<string, string | ((text: string) => stri
   [DURATION_MESSAGE]: (text) => durationHint(text, 's'),
   [DAYS_MESSAGE]: (text) => durationHint(text, 'd'),
   [SIZE_MESSAGE]: (text) => withUnit(text, SIZE_UNITS, 'write a number and its unit: 10MiB'),
-  [DATE_MESSAGE]: 'year, month, day, and all of them exist: 2027-01-31',
+  [DATE_MESSAGE]: 'use a valid date, such as 2027-01-31',
   [INSTANT_MESSAGE]: 'with its time zone: 2027-01-31T10:00:00Z',
   [SCOPE_MESSAGE]: 'lower-case letters, digits, - and _; `resource:*` is every verb',
   [POINTER_MESSAGE]: (text) => `write /${text.replaceAll(/^[$./]+/g, '').replaceAll('.', '/')}`,
   [TARGET_MESSAGE]: (text) =>
     `write ${/^[\w.-]*[A-Za-z.][\w.-]*(:\d+)?$/.test(text) ? `http://${text}` : 'it as in http://10.0.0.7:4001'}`,
-  [TARGET_HOST_MESSAGE]: 'an environment variable stands in braces: ${NAME}',
+  [TARGET_HOST_MESSAGE]: 'write environment variables in braces: ${NAME}',
   [CREDENTIALS_MESSAGE]: 'let the backend know the gateway by its address, or by a certificate (`tls`)',
   [TWICE_MESSAGE]: 'keep one of them',
   [HOST_BITS_MESSAGE]: networkHint,
   [MAPPED_MESSAGE]: networkHint,
   [EVERY_ADDRESS_MESSAGE]: 'name the networks of your load balancers',
-  [HOST_MESSAGE]: 'the address alone: the port is a setting of its own',
+  [HOST_MESSAGE]: 'write the address only; the port is a separate setting',
   [BASE_PATH_MESSAGE]: basePathHint,
   [PATH_MESSAGE]: (text) => (/^[\w./-]+$/.test(text) ? `write /${text}` : undefined),
   [ORIGIN_MESSAGE]: (text) => (URL.canParse(text) ? `write ${new URL(text).origin}` : undefined),
@@ -130,7 +130,7 @@ function booleanHint(found: unknown): string | undefined {
 }
 
 function basePathHint(text: string): string {
-  if (/^https?:/.test(text)) return 'the path alone: the host stands in `api.publicUrl`';
+  if (/^https?:/.test(text)) return 'write the path only; the host is set in `api.publicUrl`';
   const parts = text.toLowerCase().split('/').filter(Boolean);
   if (parts.length === 0) return 'it has at least one part, the version: /v1';
   const path = `/${parts.join('/')}`;

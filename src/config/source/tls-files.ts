@@ -84,7 +84,7 @@ export function usableTlsFiles(paths: TlsPaths, contents: TlsContents): TlsConte
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const faults = tlsFaults(contents);
-    throw filesError(paths, faults.length > 0 ? faults : [{ message, hint: 'they are PEM' }]);
+    throw filesError(paths, faults.length > 0 ? faults : [{ message, hint: 'the files must be PEM' }]);
   }
 }
 
@@ -118,7 +118,9 @@ export function tlsFaults(files: TlsContents): TlsFault[] {
     return [];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [{ message: `the files cannot be used: ${reason}`, hint: 'they are PEM; cert and key must be a pair' }];
+    return [
+      { message: `the files cannot be used: ${reason}`, hint: 'the files must be PEM; cert and key must be a pair' },
+    ];
   }
 }
 
@@ -128,8 +130,8 @@ function certificateFault(key: 'ca' | 'cert', bytes: Buffer | undefined): TlsFau
   if (blocks !== null && blocks.every(isCertificate)) return undefined;
   const isDer = bytes[0] === 0x30 && bytes[1] === 0x82;
   const hint = isDer
-    ? 'it is DER: make PEM of it with openssl x509 -inform der'
-    : 'it is PEM, and begins with -----BEGIN CERTIFICATE-----';
+    ? 'the file is DER; convert it with openssl x509 -inform der'
+    : 'the file must be PEM and begin with -----BEGIN CERTIFICATE-----';
   return { key, message: `the ${TLS_FILES[key]} cannot be used: it is no certificate`, hint };
 }
 
@@ -156,7 +158,7 @@ function keyFault(bytes: Buffer | undefined): TlsFault | undefined {
     return {
       key: 'key',
       message: 'the private key cannot be used: it is no key',
-      hint: 'it is PEM, and begins with -----BEGIN PRIVATE KEY-----',
+      hint: 'the file must be PEM and begin with -----BEGIN PRIVATE KEY-----',
     };
   }
 }

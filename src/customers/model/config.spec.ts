@@ -12,7 +12,7 @@ describe('the environment', () => {
     });
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(readConfig({ CUSTOMERS_DATA_DIR: '', TRAILGATE_CUSTOMERS_PORT: '' })).toEqual(readConfig({}));
   });
 
@@ -36,7 +36,7 @@ describe('the environment', () => {
     });
   });
 
-  it('has events handed in only with a token', () => {
+  it('enables events only with a token', () => {
     expect(readConfig({ CUSTOMERS_EVENTS_URL: 'http://127.0.0.1:8081/internal/v1/events' })).toEqual(readConfig({}));
   });
 

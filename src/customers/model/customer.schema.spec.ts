@@ -21,7 +21,7 @@ function fieldsOf(run: () => unknown): Record<string, string> {
 }
 
 describe('creating a customer', () => {
-  it('needs a name and an email, and fills in the rest', () => {
+  it('requires a name and an email, and sets defaults for the rest', () => {
     expect(parser.parseCreate(minimal)).toEqual({
       ...minimal,
       phone: null,
@@ -35,7 +35,7 @@ describe('creating a customer', () => {
     });
   });
 
-  it('keeps what it was sent in one canonical form', () => {
+  it('normalizes the sent values', () => {
     const fields = parser.parseCreate({
       first_name: '  Zoe\u0308 ',
       last_name: "O'Brien",
@@ -53,7 +53,7 @@ describe('creating a customer', () => {
     });
   });
 
-  it.each(["o'brien+rafting_100%@mail.example.co.uk", '1@xn--mnchen-3ya.de'])('takes the address %s', (email) => {
+  it.each(["o'brien+rafting_100%@mail.example.co.uk", '1@xn--mnchen-3ya.de'])('accepts the address %s', (email) => {
     expect(parser.parseCreate({ ...minimal, email }).email).toBe(email);
   });
 
@@ -110,7 +110,7 @@ describe('creating a customer', () => {
     expect(fieldsOf(() => parser.parseCreate({ ...minimal, [field]: value }))).toEqual({ [field]: message });
   });
 
-  it('says which of several activities is not one', () => {
+  it('names the invalid entry in a list of activities', () => {
     expect(fieldsOf(() => parser.parseCreate({ ...minimal, activities: ['rafting', 'skiing'] }))).toEqual({
       'activities.1': 'must be one of rafting, climbing, bike_tour, canyoning, via_ferrata, kayaking, hiking',
     });
@@ -126,12 +126,12 @@ describe('creating a customer', () => {
 });
 
 describe('changing a customer', () => {
-  it('takes only what was sent, without defaults', () => {
+  it('returns only the sent fields, without defaults', () => {
     expect(parser.parseUpdate({ status: 'active' })).toEqual({ status: 'active' });
     expect(parser.parseUpdate({})).toEqual({});
   });
 
-  it('empties with null what can be empty, and nothing else', () => {
+  it('clears nullable fields with null, and refuses null for others', () => {
     const nullable = { phone: null, birth_date: null, emergency_contact: null, waiver_signed_at: null, notes: null };
     expect(parser.parseUpdate(nullable)).toEqual(nullable);
     expect(fieldsOf(() => parser.parseUpdate({ email: null, activities: null, language: null }))).toEqual({
@@ -141,7 +141,7 @@ describe('changing a customer', () => {
     });
   });
 
-  it('holds the same rules as creating', () => {
+  it('applies the same rules as creating', () => {
     expect(fieldsOf(() => parser.parseUpdate({ email: 'x', Status: 'lead', updated_at: 'now' }))).toEqual({
       email: EMAIL_MESSAGE,
       Status: 'is not known here, did you mean status?',

@@ -9,7 +9,7 @@ describe('search', () => {
     ['Žiga Kovačič', 'ziga kovacic'],
     ['İstanbul', 'istanbul'],
     ['Élodie', 'elodie'],
-  ])('finds %s without its accents and case', (text, folded) => {
+  ])('folds accents and case of %s', (text, folded) => {
     expect(fold(text)).toBe(folded);
     expect(fold(folded)).toBe(folded);
   });
@@ -18,7 +18,7 @@ describe('search', () => {
     expect(likePatterns(' Anna  HUB ')).toEqual(['%anna%', '%hub%']);
   });
 
-  it('takes the wildcards of LIKE for plain characters', () => {
+  it('escapes the wildcards of LIKE', () => {
     expect(likePatterns('100%_\\')).toEqual(['%100\\%\\_\\\\%']);
   });
 });

@@ -8,20 +8,20 @@ const YEAR_MS = 365.25 * 86_400_000;
 const customers = inventCustomers('acc_a', 3_000, NOW);
 
 describe('invented customers', () => {
-  it('are the same people each time, and others in another account', () => {
+  it('are the same for an account each time, and different in another account', () => {
     expect(inventCustomers('acc_a', 50, NOW)).toEqual(customers.slice(0, 50));
     const ids = new Set(customers.map(({ id }) => id));
     expect(inventCustomers('acc_b', 50, NOW).filter(({ id }) => ids.has(id))).toEqual([]);
   });
 
-  it('have an id and an email address of their own, at a domain that is nobody’s', () => {
+  it('have unique IDs and email addresses at example domains', () => {
     expect(new Set(customers.map(({ id }) => id)).size).toBe(customers.length);
     expect(new Set(customers.map(({ email }) => email)).size).toBe(customers.length);
     expect(customers.filter(({ id }) => !ID_PATTERN.test(id))).toEqual([]);
     expect(customers.filter(({ email }) => !/@example\.(com|net|org)$/.test(email))).toEqual([]);
   });
 
-  it('would all pass the validation of a create, unchanged', () => {
+  it('pass the validation of a create unchanged', () => {
     const parser = new CustomerParser({ now: () => NOW });
     for (const customer of customers.slice(0, 500)) {
       const { id: _id, created_at: _created, updated_at: _updated, ...body } = toJson(customer);
@@ -30,7 +30,7 @@ describe('invented customers', () => {
     }
   });
 
-  it('came over five years, none of them in the future', () => {
+  it('have ordered timestamps within the last five years', () => {
     const inOrder = ({ created_at, updated_at, waiver_signed_at }: (typeof customers)[number]): boolean => {
       const times = [NOW - 5.02 * YEAR_MS, created_at, waiver_signed_at ?? created_at, updated_at, NOW - 1];
       return times.every((at, index) => at >= (times[index - 1] ?? at));
@@ -38,7 +38,7 @@ describe('invented customers', () => {
     expect(customers.filter((customer) => !inOrder(customer))).toEqual([]);
   });
 
-  it('come for rafting most of all, in every activity, mostly in summer', () => {
+  it('prefer rafting, cover every activity, and in over 40 percent of cases come in summer', () => {
     const doing = (activity: string) =>
       customers.filter((one) => one.activities.some((name) => name === activity)).length;
     const others = ['climbing', 'bike_tour', 'canyoning', 'via_ferrata', 'kayaking', 'hiking'].map(doing);

@@ -1,4 +1,4 @@
-/** A connection without a request ends after its time, and no other does. Real sockets. */
+/** An idle connection ends after its timeout, and no other does. Uses real sockets. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -53,7 +53,7 @@ async function open(): Promise<Socket> {
   return client;
 }
 
-it('an idle connection ends after its time, and not before', async () => {
+it('an idle connection ends after its timeout, and not before', async () => {
   const client = await open();
   const sentMs = performance.now();
   client.write(REQUEST);
@@ -61,7 +61,7 @@ it('an idle connection ends after its time, and not before', async () => {
   expect(performance.now() - sentMs).toBeGreaterThanOrEqual(KEEP_ALIVE_TIMEOUT_MS);
 });
 
-it('one that is asked again and again stays', async () => {
+it('a connection with regular requests stays open', async () => {
   const client = await open();
   for (let time = 0; time < 5; time++) {
     client.write(REQUEST);
@@ -70,21 +70,21 @@ it('one that is asked again and again stays', async () => {
   }
 });
 
-it('one whose answer takes long stays until it is there', async () => {
+it('a connection with a slow response stays open until the response is sent', async () => {
   const client = await open();
   client.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
   const [response] = (await once(client, 'data')) as [Buffer];
   expect(response.toString()).toContain('slow');
 });
 
-it('one that has become something else than HTTP stays', async () => {
+it('an upgraded connection stays open', async () => {
   const client = await open();
   client.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
   await sleep(1.5 * KEEP_ALIVE_TIMEOUT_MS);
   expect(client.closed).toBe(false);
 });
 
-it('those that an address has beyond its limit are cut, and the log names setting and address once', async () => {
+it('connections beyond the limit of an address are cut, and logged once with setting and address', async () => {
   for (let index = 0; index < MAX_CONNECTIONS; index++) await open();
   expect(lines).toEqual([]);
   for (let index = 0; index < 2; index++) {

@@ -189,8 +189,9 @@ export class Connections {
   }
 
   /**
-   * Checks all connections. Allocates nothing for connections without unsent data. With 10,000 connections, garbage
-   * every two seconds would keep V8 from returning memory.
+   * Closes silent and idle connections, and connections whose client has stopped reading. Allocates nothing for
+   * connections without unsent data: with 10,000 connections, garbage every two seconds would keep V8 from returning
+   * memory.
    */
   private sweep(now: number): void {
     for (const socket of this.open) {

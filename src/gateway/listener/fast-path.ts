@@ -87,9 +87,10 @@ export class FastPath implements PlainRequestHandler {
   /** Serves a request that Node has parsed. Returns false if Fastify must route it. */
   private serveIfOurs(exchange: Exchange): boolean {
     const { routes } = this.parts;
-    if (exchange.message.httpVersion === '1.0') return this.serveAtDoor(exchange);
     const match = routes.match(exchange.method, exchange.path, exchange.message);
-    if (match.kind === 'not_ours') return this.serveAtDoor(exchange);
+    // Fastify serves HTTP/1.0, but does not know which host names serve a path.
+    const isForFastify = exchange.message.httpVersion === '1.0' && match.kind !== 'not_found';
+    if (isForFastify || match.kind === 'not_ours') return this.serveAtDoor(exchange);
     this.startSteps(exchange, match);
     return true;
   }

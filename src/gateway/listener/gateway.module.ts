@@ -35,7 +35,7 @@ export interface GatewayDependencies {
   readonly steps: Steps;
   readonly cors: Cors;
   readonly entranceRules: EntranceRules;
-  /** Returns the URL for the `type` of a problem. */
+  /** Provides the URLs for the `type` of problems. */
   readonly errorPages: ErrorPages;
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;

@@ -1,4 +1,4 @@
-/** HTTP/2 connections on which nothing is asked: over real sockets, with short times. */
+/** Idle HTTP/2 connections, over real sockets with short timeouts. */
 import { once } from 'node:events';
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -51,14 +51,14 @@ afterEach(() => {
   server.close();
 });
 
-it('are closed, however often they are kept awake and although their client does not close them', async () => {
+it('closes an idle connection despite pings, even if the client does not close it', async () => {
   const ping = setInterval(() => raw.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8))), 20);
   await once(accepted, 'close');
   clearInterval(ping);
   expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(true);
 });
 
-it('are left alone while a request is under way', async () => {
+it('does not close a connection while a request is in progress', async () => {
   raw.send(frame(FRAME.headers, END_HEADERS | END_STREAM, 1, GET));
   await new Promise((resolve) => setTimeout(resolve, 2 * IDLE_MS + 3 * SWEEP_INTERVAL_MS));
   expect(accepted.destroyed).toBe(false);

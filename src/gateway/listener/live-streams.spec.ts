@@ -9,7 +9,7 @@ import { LiveStreams } from './live-streams.js';
 describe('LiveStreams', () => {
   let calls: LiveCall[];
   let barred: string[];
-  let tell: (change: Invalidation) => void;
+  let publish: (change: Invalidation) => void;
   let live: LiveStreams;
 
   beforeEach(() => {
@@ -18,7 +18,7 @@ describe('LiveStreams', () => {
     barred = [];
     const refused = { recheck: async () => ({ code: 'revoked_api_key' }) } as unknown as Authenticator;
     live = new LiveStreams(() => calls, refused);
-    live.follow({ subscribe: (listener: typeof tell) => (tell = listener) } as unknown as InvalidationBus);
+    live.follow({ subscribe: (listener: typeof publish) => (publish = listener) } as unknown as InvalidationBus);
   });
   afterEach(() => {
     live.stop();
@@ -42,11 +42,11 @@ describe('LiveStreams', () => {
   }
 
   it('checks again half a second after each change, whatever changed before', async () => {
-    tell(changeOf('acc_1', 'key_1'));
+    publish(changeOf('acc_1', 'key_1'));
     await jest.advanceTimersByTimeAsync(490);
-    tell(changeOf('acc_2', 'key_2'));
+    publish(changeOf('acc_2', 'key_2'));
     await jest.advanceTimersByTimeAsync(20);
-    // It was let in before the change, and goes to its backend only now.
+    // Admitted before the change, but sent to its backend only now.
     calls = [callOf('acc_2', 'key_2')];
     await jest.advanceTimersByTimeAsync(300);
     expect(barred).toEqual([]);
@@ -69,7 +69,7 @@ describe('LiveStreams', () => {
 
   it('checks only the streams of the changed key or account, at once', async () => {
     calls = [callOf('acc_1', 'key_1'), callOf('acc_1', 'key_2'), callOf('acc_2', 'key_3')];
-    tell(changeOf('acc_1', 'key_1'));
+    publish(changeOf('acc_1', 'key_1'));
     await jest.advanceTimersByTimeAsync(1);
     expect(barred).toEqual(['key_1']);
   });

@@ -23,7 +23,7 @@ it.each([
   ['mcp.example.com', undefined],
   ['mcp.example.com:8443', undefined],
   ['other.example.com', 'misdirected_request'],
-])('judges the host %s: %s', (host, code) => {
+])('refusal of host %s: %s', (host, code) => {
   expect(new EntranceRules(FILE).refusalOf(exchangeOf(host))?.code).toBe(code);
 });
 
@@ -46,15 +46,15 @@ describe.each(['localhost', 'api.localhost:8080', '127.0.0.1:8080', '127.9.9.9',
     ['192.0.2.7', 'misdirected_request'],
     ['2001:db8::1', 'misdirected_request'],
     [undefined, 'misdirected_request'],
-  ])('is judged by the other end of the connection, %s: %s', (remoteAddress, code) => {
+  ])('is accepted only from loopback peers: %s gets %s', (remoteAddress, code) => {
     const rules = new EntranceRules(FILE);
-    // An accepted request of this machine opens no way for others.
+    // An accepted loopback request must not let other peers in.
     expect(rules.refusalOf(exchangeOf(host, '127.0.0.1'))).toBeUndefined();
     expect(rules.refusalOf(exchangeOf(host, remoteAddress))?.code).toBe(code);
   });
 });
 
-it('reports the key of a request in clear text as it was sent, behind the response', async () => {
+it('reports a key sent over plain HTTP after the response, with the original request data', async () => {
   const secret = createSecret('live');
   const exposed: ExposingRequest[] = [];
   const file = { ...FILE, gateway: { ...FILE.gateway, requireTls: true, revokeExposedKeys: true } };
@@ -71,7 +71,7 @@ it('reports the key of a request in clear text as it was sent, behind the respon
   };
   expect(rules.refusalOf(exchange as unknown as Exchange)?.code).toBe('tls_required');
   expect(exposed).toEqual([]);
-  // What its connection does next.
+  // The connection reuses the exchange for its next request.
   Object.assign(exchange, { authorization: undefined, clientAddress: '', requestId: '' });
   await nextTurn();
   expect(exposed).toEqual([{ secret, clientAddress: '192.0.2.7', requestId: 'req_1', isFromUnknownProxy: false }]);

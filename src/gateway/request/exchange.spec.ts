@@ -1,4 +1,4 @@
-/** The fields of ours on a response: each step sets its own, and they are joined when the head is written. */
+/** Response fields of the gateway: each step sets its own, and they are joined when the head is written. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
 import { HttpDate } from '../../http/client/http-date.js';

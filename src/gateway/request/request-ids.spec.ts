@@ -4,8 +4,8 @@ import { continuedTrace, requestId } from './request-ids.js';
 
 const OURS = /^req_[0-9a-f]{24}$/;
 
-describe('the id of a request', () => {
-  it.each(['abc', '7b1c-42.x_Y', 'a'.repeat(128), '0', 'req_1'])("is the client's own when it is usable: %s", (id) => {
+describe('the request ID', () => {
+  it.each(['abc', '7b1c-42.x_Y', 'a'.repeat(128), '0', 'req_1'])("is the client's own if it is valid: %s", (id) => {
     expect(requestId(id)).toBe(id);
   });
 
@@ -22,18 +22,18 @@ describe('the id of a request', () => {
     '${jndi:ldap://x}',
     'a/b',
     '{"a":1}',
-  ])('is a new one when the client offers %j', (offered) => {
+  ])('is generated if the client sends %j', (offered) => {
     expect(requestId(offered)).toMatch(OURS);
   });
 
-  it('is never an API key: ids are logged and sent on', () => {
+  it('never contains an API key', () => {
     for (const secret of [createSecret('live'), createSecret('test')]) {
       expect(requestId(secret)).toMatch(OURS);
       expect(requestId(`req-${secret}-1`)).toMatch(OURS);
     }
   });
 
-  it('is never given twice', () => {
+  it('is different for each of 20,000 requests', () => {
     const ids = new Set(Array.from({ length: 20_000 }, () => requestId(undefined)));
     expect(ids.size).toBe(20_000);
   });
@@ -55,7 +55,7 @@ describe('the trace context', () => {
     [`01-${TRACE}-${SPAN}-ff`, '01'],
     [`cc-${TRACE}-${SPAN}-00-`, '00'],
     [`cc-${TRACE}-${SPAN}-02`, '00'],
-  ])('of a higher version is read as far as it is known: %s', (offered, flags) => {
+  ])('of a higher version keeps its trace and known flags: %s', (offered, flags) => {
     expect(continuedTrace(offered)).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-${flags}$`));
   });
 
@@ -73,7 +73,7 @@ describe('the trace context', () => {
     `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
     `00-${TRACE}-${SPAN}-01\r\nX-Account-Id: acc_1`,
     `01-${TRACE}-${SPAN}-01-\r\nX-Account-Id: acc_1`,
-  ])('is left out where the caller sends %j', (offered) => {
+  ])('is omitted if the caller sends %j', (offered) => {
     expect(continuedTrace(offered)).toBe('');
   });
 });

@@ -30,9 +30,10 @@ export class RequestMetrics {
   durationOf(method: string, operation: Operation | undefined, status: number): HistogramSeries {
     // Unknown methods must not become labels (OpenTelemetry).
     if (operation === undefined) return this.unroutedDuration(KNOWN_METHODS.has(method) ? method : '_OTHER', status);
-    if (operation.method !== method) return METRICS.requestDuration.series(method, operation.template, status);
+    if (operation.method !== method)
+      return METRICS.requestDuration.series(method, operation.route ?? operation.template, status);
     const statuses = (this.byOperation[operation.index] ??= []);
-    return (statuses[status] ??= METRICS.requestDuration.series(method, operation.template, status));
+    return (statuses[status] ??= METRICS.requestDuration.series(method, operation.route ?? operation.template, status));
   }
 
   private unroutedDuration(method: string, status: number): HistogramSeries {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AdmissionRequest } from '../../admission/admission-request.js';
 import type { Step } from '../../admission/step.js';
+import type { Operation } from '../../config/model/schema.js';
 import type { Steps } from '../../admission/steps.js';
 import type { PreviewedRequest } from '../../admission/previewed-request.js';
 import type { ObservedTrace } from '../../platform/metrics/family.js';
@@ -14,7 +15,10 @@ import { parseTraceparent, SAMPLED, spanIdOf } from './request-ids.js';
 import { RequestTrace } from './request-trace.js';
 
 const FIRST_ERROR = 500;
-/** The last 56 bits of a trace ID are random, and samplers of one trace agree by them (W3C Trace Context, level 2). */
+/**
+ * The last 56 bits of a trace ID are random (W3C Trace Context, level 2). All samplers compare them, so they decide
+ * alike for a trace.
+ */
 const RANDOM_DIGITS = 14;
 const RANDOM_VALUES = 2 ** 56;
 
@@ -101,14 +105,14 @@ function spansOf(exchange: Exchange, trace: RequestTrace, status: number, startM
     traceId,
     spanId: newSpanId(),
     parentId,
-    name: operation === undefined ? method : `${method} ${operation.template}`,
+    name: operation === undefined ? method : `${method} ${routeOf(operation)}`,
     kind: SPAN_KIND.server,
     startMs,
     endMs,
     isError,
     attributes: {
       'http.request.method': method,
-      'http.route': operation?.template,
+      'http.route': operation === undefined ? undefined : routeOf(operation),
       'http.response.status_code': status,
       'url.path': loggedPath(exchange),
       'url.scheme': scheme,
@@ -149,6 +153,10 @@ function spansOf(exchange: Exchange, trace: RequestTrace, status: number, startM
     });
   }
   return [server, ...spans];
+}
+
+function routeOf({ route, template }: Operation): string {
+  return route ?? template;
 }
 
 function newSpanId(): string {

@@ -1,4 +1,4 @@
-/** The order of resets where all connections together hold too much. Streams are stand-ins: it takes thousands. */
+/** The order of resets when all connections together hold too much. Fake streams, because it takes thousands. */
 import { afterEach, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
@@ -15,7 +15,7 @@ class FakeStream extends EventEmitter {
   writableLength = 200;
   isReset = false;
 
-  /** @param writableEnded a refusal has been written to it. */
+  /** @param writableEnded whether a refusal has been written to it. */
   constructor(readonly writableEnded: boolean) {
     super();
   }
@@ -28,7 +28,7 @@ class FakeStream extends EventEmitter {
 let streams: UnadmittedStreams;
 afterEach(() => streams.stop());
 
-it('resets the oldest refusals that are not taken before a stream whose key is being looked up', () => {
+it('resets the oldest unread refusals before a stream whose key is being looked up', () => {
   streams = new UnadmittedStreams();
   let session = {} as ServerHttp2Session;
   const hold = (isRefused: boolean, isNew: boolean): FakeStream => {
@@ -45,7 +45,7 @@ it('resets the oldest refusals that are not taken before a stream whose key is b
   expect([refused.at(0)?.isReset, refused.at(-1)?.isReset]).toEqual([true, false]);
 });
 
-it('resets streams whose keys are being looked up where nothing else is held', () => {
+it('resets the oldest streams with pending key lookups if nothing else is held', () => {
   streams = new UnadmittedStreams();
   const held = Array.from({ length: STREAMS }, () => {
     const session = {} as ServerHttp2Session;

@@ -25,7 +25,7 @@ const RESET_AFTER_MS = 1_500;
 /** Time after which a connection is closed if its resets cannot be sent. */
 const CLOSE_AFTER_MS = 3_000;
 const SWEEP_INTERVAL_MS = 250;
-/** Larger responses are public documents, which may take long on slow connections. */
+/** Responses above this size do not count as refusals: they are public documents, which may take long on slow connections. */
 const LARGEST_REFUSAL_BYTES = 16 * 1024;
 /** A connection without an accepted key is closed after this number of resets. */
 const MAX_RESETS = 16;

@@ -1,4 +1,4 @@
-/** Nest's router asks the steps of `steps.ts` too: by guards in the same order, and by one that is the throttler's. */
+/** Guards of Nest's router run the steps of `steps.ts` in the same order. The quota guard is a ThrottlerGuard. */
 import { describe, expect, it } from '@jest/globals';
 import type { CanActivate, ExecutionContext, Type } from '@nestjs/common';
 import { GUARDS_METADATA } from '@nestjs/common/constants.js';
@@ -12,8 +12,8 @@ import { QuotaGuard } from './step-guards.js';
 
 const context = { getArgByIndex: () => ({ exchange: {} }) } as unknown as ExecutionContext;
 
-/** Steps that write down that they were asked; where `late` is given, they say it later. */
-function writing(asked: string[], late?: boolean): Steps {
+/** Steps that record their calls. With `late`, they return that result asynchronously. */
+function recordingSteps(asked: string[], late?: boolean): Steps {
   const step = (name: string): Step => ({
     check: (_request, waiting) => {
       asked.push(name);
@@ -37,17 +37,17 @@ function guardsOf(steps: Steps): CanActivate[] {
 }
 
 describe('the guards of the controller', () => {
-  it('ask every step, in the order of the list', () => {
+  it('run every step in the order of the list', () => {
     const asked: string[] = [];
-    for (const guard of guardsOf(writing(asked))) expect(guard.canActivate(context)).toBe(true);
+    for (const guard of guardsOf(recordingSteps(asked))) expect(guard.canActivate(context)).toBe(true);
     expect(asked).toEqual(['route', 'key', 'scope', 'idempotency', 'quota']);
   });
 
-  it.each([true, false])('wait for a step that says %s later', async (late) => {
-    for (const guard of guardsOf(writing([], late))) expect(await guard.canActivate(context)).toBe(late);
+  it.each([true, false])('wait for a step that returns %s asynchronously', async (late) => {
+    for (const guard of guardsOf(recordingSteps([], late))) expect(await guard.canActivate(context)).toBe(late);
   });
 
-  it('are the throttler’s for the quota', () => {
+  it('use a ThrottlerGuard for the quota', () => {
     expect(QuotaGuard.prototype).toBeInstanceOf(ThrottlerGuard);
     expect(declared.at(-1)).toBe(QuotaGuard);
   });

@@ -8,7 +8,7 @@ import { connectError } from './connect-error.js';
 const failed = (code: string, more: object = { syscall: 'connect', address: '10.0.0.7' }): Error =>
   Object.assign(new Error(code), { code, ...more });
 
-const noted = (): number =>
+const shortageCount = (): number =>
   ['file_descriptors', 'ports', 'memory'].reduce(
     (sum, resource) => sum + METRICS.outOfResources.series(resource as 'ports').value,
     0,
@@ -21,36 +21,36 @@ it.each([
   ['ENOMEM', 'TRAILGATE_OUT_OF_RESOURCES'],
   ['EADDRNOTAVAIL', 'TRAILGATE_OUT_OF_PORTS'],
 ])('%s is a shortage of this process and is recorded', (code, own) => {
-  const before = noted();
+  const before = shortageCount();
   expect(connectError(failed(code))).toMatchObject({ code: own });
-  expect(noted()).toBe(before + 1);
+  expect(shortageCount()).toBe(before + 1);
 });
 
 // Whether or not a descriptor has become free in the meantime.
-it.each(['EMFILE', 'EBUSY'])('a look-up that could not open a file (%s) is a shortage of this process', (code) => {
+it.each(['EMFILE', 'EBUSY'])('a lookup that could not open a file (%s) is a shortage of this process', (code) => {
   expect(connectError(failed(code, { syscall: 'getaddrinfo' }))).toMatchObject({ code: 'TRAILGATE_OUT_OF_RESOURCES' });
 });
 
 it.each(['ECONNREFUSED', 'EHOSTUNREACH', 'ETIMEDOUT', 'TRAILGATE_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED'])(
   '%s is returned unchanged',
   (code) => {
-    const before = noted();
+    const before = shortageCount();
     const error = failed(code);
     expect(connectError(error)).toBe(error);
-    expect(noted()).toBe(before);
+    expect(shortageCount()).toBe(before);
   },
 );
 
 it.each(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENOENT'])(
-  'a look-up that fails with %s is a shortage only if no file can be opened',
+  'a lookup that fails with %s is a shortage only if no file can be opened',
   (code) => {
     const error = failed(code, { syscall: 'getaddrinfo' });
-    const before = noted();
+    const before = shortageCount();
     const shortage = jest.spyOn(SHORTAGES, 'isOutOfDescriptors', 'get').mockReturnValue(false);
     expect(connectError(error)).toBe(error);
     shortage.mockReturnValue(true);
     expect(connectError(error)).toMatchObject({ code: 'TRAILGATE_OUT_OF_RESOURCES' });
-    expect(noted()).toBe(before + 1);
+    expect(shortageCount()).toBe(before + 1);
     shortage.mockRestore();
   },
 );

@@ -124,7 +124,7 @@ describeWays('the connections to a server', (isSecure) => {
     expect((await line.send().over).outcome).toBe('200');
   });
 
-  it('that turn out to be closed take all idle ones along, so that an immediate retry opens a new one', async () => {
+  it('that turn out to be closed also close all idle ones, so that an immediate retry opens a new one', async () => {
     await start(respondTogether(3), 3);
     await Promise.all([line.send().over, line.send().over, line.send().over]);
     const retried = new RecordedCall();
@@ -189,7 +189,7 @@ describeWays('the connections to a server', (isSecure) => {
     },
   );
 
-  it('can be requested again from the callback of a failed call', async () => {
+  it('serve a call that is sent from the error callback of another call', async () => {
     await start((socket, index) => (index < 3 ? reset(socket) : respondToAll(socket)), 2);
     const calls: RecordedCall[] = [];
     const again = (): void => {
@@ -234,7 +234,7 @@ describe('connections', () => {
 describeWithOpenssl('connections over TLS', () => {
   const isSecure = true;
   const seen: { servername: unknown; alpn: unknown; isReused: boolean }[] = [];
-  const look = (socket: Socket): void => {
+  const recordHandshake = (socket: Socket): void => {
     const secure = socket as TLSSocket;
     seen.push({
       servername: (secure as { servername?: unknown }).servername,
@@ -250,7 +250,7 @@ describeWithOpenssl('connections over TLS', () => {
   });
 
   it('send server name and HTTP/1.1, and resume the previous TLS session', async () => {
-    line = await PooledServer.start(isSecure, look, 1, { server: { ALPNProtocols: ['h2', 'http/1.1'] } });
+    line = await PooledServer.start(isSecure, recordHandshake, 1, { server: { ALPNProtocols: ['h2', 'http/1.1'] } });
     for (let time = 0; time < 3; time++) {
       await line.send().over;
       await sleep(20);
@@ -260,7 +260,7 @@ describeWithOpenssl('connections over TLS', () => {
   });
 
   it('do not resume a session that was made with other certificates', async () => {
-    line = await PooledServer.start(isSecure, look);
+    line = await PooledServer.start(isSecure, recordHandshake);
     await line.send().over;
     await sleep(20);
     line.tls = { ca: localCertificate().cert };
@@ -269,7 +269,7 @@ describeWithOpenssl('connections over TLS', () => {
   });
 
   it('fail if the certificate is not trusted or belongs to another host', async () => {
-    line = await PooledServer.start(isSecure, look);
+    line = await PooledServer.start(isSecure, recordHandshake);
     line.tls = {};
     expect((await line.send().over).error).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
     line.tls = { ca: localCertificate().cert, servername: 'elsewhere.test' };

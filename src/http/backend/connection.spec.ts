@@ -1,5 +1,5 @@
 /**
- * One connection to a real server on 127.0.0.1, plain and over TLS: the callbacks of a call, and the connection's fate.
+ * One connection to a real server on 127.0.0.1, plain and over TLS: the callbacks of a call, and when it is closed.
  */
 import { afterEach, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
@@ -176,7 +176,7 @@ describeWays('a connection', (isSecure) => {
     expect((await line.send().over).error).toBe('ECONNRESET');
   });
 
-  it('that ends is the end of a body without a length', async () => {
+  it('that ends completes a body without a length', async () => {
     await start((socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.0 200 OK\r\n\r\nhel');

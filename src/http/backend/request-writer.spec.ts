@@ -28,7 +28,7 @@ describeWays('the body of a request', (isSecure) => {
   };
   const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4);
 
-  it('is sent with its length, or in chunks', async () => {
+  it('is sent with its length', async () => {
     await collecting((text) => (/hello(?:\r\n0\r\n\r\n)?$/.test(text) && !text.endsWith('hello\r\n') ? OK : ''));
     const post = { method: 'POST', fieldLines: 'Content-Length: 5\r\n', bodyBytes: 5 };
     expect(
@@ -38,7 +38,7 @@ describeWays('the body of a request', (isSecure) => {
     await line.pool.destroy();
   });
 
-  it('in chunks ends with the last chunk', async () => {
+  it('sent in chunks ends with the last chunk', async () => {
     await collecting((text) => (text.endsWith('0\r\n\r\n') ? OK : ''));
     const body = new PassThrough();
     const call = line.send({ method: 'POST', body });
@@ -79,7 +79,7 @@ describeWays('the body of a request', (isSecure) => {
     expect((await call.over).error).toBe('TRAILGATE_BODY_LENGTH');
   });
 
-  it('that breaks off closes the connection, and is not sent at all if it broke off before', async () => {
+  it('that breaks off fails the call and is never completed, even if it broke off before', async () => {
     await collecting();
     const body = new PassThrough();
     const call = line.send({ method: 'POST', body });
@@ -145,7 +145,7 @@ describeWays('the body of a request', (isSecure) => {
   );
 
   it.each(['reads no more', 'reads on'])(
-    'is still unsent when the response of a server that %s arrives: the call is informed',
+    'informs the call if the response of a server that %s arrives before it is sent',
     async (what) => {
       await start((socket) => socket.pause());
       const body = new PassThrough();
@@ -169,7 +169,7 @@ describeWays('the body of a request', (isSecure) => {
     },
   );
 
-  it('that is refused by a server that closes: the response arrives although sending failed', async () => {
+  it('is cut off by a server that closes early, but the response is still delivered', async () => {
     await start((socket) => socket.pause());
     for (let time = 0; time < 10; time++) {
       const body = new PassThrough();

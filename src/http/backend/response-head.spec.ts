@@ -179,7 +179,7 @@ describe('the end of the body', () => {
   });
 
   it.each(['Content-Length: 46\n', 'content-length:0\n', 'CONTENT-LENGTH: 0\n'])(
-    'has no Content-Length in a 204: %j',
+    'is not described by a Content-Length in a 204: %j',
     (length) => {
       for (const [before, behind] of [
         ['', ''],

@@ -225,7 +225,7 @@ describe.each([
       expect([line.onlyOne().status, line.nodes]).toEqual([200, ['/2']]);
     });
 
-    it('with its last allowed request, which the end of the previous response does not cut', async () => {
+    it('with its last allowed request, which is answered after the previous response has ended', async () => {
       line.server.maxRequestsPerSocket = 2;
       let last: ServerResponse | undefined;
       line.server.removeAllListeners('request');

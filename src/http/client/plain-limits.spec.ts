@@ -26,7 +26,7 @@ describe('limits', () => {
   it.each([
     ['read by Node', false],
     ['read by hand, and streamed', true],
-  ])('data after the last request is not served, the last one %s', async (_how, isByHand) => {
+  ])('of requests per connection ignore data after the last request, which was %s', async (_how, isByHand) => {
     line.server.maxRequestsPerSocket = 2;
     const client = line.connect();
     client.get('/1');
@@ -48,7 +48,7 @@ describe('limits', () => {
     expect(line.nodes).toEqual(isByHand ? [] : ['/2']);
   });
 
-  it('of requests per connection hold without Node', async () => {
+  it('of requests per connection apply without Node', async () => {
     line.server.maxRequestsPerSocket = 2;
     const client = line.connect();
     client.get('/1');
@@ -58,7 +58,7 @@ describe('limits', () => {
     expect(client.text).toMatch(/Connection: close\r\n\r\nhand \/2$/);
   });
 
-  it('of connections hold, and ended connections do not count', async () => {
+  it('of connections apply, and ended connections do not count', async () => {
     line.server.maxConnections = 1;
     for (const path of ['/1', '/2']) {
       const client = line.connect();
@@ -78,7 +78,7 @@ describe('limits', () => {
     }
   });
 
-  it('a connection reset is reported once', async () => {
+  it('report a connection reset once', async () => {
     const errors: string[] = [];
     line.server.removeAllListeners('clientError');
     line.server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

@@ -42,7 +42,7 @@ describe('a plain request', () => {
     ['keep-alive', true],
     ['Keep-Alive', true],
     ['close', false],
-  ])('may say "Connection: %s"', (value, keepsAlive) => {
+  ])('may have "Connection: %s"', (value, keepsAlive) => {
     expect(parse(`${GET}Connection: ${value}\n\n`)).toMatchObject({ keepsAlive });
   });
 });
@@ -78,7 +78,7 @@ describe('a plain request with a body', () => {
   });
 });
 
-describe('whatever is not plain is left to Node', () => {
+describe('a request that is not plain is left to Node', () => {
   it.each([
     ['nothing', ''],
     ['an empty line', '\n'],
@@ -264,7 +264,7 @@ describe('compared with Node', () => {
     expect(withBody).toBeGreaterThan(HISTORIES / 200);
   });
 
-  it('is read by Node when sent by an ordinary client', async () => {
+  it('a request of an ordinary client is read by Node', async () => {
     const client = connect(port, '127.0.0.1');
     client.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n');
     await once(client, 'data');

@@ -3,14 +3,14 @@ import { describe, expect, it } from '@jest/globals';
 import { cpuMsOf } from '../../../test/support/cpu-time.js';
 import { areFieldLines, fieldsByName, fieldsOfLines, fieldValue, listMembers, listTokens } from './fields.js';
 
-describe('the value of a name', () => {
+describe('the value of a field', () => {
   it('is found whatever its case, and repeated fields are joined', () => {
     expect(fieldValue(['Link', '<a>', 'X', 'y', 'LINK', '<b>', 'link', ''], 'link')).toBe('<a>, <b>, ');
     expect(fieldValue(['X', 'Link'], 'link')).toBeUndefined();
     expect(fieldValue([], 'link')).toBeUndefined();
   });
 
-  it('is a list for repeated fields, and names of object members are safe', () => {
+  it('is a list for repeated fields, and names such as __proto__ are safe', () => {
     const byName = fieldsByName(['A', '1', 'a', '2', 'A', '3', '__proto__', 'x', 'Constructor', 'y']);
     expect(Object.entries(byName)).toEqual([
       ['a', ['1', '2', '3']],

@@ -27,7 +27,7 @@ describe('the list of destinations', () => {
     expect(LISTED.length).toBeGreaterThan(300);
   });
 
-  it('is decided as it says for every entry', () => {
+  it('matches the decision for every entry', () => {
     const wrong = LISTED.flatMap(([expected, url]) => {
       const judged = judge(url);
       return judged === expected ? [] : [`${url.slice(0, 80)} is ${judged}, not ${expected}`];

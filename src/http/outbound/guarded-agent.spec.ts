@@ -23,7 +23,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A receiver that counts connections and reacts to each request as told. */
+/** A receiver that counts connections and responds to each request with `respond`. */
 async function receiver(respond: (socket: Socket, request: number) => void = (socket) => socket.write(OK)) {
   const seen = { connections: 0, requests: 0, open: 0 };
   const port = await listen(
@@ -120,7 +120,7 @@ describe('a kept connection', () => {
     expect(seen.requests).toBe(1);
   });
 
-  it('that was closed while idle costs no attempt: the request is sent once more on a new one', async () => {
+  it('that was closed while idle does not fail the attempt: the request is sent again on a new one', async () => {
     const { port, seen } = await receiver((socket, request) => {
       // Closes as the second request arrives, like a receiver whose idle timeout has just ended.
       if (request === 2) socket.resetAndDestroy();

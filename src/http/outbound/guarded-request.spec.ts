@@ -24,7 +24,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A receiver that responds as told once the request has arrived. */
+/** A receiver that responds with `respond` once the request has arrived. */
 function receiver(respond: (socket: Socket) => void): Promise<number> {
   return listen(
     createServer((socket) => {
@@ -227,7 +227,7 @@ describe('a receiver', () => {
     await expect(send(port, timeoutMs)).rejects.toMatchObject({ name: 'OutboundFailed', reason });
   });
 
-  it('that is not resolved in time reports the name, and one that does not connect in time reports the timeout', async () => {
+  it('reports an unresolved name or a response timeout if its name or connection is not ready in time', async () => {
     const never = () => new Promise<never>(() => {});
     await expect(send(8443, 100, { resolve: never })).rejects.toMatchObject({ reason: 'name_unresolved' });
     const port = await receiver(() => {});

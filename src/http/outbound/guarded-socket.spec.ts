@@ -153,7 +153,7 @@ describe('the peer of a connection', () => {
     expect([connections, bytes]).toEqual([2, 0]);
   });
 
-  it('may be gone already', async () => {
+  it('that refuses the connection causes connect_failed', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port: closedPort } = closed.address() as AddressInfo;

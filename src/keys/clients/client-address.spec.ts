@@ -16,8 +16,8 @@ it.each([
   ['10.0.0.1', 'unknown', '10.0.0.1', 'what is no address is none'],
   ['10.0.0.1', '', '10.0.0.1', 'nor is nothing'],
   [undefined, '198.51.100.1', '', 'a connection that has gone has none'],
-])('%s with %s is %s: %s', (remote, told, expected, _why) => {
-  expect(clientAddress(remote, told, trusts)).toBe(expected);
+])('%s with X-Forwarded-For %s is %s: %s', (remote, forwarded, expected, _why) => {
+  expect(clientAddress(remote, forwarded, trusts)).toBe(expected);
 });
 
 it('ignores the header without trusted proxies', () => {

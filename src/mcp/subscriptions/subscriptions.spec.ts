@@ -1,4 +1,4 @@
-/** A stream of a key that has ended while it was being opened. */
+/** A stream whose key ends while the stream is being opened. */
 import { expect, it } from '@jest/globals';
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import type { CachedKey } from '../../keys/cached-key.js';
@@ -23,7 +23,7 @@ const KEY = { record: { keyId: 'key_1', accountId: 'acc_1', hash: 'hash' } } as 
 it.each([
   ['ends at once', new Problem('revoked_api_key'), 0, /^end$/],
   ['goes on where its key does, and is told nothing', undefined, 1, /acknowledged/],
-])('%s', async (_what, problem, left, last) => {
+])('a stream whose key is checked again %s', async (_what, problem, left, last) => {
   const asked: unknown[] = [];
   const subscriptions = new Subscriptions(async (hash, address) => {
     asked.push([hash, address]);

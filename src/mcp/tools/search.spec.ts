@@ -1,4 +1,4 @@
-/** A search finds the operation that is meant, says so shortly, and finds nothing where nothing fits. */
+/** A search finds the intended operation, returns a short text, and finds nothing if nothing fits. */
 import { describe, expect, it } from '@jest/globals';
 import { toolsOf } from '../../../test/support/tools.js';
 import { allNamesText, foundText, foundTools } from './search.js';

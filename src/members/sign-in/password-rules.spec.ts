@@ -1,4 +1,4 @@
-/** New passwords: long ones of any kind pass; those that anybody would try first do not. */
+/** New passwords: any long password passes, unless it is easy to guess. */
 import { describe, expect, it } from '@jest/globals';
 import { passwordFault } from './password-rules.js';
 
@@ -40,7 +40,7 @@ describe('a new password', () => {
     expect(passwordFault(password, ANA)).toMatch(fault);
   });
 
-  it('may be shorter beside a second factor, from eight on, and no easier to guess', () => {
+  it('may have eight characters with a second factor, but must not be easy to guess', () => {
     const withSecond = { ...ANA, hasSecondFactor: true };
     expect(passwordFault('kX7!pq2z', withSecond)).toBeNull();
     expect(passwordFault('kX7!pq2', withSecond)).toMatch(/at least 8/);

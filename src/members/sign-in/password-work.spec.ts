@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PasswordWork } from './password-work.js';
 
-/** Pieces of work that end when they are told to. */
+/** Tasks that end when the test tells them to. */
 class Pieces {
   readonly begun: number[] = [];
   private readonly ends: (() => void)[] = [];
@@ -15,14 +15,14 @@ class Pieces {
     };
   }
 
-  /** Ends the piece that was begun first, and lets what follows from it happen. */
+  /** Ends the oldest running piece and lets pending callbacks run. */
   async endOne(): Promise<void> {
     this.ends.shift()?.();
     await jest.advanceTimersByTimeAsync(0);
   }
 }
 
-describe('the work of hashing', () => {
+describe('the password hash queue', () => {
   let work: PasswordWork;
   let pieces: Pieces;
   beforeEach(() => {
@@ -44,7 +44,7 @@ describe('the work of hashing', () => {
     expect(await Promise.all(results)).toEqual([1, 2, 3, 4]);
   });
 
-  it('refuses the twenty-third at once, and none of those before it', async () => {
+  it('refuses the twenty-third task at once, and none before it', async () => {
     const results = Array.from({ length: 22 }, (_, number) => work.run(pieces.piece(number)));
     await expect(work.run(pieces.piece(22))).rejects.toMatchObject({
       code: 'sign_in_busy',

@@ -92,7 +92,7 @@ function unpadded(bytes: Buffer): string {
 /** @throws Error if the stored hash is damaged. That is a server error, not a wrong password. */
 function parsePhc(phc: string): PasswordHash {
   const [, memoryKib, passes, parallelism, salt, tag] = PHC.exec(phc) ?? [];
-  if (salt === undefined || tag === undefined) throw new Error('The kept hash of a password cannot be read');
+  if (salt === undefined || tag === undefined) throw new Error('The stored password hash is malformed');
   const cost = { memoryKib: Number(memoryKib), passes: Number(passes), parallelism: Number(parallelism) };
   return { cost, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') };
 }

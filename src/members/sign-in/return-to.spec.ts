@@ -4,7 +4,7 @@ import { returnPath } from './return-to.js';
 
 describe('the page after a sign-in', () => {
   it.each(['/', '/accounts/acc_1/api-keys?status=active#top', '/api-keys/new?name=Widget&scopes=a%20b'])(
-    'is %j, as it was asked for',
+    'is the requested path %j',
     (path) => {
       expect(returnPath(path)).toBe(path);
     },
@@ -27,7 +27,7 @@ describe('the page after a sign-in', () => {
     '/\u202Egpj.exe',
     '/ä',
     `/${'a'.repeat(2_000)}`,
-  ])('is the first page for %j', (text) => {
+  ])('is the start page for %j', (text) => {
     expect(returnPath(text)).toBe('/');
   });
 });

@@ -1,4 +1,4 @@
-/** Codes of an authenticator app: the RFC's own vectors, no code twice, and a clock that is a little off. */
+/** Codes of an authenticator app: RFC test vectors, single use, and small clock differences. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { base32, hotp, matchingStep, otpauthUri } from './totp.js';
@@ -15,20 +15,20 @@ const VECTORS = [
 const keyOf = (bytes: number) => Buffer.from('1234567890'.repeat(7).slice(0, bytes));
 
 describe('the code of a time step', () => {
-  it.each(VECTORS)('at %i seconds is that of RFC 6238, by each of its three functions', (seconds, ...codes) => {
+  it.each(VECTORS)('at %i seconds matches RFC 6238 for each of its three hash functions', (seconds, ...codes) => {
     const step = Math.floor(seconds / 30);
     expect([hotp(keyOf(20), step, 8), hotp(keyOf(32), step, 8, 'sha256'), hotp(keyOf(64), step, 8, 'sha512')]).toEqual(
       codes,
     );
   });
 
-  it('is that of RFC 4226 appendix D, with its six digits', () => {
+  it('matches RFC 4226 appendix D, with six digits', () => {
     const codes = ['755224', '287082', '359152', '969429', '338314', '254676', '287922', '162583', '399871', '520489'];
     expect(codes.map((_code, counter) => hotp(keyOf(20), counter))).toEqual(codes);
   });
 });
 
-describe('a code that somebody types', () => {
+describe('an entered code', () => {
   const key = randomBytes(20);
   const NOW_STEP = 59_000_000;
   const nowMs = NOW_STEP * 30_000 + 12_345;
@@ -49,26 +49,26 @@ describe('a code that somebody types', () => {
   });
 
   it('is accepted if an earlier step has the same six digits', () => {
-    // Steps of one key whose codes are equal are rare, not impossible: the later of them is still good.
+    // Two steps of one key rarely have the same code. The later step must still be accepted.
     const twins = Buffer.from('key 644292');
     const code = hotp(twins, NOW_STEP);
     expect(hotp(twins, NOW_STEP + 1)).toBe(code);
     expect(matchingStep(twins, code, nowMs, NOW_STEP)).toBe(NOW_STEP + 1);
   });
 
-  it.each(['', '12345', '1234567', '12345a', ' 12345', '１２３４５６', '-12345', '1e5000'])('is not %j', (text) => {
+  it.each(['', '12345', '1234567', '12345a', ' 12345', '１２３４５６', '-12345', '1e5000'])('cannot be %j', (text) => {
     expect(matchingStep(key, text, nowMs, 0)).toBeNull();
   });
 });
 
-describe('what an app is given', () => {
-  it('is the secret in base 32, as RFC 4648 has it', () => {
+describe('the setup of an authenticator app', () => {
+  it('encodes the secret in base 32 as RFC 4648 does', () => {
     const vectors = ['', 'f', 'fo', 'foo', 'foob', 'fooba', 'foobar'];
     const texts = ['', 'MY', 'MZXQ', 'MZXW6', 'MZXW6YQ', 'MZXW6YTB', 'MZXW6YTBOI'];
     expect(vectors.map((text) => base32(Buffer.from(text)))).toEqual(texts);
   });
 
-  it('names the installation and the member, whatever stands in their names', () => {
+  it('escapes the names of the installation and the member', () => {
     const uri = otpauthUri(Buffer.from('foobar'), 'Rafting & Co: Admin', 'ana+1@example.com');
     expect(uri).toBe(
       'otpauth://totp/Rafting%20%26%20Co%3A%20Admin:ana%2B1%40example.com' +

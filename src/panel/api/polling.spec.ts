@@ -9,18 +9,18 @@ function problem(status: number, retryAfter?: string): ApiProblem {
 }
 const state = (error: Error | null, data?: number) => ({ state: { data, error } });
 
-describe('a page that reads by itself', () => {
+describe('polling of a page', () => {
   it.each([
     ['nothing went wrong', null, 5_000],
     ['the server is away', problem(503, '20'), 5_000],
     ['the server asks for more time', problem(429, '47'), 47_000],
     ['the server asks for less time', problem(429, '2'), 5_000],
     ['the server does not say how much', problem(429), 60_000],
-  ])('reads again when its time has come, and not before the server allows it: %s', (_name, error, expected) => {
+  ])('happens at the interval, or later if the server asks for it: %s', (_name, error, expected) => {
     expect(pollEvery(5_000)(state(error))).toBe(expected);
   });
 
-  it('has an interval by what it read last', () => {
+  it('can derive the interval from the last data', () => {
     const every = pollEvery((data: number | undefined) => (data === 1 ? 2_000 : false));
     expect([every(state(null, 1)), every(state(null)), every(state(problem(429, '9'), 1))]).toEqual([
       2_000,
@@ -29,7 +29,7 @@ describe('a page that reads by itself', () => {
     ]);
   });
 
-  it('that does not poll is read once more after the wait, and only then', () => {
+  it('without an interval happens only after a wait that the server asks for', () => {
     expect([pollEvery(false)(state(null)), pollEvery(false)(state(problem(429, '3')))]).toEqual([false, 3_000]);
   });
 });

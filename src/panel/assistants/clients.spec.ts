@@ -8,29 +8,29 @@ const textOf = (client: (typeof CLIENTS)[number], connection = CONNECTION) =>
     .map(({ text }) => text)
     .join('\n');
 
-it.each(['claude-desktop', 'chatgpt', 'cursor', 'vs-code', 'json'] as const)('%s is given JSON', (client) => {
+it.each(['claude-desktop', 'chatgpt', 'cursor', 'vs-code', 'json'] as const)('%s gets valid JSON', (client) => {
   expect(() => void JSON.parse(textOf(client))).not.toThrow();
 });
 
-it.each(CLIENTS)('%s is told of the server, and given the key unless it asks for it', (client) => {
+it.each(CLIENTS)('%s gets the server URL, and the key unless it prompts for it', (client) => {
   expect(textOf(client)).toContain(CONNECTION.url);
   expect(textOf(client).includes(CONNECTION.secret)).toBe(client !== 'vs-code');
 });
 
-it('Claude Code is told by one line', () => {
+it('Claude Code gets one command line', () => {
   expect(textOf('claude-code')).toBe(
     'claude mcp add --transport http boats https://api.example.com/mcp --header "Authorization: Bearer tg_live_abc"',
   );
 });
 
-it('Codex is given its header under the name by which it reads it', () => {
+it('Codex gets its header under http_headers', () => {
   expect(textOf('codex')).toBe(
     '[mcp_servers.boats]\nurl = "https://api.example.com/mcp"\n' +
       'http_headers = { Authorization = "Bearer tg_live_abc" }',
   );
 });
 
-it('VS Code asks for the key: it is in no file', () => {
+it('VS Code prompts for the key instead of storing it', () => {
   expect(JSON.parse(textOf('vs-code'))).toEqual({
     inputs: [{ type: 'promptString', id: 'boats-key', description: 'API key', password: true }],
     servers: {
@@ -43,7 +43,7 @@ it('VS Code asks for the key: it is in no file', () => {
   });
 });
 
-it('Claude Desktop has a program activateLocale HTTP for it, over plain HTTP only where that is said', () => {
+it('Claude Desktop uses mcp-remote, with --allow-http only for a plain HTTP URL', () => {
   const args = (url: string) => {
     const parsed = JSON.parse(textOf('claude-desktop', { ...CONNECTION, url })) as {
       mcpServers: { boats: { args: string[]; env: object } };
@@ -67,6 +67,6 @@ it.each([
   ['A very long title of an API', 'a-very-long-titl'],
   ['客户', 'api'],
   ['$(rm -rf ~)"', 'rm-rf'],
-])('a server of %j is called %s', (title, name) => {
+])('the server name for %j is %s', (title, name) => {
   expect(serverNameOf(title)).toBe(name);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { numberOf } from './number.js';
 
-describe('a number that somebody types', () => {
+describe('an entered number', () => {
   it.each([
     ['en', '0', 0],
     ['en', '-5', -5],
@@ -16,11 +16,11 @@ describe('a number that somebody types', () => {
     expect(numberOf(text, locale)).toBe(value);
   });
 
-  it.each(['1e3', '0x10', '5-', '1.2.3', '10,00', 'five', '∞'])('%j is none', (text) => {
+  it.each(['1e3', '0x10', '5-', '1.2.3', '10,00', 'five', '∞'])('%j is not a number', (text) => {
     expect(numberOf(text, 'en')).toBeNaN();
   });
 
-  it('is none yet while nothing is typed', () => {
+  it('is undefined while the field is empty', () => {
     expect(numberOf(' ', 'en')).toBeUndefined();
   });
 });

@@ -18,11 +18,11 @@ it.each([
   expect(dayOf(new Date(Date.parse(ends) + 1_000), zone) > day).toBe(true);
 });
 
-it('what is no day has no end', () => {
+it('an invalid day has no end', () => {
   for (const text of ['', 'tomorrow', '2027-13-01']) expect(endOf(text, 'UTC')).toBeUndefined();
 });
 
-it('a day so many days from now is one of the account: in one zone it may be another than in the next', () => {
+it('dayIn counts days in the given zone, so the date can differ between zones', () => {
   const [east, west] = [dayIn(90, 'Pacific/Kiritimati'), dayIn(90, 'Pacific/Pago_Pago')];
   expect(east > west).toBe(true);
 });
@@ -31,10 +31,10 @@ it.each([
   ['Europe/Vienna', '9999-12-31T22:59:59.000Z'],
   ['Pacific/Auckland', '9999-12-31T10:59:59.000Z'],
   ['America/New_York', '+010000-01-01T04:59:59.000Z'],
-])('the last day that the field for days takes has an end in %s, too', (zone, end) => {
+])('the last day that a date field accepts has an end in %s too', (zone, end) => {
   expect(endOf('9999-12-31', zone)).toBe(end);
 });
 
-it('a day with a year of five digits is none, so that nothing is made of it', () => {
+it('a day with a five-digit year is invalid', () => {
   expect(endOf('20226-01-01', 'Europe/Vienna')).toBeUndefined();
 });

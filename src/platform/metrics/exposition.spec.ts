@@ -1,4 +1,4 @@
-/** Each format says the same. A real Prometheus reads them in `test/e2e/native-histograms.spec.ts`. */
+/** All formats contain the same values. A real Prometheus reads them in `test/e2e/native-histograms.spec.ts`. */
 import { describe, expect, it } from '@jest/globals';
 import { PbfReader } from 'pbf';
 import { OPEN_METRICS, PROTOBUF, TEXT, type Exposition } from './exposition.js';
@@ -12,7 +12,11 @@ describe('a histogram with an exemplar', () => {
   series.observe(0);
   series.observe(7, { traceId: 'abc', timeMs: 1_796_000_000_250 });
   const family: Family = { name: 'duration_seconds', kind: 'histogram', help: 'Time.', series: [series.read()] };
-  const textIn = ({ format }: Exposition): string[] => Buffer.from(format(family)).toString().trimEnd().split('\n');
+  const bytesIn = ({ head, series: write, prefix }: Exposition): Buffer => {
+    const bytes = Buffer.concat([head(family), ...family.series.map((one) => write(one, family))]);
+    return Buffer.concat([prefix(bytes.length), bytes]);
+  };
+  const textIn = (exposition: Exposition): string[] => bytesIn(exposition).toString().trimEnd().split('\n');
 
   it('in text has no exemplar', () => {
     expect(textIn(TEXT)).toEqual([
@@ -26,15 +30,15 @@ describe('a histogram with an exemplar', () => {
     ]);
   });
 
-  it('in OpenMetrics has it after its bucket, and canonical bounds', () => {
+  it('in OpenMetrics has the exemplar after its bucket, and canonical bounds', () => {
     expect(textIn(OPEN_METRICS).slice(3, 5)).toEqual([
       'duration_seconds_bucket{route="/a\\"b\\\\",le="5.0"} 3',
       `duration_seconds_bucket{route="/a\\"b\\\\",le="+Inf"} 4 # {trace_id="abc"} 7 1796000000.25`,
     ]);
   });
 
-  it('in protocol buffers has the labels unescaped and the spans of the buckets that are not empty', () => {
-    const reader = new PbfReader(PROTOBUF.format(family));
+  it('in protocol buffers has unescaped labels and the spans of the non-empty buckets', () => {
+    const reader = new PbfReader(bytesIn(PROTOBUF));
     expect(reader.readVarint()).toBe(reader.length - reader.pos);
     const spans: [number, number][] = [];
     const deltas: number[] = [];

@@ -3,49 +3,66 @@
  * exemplars and native histograms.
  */
 import type { Exemplar, Family, Histogram, Kind, Series } from './family.js';
-import { familyMessage } from './family-message.js';
+import { familyHead, lengthPrefix, metricMessage } from './family-message.js';
 
+/** A format. A family is its head and its series, so that a large one can be written in steps. */
 export interface Exposition {
   readonly contentType: string;
-  readonly format: (family: Family) => Uint8Array;
-  /** Last line. */
+  readonly head: (family: Family) => Uint8Array;
+  readonly series: (series: Series, family: Family) => Uint8Array;
+  /** Returns the bytes before a family of this length. */
+  readonly prefix: (length: number) => Uint8Array;
+  /** Last line of a scrape. */
   readonly end: string;
 }
 
+const NO_BYTES = new Uint8Array();
+
+/** Prometheus text format 0.0.4. */
 export const TEXT: Exposition = {
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
-  format: (family) => Buffer.from(textOf(family)),
+  head: ({ name, kind, help }) => lines(head(name, kind, help)),
+  series: (series, { name }) => lines(seriesLines(name, series, String)),
+  prefix: () => NO_BYTES,
   end: '',
 };
+
+/** OpenMetrics 1.0.0. A counter's family is named without `_total`. */
 export const OPEN_METRICS: Exposition = {
   contentType: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-  format: (family) => Buffer.from(openMetricsOf(family)),
+  head: ({ name, kind, help }) => lines(head(kind === 'counter' ? name.replace(/_total$/, '') : name, kind, help)),
+  series: (series, { name }) => lines(seriesLines(name, series, canonicalFloat, series.histogram?.exemplars)),
+  prefix: () => NO_BYTES,
   end: '# EOF\n',
 };
+
 export const PROTOBUF: Exposition = {
   contentType: 'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited',
-  format: familyMessage,
+  head: familyHead,
+  series: metricMessage,
+  prefix: lengthPrefix,
   end: '',
 };
 
 /** Returns a family in Prometheus text format 0.0.4. */
-export function textOf({ name, kind, help, series }: Family): string {
-  const lines = head(name, kind, help);
-  for (const one of series) {
-    if (one.histogram === undefined) lines.push(valueLine(name, one));
-    else lines.push(...histogramLines(name, one.labels, one.histogram, String));
-  }
-  return `${lines.join('\n')}\n`;
+export function textOf(family: Family): string {
+  return Buffer.concat([TEXT.head(family), ...family.series.map((one) => TEXT.series(one, family))]).toString();
 }
 
-/** Returns a family in OpenMetrics 1.0.0. A counter's family is named without `_total`. */
-function openMetricsOf({ name, kind, help, series }: Family): string {
-  const lines = kind === 'counter' ? head(name.replace(/_total$/, ''), kind, help) : head(name, kind, help);
-  for (const one of series) {
-    if (one.histogram === undefined) lines.push(valueLine(name, one));
-    else lines.push(...histogramLines(name, one.labels, one.histogram, canonicalFloat, one.histogram.exemplars));
-  }
-  return `${lines.join('\n')}\n`;
+function lines(texts: readonly string[]): Uint8Array {
+  return Buffer.from(`${texts.join('\n')}\n`);
+}
+
+function seriesLines(
+  name: string,
+  series: Series,
+  bound: (value: number) => string,
+  exemplars?: readonly (Exemplar | null)[],
+): string[] {
+  const { labels, histogram } = series;
+  return histogram === undefined
+    ? [valueLine(name, series)]
+    : histogramLines(name, labels, histogram, bound, exemplars);
 }
 
 function head(name: string, kind: Kind, help: string): string[] {
@@ -66,12 +83,12 @@ function histogramLines(
   const prefix = labels === '' ? '' : `${labels},`;
   const braces = labels === '' ? '' : `{${labels}}`;
   let total = 0;
-  const lines = counts.map((count, index) => {
+  const buckets = counts.map((count, index) => {
     total += count;
     const le = index < bounds.length ? bound(bounds[index] ?? 0) : '+Inf';
     return `${name}_bucket{${prefix}le="${le}"} ${total}${exemplarText(exemplars?.[index])}`;
   });
-  return [...lines, `${name}_sum${braces} ${sum}`, `${name}_count${braces} ${total}`];
+  return [...buckets, `${name}_sum${braces} ${sum}`, `${name}_count${braces} ${total}`];
 }
 
 function exemplarText(exemplar: Exemplar | null | undefined): string {

@@ -11,16 +11,27 @@ const TYPES = { counter: 0, gauge: 1, histogram: 4 } as const;
 /** Empty buckets up to this number are written as zeros, because a new span takes more room. */
 const LONGEST_GAP = 2;
 
-export function familyMessage(family: Family): Uint8Array {
+/** Returns the fields of a `MetricFamily` before its metrics. */
+export function familyHead({ name, help, kind }: Family): Uint8Array {
   const message = new PbfWriter();
-  message.writeStringField(1, family.name);
-  message.writeStringField(2, family.help);
-  message.writeVarintField(3, TYPES[family.kind]);
-  for (const series of family.series) message.writeMessage(4, writeMetric, { series, kind: family.kind });
-  const bytes = message.finish();
-  const delimited = new PbfWriter();
-  delimited.writeVarint(bytes.length);
-  return Buffer.concat([delimited.finish(), bytes]);
+  message.writeStringField(1, name);
+  message.writeStringField(2, help);
+  message.writeVarintField(3, TYPES[kind]);
+  return message.finish();
+}
+
+/** Returns a series as a `metric` field of a `MetricFamily`. */
+export function metricMessage(series: Series, { kind }: Family): Uint8Array {
+  const message = new PbfWriter();
+  message.writeMessage(4, writeMetric, { series, kind });
+  return message.finish();
+}
+
+/** Returns the length of a message as "delimited" has it. */
+export function lengthPrefix(length: number): Uint8Array {
+  const prefix = new PbfWriter();
+  prefix.writeVarint(length);
+  return prefix.finish();
 }
 
 interface Metric {

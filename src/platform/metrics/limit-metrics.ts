@@ -5,7 +5,7 @@ import { counter, gauge, histogram } from './metric.js';
 /** For calls that should take far less than a millisecond. */
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
 
-/** Label value for all accounts that are not listed by ID, as in metrics with too many series. */
+/** Label value for the sum of all accounts that are not listed by ID. */
 export const OTHER_ACCOUNTS = 'other';
 
 const ACCOUNT_LABELS = [

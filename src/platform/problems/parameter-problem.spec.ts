@@ -1,4 +1,4 @@
-/** Wrong parameters are named, each once, and a caller does not choose how long the response is. */
+/** Invalid parameters are named once each, and the response has a bounded length. */
 import { expect, it } from '@jest/globals';
 import { invalidParameters, parametersOf, type ParameterError } from './parameter-problem.js';
 
@@ -22,11 +22,11 @@ it.each([
   ['__proto__=1', '__proto__', 'is not known here, leave it out'],
   ['limit=1&limit=1', 'limit', 'must be given only once'],
   ['x=1&x=2&x=3', 'x', 'is not known here, leave it out'],
-])('?%s names %s once', (query, parameter, detail) => {
+])('?%s reports %s once', (query, parameter, detail) => {
   expect(wrongIn(query)).toEqual([{ parameter, detail }]);
 });
 
-it('one sentence names all of them', () => {
+it('one sentence names all invalid parameters', () => {
   const problem = invalidParameters(wrongIn('groupBy=day&offset=1'));
   expect(problem).toMatchObject({ code: 'invalid_parameter', status: 400 });
   expect(problem.options.detail).toBe(
@@ -35,7 +35,7 @@ it('one sentence names all of them', () => {
   );
 });
 
-it('however many there are, and however long their names', () => {
+it('the response is bounded for any number and length of parameters', () => {
   const many = invalidParameters(wrongIn(Array.from({ length: 3_000 }, (_, index) => `p${index}=1`).join('&')));
   expect(many.options.errors).toHaveLength(50);
   expect(many.options.detail?.length).toBeLessThan(1_100);

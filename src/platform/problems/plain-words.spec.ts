@@ -1,4 +1,4 @@
-/** Words for wrong values: what they must be, what they are, and none of zod's grammar. */
+/** Messages for invalid values: what is required and what was found, without the terms of zod. */
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import './plain-words.js';
@@ -24,11 +24,11 @@ describe('a wrong value', () => {
     [z.literal('a'), 'b', 'must be a'],
     [z.int().multipleOf(5), 7, 'must be a multiple of 5'],
     [z.string(), null, 'must be a string, not null'],
-  ])('%# is told in plain words', (schema, value, words) => {
+  ])('has a plain message: %#', (schema, value, words) => {
     expect(schema.safeParse(value).error?.issues[0]?.message).toBe(words);
   });
 
-  it('that is a text is never repeated: it could be a secret', () => {
+  it('is not repeated in the message, because it could be a secret', () => {
     const schema = z.object({ a: z.int(), b: z.enum(['x']), c: z.string().max(3), d: z.boolean(), e: z.email() });
     const wrong = { a: 'hunter2', b: 'hunter2', c: 'hunter2', d: 'hunter2', e: 'hunter2' };
     expect(JSON.stringify(schema.safeParse(wrong).error?.issues.map(({ message }) => message))).not.toContain(

@@ -1,4 +1,4 @@
-/** A body from reused parts is what `JSON.stringify` writes, byte for byte. */
+/** A problem body assembled from cached parts equals the output of `JSON.stringify`, byte for byte. */
 import { describe, expect, it } from '@jest/globals';
 import { ErrorPages } from './error-pages.js';
 import { ERRORS, FixedProblem, Problem, type ErrorCode, type ProblemOptions } from './errors.js';
@@ -40,7 +40,7 @@ const OPTIONS: readonly [string, ProblemOptions][] = [
 ];
 
 describe.each(OPTIONS)('a problem with %s', (_what, options) => {
-  it('is the same text, whether it is made for one answer or for all of them', () => {
+  it('is serialized like JSON.stringify, both as a single and as a fixed problem', () => {
     for (const problem of [new Problem('rate_limited', options), new FixedProblem('invalid_api_key', options)]) {
       expectSameBytes(problem);
       expectSameBytes(problem, 'req_of-someone.else_1');
@@ -48,15 +48,18 @@ describe.each(OPTIONS)('a problem with %s', (_what, options) => {
   });
 });
 
-it.each(Object.keys(ERRORS) as ErrorCode[])('%s is the same text, wherever the pages of errors live', (code) => {
-  const fixed = new FixedProblem(code, { detail: 'Always the same.' });
-  const moved = new ErrorPages('https://api.example.com');
-  for (const pages of [PAGES, moved, new ErrorPages('https://bücher.example/"docs"')]) {
-    expectSameBytes(new Problem(code), REQUEST_ID, pages);
-    expectSameBytes(fixed, REQUEST_ID, pages);
-  }
-  moved.moveTo('https://other.example.com');
-  expectSameBytes(new Problem(code), REQUEST_ID, moved);
-  expectSameBytes(fixed, REQUEST_ID, moved);
-  expect(moved.typeOf(code)).toBe(`https://other.example.com/docs/errors/${code}`);
-});
+it.each(Object.keys(ERRORS) as ErrorCode[])(
+  '%s is serialized like JSON.stringify for any URL of the error pages',
+  (code) => {
+    const fixed = new FixedProblem(code, { detail: 'Always the same.' });
+    const moved = new ErrorPages('https://api.example.com');
+    for (const pages of [PAGES, moved, new ErrorPages('https://bücher.example/"docs"')]) {
+      expectSameBytes(new Problem(code), REQUEST_ID, pages);
+      expectSameBytes(fixed, REQUEST_ID, pages);
+    }
+    moved.moveTo('https://other.example.com');
+    expectSameBytes(new Problem(code), REQUEST_ID, moved);
+    expectSameBytes(fixed, REQUEST_ID, moved);
+    expect(moved.typeOf(code)).toBe(`https://other.example.com/docs/errors/${code}`);
+  },
+);

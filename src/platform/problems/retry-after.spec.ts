@@ -1,4 +1,4 @@
-/** `Retry-After` of our refusals, and how that of a backend is read. */
+/** `Retry-After` in refusals of the gateway, and parsing of the value that a backend sends. */
 import { expect, it } from '@jest/globals';
 import { LONGEST_WAIT_MS, retryFields, waitSecondsOf } from './retry-after.js';
 
@@ -28,11 +28,11 @@ it.each([
   '1e3',
   '5, 6',
   '2026-11-20T10:02:00Z',
-])('%p is not passed on', (field) => {
+])('%p gives no wait time', (field) => {
   expect(waitSecondsOf(field, DATE)).toBeUndefined();
 });
 
-it('a date counts from the clock of who sent it, and says nothing without that', () => {
+it('a date is relative to the Date field of the sender, and ignored without it', () => {
   expect(waitSecondsOf('Thu, 01 Jan 1970 00:00:30 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT')).toBe(30);
   expect(waitSecondsOf('Fri, 20 Nov 2026 10:02:00 GMT', undefined)).toBeUndefined();
 });
@@ -49,15 +49,15 @@ it.each([
   [60_000, 60, 60],
   [61_000, 61, 76],
   [3_600_000, 3_600, 3_600],
-])('where nothing can be different for %i ms, the wait is %i to %i seconds', (knownMs, least, most) => {
+])('if a retry is useless for %i ms, Retry-After is %i to %i seconds', (knownMs, least, most) => {
   expect(retryFields(knownMs, 0)).toEqual(['Retry-After', String(least), 'X-Should-Retry', 'true']);
   expect(retryFields(knownMs, 0.999_999)).toEqual(['Retry-After', String(most), 'X-Should-Retry', 'true']);
 });
 
-it('where that is longer than an hour, waiting is no use', () => {
+it('if a retry is useless for more than an hour, X-Should-Retry is false', () => {
   expect(retryFields(3_600_001)).toEqual(['X-Should-Retry', 'false']);
 });
 
-it('nobody is asked to wait longer than an hour', () => {
+it('LONGEST_WAIT_MS is one hour', () => {
   expect(LONGEST_WAIT_MS).toBe(3_600_000);
 });

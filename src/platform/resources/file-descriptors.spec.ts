@@ -17,14 +17,11 @@ it.each([
   ['64', 56],
   ['1024', 896],
   ['1048576', 1_047_552],
-])(
-  'with a limit descriptorsWith %s, all but an eighth (at most 1,024) are for clients: %i',
-  async (soft, forClients) => {
-    const descriptors = await descriptorsWith(soft);
-    expect(descriptors.forClients).toBe(forClients);
-    expect([descriptors.isReserved(forClients - 1), descriptors.isReserved(forClients)]).toEqual([false, true]);
-  },
-);
+])('with a limit of %s, all but an eighth (at most 1,024) are for clients: %i', async (soft, forClients) => {
+  const descriptors = await descriptorsWith(soft);
+  expect(descriptors.forClients).toBe(forClients);
+  expect([descriptors.isReserved(forClients - 1), descriptors.isReserved(forClients)]).toEqual([false, true]);
+});
 
 it('none is reserved if there is no limit or it is unknown', async () => {
   expect((await descriptorsWith('unlimited')).isReserved(1e9)).toBe(false);

@@ -13,7 +13,7 @@ function fixture(): { shortages: Shortages; lines: Record<string, unknown>[] } {
   return { shortages, lines };
 }
 
-it('is logged at once, and then at most every ten seconds with the number of occurrences', () => {
+it('a shortage is logged at once, and then at most every ten seconds with its number of occurrences', () => {
   const { shortages, lines } = fixture();
   const before = METRICS.outOfResources.series('ports').value;
   for (let count = 0; count < 50; count++) shortages.note('ports', 'connect', 'EADDRNOTAVAIL');
@@ -28,14 +28,14 @@ it('is logged at once, and then at most every ten seconds with the number of occ
   expect(METRICS.outOfResources.series('ports').value).toBe(before + 52);
 });
 
-it('of one resource does not suppress the log line of another', () => {
+it('a shortage of one resource does not suppress the log line of another', () => {
   const { shortages, lines } = fixture();
   shortages.note('ports', 'connect');
   shortages.note('memory', 'connect');
   expect(lines.map(({ resource }) => resource)).toEqual(['ports', 'memory']);
 });
 
-it('of descriptors is assumed for a second, and checked afterwards', () => {
+it('a shortage of descriptors is assumed for a second, and checked afterwards', () => {
   const { shortages } = fixture();
   expect(shortages.isOutOfDescriptors).toBe(false);
   shortages.note('file_descriptors', 'connect', 'EMFILE');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { readClientEnvironment } from '../../config/client-environment.js';
 import { addClientCommands } from './client-commands.js';
 
-/** Nothing listens there. */
+/** Nothing listens at this address. */
 const NOWHERE = 'http://127.0.0.1:1';
 
 /** Lists the accounts as the program does, with these variables as the environment. */

@@ -46,7 +46,7 @@ describe('trailgate check', () => {
     expect(output).toMatch(/\n\n3 problems\n$/);
   });
 
-  it('warns of what can be run and is hardly meant, and exits with 0', async () => {
+  it('warns about valid settings that are probably mistakes, and exits with 0', async () => {
     const { code, output } = await check(MINIMAL.replace('minute: 60', 'minute: 4'));
     expect(code).toBe(0);
     expect(output).toMatch(
@@ -58,7 +58,7 @@ describe('trailgate check', () => {
     expect(json).toMatchObject({ valid: true, problems: [], warnings: [{ path: 'plans.starter.key.minute' }] });
   });
 
-  it('gives both as JSON for scripts', async () => {
+  it('prints operations or problems as JSON for scripts', async () => {
     const right = JSON.parse((await check(MINIMAL, true)).output) as { valid: boolean; operations: { path: string }[] };
     expect(right.valid).toBe(true);
     expect(right.operations.map((operation) => operation.path)).toContain('/api/v1/customers/{id}');
@@ -82,7 +82,7 @@ describe('trailgate check', () => {
     }
   });
 
-  it('breaks lines between words where a terminal is narrow, and nowhere else', async () => {
+  it('wraps lines between words in a narrow terminal, and nowhere else', async () => {
     const text = MINIMAL.replace('starter', 'Starter').replace('minute: 60', 'minute: -1') + 'frobnicate: 1\n';
     const wide = await check(text);
     for (const columns of [80, 50]) {
@@ -95,7 +95,7 @@ describe('trailgate check', () => {
     expect(wide.output.split('\n').some((line) => line.length > 80)).toBe(true);
   });
 
-  it('shows the first hundred of many problems, and how many there are; JSON has them all', async () => {
+  it('shows the first hundred of many problems and their number, and all of them as JSON', async () => {
     const text = `${MINIMAL}${Array.from({ length: 150 }, (_, index) => `key${index}: 1`).join('\n')}\n`;
     const { output } = await check(text);
     expect(output.match(/unknown key/g)).toHaveLength(100);
@@ -113,7 +113,7 @@ describe('trailgate check', () => {
       'operations[0]',
       'is reached at /api/v1/api/v1/x',
     ],
-  ])('warns of %s, and accepts it', async (_, line, path, words) => {
+  ])('warns about %s, and accepts it', async (_, line, path, words) => {
     const { code, output } = await check(`${MINIMAL}${line}\n`, true);
     expect(code).toBe(0);
     expect(JSON.parse(output)).toMatchObject({
@@ -122,7 +122,7 @@ describe('trailgate check', () => {
     });
   });
 
-  it('lists the tools with what each costs, and warns of those that assistants will hardly use well', async () => {
+  it('lists tools with their token cost, and warns about missing descriptions and too many tools', async () => {
     const published = (entries: string) => `${MINIMAL}operations:\n${entries}`;
     const list = '  - { match: GET /customers, mcp: { title: List, description: "Lists customers, newest first." } }\n';
     const create = '  - { match: POST /customers, mcp: true }\n';
@@ -151,7 +151,7 @@ describe('trailgate check', () => {
     expect(none.output).not.toContain('AI assistants');
   });
 
-  it('does not warn of comments that look like comments, nor of what is escaped', async () => {
+  it('does not warn about real comments, or about # inside quotes', async () => {
     const lines = 'api: # of the shop\n  title: "Shop #1" # one\ngateway:\n  host: 127.0.0.1 # 0.0.0.0 in production\n';
     const { code, output } = await check(MINIMAL + lines, true);
     expect([code, JSON.parse(output)]).toMatchObject([0, { warnings: [] }]);

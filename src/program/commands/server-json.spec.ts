@@ -1,4 +1,4 @@
-/** The MCP registry accepts the document, and it leads to the server. */
+/** The server document for the MCP registry. */
 import { expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI } from '../../../test/support/config-files.js';
 import { serverJson, type ServerJsonOptions } from './server-json.js';
@@ -10,7 +10,7 @@ const made = async (yaml: string, options: Partial<ServerJsonOptions> = {}) => {
 };
 const api = (publicUrl: string, title = 'Tourism API') => `api: { publicUrl: "${publicUrl}", title: "${title}" }\n`;
 
-it('names the server by its domain backwards, and asks for a key that is kept secret', async () => {
+it('names the server by its reversed domain, and declares the API key as secret', async () => {
   const key = { description: 'An API key of Tourism API.', isRequired: true, isSecret: true };
   expect(await made(TOOL + api('https://api.example.com'))).toEqual({
     document: {
@@ -31,7 +31,7 @@ it('names the server by its domain backwards, and asks for a key that is kept se
   });
 });
 
-it('is within the bounds of the registry, whatever the API is called', async () => {
+it('stays within the limits of the registry for any API title', async () => {
   for (const title of ['Reiseführer für Österreich '.repeat(20), '客户', '–']) {
     const { document } = (await made(TOOL + api('https://a.example', title))) as { document: Record<string, string> };
     expect(document['name']).toMatch(/^example\.a\/[a-z0-9-]+$/);
@@ -41,9 +41,9 @@ it('is within the bounds of the registry, whatever the API is called', async () 
   }
 });
 
-it('says what somebody who publishes says', async () => {
-  const told = { name: 'com.example/boats', version: '2.1.0-beta.1', description: 'Boats on lakes.' };
-  expect(await made(TOOL + api('https://api.example.com'), told)).toMatchObject({ document: told });
+it('uses the name, version and description from the options', async () => {
+  const given = { name: 'com.example/boats', version: '2.1.0-beta.1', description: 'Boats on lakes.' };
+  expect(await made(TOOL + api('https://api.example.com'), given)).toMatchObject({ document: given });
 });
 
 it.each([
@@ -59,6 +59,6 @@ it.each([
     { version: '^1.0' },
     'must be exact, such as 1.0.2, not ^1.0',
   ],
-])('a server %s is not published, and why is said', async (_case, yaml, options, words) => {
+])('a server %s is refused with a reason', async (_case, yaml, options, words) => {
   expect(await made(yaml, options)).toEqual({ problem: expect.stringContaining(words) });
 });

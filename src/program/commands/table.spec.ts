@@ -19,8 +19,8 @@ const ROOM = {
   ],
 };
 
-describe('a table with a width', () => {
-  it('is no wider, however long its names are, and keeps both ends of what it shortens', () => {
+describe('the width of a table', () => {
+  it('is at most the given one, and names are shortened in the middle', () => {
     const [, line = ''] = rowsTable(COLUMNS, [LONG], ROOM).split('\n');
     expect(line.length).toBeLessThanOrEqual(80);
     expect(line).toMatch(
@@ -28,14 +28,14 @@ describe('a table with a width', () => {
     );
   });
 
-  it('shortens nothing that has room, and first what may be shortened first', () => {
+  it('is reached by shortening only what is needed, in the given order', () => {
     const short = { ...LONG, target: 'http://10.0.0.7:4001', service: 'orders', address: null, state: 'healthy' };
     expect(rowsTable(COLUMNS, [{ ...short, node: 'gateway-1', last_failure: null }], ROOM)).not.toContain('…');
     const [, line = ''] = rowsTable(COLUMNS, [short], ROOM).split('\n');
     expect(line).toMatch(/^orders +http:\S*…\S*4001 +- +trail\S*…\S*8080 +healthy +59s +first_byte_timeout 119s$/);
   });
 
-  it('is as wide as it must be where no width is said', () => {
+  it('is that of the content if none is given', () => {
     expect(rowsTable(COLUMNS, [LONG])).not.toContain('…');
   });
 });

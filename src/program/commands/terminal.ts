@@ -67,7 +67,7 @@ export function showRows(
   shortened?: readonly string[],
 ): string {
   if (json === true) return `${JSON.stringify(rows, null, 2)}\n`;
-  const cut = rows.has_more ? `… and more: --limit shows more than ${rows.data.length}\n` : '';
+  const cut = rows.has_more ? `… more rows exist: raise --limit above ${rows.data.length}\n` : '';
   const shorten = shortened && { mostColumns: MAX_COLUMNS, names: shortened.map((name) => [name]) };
   return rowsTable(columns, rows.data, shorten) + cut;
 }

@@ -31,7 +31,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** So many intervals in which so much is allocated. */
+/** Simulates intervals, each with allocations of this size. */
 function pass(intervals: number, bytes: number): void {
   for (let interval = 0; interval < intervals; interval++) {
     allocated += bytes;
@@ -56,7 +56,7 @@ describe('the memory of an idle process', () => {
     expect(at).toEqual([5_000, 15_000, 25_000, 35_000]);
   });
 
-  it('is collected anew after the next burst, and not for what idling allocates', () => {
+  it('is collected again after the next burst, but not for allocations while idle', () => {
     pass(20, 10_000);
     expect(collections).toBe(4);
     pass(100, 10_000);
@@ -66,7 +66,7 @@ describe('the memory of an idle process', () => {
     expect(collections).toBe(8);
   });
 
-  it('is collected for what bodies have left outside of the heap, and not again for what is held there', () => {
+  it('is collected after external memory grows, but not again while it stays the same', () => {
     pass(20, 10_000);
     collections = 0;
     external = BURST_BYTES;
@@ -77,7 +77,7 @@ describe('the memory of an idle process', () => {
     expect(collections).toBe(0);
   });
 
-  it('is collected from the beginning where work comes in between', () => {
+  it('is collected from the beginning if work comes in between', () => {
     pass(3, 0);
     expect(collections).toBe(1);
     pass(1, BURST_BYTES);
@@ -85,7 +85,7 @@ describe('the memory of an idle process', () => {
     expect(collections).toBe(5);
   });
 
-  it('is first collected without the longer pause, as requests may come back soon', () => {
+  it('is collected first without and then with memory saving', () => {
     pass(20, 0);
     expect(saving).toEqual([false, true, true, true]);
     pass(1, BURST_BYTES);

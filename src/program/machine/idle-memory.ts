@@ -7,7 +7,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
 const INTERVAL_MS = 5_000;
 /**
- * An interval with at most this many allocated bytes is idle. V8 shrinks the young generation below 1 MB per second.
+ * An interval with at most this many allocated bytes is idle. V8 shrinks the young generation when the allocation rate is below 1 MB per second.
  */
 const IDLE_BYTES = 2_500_000;
 /** Bytes that must be allocated after a collection to make another one useful. */

@@ -44,7 +44,7 @@ export class CountingChild {
   private child: ChildProcess | undefined;
   /** Path of the socket. Undefined if there is none. */
   private path: string | undefined;
-  /** Whether the process listens and must answer questions. */
+  /** Whether the process listens and must respond to health checks. */
   private listens = false;
   /** Whether a process has listened, and may have counted requests. */
   private hasCounted = false;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { textOf } from '../../platform/metrics/exposition.js';
-import { HistogramSeries } from '../../platform/metrics/metric.js';
+import { HistogramSeries, LARGEST_METRIC } from '../../platform/metrics/metric.js';
 import type { Exemplar, Family, Kind } from '../../platform/metrics/family.js';
 import { lastingMetrics, mergeMetrics } from './merge-metrics.js';
 
@@ -25,8 +25,8 @@ const processWith = (requests: number, up: number, entries: number, durations: r
 };
 
 /** Lines of the merged metrics without their heads. */
-const merged = (...processes: Family[][]): string[] =>
-  mergeMetrics(processes)
+const merged = async (...processes: Family[][]): Promise<string[]> =>
+  (await mergeMetrics(processes))
     .flatMap((one) => textOf(one).split('\n'))
     .filter((line) => line !== '' && !line.startsWith('#'));
 
@@ -34,8 +34,8 @@ const histogramOf = (families: readonly Family[]) =>
   families.find(({ kind }) => kind === 'histogram')?.series[0]?.histogram;
 
 describe('the metrics of several processes', () => {
-  it('add counters, histograms and what is held up, and keep what is the same everywhere', () => {
-    expect(merged(processWith(3, 1, 10, [0.5, 0.25, 2]), processWith(4, 0, 20, [4]))).toEqual([
+  it('add counters, histograms and sizes, take the worst `up`, and keep constant values', async () => {
+    expect(await merged(processWith(3, 1, 10, [0.5, 0.25, 2]), processWith(4, 0, 20, [4]))).toEqual([
       'requests_total{code="200"} 7',
       'store_up 0',
       'cache_entries 30',
@@ -47,9 +47,9 @@ describe('the metrics of several processes', () => {
     ]);
   });
 
-  it('add native histograms, wherever their buckets begin', () => {
+  it('add native histograms, wherever their buckets begin', async () => {
     const native = histogramOf(
-      mergeMetrics([processWith(0, 1, 0, [1, 0, 1]), processWith(0, 1, 0, [1, 1_024])]),
+      await mergeMetrics([processWith(0, 1, 0, [1, 0, 1]), processWith(0, 1, 0, [1, 1_024])]),
     )?.native;
     const counts = native?.counts.flatMap((count, at) => (count === 0 ? [] : [[native.first + at, count]]));
     expect([native?.zero, counts]).toEqual([
@@ -61,7 +61,7 @@ describe('the metrics of several processes', () => {
     ]);
   });
 
-  it('keep the latest exemplar of each bucket', () => {
+  it('keep the latest exemplar of each bucket', async () => {
     const withExemplars = (...exemplars: (Exemplar | null)[]): Family[] => [
       {
         name: 'duration_seconds',
@@ -72,12 +72,12 @@ describe('the metrics of several processes', () => {
     ];
     const exemplar = (traceId: string, timeMs: number): Exemplar => ({ traceId, timeMs, value: 0.5 });
     const [a, b, c] = [exemplar('a', 1), exemplar('b', 2), exemplar('c', 3)];
-    const both = mergeMetrics([withExemplars(b, null), withExemplars(a, c)]);
+    const both = await mergeMetrics([withExemplars(b, null), withExemplars(a, c)]);
     expect(histogramOf(both)?.exemplars).toEqual([b, c]);
   });
 
-  it('keep what a process had counted when it has gone, and forget what it held', () => {
-    expect(merged(processWith(3, 1, 10, [2]), lastingMetrics(processWith(4, 0, 20, [2])))).toEqual(
+  it('keep the counters of an ended process, and drop its gauges', async () => {
+    expect(await merged(processWith(3, 1, 10, [2]), lastingMetrics(processWith(4, 0, 20, [2])))).toEqual(
       expect.arrayContaining([
         'requests_total{code="200"} 7',
         'cache_entries 10',
@@ -87,7 +87,7 @@ describe('the metrics of several processes', () => {
     );
   });
 
-  it('show the worst that one of them sees, not a sum that no one does', () => {
+  it('take the worst value of any process for gauges that must not be added', async () => {
     const see = (healthy: number, started: number, expiry: number, mean: number): Family[] => [
       family('gauge', 'trailgate_upstream_targets', {
         'service="a",target="state=\\"healthy\\"",state="healthy"': healthy,
@@ -97,7 +97,7 @@ describe('the metrics of several processes', () => {
       family('gauge', 'trailgate_certificate_expiry_timestamp_seconds', { '': expiry }),
       family('gauge', 'nodejs_eventloop_lag_mean_seconds', { '': mean }),
     ];
-    expect(merged(see(3, 100, 900, NaN), see(1, 200, 800, 0.5), see(2, 150, 850, NaN))).toEqual([
+    expect(await merged(see(3, 100, 900, NaN), see(1, 200, 800, 0.5), see(2, 150, 850, NaN))).toEqual([
       'trailgate_upstream_targets{service="a",target="state=\\"healthy\\"",state="healthy"} 1',
       'trailgate_upstream_targets{service="a",target="state=\\"healthy\\"",state="ejected"} 2',
       'process_start_time_seconds 200',
@@ -106,19 +106,30 @@ describe('the metrics of several processes', () => {
     ]);
   });
 
-  it('tell since when the first of them has been without the counters, and how stale a key may be anywhere', () => {
+  it('report the earliest loss of the quota store and the greatest key staleness', async () => {
     const see = (lost: number, stale: number): Family[] => [
       family('gauge', 'trailgate_quota_store_lost_timestamp_seconds', { '': lost }),
       family('gauge', 'trailgate_key_staleness_seconds', { '': stale }),
     ];
-    expect(merged(see(0, 0.5), see(1_800_000_020, 10), see(1_800_000_010, 2))).toEqual([
+    expect(await merged(see(0, 0.5), see(1_800_000_020, 10), see(1_800_000_010, 2))).toEqual([
       'trailgate_quota_store_lost_timestamp_seconds 1800000010',
       'trailgate_key_staleness_seconds 10',
     ]);
-    expect(merged(see(0, 0), see(0, 0))[0]).toBe('trailgate_quota_store_lost_timestamp_seconds 0');
+    expect((await merged(see(0, 0), see(0, 0)))[0]).toBe('trailgate_quota_store_lost_timestamp_seconds 0');
   });
 
-  it('are nothing where there are none', () => {
-    expect(mergeMetrics([[], []])).toEqual([]);
+  it('keep no exemplars of ended processes, and no more series than one process can have', () => {
+    const many = Array.from({ length: LARGEST_METRIC + 5 }, (_, at) => ({ labels: `n="${at}"`, value: 1 }));
+    const histogram = { bounds: [], counts: [1], sum: 1, exemplars: [{ traceId: 'a', value: 1, timeMs: 1 }] };
+    const lasting = lastingMetrics([
+      { name: 'many_total', kind: 'counter', help: 'Many.', series: many },
+      { name: 'duration_seconds', kind: 'histogram', help: 'Time.', series: [{ labels: '', value: 0, histogram }] },
+    ]);
+    expect(lasting[0]?.series).toHaveLength(LARGEST_METRIC);
+    expect(histogramOf(lasting)).not.toHaveProperty('exemplars');
+  });
+
+  it('are empty if there are none', async () => {
+    expect(await mergeMetrics([[], []])).toEqual([]);
   });
 });

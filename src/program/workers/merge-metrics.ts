@@ -3,6 +3,8 @@
  * counters of ended processes stay in the sums. Otherwise, Prometheus would see each restart as a reset and then a
  * burst.
  */
+import { inTurns } from '../../platform/pace.js';
+import { LARGEST_METRIC } from '../../platform/metrics/metric.js';
 import type { Exemplar, Family, Histogram, Kind, Series } from '../../platform/metrics/family.js';
 import { addNative } from '../../platform/metrics/native-buckets.js';
 
@@ -25,23 +27,35 @@ const LOWEST = /^(\w*_up|\w*_timestamp_seconds|trailgate_upstream_targets)(\{|$)
 /** Gauges of a time, or 0 for none. The merged value is the earliest time. */
 const EARLIEST = /^trailgate_quota_store_lost_timestamp_seconds(\{|$)/;
 
-/** Merges the metrics of processes by family and labels. */
-export function mergeMetrics(processes: readonly (readonly Family[])[]): Family[] {
+/** Merges the metrics of processes by family and labels. Yields to the event loop. */
+export async function mergeMetrics(processes: readonly (readonly Family[])[]): Promise<Family[]> {
   const families = new Map<string, { family: Family; series: Map<string, Series> }>();
   for (const family of processes.flat()) {
     let merged = families.get(family.name);
     if (merged === undefined) families.set(family.name, (merged = { family, series: new Map() }));
-    for (const one of family.series) {
-      const before = merged.series.get(one.labels);
-      merged.series.set(one.labels, before === undefined ? one : combined(family, before, one));
-    }
+    const { series } = merged;
+    await inTurns(family.series, (one) => {
+      const before = series.get(one.labels);
+      series.set(one.labels, before === undefined ? one : combined(family, before, one));
+    });
   }
   return Array.from(families.values(), ({ family, series }) => ({ ...family, series: [...series.values()] }));
 }
 
-/** Returns the counters and histograms, which are kept after the process has ended. */
+/**
+ * Returns the counters and histograms, which are kept after the process has ended. Exemplars are dropped. A metric keeps
+ * at most as many series as one process can have, because the labels of all ended processes together have no limit.
+ */
 export function lastingMetrics(families: readonly Family[]): Family[] {
-  return families.filter(({ kind }) => kind !== 'gauge');
+  return families
+    .filter(({ kind }) => kind !== 'gauge')
+    .map((family) => ({ ...family, series: family.series.slice(0, LARGEST_METRIC).map(withoutExemplars) }));
+}
+
+function withoutExemplars(series: Series): Series {
+  if (series.histogram?.exemplars === undefined) return series;
+  const { exemplars: _, ...histogram } = series.histogram;
+  return { ...series, histogram };
 }
 
 function combined({ name, kind }: Family, a: Series, b: Series): Series {

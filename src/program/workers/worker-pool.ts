@@ -60,6 +60,8 @@ export class WorkerPool {
   private timer: NodeJS.Timeout | undefined;
   /** Counters and histograms of workers that have ended. */
   private departed: readonly Family[] = [];
+  /** Settles when the counters of all ended workers are in `departed`. */
+  private departing = Promise.resolve();
   private pauseMs = SHORTEST_PAUSE_MS;
   private stopping = false;
   private environment: Record<string, string> = {};
@@ -107,6 +109,7 @@ export class WorkerPool {
   /** Returns the merged metrics of all processes. Does not wait for hanging workers. Never rejects. */
   async metrics(own: readonly Family[]): Promise<Family[]> {
     await Promise.all([...this.members.values()].map((member) => this.refreshMetrics(member)));
+    await this.departing;
     const workers = [...this.members.values()].map(({ metrics }) => metrics);
     return mergeMetrics([own, ...workers, this.departed]);
   }
@@ -180,13 +183,20 @@ export class WorkerPool {
     member.worker.once('exit', (code: number | null, signal: string | null) => {
       this.members.delete(member.worker.id);
       for (const [id, { worker }] of this.asked) if (worker === member.worker) this.tell(id, undefined);
-      this.departed = lastingMetrics(mergeMetrics([this.departed, member.metrics]));
+      this.keepCounters(member.metrics);
       if (this.stopping) return;
       METRICS.workerRestarts.series().inc();
       this.log.error({ event: 'worker_ended', pid: member.worker.process.pid, code, signal }, 'A worker is replaced');
       if (performance.now() - member.startedMs > GROWN_UP_MS) this.pauseMs = SHORTEST_PAUSE_MS;
       setTimeout(() => void this.replace(), this.pauseMs);
       this.pauseMs = Math.min(LONGEST_PAUSE_MS, this.pauseMs * 2);
+    });
+  }
+
+  /** Keeps the counters of an ended worker. Merges one after the other, because each merge reads the last result. */
+  private keepCounters(metrics: readonly Family[]): void {
+    this.departing = this.departing.then(async () => {
+      this.departed = lastingMetrics(await mergeMetrics([this.departed, metrics]));
     });
   }
 

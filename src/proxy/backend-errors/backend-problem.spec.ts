@@ -14,7 +14,7 @@ const jsonResponse = (status: number, body: unknown, headers: BackendResponse['h
   body: JSON.stringify(body),
 });
 
-describe('a refusal of the backend keeps its status', () => {
+describe('a 4xx response of the backend', () => {
   it.each([
     [400, 'request_refused'],
     [402, 'payment_required'],
@@ -34,7 +34,7 @@ describe('a refusal of the backend keeps its status', () => {
     [429, 'backend_rate_limited'],
     [451, 'request_refused'],
     [499, 'request_refused'],
-  ])('%i with code %s, and its words', (status, code) => {
+  ])('keeps status %i with code %s and its message', (status, code) => {
     const problem = backendProblem(jsonResponse(status, { message: 'Not on Sundays.' }), false);
     expect(problem).toMatchObject({ status, code });
     expect(problemBody(problem, 'req_1', PAGES)).toMatchObject({
@@ -45,7 +45,7 @@ describe('a refusal of the backend keeps its status', () => {
     });
   });
 
-  it('field errors and its own code are kept', () => {
+  it('keeps field errors and its own code', () => {
     const body = {
       error: { code: 'email_taken', message: 'Exists.', fields: [{ field: 'email', message: 'is taken' }] },
     };
@@ -73,11 +73,11 @@ describe('a refusal of the backend keeps its status', () => {
     ],
     [400, { code: 'quota_exceeded', message: 'x' }, 'request_refused'],
     [409, { code: 'invalid_parameter', message: 'x' }, 'conflict'],
-  ])('a wrong parameter has the code that it has everywhere: %i %j is %s', (status, body, code) => {
+  ])('about a wrong parameter gets the usual code: %i %j is %s', (status, body, code) => {
     expect(backendProblem(jsonResponse(status, body), false)).toMatchObject({ status, code });
   });
 
-  it('its body cannot overwrite a member of ours', () => {
+  it('cannot overwrite members of the gateway', () => {
     const body = { status: 200, code: 'x', type: 'evil', title: 'evil', request_id: 'evil', instance: 'evil' };
     const written = problemBody(backendProblem(jsonResponse(404, body), false), 'req_1', PAGES);
     expect(written).toMatchObject({
@@ -89,7 +89,7 @@ describe('a refusal of the backend keeps its status', () => {
     expect(written).not.toHaveProperty('instance');
   });
 
-  it('fields that a client needs are kept, others are not', () => {
+  it('keeps headers that a client needs, and no others', () => {
     const headers = {
       'retry-after': '7',
       allow: 'GET',
@@ -116,7 +116,7 @@ describe('a refusal of the backend keeps its status', () => {
   });
 });
 
-describe('a failure of the backend says nothing of what it is', () => {
+describe('a failure of the backend reveals no details', () => {
   it.each([
     [500, 500, 'backend_error'],
     [501, 502, 'backend_bad_response'],
@@ -129,7 +129,7 @@ describe('a failure of the backend says nothing of what it is', () => {
     [599, 502, 'backend_bad_response'],
     [600, 502, 'backend_bad_response'],
     [999, 502, 'backend_bad_response'],
-  ])('%i is answered with %i %s and not a byte of its body', (status, answered, code) => {
+  ])('%i is answered with %i %s and without its body', (status, answered, code) => {
     for (const response of [
       jsonResponse(status, { message: SECRET, code: SECRET, errors: [{ field: SECRET, message: SECRET }] }),
       { status, headers: { 'content-type': 'text/html', 'x-debug': SECRET }, body: `<pre>${SECRET}\n at x.js:1</pre>` },
@@ -141,7 +141,7 @@ describe('a failure of the backend says nothing of what it is', () => {
     }
   });
 
-  it('503 keeps Retry-After', () => {
+  it('but 503 keeps Retry-After', () => {
     expect(backendProblem(jsonResponse(503, {}, { 'retry-after': '120' }), false).options.headers).toEqual([
       'retry-after',
       '120',
@@ -149,8 +149,8 @@ describe('a failure of the backend says nothing of what it is', () => {
   });
 });
 
-describe("a backend's refusal of the gateway is our fault", () => {
-  it.each([401, 403, 407])('%i is answered with 502 that tells nothing', (status) => {
+describe("a backend's refusal of the gateway itself", () => {
+  it.each([401, 403, 407])('becomes a 502 without details for status %i', (status) => {
     const response = jsonResponse(
       status,
       { message: SECRET },
@@ -161,7 +161,7 @@ describe("a backend's refusal of the gateway is our fault", () => {
     expect(JSON.stringify([problemBody(problem, 'req_1', PAGES), problem.options])).not.toMatch(/hunter2|internal/);
   });
 
-  it('unless the service authenticates: then it speaks to the client', () => {
+  it('reaches the client if the service authenticates callers', () => {
     const refused = backendProblem(
       jsonResponse(401, { message: 'Sign in again.' }, { 'www-authenticate': 'Bearer realm="b"' }),
       true,

@@ -6,7 +6,7 @@ import { readErrorBody, type ErrorMeaning } from './error-body.js';
 const read = (body: unknown, contentType = 'application/json'): ErrorMeaning =>
   readErrorBody(contentType, JSON.stringify(body));
 
-describe('what says nothing to a client is left out', () => {
+describe('content without meaning for a client is left out', () => {
   it.each<[string, string | undefined, string | undefined]>([
     ['no body', 'application/json', ''],
     ['a body that was too large to be read', 'application/json', undefined],
@@ -37,23 +37,23 @@ describe('what says nothing to a client is left out', () => {
     '<!DOCTYPE html><html>',
     'SQLSTATE[42S02]: select * from "customers" where id = 1',
     'error in /srv/app/main.go:44',
-  ])('a message for developers is not shown: %s', (message) => {
+  ])('a message for developers is left out: %s', (message) => {
     expect(read({ message })).toEqual({});
     expect(read({ errors: [{ field: 'email', message }] })).toEqual({});
     expect(read({ errors: { email: [message] } })).toEqual({});
   });
 
-  it('an exception class is no code', () => {
+  it('an exception class is not an error code', () => {
     expect(read({ code: 'NullPointerException', message: 'No' })).toEqual({ detail: 'No' });
   });
 });
 
-describe('the size of what is passed on is bounded', () => {
+describe('the size of an error is bounded', () => {
   it('a long message is cut', () => {
     expect(read({ message: 'x'.repeat(5_000) }).detail).toBe(`${'x'.repeat(1_000)}…`);
   });
 
-  it('of very many field errors a hundred are kept', () => {
+  it('at most a hundred field errors are kept', () => {
     const errors = Array.from({ length: 5_000 }, (_, index) => ({ field: `f${index}`, message: 'is wrong' }));
     expect(read({ errors }).errors).toHaveLength(100);
     const map = Object.fromEntries(errors.map(({ field, message }) => [field, [message]]));
@@ -75,15 +75,12 @@ describe('the size of what is passed on is bounded', () => {
     ['empty lines', `x${'\n'.repeat(30_000)}x`],
     ['the beginning of a statement', 'SELECT '.repeat(9_000)],
     ['spaces after a line', `x\n${' '.repeat(60_000)}x`],
-  ])(
-    'a message of %s, as a client may have made the backend repeat it, does not hold up the others',
-    (_what, message) => {
-      // Linear cost is a few milliseconds. Quadratic cost would be seconds.
-      expect(cpuMsOf(() => read({ message }))).toBeLessThan(200);
-    },
-  );
+  ])('a message of %s, which a client may have crafted, is read without blocking others', (_what, message) => {
+    // Linear cost is a few milliseconds. Quadratic cost would be seconds.
+    expect(cpuMsOf(() => read({ message }))).toBeLessThan(200);
+  });
 
-  it('fields in fields are followed as far as people nest them', () => {
+  it('fields nested four levels deep are found', () => {
     expect(read({ errors: { trip: { guests: { leader: { phone: ['is required'] } } } } }).errors).toEqual([
       { detail: 'is required', pointer: '#/trip/guests/leader/phone' },
     ]);

@@ -5,7 +5,7 @@ import { readErrorBody, type ErrorMeaning } from './error-body.js';
 const read = (body: unknown, contentType = 'application/json'): ErrorMeaning =>
   readErrorBody(contentType, JSON.stringify(body));
 
-describe('the message, the code and the wrong fields are found where each framework puts them', () => {
+describe('message, code and field errors are found in the format of each framework', () => {
   it.each<[string, unknown, ErrorMeaning]>([
     [
       'Rails, model errors',

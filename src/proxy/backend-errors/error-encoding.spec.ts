@@ -20,7 +20,7 @@ describe('a compressed error body', () => {
     expect(errorText(compress(Buffer.from(TEXT)), coding, undefined, LIMIT)).toBe(TEXT);
   });
 
-  it.each(['compress', 'gzip, br', 'constructor', ''])('in %p, which nobody here knows, says nothing', (coding) => {
+  it.each(['compress', 'gzip, br', 'constructor', ''])('in the unknown coding %p is ignored', (coding) => {
     expect(errorText(Buffer.from(TEXT), coding, undefined, LIMIT)).toBeUndefined();
   });
 
@@ -29,14 +29,14 @@ describe('a compressed error body', () => {
     ['br', brotliCompressSync],
     ['deflate', deflateSync],
     ['zstd', zstdCompressSync],
-  ] as const)('in %s that unfolds to more than the limit says nothing, and takes no memory', (coding, compress) => {
+  ] as const)('in %s that expands beyond the limit is ignored, and takes little memory', (coding, compress) => {
     const bomb = compress(Buffer.alloc(5 * 1024 * 1024));
     const before = process.memoryUsage().arrayBuffers;
     expect(errorText(bomb, coding, undefined, LIMIT)).toBeUndefined();
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1024 * 1024);
   });
 
-  it('that is cut short or was never compressed says nothing', () => {
+  it('that is truncated or was never compressed is ignored', () => {
     expect(errorText(gzipSync(Buffer.from(TEXT)).subarray(0, 20), 'gzip', undefined, LIMIT)).toBeUndefined();
     expect(errorText(Buffer.from(TEXT), 'gzip', undefined, LIMIT)).toBeUndefined();
   });
@@ -51,7 +51,7 @@ describe('an error body in another charset than UTF-8', () => {
     expect(errorText(body, undefined, contentType, LIMIT)).toBe(TEXT);
   });
 
-  it('says nothing where nobody knows the charset', () => {
+  it('is ignored if the charset is unknown', () => {
     expect(errorText(Buffer.from(TEXT), undefined, 'application/json; charset=martian', LIMIT)).toBeUndefined();
   });
 });

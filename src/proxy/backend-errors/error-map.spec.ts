@@ -6,8 +6,8 @@ import { valueAtPointer } from './error-map.js';
 const read = (body: unknown, map: Parameters<typeof readErrorBody>[2]) =>
   readErrorBody('application/json', JSON.stringify(body), map);
 
-describe('a map of where errors keep what they say', () => {
-  it('finds message, code and the fields of a list where nobody would look', () => {
+describe('an error map', () => {
+  it('finds message, code and field errors in unusual places', () => {
     const body = {
       fehler: { text: 'Die Buchung ist ungültig', nr: 4711 },
       maengel: [
@@ -33,20 +33,20 @@ describe('a map of where errors keep what they say', () => {
     });
   });
 
-  it('takes an object of field to messages as it is', () => {
+  it('reads an object of fields and messages as it is', () => {
     expect(read({ problem: { email: ['is taken'] } }, { fields: '/problem' })).toEqual({
       errors: [{ detail: 'is taken', pointer: '#/email' }],
     });
   });
 
-  it('leaves what it does not name, or does not find, to the usual places', () => {
+  it('falls back to the usual places for what it does not name or find', () => {
     const body = { message: 'usual', own: { text: 'own' }, errors: { email: ['is taken'] } };
     const errors = [{ detail: 'is taken', pointer: '#/email' }];
     expect(read(body, { message: '/own/text' })).toEqual({ detail: 'own', errors });
     expect(read(body, { message: '/none/text' })).toEqual({ detail: 'usual', errors });
   });
 
-  it('passes on nothing that was written for developers, also from where it was told to look', () => {
+  it('passes on no text for developers, even from a mapped place', () => {
     const trace = 'NullPointerException: x\n    at com.example.Main(Main.java:7)';
     expect(read({ own: trace }, { message: '/own' })).toEqual({});
   });

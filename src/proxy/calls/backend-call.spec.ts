@@ -204,7 +204,7 @@ function openUpstream(failures: number): Upstream {
     plans: {},
   });
   const opened = new Upstream('s', services['s']!, deadlines);
-  for (const { endpoints } of opened.targets) for (const { pool } of endpoints) instead(pool);
+  for (const { endpoints } of opened.targets) for (const { pool } of endpoints) redirectCalls(pool);
   return opened;
 }
 
@@ -218,7 +218,7 @@ beforeEach(() => {
 afterEach(() => deadlines.stop());
 
 /** Redirects the calls of a pool to the test's connections. */
-function instead(pool: ConnectionPool): void {
+function redirectCalls(pool: ConnectionPool): void {
   const lifeOf = (call: Call) => lives.find((life) => life.call === call);
   pool.dispatch = (call) => {
     sent++;
@@ -234,38 +234,35 @@ function instead(pool: ConnectionPool): void {
   };
 }
 
-it.each([0, 3])(
-  'is told once, and holds nothing in the end, whatever happens; ejected after %i failures',
-  async (most) => {
-    const ends = new Map<string, number>();
-    let sentOnce = 0;
-    upstream = openUpstream(most);
-    for (let begun = 0; begun < LIVES; begun += AT_ONCE) {
-      if (!upstream.isAvailable) {
-        await upstream.close(0);
-        upstream = openUpstream(most);
-      }
-      lives = Array.from({ length: AT_ONCE }, (_, at) => new Life(`acc_${at}`));
-      await Promise.resolve();
-      for (let step = 0; step < MAX_STEPS && !lives.every(({ isOver }) => isOver); step++) one(...lives).step();
-      for (const life of lives) if (!life.isOver) life.call.expire();
-      for (const { call, told, isRefused, isHolding, wasSent, upstreamMs } of lives) {
-        expect(told).toHaveLength(isRefused ? 0 : 1);
-        expect(isHolding).toBe(false);
-        expect(wasSent).toBe(connected.has(call));
-        // A call can be booked at a target without ever being on a connection.
-        expect(isRefused || !wasSent || upstreamMs >= 0).toBe(true);
-        if (upstreamMs >= 0) sentOnce++;
-        for (const how of isRefused ? ['refused'] : told) ends.set(how, (ends.get(how) ?? 0) + 1);
-      }
-      expect(upstream.listCalls()).toEqual([]);
-      expect((deadlines as unknown as { open: unknown[] }).open).toEqual([]);
-      for (const { endpoints } of upstream.targets) expect(endpoints.map(({ inFlight }) => inFlight)).toEqual([0]);
+it.each([0, 3])('a call reports once and releases everything, with ejection after %i failures', async (most) => {
+  const ends = new Map<string, number>();
+  let sentOnce = 0;
+  upstream = openUpstream(most);
+  for (let begun = 0; begun < LIVES; begun += AT_ONCE) {
+    if (!upstream.isAvailable) {
+      await upstream.close(0);
+      upstream = openUpstream(most);
     }
-    await upstream.close(0);
-    // Otherwise the sequences would not cover all cases.
-    const rarest = ['whole', 'cut', 'refused', 'request_timeout', 'backend_bad_response', 'invalid_api_key'];
-    expect(rarest.filter((how) => (ends.get(how) ?? 0) < LIVES / 200)).toEqual([]);
-    expect(sent).toBeGreaterThan(sentOnce * 1.02);
-  },
-);
+    lives = Array.from({ length: AT_ONCE }, (_, at) => new Life(`acc_${at}`));
+    await Promise.resolve();
+    for (let step = 0; step < MAX_STEPS && !lives.every(({ isOver }) => isOver); step++) one(...lives).step();
+    for (const life of lives) if (!life.isOver) life.call.expire();
+    for (const { call, told, isRefused, isHolding, wasSent, upstreamMs } of lives) {
+      expect(told).toHaveLength(isRefused ? 0 : 1);
+      expect(isHolding).toBe(false);
+      expect(wasSent).toBe(connected.has(call));
+      // A call can be booked at a target without ever being on a connection.
+      expect(isRefused || !wasSent || upstreamMs >= 0).toBe(true);
+      if (upstreamMs >= 0) sentOnce++;
+      for (const how of isRefused ? ['refused'] : told) ends.set(how, (ends.get(how) ?? 0) + 1);
+    }
+    expect(upstream.listCalls()).toEqual([]);
+    expect((deadlines as unknown as { open: unknown[] }).open).toEqual([]);
+    for (const { endpoints } of upstream.targets) expect(endpoints.map(({ inFlight }) => inFlight)).toEqual([0]);
+  }
+  await upstream.close(0);
+  // Otherwise the sequences would not cover all cases.
+  const rarest = ['whole', 'cut', 'refused', 'request_timeout', 'backend_bad_response', 'invalid_api_key'];
+  expect(rarest.filter((how) => (ends.get(how) ?? 0) < LIVES / 200)).toEqual([]);
+  expect(sent).toBeGreaterThan(sentOnce * 1.02);
+});

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { CALL_STATES, follow, type CallState } from './call-state.js';
 
-const WAYS: Readonly<Record<(typeof CALL_STATES)[number], readonly (typeof CALL_STATES)[number][]>> = {
+const TRANSITIONS: Readonly<Record<(typeof CALL_STATES)[number], readonly (typeof CALL_STATES)[number][]>> = {
   waiting: ['connecting', 'aborting', 'ended'],
   connecting: ['connecting', 'sent', 'aborting', 'ended'],
   sent: ['connecting', 'announced', 'held', 'failing', 'aborting', 'ended'],
@@ -15,22 +15,22 @@ const WAYS: Readonly<Record<(typeof CALL_STATES)[number], readonly (typeof CALL_
   ended: [],
 };
 const PAIRS = CALL_STATES.flatMap((from) => CALL_STATES.map((to) => [from, to] as const));
-const isWay = (from: keyof typeof WAYS, to: keyof typeof WAYS) => WAYS[from].includes(to);
-const step = (from: keyof typeof WAYS, to: keyof typeof WAYS) =>
+const canGo = (from: keyof typeof TRANSITIONS, to: keyof typeof TRANSITIONS) => TRANSITIONS[from].includes(to);
+const step = (from: keyof typeof TRANSITIONS, to: keyof typeof TRANSITIONS) =>
   follow(CALL_STATES.indexOf(from) as CallState, CALL_STATES.indexOf(to) as CallState);
 
 describe('a call', () => {
-  it.each(PAIRS.filter(([from, to]) => isWay(from, to)))('may go from %s to %s', (from, to) => {
+  it.each(PAIRS.filter(([from, to]) => canGo(from, to)))('may go from %s to %s', (from, to) => {
     expect(CALL_STATES[step(from, to)]).toBe(to);
   });
 
-  it.each(PAIRS.filter(([from, to]) => !isWay(from, to)))('cannot go from %s to %s', (from, to) => {
+  it.each(PAIRS.filter(([from, to]) => !canGo(from, to)))('cannot go from %s to %s', (from, to) => {
     expect(() => step(from, to)).toThrow(`from ${from} to ${to}`);
   });
 
-  it('comes to its end from everywhere, and is sent again only before a byte of a response', () => {
+  it('can end from every state, and can be sent again only before a response has begun', () => {
     const others = CALL_STATES.filter((state) => state !== 'ended');
-    expect(others.filter((state) => !isWay(state, 'ended'))).toEqual([]);
-    expect(others.filter((state) => isWay(state, 'connecting'))).toEqual(['waiting', 'connecting', 'sent', 'aborting']);
+    expect(others.filter((state) => !canGo(state, 'ended'))).toEqual([]);
+    expect(others.filter((state) => canGo(state, 'connecting'))).toEqual(['waiting', 'connecting', 'sent', 'aborting']);
   });
 });

@@ -21,7 +21,7 @@ async function readAll(body: Readable): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-describe('whether there is a body', () => {
+describe('hasBody', () => {
   it.each<[Record<string, string>, boolean]>([
     [{}, false],
     [{ 'content-length': '0' }, false],
@@ -35,8 +35,8 @@ describe('whether there is a body', () => {
   });
 });
 
-describe('a body on its way to the backend', () => {
-  it('arrives whole, and every chunk is progress', async () => {
+describe('a request body', () => {
+  it('arrives whole, and reports progress', async () => {
     const source = message();
     let progress = 0;
     const body = forwarded(source, 100, () => progress++);
@@ -46,7 +46,7 @@ describe('a body on its way to the backend', () => {
     expect(progress).toBeGreaterThan(0);
   });
 
-  it('whose client goes when nobody listens any more ends, and the program does not', async () => {
+  it('ends without an uncaught error if its client disconnects while nothing listens', async () => {
     const source = message();
     const body = forwarded(source);
     source.emit('aborted');
@@ -54,7 +54,7 @@ describe('a body on its way to the backend', () => {
     expect(body.errored).toMatchObject({ code: 'TRAILGATE_CLIENT_GONE' });
   });
 
-  it('of just the limit passes, one byte more ends the stream with an error before any of that chunk', async () => {
+  it('of exactly the limit passes, and one byte more ends it with an error before that chunk', async () => {
     const exact = message();
     exact.push('x'.repeat(10));
     exact.push(null);
@@ -72,7 +72,7 @@ describe('a body on its way to the backend', () => {
     expect(Buffer.concat(chunks).toString()).toBe('x'.repeat(10));
   });
 
-  it('waits at the client while the backend does not read, and says who is to blame', async () => {
+  it('pauses the client while the backend does not read, and reports that the backend is the cause', async () => {
     const source = message();
     const body = forwarded(source);
     expect(body.isHeldByBackend).toBe(false);
@@ -87,7 +87,7 @@ describe('a body on its way to the backend', () => {
     expect(body.isHeldByBackend).toBe(false);
   });
 
-  it('nothing is read before the backend asks', async () => {
+  it('is not read before the backend asks', async () => {
     const source = message();
     const body = forwarded(source);
     source.push('early');
@@ -107,7 +107,7 @@ describe('a body on its way to the backend', () => {
     expect((await failed)[0].code).toBe('TRAILGATE_CLIENT_GONE');
   });
 
-  it('that the backend gives up leaves the client its connection, and the rest is thrown away', async () => {
+  it('that the backend gives up keeps the client connection, and the rest is discarded', async () => {
     const source = message();
     const body = forwarded(source);
     body.read(0);
@@ -124,7 +124,7 @@ describe('a body on its way to the backend', () => {
     source.emit('error', new Error('reset'));
   });
 
-  it('that the backend gives up, and whose client goes on for too long, costs the connection', async () => {
+  it('that the backend gives up closes the connection if the client sends too much more', async () => {
     const source = message();
     const body = forwarded(source).on('error', () => {});
     body.destroy(new Error('the backend closed'));
@@ -134,7 +134,7 @@ describe('a body on its way to the backend', () => {
   });
 });
 
-it('errors that name a peer have no stack, and leave the limit of others alone', () => {
+it('errors about a peer have no stack, and do not change Error.stackTraceLimit', () => {
   const limit = Error.stackTraceLimit;
   const error = peerError('TRAILGATE_CLIENT_GONE') as Error & { code: string };
   expect(error.code).toBe('TRAILGATE_CLIENT_GONE');

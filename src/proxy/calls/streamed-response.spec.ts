@@ -32,14 +32,14 @@ beforeEach(() => {
   });
 });
 
-it('listens once for room, however many pieces are written meanwhile', () => {
+it('listens once for drain, however many pieces are written meanwhile', () => {
   for (let written = 0; written < 20; written++) expect(streamed.write(Buffer.from('x'))).toBe(false);
   expect([nodes.pieces, nodes.listenerCount('drain')]).toEqual([20, 1]);
   nodes.emit('drain');
   expect([drains, nodes.listenerCount('drain')]).toEqual([1, 0]);
 });
 
-it('listens again when what it was told to go on with finds it full again', () => {
+it('listens for drain again if a write in the drain callback is refused too', () => {
   onDrain = () => void streamed.write(Buffer.from('y'));
   streamed.write(Buffer.from('x'));
   nodes.emit('drain');

@@ -21,7 +21,7 @@ describe('frames', () => {
   let end = 0;
   for (const { length } of [...frames, frame(1, 300, true)]) ends.add((end += length));
 
-  it.each([1, 3, 1_000, all.length])('are whole where they end and nowhere else, in pieces of %i bytes', (size) => {
+  it.each([1, 3, 1_000, all.length])('may be followed by a close only at their ends, in pieces of %i bytes', (size) => {
     const tracker = new FrameTracker();
     expect(tracker.mayClose).toBe(true);
     const whole: number[] = [];
@@ -35,13 +35,13 @@ describe('frames', () => {
     expect(whole).toContain(all.length);
   });
 
-  it('nothing follows the one that closes', () => {
+  it('may not be followed by another close after a close frame', () => {
     const tracker = new FrameTracker();
     tracker.feed(closeFrame(1000, ''));
     expect(tracker.mayClose).toBe(false);
   });
 
-  it('the one that closes says why', () => {
+  it('end with a close frame that has the status code and the reason', () => {
     expect([...closeFrame(1008, 'no')]).toEqual([0x88, 4, 0x03, 0xf0, 0x6e, 0x6f]);
   });
 });

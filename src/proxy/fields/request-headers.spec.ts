@@ -67,25 +67,25 @@ const spellings = (name: string): string[] => [
   ),
 ];
 
-describe('what a client may not say', () => {
-  it.each(RESERVED)('a %s of the client never arrives, however it is spelled', (name) => {
+describe('reserved request fields', () => {
+  it.each(RESERVED)('of the name %s do not reach the backend, in any spelling', (name) => {
     for (const spelling of spellings(name)) {
       // Twice, because verdicts are cached.
       for (let time = 0; time < 2; time++) expect(sent([spelling, 'evil'])).toEqual(oursOnly);
     }
   });
 
-  it('nor a second length for servers that take another character for the dash', () => {
+  it('include a Content-Length with another character for the dash', () => {
     for (const name of ['Content_Length', 'Content.Length', 'CONTENT~LENGTH'])
       expect(sent([name, '5'])).toEqual(oursOnly);
   });
 
-  it('every field that we set arrives exactly once, in spite of many forged ones', () => {
+  it('arrive exactly once with the value of the gateway, despite many forged ones', () => {
     const forged = RESERVED.flatMap(spellings).flatMap((name) => [name, 'evil']);
     expect(sent([...forged, 'Accept', '*/*', ...forged])).toEqual([['accept', '*/*'], ...oursOnly]);
   });
 
-  it('an API key in any other field takes that field with it', () => {
+  it('include any other field that contains an API key', () => {
     const key = `tg_live_${'a'.repeat(36)}`;
     const fields = [
       'X-Api-Key',
@@ -104,14 +104,14 @@ describe('what a client may not say', () => {
     ]);
   });
 
-  it('an API key in Via takes that one away, and the others stay', () => {
+  it('include a Via field with an API key, but not the other Via fields', () => {
     const fields = ['Via', '1.0 first', 'Via', `1.1 tg_live_${'a'.repeat(36)}`, 'Via', '2 second'];
     const { via: _ours, ...others } = OURS;
     expect(sent(fields)).toEqual([...Object.entries(others), ['via', '1.0 first, 2 second, 1.1 trailgate']]);
   });
 });
 
-describe('what Connection names ends here (RFC 9110 section 7.6.1)', () => {
+describe('fields named by Connection are removed (RFC 9110 section 7.6.1)', () => {
   it.each([
     ['one field', ['Connection', 'X-Hop', 'X-Hop', '1']],
     ['a list, in any case and with spaces', ['Connection', ' close ,\tx-HOP ', 'X-Hop', '1']],
@@ -122,7 +122,7 @@ describe('what Connection names ends here (RFC 9110 section 7.6.1)', () => {
     expect(sent(['Accept', '*/*', ...rawHeaders])).toEqual([['accept', '*/*'], ...oursOnly]);
   });
 
-  it.each([...Object.keys(OURS), 'host', 'authorization'])('can neither strip nor smuggle in %s', (name) => {
+  it.each([...Object.keys(OURS), 'host', 'authorization'])('but %s can be neither stripped nor smuggled in', (name) => {
     expect(sent(['Connection', name])).toEqual(oursOnly);
     expect(
       sent(['Connection', `close, ${name}`, name, name === 'via' ? '' : 'evil']).filter(
@@ -131,7 +131,7 @@ describe('what Connection names ends here (RFC 9110 section 7.6.1)', () => {
     ).toEqual(oursOnly.filter(([sentName]) => sentName !== 'via'));
   });
 
-  it('cannot take away what frames the body', () => {
+  it('but Content-Length stays, because it frames the body', () => {
     expect(sent(['Content-Length', '5', 'Connection', 'content-length'])).toEqual([
       ['content-length', '5'],
       ...oursOnly,
@@ -147,19 +147,19 @@ describe('what Connection names ends here (RFC 9110 section 7.6.1)', () => {
     ['Content-Length: 000', '0'],
     // Exceeds the precision of a double.
     ['Content-Length: 09007199254740993', '9007199254740993'],
-  ])('%j arrives as the number that it is, without zeros in front', (line, expected) => {
+  ])('%j arrives as the same number without leading zeros', (line, expected) => {
     expect(backendRequestHeaders(`Accept: a\r\n${line}\r\nX-A: b\r\n`, IDENTITY)).toMatch(
       new RegExp(`^Accept: a\r\ncontent-length: ${expected}\r\nX-A: b\r\n`, 'i'),
     );
   });
 
-  it.each(['keep-alive', 'close', 'Keep-Alive', 'Upgrade', ''])('"%s" takes away nothing else', (value) => {
+  it.each(['keep-alive', 'close', 'Keep-Alive', 'Upgrade', ''])('and "%s" removes no other field', (value) => {
     expect(sent(['Connection', value, 'Accept', '*/*'])).toEqual([['accept', '*/*'], ...oursOnly]);
   });
 });
 
-describe('what we say', () => {
-  it('Via is appended to what the client sent (RFC 9110 section 7.6.3)', () => {
+describe('fields that the gateway adds', () => {
+  it('append to the Via of the client (RFC 9110 section 7.6.3)', () => {
     const via = (rawHeaders: string[], identity = {}) =>
       sent(rawHeaders, identity).find(([name]) => name === 'via')?.[1];
     expect(via(['Via', '1.0 fred, 1.1 p.example'])).toBe('1.0 fred, 1.1 p.example, 1.1 trailgate');
@@ -167,14 +167,14 @@ describe('what we say', () => {
     expect(via([], { httpVersion: '1.0' })).toBe('1.0 trailgate');
   });
 
-  it('an IPv6 address is quoted and in brackets (RFC 7239 section 6)', () => {
+  it('quote an IPv6 address in Forwarded (RFC 7239 section 6)', () => {
     const fields = new Map(sent([], { clientAddress: '2001:db8::7' }));
     expect(fields.get('forwarded')).toBe('for="[2001:db8::7]";host="api.example.com";proto=https');
     expect(fields.get('x-forwarded-for')).toBe('2001:db8::7');
   });
 });
 
-describe('the state of a trace', () => {
+describe('tracestate', () => {
   const continued = [
     'tracestate',
     'a=1',
@@ -184,19 +184,19 @@ describe('the state of a trace', () => {
     'b=2',
   ];
 
-  it('goes on with the trace', () => {
+  it('is forwarded with the trace', () => {
     expect(sent(continued)).toEqual([['tracestate', 'a=1'], ['tracestate', 'b=2'], ...oursOnly]);
   });
 
-  it('is left out without a valid trace, and no trace is started', () => {
+  it('is removed without a valid traceparent, and no trace is started', () => {
     const withoutTrace = oursOnly.filter(([name]) => name !== 'traceparent');
     expect(sent(['tracestate', 'a=1'], { traceparent: '' })).toEqual(withoutTrace);
     expect(sent(continued, { traceparent: '' })).toEqual(withoutTrace);
   });
 });
 
-describe('everything else', () => {
-  it('arrives as it was: order, case, duplicates, empty values, bytes beyond ASCII', () => {
+describe('other fields', () => {
+  it('arrive unchanged: order, case, duplicates, empty values, bytes beyond ASCII', () => {
     const rawHeaders = [
       'Accept',
       'a',
@@ -218,7 +218,7 @@ describe('everything else', () => {
     );
   });
 
-  it('holds for any names at all: nothing that is ours comes from the client', () => {
+  it('never set a field of the gateway, whatever their names', () => {
     const name = fc.oneof(
       fc.constantFrom(...RESERVED.flatMap(spellings)),
       fc.stringMatching(/^[A-Za-z0-9_.~-]{1,20}$/),

@@ -10,7 +10,7 @@ function passed(headers: Record<string, string | string[]>): string[] {
 }
 
 describe('end-to-end fields', () => {
-  it('arrive as they are', () => {
+  it('arrive unchanged', () => {
     expect(
       passed({
         'content-type': 'text/plain',
@@ -33,7 +33,7 @@ describe('end-to-end fields', () => {
     ]);
   });
 
-  it('that came several times come several times', () => {
+  it('arrive as often as they were sent', () => {
     expect(passed({ 'set-cookie': ['a=1', 'b=2'], link: ['<x>', '<y>'] })).toEqual([
       'set-cookie',
       'a=1',
@@ -47,7 +47,7 @@ describe('end-to-end fields', () => {
   });
 });
 
-describe('who has passed it on before', () => {
+describe('Via', () => {
   it.each<[string, string[], string]>([
     ['stays, and we stand behind', ['Via', '1.0 fred, 1.1 p.example'], '1.0 fred, 1.1 p.example, 1.1 trailgate'],
     ['in several fields', ['Via', '1.0 fred', 'VIA', '1.1 p.example'], '1.0 fred, 1.1 p.example, 1.1 trailgate'],
@@ -59,7 +59,7 @@ describe('who has passed it on before', () => {
   });
 });
 
-describe('a length', () => {
+describe('Content-Length', () => {
   it.each([
     ['Content-Length: 5', '5'],
     ['Content-Length: 0', '0'],
@@ -70,13 +70,13 @@ describe('a length', () => {
     ['content-length: \t0005 ', '5'],
     ['Content-Length: 5 ', '5'],
     ['Content-Length: 000', '0'],
-  ])('is a number without zeros in front: %j', (line, expected) => {
+  ])('arrives without leading zeros: %j', (line, expected) => {
     const { lines } = passedFields(`ETag: "a"\r\n${line}\r\nX-A: b\r\n`);
     expect(lines).toBe(`ETag: "a"\r\n${line.slice(0, line.indexOf(':'))}: ${expected}\r\nX-A: b\r\n`);
   });
 });
 
-describe('what the backend may not say', () => {
+describe('fields that a backend must not set', () => {
   it.each([
     'connection',
     'keep-alive',
@@ -92,13 +92,13 @@ describe('what the backend may not say', () => {
     'x-api-key-id',
     'x-api-scopes',
     ...QUOTA_FIELDS,
-  ])('%s ends here', (name) => {
+  ])('include %s', (name) => {
     expect(passed({ [name]: 'whatever', 'x-kept': '1' })).toEqual(['x-kept', '1']);
     expect(passed({ [name]: ['whatever', 'more'], 'x-kept': '1' })).toEqual(['x-kept', '1']);
   });
 
   it.each([['x-hop'], ['close, X-Hop'], [' x-hop\t, keep-alive'], [['close', 'x-hop']]])(
-    'what its Connection names ends here: %j',
+    'include those that its Connection names: %j',
     (connection) => {
       expect(passed({ connection, 'x-hop': '1', 'x-kept': '2' })).toEqual(['x-kept', '2']);
     },
@@ -114,7 +114,7 @@ describe('what the backend may not say', () => {
     ['Age', '60'],
     ['Vary', 'Authorization'],
     ['Date', 'Sun, 06 Nov 1994 08:49:37 GMT'],
-  ])('its Connection does not take away what is for everybody: %s', (name, value) => {
+  ])('do not include a field for every recipient, even if Connection names it: %s', (name, value) => {
     for (const connection of [name.toLowerCase(), `close, ${name}`, `X-Hop,${name.toUpperCase()}`]) {
       expect(passed({ connection, [name]: value, 'x-hop': '1', etag: '"a"' })).toEqual(
         connection.startsWith('X-Hop') ? [name, value, 'etag', '"a"'] : [name, value, 'x-hop', '1', 'etag', '"a"'],
@@ -122,15 +122,15 @@ describe('what the backend may not say', () => {
     }
   });
 
-  it('nor who has passed it on before, nor us', () => {
+  it('do not include Via, even if Connection names it', () => {
     expect(passed({ connection: 'via', via: '1.0 fred' })).toEqual(['via', '1.0 fred', 'Via', '1.1 trailgate']);
   });
 
-  it.each(['keep-alive', 'close', 'Keep-Alive', ''])('Connection: "%s" takes nothing else away', (connection) => {
+  it.each(['keep-alive', 'close', 'Keep-Alive', ''])('do not include others for Connection: "%s"', (connection) => {
     expect(passed({ connection, 'x-kept': '2' })).toEqual(['x-kept', '2']);
   });
 
-  it('names of object members are only names', () => {
+  it('do not include names of Object.prototype members', () => {
     const headers = JSON.parse('{"__proto__":"a","constructor":"b"}') as Record<string, string>;
     expect(passed(headers)).toEqual(['__proto__', 'a', 'constructor', 'b']);
   });

@@ -61,7 +61,7 @@ export function isTrustedName(name: string): boolean {
   return NAMES.has(inCgiForm) || PREFIXES.some((prefix) => inCgiForm.startsWith(prefix));
 }
 
-/** Converts a field name to CGI form: lower case, with `_`, and without the prefix `HTTP_`. */
+/** Converts a field name to CGI form: lower case, with `_`, CGI's prefix `HTTP_` is not added. */
 function cgiForm(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '_');
 }

@@ -48,7 +48,7 @@ const BACKEND_READINGS: Readonly<Record<string, (path: string) => string>> = {
   'space around segments is cut off': (path) => decodeURIComponent(path).replaceAll(/\s*(\/|$)\s*/g, '$1'),
 };
 
-describe('for whatever is sent', () => {
+describe('for any path', () => {
   const words = ['customers', 'export', 'EXPORT', 'notes', 'archive.zip', 'cus_1', 'probe', 'usage', 'tours', 'x', ''];
   const tricks = [
     '/',
@@ -95,7 +95,7 @@ describe('for whatever is sent', () => {
   );
   const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'get', 'TRACE');
 
-  it('the operation that is found is the one of a strict reading, or none', () => {
+  it('the matched operation is the one of a strict reading, or none', () => {
     let found = 0;
     fc.assert(
       fc.property(method, anyPath, (sent, path) => {
@@ -108,11 +108,11 @@ describe('for whatever is sent', () => {
       }),
       { numRuns: 3_000 },
     );
-    // Some three in a hundred are let through; the seed varies.
+    // About three in a hundred match. The seed varies.
     expect(found).toBeGreaterThan(40);
   });
 
-  it('no backend that tidies paths up makes another operation of one that was let through', () => {
+  it('no backend that normalizes paths reaches another operation than the matched one', () => {
     let found = 0;
     fc.assert(
       fc.property(method, anyPath, (sent, path) => {
@@ -136,7 +136,7 @@ describe('for whatever is sent', () => {
       }),
       { numRuns: 3_000 },
     );
-    // Some three in a hundred are let through; the seed varies.
+    // About three in a hundred match. The seed varies.
     expect(found).toBeGreaterThan(40);
   });
 });

@@ -29,13 +29,13 @@ describe('a request finds its operation', () => {
     expect(matched(method, path)).toBe(expected);
   });
 
-  it('HEAD is answered where GET is', () => {
+  it('HEAD falls back to the GET operation', () => {
     expect(matched('HEAD', '/customers')).toBe('GET /customers');
     expect(matched('HEAD', '/customers/cus_1')).toBe('GET /customers/{id}');
     expect(matched('HEAD', '/probe')).toBe('HEAD /probe');
   });
 
-  it('an operation for HEAD of its own is found whichever was configured first', () => {
+  it('an own HEAD operation is found regardless of the configured order', () => {
     const both = ['GET', 'HEAD'].map((method): Operation => ({
       ...OPERATIONS[0]!,
       id: method,
@@ -78,7 +78,7 @@ describe('what is not configured is not reachable', () => {
     expect(matched('GET', '/__proto__')).toBe('not_found');
   });
 
-  it('what the gateway answers itself is never forwarded', () => {
+  it('paths that the gateway answers itself are never forwarded', () => {
     expect(matched('GET', '/usage')).toBe('not_ours');
     expect(matched('POST', '/usage')).toBe('405 GET, HEAD');
   });
@@ -98,7 +98,7 @@ describe('a method that the path does not have', () => {
   });
 });
 
-describe('no spelling of a static path reaches the operation with the parameter beside it', () => {
+describe('no spelling of a static path reaches the sibling operation with a parameter', () => {
   it.each([
     '/customers/EXPORT',
     '/customers/Export',
@@ -187,7 +187,7 @@ describe('parameters in a part of a segment', () => {
     ['that several match', 'GET', '/b/main...next', 'not_found'],
     ['of an operation that is left out', 'GET', '/c/1:purge', 'not_found'],
     ['of a fixed path that is left out', 'GET', '/c/export', 'not_found'],
-  ])('never take a request %s: %s %s', (_, method, path, expected) => {
+  ])('never match a request %s: %s %s', (_, method, path, expected) => {
     expect(describeMatch(own.match(method, path))).toBe(expected);
   });
 });

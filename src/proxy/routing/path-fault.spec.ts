@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { pathFault } from './path-fault.js';
 import { pathSegments } from './path.js';
 
-describe('the words for a path name what is wrong with it', () => {
+describe('the detail names what is wrong with a path', () => {
   it.each([
     ['/p/a[1]', '[. Encode it as %5B'],
     ['/p/a]', ']. Encode it as %5D'],
@@ -48,14 +48,14 @@ describe('the words for a path name what is wrong with it', () => {
   });
 });
 
-it('what the words say to write is accepted', () => {
+it('the suggested encoding is accepted', () => {
   for (const character of '[]{}|^`"<> #%') {
     const [, remedy = ''] = /Encode it as (\S+)\.$/.exec(pathFault(`/p/${character}`)) ?? [];
     expect(pathSegments(`/p/${remedy}`)).toEqual(['p', character]);
   }
 });
 
-it('every refused path gets one sentence or two about itself, and no text of the path but the character', () => {
+it('every refused path gets a one-line detail that mentions an empty segment only if there is one', () => {
   const parts = [
     '/',
     '%',

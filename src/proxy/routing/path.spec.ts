@@ -33,7 +33,7 @@ describe('a path that can be read in one way only', () => {
   });
 });
 
-describe('a path that somebody might read in another way is refused', () => {
+describe('an ambiguous path is refused', () => {
   it.each([
     ['an encoded slash', ['/a%2fb', '/a%2Fb', '/%2f', '/a/%2F']],
     ['a backslash', ['/a\\b', '/a%5cb', '/a%5Cb', '/\\evil']],
@@ -82,12 +82,12 @@ describe('a path that somebody might read in another way is refused', () => {
     for (const path of paths) expect({ path, segments: pathSegments(path) }).toEqual({ path, segments: undefined });
   });
 
-  it('a query is no part of a path', () => {
+  it('a query is not part of a path', () => {
     expect(pathSegments('/a?b')).toBeUndefined();
   });
 });
 
-describe('for whatever is sent', () => {
+describe('for any path', () => {
   const tokens = [
     '/',
     '.',
@@ -125,7 +125,7 @@ describe('for whatever is sent', () => {
     );
   });
 
-  it('where slashes are taken, they stand between parts that could be segments themselves', () => {
+  it('accepted encoded slashes separate parts that are valid segments themselves', () => {
     const slashed = fc
       .array(fc.constantFrom('a', 'b', '.', '/', '%2F', '%2f', '%61'), { maxLength: 8 })
       .map((parts) => `/${parts.join('')}`);
@@ -144,7 +144,7 @@ describe('for whatever is sent', () => {
     expect(withSlash).toBeGreaterThan(10);
   });
 
-  it('the segments, encoded again, mean the path that was sent', () => {
+  it('the segments, encoded again, equal the sent path', () => {
     fc.assert(
       fc.property(anyPath, (path) => {
         const segments = pathSegments(path);
@@ -160,7 +160,7 @@ describe('for whatever is sent', () => {
     );
   });
 
-  it('every text can be an identifier, but for those with separators and control characters', () => {
+  it('any text can be an identifier, except with separators, control characters or encoded ones', () => {
     fc.assert(
       fc.property(fc.string({ unit: ANY_CHARACTER, minLength: 1 }), (id) => {
         const path = `/customers/${encodeURIComponent(id)}`;

@@ -6,8 +6,8 @@ let line: Balanced;
 beforeEach(() => void (line = new Balanced()));
 afterEach(() => line.stop());
 
-describe('an address that was taken out', () => {
-  it('gets one call when its time is over; it is back when that succeeds', () => {
+describe('an ejected address', () => {
+  it('gets one call when its ejection ends, and is back if that succeeds', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     line.nowMs += 9_999;
@@ -28,7 +28,7 @@ describe('an address that was taken out', () => {
     [3, 80_000],
     [4, 90_000],
     [50, 90_000],
-  ])('rests twice as long after each probe that fails, after %i of them %i ms, up to the longest', (probes, restMs) => {
+  ])('doubles its ejection after each failed probe, after %i of them to %i ms, up to the longest', (probes, restMs) => {
     line.make(2, { ...EJECTION, longest: 90_000 });
     line.fail(0, 3);
     for (let index = 0; index < probes; index++) line.failProbe(0);
@@ -36,7 +36,7 @@ describe('an address that was taken out', () => {
     expect(line.changes).toEqual(['t0 ejected']);
   });
 
-  it('rests as at first once it has been well for as long as the longest rest, and longer before', () => {
+  it('starts again with the shortest ejection only after it was healthy for the longest one', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     line.failProbe(0);
@@ -56,7 +56,7 @@ describe('an address that was taken out', () => {
     expect(line.at(0).ejectedUntilMs - line.nowMs).toBe(10_000);
   });
 
-  it('is not tried while no other has a free connection that the call could go to afterwards', () => {
+  it('is not probed while no other address has a free connection for a retry', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     line.at(1).inFlight = 4;
@@ -66,7 +66,7 @@ describe('an address that was taken out', () => {
     expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBe(line.at(0));
   });
 
-  it('is not tried with a call that could not go elsewhere, unless no other comes for long', () => {
+  it('is not probed with a call that cannot be retried, unless no other call comes for long', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     line.nowMs += 10_000;
@@ -75,7 +75,7 @@ describe('an address that was taken out', () => {
     expect(line.balancer.pickEndpoint(POST, line.nowMs)).toBe(line.at(0));
   });
 
-  it('stays out when a call from before succeeds, and its probe may be repeated when its client left', () => {
+  it('stays ejected if an earlier call succeeds, and is probed again if a probe gave no verdict', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     line.balancer.recordVerdict(line.at(0), {}, 'good', line.nowMs);
@@ -87,7 +87,7 @@ describe('an address that was taken out', () => {
     expect(line.balancer.pickEndpoint({ ...GET }, line.nowMs)).toBe(line.at(0));
   });
 
-  it('is not tried while its health check fails, and rests to the end while that passes as it always did', () => {
+  it('is not probed while its health check fails, nor early because its check kept passing', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     line.balancer.recordCheck(line.at(0), false, line.nowMs);
@@ -115,7 +115,7 @@ describe('an address that was taken out', () => {
     expect(line.balancer.available).toEqual(line.endpoints);
   });
 
-  it('is tried at once when its health check failed and passes again, but only the first time', () => {
+  it('is probed at once when its failed health check passes again, but only the first time', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     const flap = (): void => {
@@ -133,8 +133,8 @@ describe('an address that was taken out', () => {
   });
 });
 
-describe('when nothing is left', () => {
-  it('one call is let through to each after a second, whatever its method; a success brings it back', () => {
+describe('when no address is available', () => {
+  it('each gets one call after a second, whatever its method, and is back after a success', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     line.fail(1, 3);
@@ -149,7 +149,7 @@ describe('when nothing is left', () => {
     expect(line.balancer.available).toEqual([line.at(1)]);
   });
 
-  it('calls are let through ever more rarely, up to a bound, and the rest of an address is no longer for it', () => {
+  it('probes become rarer up to a limit, and do not extend the ejection', () => {
     line.make(1, { ...EJECTION, duration: 60_000, longest: 300_000 });
     line.fail(0, 3);
     const untilMs = line.at(0).ejectedUntilMs;
@@ -165,7 +165,7 @@ describe('when nothing is left', () => {
     expect(line.at(0).ejectedUntilMs).toBe(untilMs);
   });
 
-  it('because of health checks, a call has a chance when the first of them can pass', () => {
+  it('because of health checks, retryAfterMs is the time until the first check can pass', () => {
     line.make(2, EJECTION);
     for (const endpoint of line.endpoints) line.balancer.recordCheck(endpoint, false, line.nowMs);
     line.at(0).checksPassFromMs = line.nowMs + 9_000;
@@ -173,7 +173,7 @@ describe('when nothing is left', () => {
     expect(line.balancer.retryAfterMs(line.nowMs)).toBe(7_000);
   });
 
-  it('because of health checks, no call is let through', () => {
+  it('because of health checks, no call is admitted', () => {
     line.make(2, EJECTION);
     for (const endpoint of line.endpoints) line.balancer.recordCheck(endpoint, false, line.nowMs);
     line.nowMs += 3_600_000;

@@ -14,7 +14,7 @@ describe('the choice', () => {
     for (let index = 0; index < 20; index++) expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBe(line.at(1));
   });
 
-  it('of two that are as busy is even', () => {
+  it('of two equally busy ones is even', () => {
     line.make(2);
     const first = Array.from({ length: 400 }, () => line.balancer.pickEndpoint(GET, line.nowMs)).filter(
       (chosen) => chosen === line.at(0),
@@ -23,7 +23,7 @@ describe('the choice', () => {
     expect(first.length).toBeLessThan(280);
   });
 
-  it('of many is never the busiest, and any other at times', () => {
+  it('of many is never the busiest, and sometimes each of the others', () => {
     line.make(5);
     line.at(2).inFlight = 3;
     const chosen = new Set(Array.from({ length: 400 }, () => line.balancer.pickEndpoint(GET, line.nowMs)));
@@ -46,8 +46,8 @@ describe('the choice', () => {
   });
 });
 
-describe('a share of failures', () => {
-  it('takes out an address whose calls fail more often than those of the others', () => {
+describe('a failure rate', () => {
+  it('ejects an address whose calls fail more often than those of the others', () => {
     line.make(2, EJECTION);
     line.call(1, '.'.repeat(20));
     line.call(0, 'x...'.repeat(4));
@@ -56,13 +56,13 @@ describe('a share of failures', () => {
     expect(line.changes).toEqual(['t0 ejected']);
   });
 
-  it('takes out none where the others fail as well: the cause is elsewhere', () => {
+  it('ejects none if the others fail as well', () => {
     line.make(2, EJECTION);
     for (let round = 0; round < 20; round++) for (const index of [0, 1]) line.call(index, '.x.');
     expect(line.changes).toEqual([]);
   });
 
-  it('is one of enough calls, and of recent ones', () => {
+  it('needs enough recent calls', () => {
     line.make(2, EJECTION);
     line.call(0, 'x.'.repeat(9));
     line.nowMs += 20_000;
@@ -70,7 +70,7 @@ describe('a share of failures', () => {
     expect(line.changes).toEqual([]);
   });
 
-  it('takes out none while the others have too few calls to compare with', () => {
+  it('ejects none while the others have too few calls to compare with', () => {
     line.make(2, EJECTION);
     line.call(0, 'x.'.repeat(15));
     line.call(1, '.'.repeat(19));
@@ -91,7 +91,7 @@ describe('a share of failures', () => {
     expect(line.changes).toEqual([]);
   });
 
-  it('counts anew when the address is back', () => {
+  it('is counted anew after readmission', () => {
     line.make(2, EJECTION);
     line.call(1, '.'.repeat(20));
     line.call(0, '.x'.repeat(10));
@@ -105,7 +105,7 @@ describe('a share of failures', () => {
 });
 
 describe('failures in a row', () => {
-  it('take an address out, a success in between does not let them add up', () => {
+  it('eject an address, unless a success comes in between', () => {
     line.make(2, EJECTION);
     line.fail(0, 2);
     line.balancer.recordVerdict(line.at(0), {}, 'good', line.nowMs);
@@ -116,7 +116,7 @@ describe('failures in a row', () => {
     expect(line.balancer.available).toEqual([line.at(1)]);
   });
 
-  it('what says nothing of the target line.changes nothing', () => {
+  it('are not interrupted by an outcome that says nothing about the target', () => {
     line.make(2, EJECTION);
     line.fail(0, 2);
     line.balancer.recordVerdict(line.at(0), {}, 'none', line.nowMs);
@@ -124,7 +124,7 @@ describe('failures in a row', () => {
     expect(line.changes).toEqual(['t0 ejected']);
   });
 
-  it('do not take out a single address, unless ejection is configured', () => {
+  it('do not eject a single address, unless ejection is configured', () => {
     line.make(1);
     line.fail(0, 50);
     expect(line.balancer.available).toEqual([line.at(0)]);
@@ -133,7 +133,7 @@ describe('failures in a row', () => {
     expect(line.balancer.available).toEqual([]);
   });
 
-  it('of one and the same moment take out every address but the last', () => {
+  it('at the same moment eject every address but the last', () => {
     line.make(2, EJECTION);
     for (const index of [0, 1]) {
       for (let time = 0; time < 50; time++) line.balancer.recordVerdict(line.at(index), {}, 'bad', line.nowMs);
@@ -143,7 +143,7 @@ describe('failures in a row', () => {
     expect(line.changes).toEqual(['t0 ejected', 't1 ejected']);
   });
 
-  it('take nobody out where the configuration says 0', () => {
+  it('eject nothing if the configuration says 0', () => {
     line.make(2, { ...EJECTION, failures: 0 });
     line.fail(0, 100);
     expect(line.changes).toEqual([]);
@@ -171,6 +171,6 @@ it.each([
   ['request_too_large', 0, 'none'],
   ['out_of_resources', 0, 'none'],
   ['out_of_ports', 0, 'none'],
-] as const)('%s with %i says of the target: %s', (outcome, status, verdict) => {
+] as const)('%s with status %i has the verdict %s', (outcome, status, verdict) => {
   expect(verdictOf(outcome, status)).toBe(verdict);
 });

@@ -40,7 +40,7 @@ describe('a reference', () => {
     expect(publicReference(reference, deep)).toBe(expected);
   });
 
-  it('is found in every link of a Link field', () => {
+  it('is replaced in Location, and in every link of a Link field', () => {
     expect(publicField('location', 'http://10.0.0.7:4001/a', root)).toBe('/api/v1/a');
     expect(
       publicField(

@@ -6,7 +6,7 @@ function empty(budget: RetryBudget): void {
   while (budget.withdraw(false));
 }
 
-it('a call that tried an ejected target is sent again also when the budget is used up', () => {
+it('a call that tried an ejected target is retried even if the budget is empty', () => {
   const budget = new RetryBudget(0.2);
   empty(budget);
   expect(budget.withdraw(false)).toBe(false);
@@ -17,6 +17,6 @@ it('a call that tried an ejected target is sent again also when the budget is us
   expect(budget.withdraw(false)).toBe(true);
 });
 
-it('where there are no retries, there is none for such a call either', () => {
+it('with a budget of zero, not even such a call is retried', () => {
   expect(new RetryBudget(0).withdraw(true)).toBe(false);
 });

@@ -53,12 +53,12 @@ function rowOf(outcome: UpstreamOutcome): string[] {
   return [outcome, ...cells, ''];
 }
 
-describe('whether a call is sent again', () => {
-  it('stands in the table for every outcome there is', () => {
+describe('the retry decision', () => {
+  it('is in the table for every outcome', () => {
     expect(ROWS.map(([outcome]) => outcome)).toEqual([...UPSTREAM_OUTCOMES]);
   });
 
-  it.each(ROWS)('after %s, whether opened, repeatable, spared or ended: %s %s %s %s', (outcome, ...cells) => {
+  it.each(ROWS)('after %s is as in the table: %s %s %s %s', (outcome, ...cells) => {
     expect(rowOf(outcome as UpstreamOutcome)).toEqual([outcome, ...cells]);
   });
 });
@@ -79,7 +79,7 @@ it.each([
   expect(isRepeatable(method)).toBe(may);
 });
 
-describe('a caller whose request may have been done is told not to send it again', () => {
+describe('X-Should-Retry: false is set if the request may have been processed', () => {
   const isWarned = (method: string, problem: Problem): boolean =>
     withoutAutomaticRetry(problem, method).options.headers?.includes('X-Should-Retry') === true;
 

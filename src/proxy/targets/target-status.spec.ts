@@ -13,7 +13,7 @@ const row = (over: Partial<TargetStatus> = {}): TargetStatus => ({
 });
 
 describe('the targets of several processes', () => {
-  it('stand once, at their worst, with what is under way everywhere and the last failure of all', () => {
+  it('are merged to the worst state, all in-flight calls and the last failure', () => {
     const failure = (atMs: number) => ({ outcome: 'reset' as const, status: 0, atMs });
     const other = row({ address: '10.0.0.2' });
     const merged = mergeTargets([
@@ -32,7 +32,7 @@ describe('the targets of several processes', () => {
     expect(mergeTargets([])).toEqual([]);
   });
 
-  it('are of no use to a service where none is healthy', () => {
+  it('are reported as lost or failing for a service without a healthy one', () => {
     const rows = [
       row({ state: 'ejected' }),
       row({ state: 'unhealthy' }),

@@ -39,8 +39,8 @@ const TABLE: readonly [string, number, string, UpstreamOutcome][] = [
   ['TRAILGATE_CLIENT_TOO_SLOW', 408, 'request_timeout', 'client_too_slow'],
 ];
 
-describe('what went wrong on the way to a backend', () => {
-  it.each(TABLE)('%s is answered with %i %s', (errorCode, status, code, outcome) => {
+describe('a failed backend call', () => {
+  it.each(TABLE)('with %s gets %i %s', (errorCode, status, code, outcome) => {
     const failure = upstreamFailure(withCode(errorCode));
     expect(failure).toEqual({ code, outcome });
     expect(ERRORS[failure.code].status).toBe(status);
@@ -51,7 +51,7 @@ describe('what went wrong on the way to a backend', () => {
     ['no error', undefined],
     ['a text', 'boom'],
     ['a code that is a number', Object.assign(new Error('x'), { code: 7 })],
-  ])('%s is a bad answer of the backend', (_what, error) => {
+  ])('with %s is a bad response of the backend', (_what, error) => {
     expect(upstreamFailure(error)).toEqual({ code: 'backend_bad_response', outcome: 'bad_response' });
   });
 
@@ -62,24 +62,24 @@ describe('what went wrong on the way to a backend', () => {
     ['EPERM', 'connect', 'unreachable'],
     ['ETIMEDOUT', 'connect', 'connect_timeout'],
     ['EPROTO', 'write', 'bad_response'],
-  ])('%s of %s is %s: without a connection there was no response', (errorCode, syscall, outcome) => {
+  ])('with %s in %s has the outcome %s', (errorCode, syscall, outcome) => {
     expect(upstreamFailure(Object.assign(withCode(errorCode), { syscall })).outcome).toBe(outcome);
   });
 
-  it('the code is found in a cause, and in the errors of several addresses', () => {
+  it('takes its code from a cause, and from the errors of several addresses', () => {
     expect(upstreamFailure(new Error('fetch failed', { cause: withCode('ECONNREFUSED') })).outcome).toBe('unreachable');
     const several = new AggregateError([withCode('ECONNREFUSED'), withCode('ETIMEDOUT')]);
     expect(upstreamFailure(several).outcome).toBe('unreachable');
     expect(upstreamFailure(new Error('x', { cause: several })).outcome).toBe('unreachable');
   });
 
-  it('a chain of causes that ends in itself ends', () => {
+  it('with a circular chain of causes is a bad response', () => {
     const error = new Error('x');
     error.cause = error;
     expect(upstreamFailure(error).outcome).toBe('bad_response');
   });
 
-  it.each(TABLE)('nothing of the error of %s is told', (errorCode) => {
+  it.each(TABLE)('with %s does not expose its error in the detail', (errorCode) => {
     const detail = failureDetail(upstreamFailure(withCode(errorCode)));
     expect(detail).toMatch(/^[A-Z].*\.$/);
     expect(detail).not.toMatch(/10\.1\.2\.3|4001|connect|[A-Z]{4}|undici/);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { AwaitedNodes } from './awaited-nodes.js';
 
-describe('nodes that have to hand in', () => {
+describe('nodes that have to report their counts', () => {
   let nowMs: number;
   let awaited: AwaitedNodes;
   beforeEach(() => {
@@ -13,7 +13,7 @@ describe('nodes that have to hand in', () => {
     return awaited.endIfLate();
   };
 
-  it('are waited for until the last of them has', () => {
+  it('are awaited until the last has reported', () => {
     awaited.recordReport('one');
     awaited.recordReport('one');
     expect([after(1_999), awaited.isWaiting]).toEqual([undefined, true]);
@@ -21,12 +21,12 @@ describe('nodes that have to hand in', () => {
     expect([after(0), awaited.isWaiting]).toEqual([0, false]);
   });
 
-  it('are waited for no longer than two seconds where nothing comes', () => {
+  it('are awaited for at most two seconds without any progress', () => {
     awaited.recordReport('one');
     expect([after(1_999), after(1), awaited.isWaiting]).toEqual([undefined, 1, false]);
   });
 
-  it('are waited for as long as something comes, and until the first counters are grown', () => {
+  it('are awaited as long as there is progress, for up to ten seconds', () => {
     for (let waitedMs = 0; waitedMs < 9_600; waitedMs += 400) {
       awaited.recordProgress();
       expect(after(400)).toBeUndefined();
@@ -35,7 +35,7 @@ describe('nodes that have to hand in', () => {
     expect([after(399), after(1), awaited.isWaiting]).toEqual([undefined, 2, false]);
   });
 
-  it('are not waited for when nothing more comes', () => {
+  it('are no longer awaited half a second after the last progress', () => {
     expect(after(3_000 - 1_001)).toBeUndefined();
     awaited.recordProgress();
     expect([after(499), after(1)]).toEqual([undefined, 2]);

@@ -17,7 +17,7 @@ const changed = (changes: Partial<LimitChanges>, plan = PLAN, label = NOVEMBER) 
 const plain = named(limitsWith({ keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 500 }));
 
 describe('the limits in force', () => {
-  it("are the plan's where nothing was changed", () => {
+  it('are those of the plan if nothing was changed', () => {
     expect(named(effectiveLimits(PLAN, NO_LIMIT_CHANGES, NOVEMBER))).toEqual(plain);
     expect(changed({})).toEqual(plain);
   });
@@ -29,18 +29,18 @@ describe('the limits in force', () => {
       { minute: null, month: 7 },
       { ...plain, keyMinute: Infinity, keyMonth: 7 },
     ],
-  ])('of a key with %j are its own, and the account’s stay', (keyLimits, limits) => {
+  ])('of a key with %j override the plan, and the account limits stay', (keyLimits, limits) => {
     expect(changed({ keyLimits })).toEqual(limits);
   });
 
-  it('are raised by what was granted in this month, on top of a key’s own', () => {
+  it('are raised by a grant of this month, on top of the own limits of a key', () => {
     const granted = { month: NOVEMBER, amount: 1_000 };
     expect(changed({ accountGrant: granted })).toEqual({ ...plain, accountMonth: 11_000 });
     expect(changed({ keyGrant: granted })).toEqual({ ...plain, keyMonth: 1_500 });
     expect(changed({ keyGrant: granted, keyLimits: { month: 5 } })).toEqual({ ...plain, keyMonth: 1_005 });
   });
 
-  it('are the plan’s again in the next month', () => {
+  it('are those of the plan again in the next month', () => {
     const accountGrant = { month: NOVEMBER, amount: 1_000 };
     expect(changed({ accountGrant }, PLAN, 20_261_201)).toEqual(plain);
     expect(hasGrantIn({ ...NO_LIMIT_CHANGES, accountGrant }, NOVEMBER)).toBe(true);
@@ -48,11 +48,11 @@ describe('the limits in force', () => {
     expect(hasGrantIn(NO_LIMIT_CHANGES, NOVEMBER)).toBe(false);
   });
 
-  it('stay raised when the billing day is moved back, as the count goes on', () => {
+  it('stay raised if the billing day is moved back', () => {
     expect(changed({ accountGrant: { month: 20_261_115, amount: 9 } }).accountMonth).toBe(10_009);
   });
 
-  it('stay unlimited where they are, and never pass what a field can carry', () => {
+  it('stay unlimited despite grants, and never exceed the largest limit', () => {
     const granted = { month: NOVEMBER, amount: LARGEST_LIMIT };
     const unlimited: PlanConfig = { key: {}, account: {}, onRedisLoss: 'local', charge: 'all' };
     expect(changed({ accountGrant: granted, keyGrant: granted }, unlimited).accountMonth).toBe(Infinity);

@@ -1,4 +1,4 @@
-/** The fields are valid structured fields (RFC 9651) and say what the decision says. */
+/** The fields are valid structured fields (RFC 9651) and match the decision. */
 import { describe, expect, it, jest } from '@jest/globals';
 import { isInnerList, parseList } from 'structured-headers';
 import { bitsOf, countsWith, type NamedCounts, subjectWith } from '../../../test/support/quotas.js';
@@ -44,7 +44,7 @@ function parsed(field: string | undefined): [unknown, Record<string, unknown>][]
 }
 
 describe('the rate-limit fields', () => {
-  it('name a policy for every limited window, in one order, in both fields', () => {
+  it('name a policy for every limited window, in the same order in both fields', () => {
     const fields = fieldsOf(FOUR, decisionWith({ keyMinute: 1, accountMinute: 2, accountMonth: 3, keyMonth: 4 }));
     const novemberSeconds = 30 * 86_400;
     expect(parsed(fields.get('RateLimit-Policy'))).toEqual([
@@ -68,7 +68,7 @@ describe('the rate-limit fields', () => {
     ['key-month', { keyMonth: 7 }],
     ['account-day', { accountDay: 7 }],
     ['key-day', { keyDay: 7 }],
-  ])('name %s alone where it is the only limit', (name, limits) => {
+  ])('name only %s if it is the only limit', (name, limits) => {
     const fields = fieldsOf(limits, decisionWith({}));
     expect(parsed(fields.get('RateLimit-Policy')).map(([policy]) => policy)).toEqual([name]);
     expect(parsed(fields.get('RateLimit')).map(([policy]) => policy)).toEqual([name]);
@@ -76,12 +76,12 @@ describe('the rate-limit fields', () => {
     expect(fields.get('X-RateLimit-Remaining')).toBe('7');
   });
 
-  it('are absent where nothing is limited, and where nobody counted', () => {
+  it('are absent if nothing is limited, and if the request was not counted', () => {
     expect(fieldsOf({}, decisionWith({})).size).toBe(0);
     expect(fieldsOf(FOUR, decisionWith({}, { source: 'open' })).size).toBe(0);
   });
 
-  it('say in t how long until the window next gives something back, rounded up to whole seconds', () => {
+  it('have in t the time until the window frees capacity, rounded up to whole seconds', () => {
     const fields = fieldsOf(
       FOUR,
       decisionWith(
@@ -117,7 +117,7 @@ describe('the rate-limit fields', () => {
     expect(parsed(fields.get('RateLimit'))).toEqual([['key-day', { r: 6, t: left }]]);
   });
 
-  it('follow into the next month, though the text of the policies is kept', () => {
+  it('change with the next month, although the policy text is cached', () => {
     const subject = subjectWith({ accountMonth: 10 });
     const widths = ['2026-01-31T23:59:59Z', '2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z'].map((instant) => {
       const nowMs = Date.parse(instant);
@@ -127,7 +127,7 @@ describe('the rate-limit fields', () => {
     expect(widths).toEqual([31 * 86_400, 28 * 86_400, 31 * 86_400]);
   });
 
-  it('show nothing left, never less, where a limit was lowered below what is used', () => {
+  it('show 0 remaining if a limit was lowered below the usage', () => {
     const fields = fieldsOf({ keyMinute: 10, accountMonth: 50 }, decisionWith({ keyMinute: 55, accountMonth: 900 }));
     expect(parsed(fields.get('RateLimit')).map(([, { r }]) => r)).toEqual([0, 0]);
     expect(fields.get('X-RateLimit-Remaining')).toBe('0');
@@ -157,7 +157,7 @@ describe('the X-RateLimit fields', () => {
     expect(tightest(FOUR, decisionWith({ keyMonth: 4_999 }, resets))).toEqual(['5000', '1', monthSeconds]);
   });
 
-  it('describe the month where a minute has as little left: its reset is the later one', () => {
+  it('describe the month if a minute has as little left, because the month resets later', () => {
     expect(tightest(FOUR, decisionWith({ keyMinute: 60, accountMonth: 10_000 }, resets))).toEqual([
       '10000',
       '0',
@@ -165,7 +165,7 @@ describe('the X-RateLimit fields', () => {
     ]);
   });
 
-  it('describe the minute that resets later where both have as little left', () => {
+  it('describe the minute that resets later if both have as little left', () => {
     const used = decisionWith({ keyMinute: 60, accountMinute: 120 }, resets);
     expect(tightest({ keyMinute: 60, accountMinute: 120 }, used)).toEqual(['120', '0', '9']);
   });
@@ -175,7 +175,7 @@ describe('Retry-After', () => {
   const refusal = (retryAtMs: number, violated = bitsOf('key-minute')): QuotaDecision =>
     decisionWith({ keyMinute: 60 }, { admitted: false, violated, retryAtMs, keyMinuteResetMs: retryAtMs });
 
-  it.each([0, 0.5, 0.999_999])('is a whole number, never earlier than t, with a jitter drawn at %d', (random) => {
+  it.each([0, 0.5, 0.999_999])('is a whole number and never earlier than t, with the random value %d', (random) => {
     const draw = jest.spyOn(Math, 'random').mockReturnValue(random);
     for (let ms = 1; ms <= 61_000; ms += 313) {
       const decision = refusal(NOW_MS + ms);
@@ -198,22 +198,22 @@ describe('Retry-After', () => {
     }
   });
 
-  it('is not lifted above a minute by chance: asked for more, some SDKs wait for less than a second', () => {
+  it('is not raised above a minute by jitter, because some SDKs then hardly wait', () => {
     for (let draw = 0; draw < 200; draw++) {
       expect(retryAfterSeconds(refusal(NOW_MS + 59_000))).toBeLessThanOrEqual(60);
     }
   });
 
-  it('spreads: not every client is told the same', () => {
+  it('is spread, so that not all clients get the same', () => {
     const drawn = new Set(Array.from({ length: 200 }, () => retryAfterSeconds(refusal(NOW_MS + 10_000))));
     expect(drawn.size).toBe(3);
   });
 
-  it('is at least a second, also where the room is there already', () => {
+  it('is at least a second, even if there is room already', () => {
     expect(retryAfterSeconds(refusal(NOW_MS))).toBeGreaterThanOrEqual(1);
   });
 });
 
-it('no limit is no policy', () => {
+it('without limits there are no fields', () => {
   expect(fieldsOf({}, decisionWith({})).size).toBe(0);
 });

@@ -36,7 +36,7 @@ describe('a month period', () => {
     expect(monthPeriodAt(november.endMs).label).toBe(20_261_201);
   });
 
-  it('follows on the one before without a gap, with a greater label, also over the years', () => {
+  it('follows the previous one without a gap, with a greater label, also across years', () => {
     let period = monthPeriodAt(Date.parse('2026-01-01T00:00:00Z'));
     for (let month = 0; month < 12 * 30; month++) {
       const next = monthPeriodAt(period.endMs);
@@ -49,7 +49,7 @@ describe('a month period', () => {
 });
 
 describe('the current month', () => {
-  it('is the right one at every instant, in whatever order it is asked', () => {
+  it('is correct at every instant, in any order of calls', () => {
     const current = calendarOf('UTC', 1);
     const instants = [
       '2026-11-30T23:59:59.999Z',
@@ -63,15 +63,15 @@ describe('the current month', () => {
   });
 });
 
-describe('the last day of a month that is known by its label', () => {
-  it.each([1, 15, 28, 29, 30, 31])('is the one before the next begins, with billing day %i', (billingDay) => {
+describe('the last day of a month with a given label', () => {
+  it.each([1, 15, 28, 29, 30, 31])('is the day before the next month begins, with billing day %i', (billingDay) => {
     for (let atMs = Date.UTC(2027, 0, 1); atMs < Date.UTC(2028, 3, 1); atMs += DAY_MS) {
       const { label, endMs } = monthPeriodAt(atMs, 'UTC', billingDay);
       expect(lastDayOf(label, billingDay)).toBe(calendarOf('UTC', 1).dayAt(endMs - 1).label);
     }
   });
 
-  it('is a month behind its first where the billing day has been moved since', () => {
+  it('is a month after its first day if the billing day has changed since', () => {
     expect(lastDayOf(20_261_115, 1)).toBe(20_261_214);
     expect(lastDayOf(20_261_101, 15)).toBe(20_261_130);
   });

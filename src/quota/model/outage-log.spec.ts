@@ -10,7 +10,7 @@ const note = (log: OutageLog, cost: number, nowMs = NOW_MS): void =>
   log.recordCost(subject, cost, nowMs, monthPeriodAt(nowMs));
 
 describe('the log of an outage', () => {
-  it('adds up by key, month and second, and keeps no second that no window needs', () => {
+  it('sums by key, month and second, and keeps only the 61 seconds that a window needs', () => {
     const log = new OutageLog();
     for (let second = 0; second < 200; second++) note(log, 2, NOW_MS + second * 1_000);
     const [entry, ...others] = log.takeAll();
@@ -30,7 +30,7 @@ describe('the log of an outage', () => {
     ]);
   });
 
-  it('nets what was refunded, also of what the store had admitted', () => {
+  it('subtracts refunds, even of requests that the store had admitted', () => {
     const log = new OutageLog();
     note(log, 3);
     note(log, -3);
@@ -40,7 +40,7 @@ describe('the log of an outage', () => {
     expect([...entry!.seconds.values()]).toEqual([0, -2]);
   });
 
-  it('forgets what it hands out', () => {
+  it('forgets entries that it returned', () => {
     const log = new OutageLog();
     note(log, 3);
     expect(log.hasEntry(subject, monthPeriodAt(NOW_MS))).toBe(true);
@@ -49,7 +49,7 @@ describe('the log of an outage', () => {
     expect([log.isEmpty, log.takeAll()]).toEqual([true, []]);
   });
 
-  it('adds nothing to what may have been counted: that goes out again as it was, beside what came in since', () => {
+  it('returns an entry that was put back unchanged, next to a new one for later costs', () => {
     const log = new OutageLog();
     note(log, 3);
     const [failed] = log.takeAll();
@@ -62,7 +62,7 @@ describe('the log of an outage', () => {
     expect(again[1]!.id).not.toBe(failed!.id);
   });
 
-  it('ignores what costs nothing', () => {
+  it('ignores requests without cost', () => {
     const log = new OutageLog();
     note(log, 0);
     expect(log.takeAll()).toEqual([]);

@@ -39,7 +39,7 @@ const headersOf = (problem: ReturnType<typeof quotaProblem>): Record<string, str
 const inVienna = (limits: Partial<NamedCounts> = LIMITS) => subjectWith(limits, { timeZone: 'Europe/Vienna' });
 
 describe('a used-up month', () => {
-  it('is quota_exceeded, says what is used, and when it resets in the time of the account', () => {
+  it('is quota_exceeded, with the usage and the reset in the time zone of the account', () => {
     const problem = quotaProblem(inVienna(), refusal(bitsOf('account-month')));
     expect(problemBody(problem, 'req_1', PAGES)).toMatchObject({
       type: PAGES.typeOf('quota_exceeded'),
@@ -51,7 +51,7 @@ describe('a used-up month', () => {
     });
   });
 
-  it('tells clients not to try again, and when it resets in the body alone', () => {
+  it('tells clients not to retry, and has the reset time only in the body', () => {
     const problem = quotaProblem(inVienna(), refusal(bitsOf('account-month')));
     expect(headersOf(problem)).toEqual({ 'X-Should-Retry': 'false' });
     const body = problemBody(problem, 'req_1', PAGES);
@@ -59,7 +59,7 @@ describe('a used-up month', () => {
     expect(body).not.toHaveProperty('retry_after');
   });
 
-  it('has a Retry-After where the month ends within the hour', () => {
+  it('has a Retry-After only if the month ends within an hour', () => {
     const { endMs } = monthPeriodAt(NOW_MS);
     for (const [seconds, has] of [
       [1, true],
@@ -74,7 +74,7 @@ describe('a used-up month', () => {
     }
   });
 
-  it('of a day says when the day ends, and of a day and a month when the month does', () => {
+  it('of a day names the end of the day, and of a day and a month the end of the month', () => {
     const ofDay = quotaProblem(inVienna({ keyDay: 7 }), refusal(bitsOf('key-day')));
     expect([ofDay.code, ofDay.options.resetsAt]).toEqual(['quota_exceeded', '2026-11-21T01:00:00+01:00']);
     expect(ofDay.options.detail).toMatch(/^Key key_1 has used 0 of 7 requests today\. It resets at 2026-11-21T01:00/);
@@ -88,7 +88,7 @@ describe('a used-up month', () => {
     expect(problem.options.detail).toMatch(/^Key key_1 has used 5,000 of 5,000 requests this month\./);
   });
 
-  it('comes before a minute that is used up too, and both are named', () => {
+  it('takes precedence over a used-up minute, and both are named', () => {
     const problem = quotaProblem(inVienna(), refusal(bitsOf('key-minute', 'account-month')));
     expect(problem.code).toBe('quota_exceeded');
     expect(problem.options.detail).toMatch(/^Account acc_1 has used 10,000 of 10,000 requests this month\./);
@@ -98,7 +98,7 @@ describe('a used-up month', () => {
 });
 
 describe('a used-up minute', () => {
-  it('is rate_limited and says in how many seconds there is room again', () => {
+  it('is rate_limited, and says in how many seconds to retry', () => {
     const problem = quotaProblem(inVienna(), refusal(bitsOf('key-minute')));
     const headers = headersOf(problem);
     expect(problem.code).toBe('rate_limited');
@@ -119,14 +119,14 @@ describe('a used-up minute', () => {
     expect(problem.options.detail).toMatch(/^Account acc_1 has used 120 of 120 requests in the last minute\./);
   });
 
-  it('says the truth about a costly request that no longer fits beside what is used', () => {
+  it('states the actual usage for a costly request that no longer fits', () => {
     const used = countsWith({ keyMinute: 58, accountMinute: 58, accountMonth: 58, keyMonth: 58 });
     const problem = quotaProblem(inVienna(), refusal(bitsOf('key-minute'), { cost: 5, used }));
     expect(problem.options.detail).toMatch(/^Key key_1 has used 58 of 60 requests in the last minute\./);
   });
 
   it.each([bitsOf('key-minute'), bitsOf('account-month')])(
-    'asks nobody to wait for what never fits: %d',
+    'does not ask to wait for a request that never fits: %d',
     (violated) => {
       const limits = { keyMinute: 1_000, accountMonth: 1_000 };
       const problem = quotaProblem(
@@ -141,14 +141,14 @@ describe('a used-up minute', () => {
     },
   );
 
-  it('never claims more used than the limit, where the limit was lowered', () => {
+  it('never claims more usage than the limit if the limit was lowered', () => {
     const problem = quotaProblem(inVienna({ keyMinute: 10 }), refusal(bitsOf('key-minute')));
     expect(problem.options.detail).toMatch(/^Key key_1 has used 10 of 10 requests in the last minute\./);
   });
 });
 
 it.each([1, 7, 60, 999, 1_000, 12_345, 100_000, 1_000_000, 9_007_199_254_740_991])(
-  'writes %d as English does',
+  'formats %d with English thousands separators',
   (limit) => {
     const used = countsWith({ keyMonth: limit });
     const problem = quotaProblem(inVienna({ ...LIMITS, keyMonth: limit }), refusal(bitsOf('key-month'), { used }));
@@ -163,7 +163,7 @@ it.each([
   bitsOf('account-month'),
   bitsOf('key-month'),
   bitsOf('key-minute', 'account-month'),
-])('is written without a look at its words, and as JSON writes them: %d', (violated) => {
+])('is serialized exactly like JSON.stringify: %d', (violated) => {
   for (const ofShare of [false, true]) {
     const problem = quotaProblem(inVienna(), refusal(violated, { ofShare }));
     expect(problemBytes(problem, 'req_1', PAGES)).toBe(JSON.stringify(problemBody(problem, 'req_1', PAGES)));

@@ -30,7 +30,7 @@ describe('the deadline of calls', () => {
     while (late.length < count && performance.now() < until) await sleep(5);
   };
 
-  it('gives up each call that is open then, none of them early, and each once', async () => {
+  it('expires each open call once, and none early', async () => {
     begin('first');
     await sleep(DEADLINE_MS / 2);
     begin('second');
@@ -43,7 +43,7 @@ describe('the deadline of calls', () => {
     }
   });
 
-  it('leaves a call alone that has ended, and says that it was open', async () => {
+  it('does not expire a call that has ended, and reports at its end whether it was open', async () => {
     const ended = begin('ended');
     begin('open');
     expect(deadline.end(ended)).toBe(true);
@@ -52,7 +52,7 @@ describe('the deadline of calls', () => {
     expect(late.map(({ name }) => name)).toEqual(['open']);
   });
 
-  it('finds each of many, in whatever order they end', async () => {
+  it('tracks each of many calls, in whatever order they end', async () => {
     const calls = ['a', 'b', 'c', 'd', 'e'].map(begin);
     for (const index of [1, 4, 0]) expect(deadline.end(calls[index]!)).toBe(true);
     expect(deadline.end(calls[1]!)).toBe(false);
@@ -61,13 +61,13 @@ describe('the deadline of calls', () => {
     expect(late.map(({ name }) => name).toSorted()).toEqual(['c', 'd', 'f']);
   });
 
-  it('says of a call that was given up that it is not open any more', async () => {
+  it('reports an expired call as no longer open', async () => {
     const call = begin('late');
     await allLate(1);
     expect(deadline.end(call)).toBe(false);
   });
 
-  it('is kept for calls that come after an idle time', async () => {
+  it('applies to calls after an idle time too', async () => {
     deadline.end(begin('long ago'));
     await sleep(DEADLINE_MS * 2);
     begin('new');
@@ -75,7 +75,7 @@ describe('the deadline of calls', () => {
     expect(late.map(({ name }) => name)).toEqual(['new']);
   });
 
-  it('takes what has come in while the process stood still for a response in time', async () => {
+  it('treats a response that arrived while the process was blocked as in time', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -1,6 +1,6 @@
 /**
- * Creates counters in Redis from the counts that the database and this node know. Also reports this node's counts to
- * counters that other nodes have created.
+ * Creates missing quota counters in Redis from the database and this node's memory. If another node created a counter
+ * seconds ago (a young counter, see `scripts/young.ts`), adds the counts that only this node knows.
  */
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../../stores/redis/keys.js';
 import { Remembered, microseconds, type CounterMemory } from '../model/counter-memory.js';
@@ -69,14 +69,14 @@ export class CounterSeeds {
   ) {}
 
   /**
-   * Creates the counters that a decision waits for. If they exist and are young, reports to them.
-   * @param areThere whether the counters exist.
+   * Creates the counters that a decision waits for. If they exist and are young, adds this node's counts.
+   * @param countersExist whether they exist.
    */
-  async seedFor({ subject, startsFrom, period }: DecisionGroup, areThere: boolean): Promise<void> {
+  async seedFor({ subject, startsFrom, period }: DecisionGroup, countersExist: boolean): Promise<void> {
     const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
     if (startsFrom !== undefined) return this.createShadow([account, key], startsFrom);
     // If Redis was emptied since, the counters are missing after all. The next decision call detects this.
-    if (areThere) await this.report(accountId, keyId, period, subject);
+    if (countersExist) await this.report(accountId, keyId, period, subject);
     else await this.create(accountId, keyId, period, subject);
   }
 

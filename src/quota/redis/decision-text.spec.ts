@@ -5,7 +5,7 @@ import { keysText, readNumbers } from './decision-text.js';
 import { QuotaTerms, ShadowSubject } from '../model/subject.js';
 
 describe('the counters of a subject', () => {
-  it('are named in a call as everywhere else, whatever the length of the ids', () => {
+  it('are encoded in a call like their keys, for IDs of any length', () => {
     const terms = new QuotaTerms(NO_LIMITS, 'local', UTC_MONTHS);
     const ids = ['a', 'acc_1m7x92zfd016nt4eqnwjw2pxy', 'acc_2m7x92zfd016nt4eqnwjw2pxy', 'b', 'bb', 'c'];
     for (const accountId of ids) {

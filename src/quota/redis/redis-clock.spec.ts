@@ -17,7 +17,7 @@ describe('the clock of Redis', () => {
     expect(Math.abs(learned().instantAfter(200, 50) - (AHEAD_MS + 250))).toBeLessThanOrEqual(2);
   });
 
-  it('is not known worse after a response that took long, either way', () => {
+  it('is not less accurate after a slow response in either direction', () => {
     const clock = learned();
     clock.recordTime(AHEAD_MS + 210, 200, 700);
     expect(Math.abs(clock.instantAfter(1_000, 0) - (AHEAD_MS + 1_000))).toBeLessThanOrEqual(3);
@@ -25,7 +25,7 @@ describe('the clock of Redis', () => {
     expect(Math.abs(clock.instantAfter(2_000, 0) - (AHEAD_MS + 2_000))).toBeLessThanOrEqual(3);
   });
 
-  it('is learned anew from one response when it was set', () => {
+  it('is learned anew from one response after it was set', () => {
     const clock = learned();
     clock.recordTime(AHEAD_MS + 3_600_000 + 300, 299, 301);
     expect(Math.abs(clock.instantAfter(400, 0) - (AHEAD_MS + 3_600_400))).toBeLessThanOrEqual(2);

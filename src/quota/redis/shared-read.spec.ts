@@ -1,8 +1,8 @@
-/** Readings that are shared are never older than the question. */
+/** A shared read never returns a result from before the request. */
 import { describe, expect, it } from '@jest/globals';
 import { SharedRead } from './shared-read.js';
 
-describe('a shared reading', () => {
+describe('a shared read', () => {
   function countingReads() {
     const finish: ((error?: Error) => void)[] = [];
     const shared = new SharedRead<number>();
@@ -18,7 +18,7 @@ describe('a shared reading', () => {
     return { finish, read };
   }
 
-  it('is the next one for all who ask while one is under way', async () => {
+  it('is one further read for all callers during a running read', async () => {
     const { finish, read } = countingReads();
     const readings = [read(), read(), read()];
     finish[0]!();
@@ -32,14 +32,14 @@ describe('a shared reading', () => {
     expect(await after).toBe(2);
   });
 
-  it('is one for each name', () => {
+  it('is separate for each name', () => {
     const { finish, read } = countingReads();
     void read('a');
     void read('b');
     expect(finish).toHaveLength(2);
   });
 
-  it('that fails takes nobody with it who asked later', async () => {
+  it('that fails does not fail later callers', async () => {
     const { finish, read } = countingReads();
     const [first, second] = [read(), read()];
     finish[0]!(new Error('away'));

@@ -21,8 +21,8 @@ export interface OperationUse {
 }
 
 /**
- * Returns the operations that the key requested on these days, those with the most recent requests first. One statement
- * reads all days, in the order of the table.
+ * Returns the operations that the key requested on these days, sorted by the number of recent requests, highest first.
+ * One statement reads all days, in the order of the table.
  * @param days labels, such as 20261120.
  * @param recentFrom the first day that counts as recent.
  */

@@ -1,6 +1,6 @@
 /**
- * Tests which notices are due for given counts. That each is given once, across processes and restarts, is in
- * test/contract/month-notices.spec.ts.
+ * Tests which notices are due for given counts. test/contract/month-notices.spec.ts tests that each is given once,
+ * across processes and restarts.
  */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -28,7 +28,7 @@ describe('thresholds', () => {
     expect(thresholdsReached(limit, used)).toEqual(reached);
   });
 
-  it('are reached exactly where whole numbers say so, whatever the limit', () => {
+  it('are reached exactly as integer arithmetic says, for any limit', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1_000_000_000 }),
@@ -48,7 +48,7 @@ describe('notices', () => {
   const due = (of: ReturnType<typeof subject>, account: number, key: number) =>
     noticesDue(of, NOVEMBER, { account: count(account), key: count(key) });
 
-  it('say what is used up, and when it is back, by the clock of the account', () => {
+  it('say what is used up and when it resets, in the time zone of the account', () => {
     expect(due(subject(100, 50), 80, 10).map(({ event }) => event)).toEqual([
       {
         type: 'quota.threshold_reached',
@@ -69,7 +69,7 @@ describe('notices', () => {
     ]);
   });
 
-  it('are due for account and key, each threshold for itself', () => {
+  it('are due for account and key, each threshold separately', () => {
     expect(due(subject(100, 50), 90, 60).map(({ event }) => event.dedupeKey)).toEqual([
       'quota.threshold_reached/acc_1//account-month/20261031/80',
       'quota.threshold_reached/acc_1/key_1/key-month/20261031/80',
@@ -77,7 +77,7 @@ describe('notices', () => {
     ]);
   });
 
-  it('are no longer due when they are known to be given, and are again in another month', () => {
+  it('are not due again once given, until another month', () => {
     const of = subject(100, Infinity);
     const [first] = due(of, 85, 85);
     Object.assign(of.reachedLimits(), { noticed: first!.bit, noticedMonth: NOVEMBER.label });

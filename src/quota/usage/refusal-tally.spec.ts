@@ -1,4 +1,4 @@
-/** The accounts that are refused most are found, however many others there are, and what is kept stays bounded. */
+/** The tally finds the accounts that are refused most, among any number of others, in bounded memory. */
 import { describe, expect, it } from '@jest/globals';
 
 import { WINDOW_NAMES } from '../../platform/quotas/windows.js';
@@ -14,7 +14,7 @@ const accountsOf = (tally: RefusalTally, most: number) =>
     .flatMap(({ accountId, policy, count }) => (count > 0 ? [`${accountId ?? 'other'} ${policy} ${count}`] : []));
 
 describe('the tally of refusals', () => {
-  it('ranks accounts by how often they were refused, each by the policies that did, and adds the others up', () => {
+  it('ranks accounts by refusals, splits them by policy, and sums up all others', () => {
     const tally = new RefusalTally();
     refuse(tally, 'acc_a', 5);
     refuse(tally, 'acc_b', 7, bitsOf('account-month'));
@@ -32,13 +32,13 @@ describe('the tally of refusals', () => {
     expect(tally.rankAccounts(0).every(({ accountId }) => accountId === undefined)).toBe(true);
   });
 
-  it('says 0 of the others where there is nothing to say', () => {
+  it('reports 0 for the others if there were no refusals', () => {
     expect(new RefusalTally().rankAccounts(3)).toEqual(
       WINDOW_NAMES.map((policy) => ({ accountId: undefined, policy, count: 0 })),
     );
   });
 
-  it('knows of the last five minutes, and of nothing before', () => {
+  it('covers the last five minutes only', () => {
     const tally = new RefusalTally();
     refuse(tally, 'acc_a', 3);
     for (let minute = 0; minute < 5; minute++) {
@@ -52,7 +52,7 @@ describe('the tally of refusals', () => {
     expect(accountsOf(tally, 5)).toEqual([]);
   });
 
-  it('holds no more than so many accounts, loses no refusal, and finds the one that is refused most among them', () => {
+  it('keeps at most 2,000 accounts, loses no refusal, and finds the most refused one', () => {
     const tally = new RefusalTally();
     for (let round = 0; round < 3; round++) {
       for (let account = 0; account < 20_000; account++) {

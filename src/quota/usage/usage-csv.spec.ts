@@ -1,4 +1,4 @@
-/** CSV that every reader takes apart as it was put together, and that no spreadsheet runs. */
+/** CSV that every reader parses back, and that no spreadsheet executes. */
 import { describe, expect, it } from '@jest/globals';
 import { csvLine, csvText } from './usage-csv.js';
 import type { UsageRow } from './usage-rows.js';
@@ -21,7 +21,7 @@ describe('usage as CSV', () => {
     );
   });
 
-  it('has its heading also where there are no rows', async () => {
+  it('has its heading even without rows', async () => {
     expect(await textOf([])).toBe('day,api_key_id,operation,requests,cost\r\n');
   });
 

@@ -23,11 +23,11 @@ function errorsOf(parameters: UsageParameters): unknown {
 }
 
 describe('a query for usage', () => {
-  it('asks for no rows without group_by', () => {
+  it('selects no rows without group_by', () => {
     expect(usageQuery({}, UTC, NOW_MS)).toBeUndefined();
   });
 
-  it('is of the period so far unless it names days', () => {
+  it('covers the current period up to now unless it names days', () => {
     expect(daysOf({})).toEqual(['2026-11-01', '2026-11-20']);
     expect(daysOf({}, calendarOf('Pacific/Auckland', 21))).toEqual(['2026-11-21', '2026-11-21']);
     expect(daysOf({}, calendarOf('America/New_York', 31))).toEqual(['2026-10-31', '2026-11-20']);
@@ -35,7 +35,7 @@ describe('a query for usage', () => {
     expect(daysOf({ from: '2026-10-05' })).toEqual(['2026-10-05', '2026-11-20']);
   });
 
-  it('is of the last days that there are, and of the first', () => {
+  it('accepts the first and the last possible day', () => {
     for (const zone of ['Pacific/Apia', 'Pacific/Kiritimati', 'America/New_York']) {
       const months = calendarOf(zone, 31);
       expect(daysOf({ to: '9999-12-31' }, months)).toEqual(['9999-12-31', '9999-12-31']);
@@ -43,12 +43,12 @@ describe('a query for usage', () => {
     }
   });
 
-  it('takes one day, and 400 days over a leap year', () => {
+  it('accepts one day, and 400 days over a leap year', () => {
     expect(daysOf({ from: '2026-11-20', to: '2026-11-20' })).toEqual(['2026-11-20', '2026-11-20']);
     expect(daysOf({ from: '2024-01-15', to: '2025-02-17' })).toEqual(['2024-01-15', '2025-02-17']);
   });
 
-  it('sorts groups in one order, whatever the order in which they are asked for', () => {
+  it('returns groups in one order, whatever the requested order', () => {
     expect(usageQuery({ group_by: 'outcome, day,operation,day' }, UTC, NOW_MS)?.groups).toEqual([
       'day',
       'operation',

@@ -60,7 +60,7 @@ describe('the usage recorder', () => {
   const totals = (): Record<string, number[]> =>
     Object.fromEntries(taken().map(({ outcome, requests, cost }) => [outcome, [requests, cost]]));
 
-  it('holds what was admitted in flight until it ends, then moves it to its outcome', () => {
+  it('counts admitted requests as in flight until they end, then moves them to their outcome', () => {
     const requests = [begin({ cost: 2 }), begin(), begin(), begin()];
     expect(totals()).toEqual({ in_flight: [4, 5] });
     [SUCCESS, CLIENT_ERROR, SERVER_ERROR, ABORTED].forEach((outcome, index) =>
@@ -76,7 +76,7 @@ describe('the usage recorder', () => {
     expect(totals()).toEqual({});
   });
 
-  it('writes one row for what began and ended between two flushes', () => {
+  it('writes one row for requests that began and ended between two flushes', () => {
     for (let index = 0; index < 3; index++) recorder.recordEnd(begin(), SUCCESS);
     expect(taken()).toEqual([
       {
@@ -105,7 +105,7 @@ describe('the usage recorder', () => {
     expect(totals()).toEqual({ rate_limited: [1, 0] });
   });
 
-  it.each(['before', 'after'])('refunds a cost %s the request has ended, and says so', (when) => {
+  it.each(['before', 'after'])('records a refund %s the request has ended as given_back', (when) => {
     const failed = begin({ cost: 3 });
     if (when === 'before') recorder.recordRefund(failed, 3);
     recorder.recordEnd(failed, SERVER_ERROR);
@@ -130,7 +130,7 @@ describe('the usage recorder', () => {
     expect(totals()).toEqual({ server_error: [1, 3] });
   });
 
-  it('calls a response that the plan does not charge by its own name', () => {
+  it('keeps the outcome of a response that the plan does not charge, without a cost', () => {
     const missing = begin();
     recorder.recordRefund(missing, 1);
     recorder.recordEnd(missing, CLIENT_ERROR);
@@ -146,7 +146,7 @@ describe('the usage recorder', () => {
     expect(totals()).toEqual({ aborted: [0, -1] });
   });
 
-  it('costs nothing what nobody counted', () => {
+  it('records no cost if nothing was counted', () => {
     recorder.recordEnd(begin({ source: 'open', cost: 4 }), SUCCESS);
     expect(totals()).toEqual({ success: [1, 0] });
   });
@@ -163,13 +163,13 @@ describe('the usage recorder', () => {
     ]);
   });
 
-  it('keeps a request in the month that it was counted in where the clocks are apart', () => {
+  it('keeps a request in the month in which it was counted, even if clocks differ', () => {
     const period = subject.calendar.at(Date.parse('2026-11-30T10:59:59Z'));
     recorder.recordEnd(begin({ period, nowMs: period.endMs + 40 }), SUCCESS);
     expect(taken()).toMatchObject([{ month: 20_261_101, day: 20_261_130 }]);
   });
 
-  it('tells operations, keys and accounts apart, and hands out one account at a time', () => {
+  it('separates operations, keys and accounts, and returns one account at a time', () => {
     const other = subjectWith({}, { accountId: 'acc_2', keyId: 'key_9' });
     recorder.recordEnd(begin({}, LIST), SUCCESS);
     recorder.recordEnd(begin({}, READ), SUCCESS);
@@ -181,7 +181,7 @@ describe('the usage recorder', () => {
     expect(taken()).toMatchObject([{ accountId: 'acc_2', keyId: 'key_9', operation: 'read', outcome: 'denied' }]);
   });
 
-  it('tells operations apart after the list of operations has changed', () => {
+  it('separates operations after the list of operations has changed', () => {
     recorder.recordEnd(begin({}, LIST), SUCCESS);
     recorder.recordEnd(begin({}, operation(0, 'new')), SUCCESS);
     expect(taken().map(({ operation: id }) => id)).toEqual(['list', 'new']);
@@ -193,7 +193,7 @@ describe('the usage recorder', () => {
     recorder.reapIdle();
   };
 
-  it('lets go of what is idle and keeps what is in flight', () => {
+  it('drops idle cells and keeps cells with requests in flight', () => {
     const first = begin({}, LIST);
     const running = begin({}, READ);
     const last = begin({}, operation(3, 'last'));
@@ -208,7 +208,7 @@ describe('the usage recorder', () => {
     expect(subject.usage).toBeUndefined();
   });
 
-  it('keeps a cell that one flush finds idle and not the next, and looks at cells in parts', () => {
+  it('keeps a cell that is idle at only one flush, and can check cells in parts', () => {
     const one = begin({}, LIST);
     const other = begin({}, READ);
     for (const request of [one, other]) recorder.recordEnd(request, SUCCESS);
@@ -216,7 +216,7 @@ describe('the usage recorder', () => {
       taken();
       const looks = [recorder.reapIdle(1)];
       while (looks.at(-1)) looks.push(recorder.reapIdle(1));
-      // The other one is dropped when it is looked at for the second time.
+      // The other cell is dropped at its second check.
       expect(looks).toEqual(round < 2 ? [true, false] : [false]);
       const again = begin({}, LIST);
       recorder.recordEnd(again, SUCCESS);
@@ -226,7 +226,7 @@ describe('the usage recorder', () => {
     expect(subject.usage?.next).toBeUndefined();
   });
 
-  it('counts on in the same place while a key stays in use', () => {
+  it('reuses the same cell while a key stays in use', () => {
     const { usage: cell } = begin({}, READ);
     begin({}, LIST);
     expect(begin({}, READ).usage).toBe(cell);
@@ -236,7 +236,7 @@ describe('the usage recorder', () => {
     ]);
   });
 
-  it('says since when the oldest change waits', () => {
+  it('reports since when the oldest change waits', () => {
     expect(recorder.oldestMs).toBe(0);
     begin();
     clock.advance(3_000);
@@ -246,7 +246,7 @@ describe('the usage recorder', () => {
     expect(recorder.oldestMs).toBe(0);
   });
 
-  it('records on a day of the month that was counted in, also where the clock that chose it was ahead', () => {
+  it('records a day within the counted month, even if the clock that chose the month was ahead', () => {
     const period = subject.calendar.at(NOW_MS + 20 * 86_400_000);
     recorder.recordEnd(begin({ nowMs: period.startMs - 3_000, period }), SUCCESS);
     begin({ nowMs: period.endMs + 3_000, period });

@@ -5,7 +5,7 @@ import { PublicKeys } from './public-keys.js';
 
 const id = (number: number) => `whe_${String(number).padStart(25, '0')}`;
 
-function world() {
+function setUp() {
   const rows = new Map<string, WebhookPublicKey[]>();
   const questions: (readonly string[])[] = [];
   const state = { nowMs: 1_000_000, isAway: false };
@@ -24,7 +24,7 @@ const key = (name: string, expiresAt: number | null = null) => ({ key: name, cre
 
 describe('the public keys of an endpoint', () => {
   it('are read with one query at a time, however many requests wait', async () => {
-    const { rows, questions, keys } = world();
+    const { rows, questions, keys } = setUp();
     rows.set(id(1), [key('whpk_1')]);
     const asked = Array.from({ length: 1_200 }, (_, number) => keys.of(id(number % 600)));
     const found = await Promise.all(asked);
@@ -33,7 +33,7 @@ describe('the public keys of an endpoint', () => {
   });
 
   it('are read again after five seconds, and never for an invalid ID', async () => {
-    const { rows, questions, state, keys } = world();
+    const { rows, questions, state, keys } = setUp();
     rows.set(id(1), [key('whpk_1')]);
     for (const waitMs of [0, 4_999, 1]) {
       state.nowMs += waitMs;
@@ -46,8 +46,8 @@ describe('the public keys of an endpoint', () => {
     expect(questions).toHaveLength(2);
   });
 
-  it('are those that were found, for an hour, while the database is away, without those that have ended', async () => {
-    const { rows, state, keys } = world();
+  it('are cached for an hour while the database is away, except keys that have expired', async () => {
+    const { rows, state, keys } = setUp();
     rows.set(id(1), [key('whpk_2'), key('whpk_1', state.nowMs + 60_000)]);
     await keys.of(id(1));
     state.isAway = true;
@@ -63,7 +63,7 @@ describe('the public keys of an endpoint', () => {
   });
 
   it('are refused while 2,000 other endpoints wait for the query', async () => {
-    const { keys } = world();
+    const { keys } = setUp();
     const asked = Array.from({ length: 2_500 }, (_, number) => keys.of(id(number)).then(() => 'found', String));
     const found = await Promise.all(asked);
     expect(found.filter((outcome) => outcome === 'found')).toHaveLength(2_001);

@@ -15,7 +15,7 @@ it.each([
   expect(isOlder(version, other)).toBe(expected);
 });
 
-it('keeps the previous minor version working on a migrated database', () => {
+it('OLDEST_VERSION is not newer than the previous minor version', () => {
   const [major = 0, minor = 0] = VERSION.split('.').map(Number);
   // Before a new major version comes the last minor version of the old one, whose number is not known here.
   const previous = minor > 1 ? `${major}.${minor - 1}.0` : `${major}.${minor}.0`;

@@ -87,7 +87,7 @@ describe('a PostgreSQL database that cannot be opened', () => {
     ['28P01', false],
     ['3D000', false],
     ['42501', false],
-  ])('says whether waiting can help: %s %s', (code, isTransient) => {
+  ])('reports whether waiting can help: %s %s', (code, isTransient) => {
     expect(postgresOpenError(fault({ code }), URL_WITH_PASSWORD)).toMatchObject({ isTransient });
   });
 

@@ -89,7 +89,7 @@ describe('rows bound as one value', () => {
     expect(statement(rows(2)).compile(database.db).sql).toBe(statement(rows(9)).compile(database.db).sql);
   });
 
-  it('can be none', async () => {
+  it('can be empty', async () => {
     expect((await statement([]).execute(database.db)).rows).toEqual([]);
   });
 });

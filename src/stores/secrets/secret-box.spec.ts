@@ -37,7 +37,7 @@ describe('a sealed secret', () => {
     }
   });
 
-  it.each(['', 'v1', 'v2.aaaaaaaa.AAAA', 'JBSWY3DPEHPK3PXP'])('is not %j', (text) => {
+  it.each(['', 'v1', 'v2.aaaaaaaa.AAAA', 'JBSWY3DPEHPK3PXP'])('cannot be %j', (text) => {
     expect(() => box.open(text, ROW)).toThrow('This is no sealed secret');
   });
 });
@@ -51,9 +51,12 @@ describe('the key of an installation', () => {
     expect(parseSecretsKey(key.toString('base64url'))).toEqual(key);
   });
 
-  it.each(['', 'short', 'x'.repeat(64), 'a'.repeat(32), `${'A'.repeat(42)}=`, '!'.repeat(43)])('is not %j', (text) => {
-    expect(parseSecretsKey(text)).toBeNull();
-  });
+  it.each(['', 'short', 'x'.repeat(64), 'a'.repeat(32), `${'A'.repeat(42)}=`, '!'.repeat(43)])(
+    'cannot be %j',
+    (text) => {
+      expect(parseSecretsKey(text)).toBeNull();
+    },
+  );
 
   it('derives a fixed key per purpose', () => {
     expect(keyFor('known-browsers', 'secret')).toEqual(keyFor('known-browsers', 'secret'));

@@ -17,20 +17,20 @@ function read(worker: Partial<WatchedWorker>, hears?: () => boolean): void {
 const oldestSeconds = () => METRICS.webhookOldestDue.series().value;
 const lanes = (state: 'working' | 'breaker_open' | 'unreadable') => METRICS.webhookLanes.series(state).value;
 
-describe('the oldest delivery that is due', () => {
+describe('the oldest due delivery', () => {
   beforeEach(() => read({}));
 
-  it('is none where nothing waits', () => {
+  it('is 0 if nothing waits', () => {
     read({ lanes: [lane(undefined)] });
     expect(oldestSeconds()).toBe(0);
   });
 
-  it('is that of a receiver that could take it, and not of one that fails', () => {
+  it('ignores receivers whose breaker is open', () => {
     read({ lanes: [lane(NOW_MS - 4_000), lane(NOW_MS - 9_000, 'breaker_open'), lane(undefined)] });
     expect(oldestSeconds()).toBe(4);
   });
 
-  it('may be one that cannot be signed, or one that nobody has in hand', () => {
+  it('includes deliveries that cannot be signed, or that no worker owns', () => {
     read({ lanes: [lane(NOW_MS - 4_000), lane(NOW_MS - 7_000, 'unreadable')] });
     expect(oldestSeconds()).toBe(7);
     read({ lanes: [lane(NOW_MS - 4_000)], unownedDueAtMs: NOW_MS - 60_000 });
@@ -38,7 +38,7 @@ describe('the oldest delivery that is due', () => {
   });
 });
 
-it('each endpoint in hand is counted once, by how it is; attempts under way as well', () => {
+it('each owned endpoint is counted once by its state, and active attempts are counted', () => {
   read({
     lanes: [lane(1), lane(undefined), lane(1, 'breaker_open'), lane(1, 'unreadable')],
     activeAttempts: 3,
@@ -47,7 +47,7 @@ it('each endpoint in hand is counted once, by how it is; attempts under way as w
   expect(METRICS.webhookActiveAttempts.series().value).toBe(3);
 });
 
-it('a worker that is told within its process says nothing of a listener; another says whether it hears', () => {
+it('a worker with in-process signals shows no listener, and others show whether it works', () => {
   METRICS.webhookListenerUp.show([]);
   read({});
   expect(METRICS.webhookListenerUp.read().series).toEqual([]);

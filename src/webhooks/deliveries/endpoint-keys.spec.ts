@@ -47,7 +47,7 @@ beforeEach(() => {
 });
 
 /** Claims the lane, as after a notification. */
-async function takeUp(version: number): Promise<void> {
+async function claimLane(version: number): Promise<void> {
   held.add({ id: 'a', isEnabled: true, version, url: '', concurrency: null, ratePerSecond: null } as LaneEndpoint);
   await wake();
 }
@@ -58,44 +58,44 @@ async function wake(): Promise<void> {
 }
 
 /** Wakes the lane, or claims it again if it was released. */
-async function again(): Promise<void> {
-  return held.get('a') === undefined ? takeUp(1) : wake();
+async function wakeOrClaim(): Promise<void> {
+  return held.get('a') === undefined ? claimLane(1) : wake();
 }
 
 it('keys are opened once, however often their endpoint is released', async () => {
   for (let count = 0; count < 3; count++) {
-    await takeUp(1);
+    await claimLane(1);
     held.dropIdle('a');
   }
   expect(opened).toBe(1);
 });
 
-it('keys are opened anew where the endpoint has changed meanwhile: its secret may have been rotated', async () => {
-  await takeUp(1);
+it('keys are opened again if the endpoint has changed meanwhile', async () => {
+  await claimLane(1);
   held.dropIdle('a');
-  await takeUp(2);
+  await claimLane(2);
   expect(opened).toBe(2);
 });
 
 it.each([
   ['rest', () => held.dropIdle('a')],
   ['are in use', () => undefined],
-])('keys of which one has ended are opened anew, where they %s', async (_where, lay) => {
+])('keys that %s are opened again after one of them has expired', async (_where, release) => {
   endsAtMs = 1_000;
-  await takeUp(1);
-  lay();
+  await claimLane(1);
+  release();
   nowMs = 999;
-  await again();
+  await wakeOrClaim();
   expect(opened).toBe(1);
-  lay();
+  release();
   nowMs = 1_000;
-  await again();
+  await wakeOrClaim();
   expect(opened).toBe(2);
 });
 
-it('keys of an endpoint that another process has now are not kept', async () => {
-  await takeUp(1);
+it('keys of an endpoint that another process owns now are not kept', async () => {
+  await claimLane(1);
   held.drop('a');
-  await takeUp(1);
+  await claimLane(1);
   expect(opened).toBe(2);
 });

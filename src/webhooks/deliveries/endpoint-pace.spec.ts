@@ -38,7 +38,7 @@ function atOnce(): number {
 }
 
 describe('a lane', () => {
-  it('begins with one attempt at a time, has one more with each success, and no more than its endpoint wants', () => {
+  it('starts with one attempt at a time, adds one per success, up to the limit of its endpoint', () => {
     pace.setLimits({ concurrency: 3, ratePerSecond: null });
     const seen = [atOnce()];
     for (let count = 0; count < 4; count++) {
@@ -48,13 +48,13 @@ describe('a lane', () => {
     expect(seen).toEqual([1, 2, 3, 3, 3]);
   });
 
-  it('has half as many after an attempt without a response', () => {
+  it('halves its concurrency after an attempt without a response', () => {
     for (let count = 0; count < 7; count++) attempt(made());
     attempt(failed(null));
     expect(atOnce()).toBe(4);
   });
 
-  it('makes no more attempts a second than its endpoint wants', () => {
+  it('stays within the attempts per second of its endpoint', () => {
     pace.setLimits({ concurrency: null, ratePerSecond: 2 });
     attempt(made());
     attempt(made());
@@ -64,7 +64,7 @@ describe('a lane', () => {
     expect(pace.waitMs(0)).toBe(500);
   });
 
-  it('waits as long as its receiver asks, and a minute at most', () => {
+  it('waits as long as its receiver asks, at most a minute', () => {
     attempt(failed(429, { retryAfterMs: 7_000 }));
     expect(pace.waitMs(0)).toBe(7_000);
     nowMs += 7_000;
@@ -72,7 +72,7 @@ describe('a lane', () => {
     expect(pace.waitMs(0)).toBe(60_000);
   });
 
-  it('counts as slow until its first attempt has ended soon, unless it has done well before', () => {
+  it('is slow until its first quick attempt, unless it is known to be quick', () => {
     expect(pace.isSlow).toBe(true);
     pace.trust();
     expect(pace.isSlow).toBe(false);
@@ -82,7 +82,7 @@ describe('a lane', () => {
     expect(pace.isSlow).toBe(false);
   });
 
-  it('is slow when its attempts take over two seconds, and is not any more when they do not', () => {
+  it('is slow when attempts take over two seconds, and no longer once they are quick', () => {
     pace.trust();
     attempt(failed(408, { durationMs: 15_000 }));
     expect(pace.isSlow).toBe(true);
@@ -92,26 +92,23 @@ describe('a lane', () => {
 });
 
 describe('a receiver that is down', () => {
-  it.each([null, 500, 503, 429])(
-    'is left alone after five failures in a row (%s), but for one probe at a time',
-    (status) => {
-      for (let count = 0; count < 5; count++) attempt(failed(status));
-      expect(pace.isOpen).toBe(true);
-      const pauses: number[] = [];
-      for (let count = 0; count < 8; count++) {
-        pauses.push(pace.waitMs(0));
-        nowMs += pace.waitMs(0);
-        expect(atOnce()).toBe(1);
-        attempt(failed(status));
-      }
-      expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-      nowMs += 60_000;
-      attempt(made());
-      expect([pace.isOpen, pace.waitMs(0)]).toEqual([false, 0]);
-    },
-  );
+  it.each([null, 500, 503, 429])('gets only one probe at a time after five failures in a row (%s)', (status) => {
+    for (let count = 0; count < 5; count++) attempt(failed(status));
+    expect(pace.isOpen).toBe(true);
+    const pauses: number[] = [];
+    for (let count = 0; count < 8; count++) {
+      pauses.push(pace.waitMs(0));
+      nowMs += pace.waitMs(0);
+      expect(atOnce()).toBe(1);
+      attempt(failed(status));
+    }
+    expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    nowMs += 60_000;
+    attempt(made());
+    expect([pace.isOpen, pace.waitMs(0)]).toEqual([false, 0]);
+  });
 
-  it('is probed again after an attempt that could not be made', () => {
+  it('is probed again if a probe could not be made', () => {
     for (let count = 0; count < 5; count++) attempt(failed(500));
     nowMs += 1_000;
     pace.recordStart();
@@ -121,13 +118,13 @@ describe('a receiver that is down', () => {
     expect(pace.isOpen).toBe(false);
   });
 
-  it('is not one that refuses what it is sent, nor one whose address is refused', () => {
+  it('is not assumed for responses such as 400, or for a refused address', () => {
     for (let count = 0; count < 10; count++) attempt(failed(400));
     for (let count = 0; count < 10; count++) attempt(failed(null, { error: 'address_refused (private)' }));
     expect(pace.isOpen).toBe(false);
   });
 
-  it('is another one after a change of its URL', () => {
+  it('is forgotten after a change of the URL', () => {
     for (let count = 0; count < 5; count++) attempt(failed(500, { durationMs: 5_000 }));
     pace.reset();
     attempt(made());

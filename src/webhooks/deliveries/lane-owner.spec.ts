@@ -6,7 +6,7 @@ import { isDeadOwner, ownerName, processNamespace } from './lane-owner.js';
 const HERE = 'boot/pid:[1]';
 const ended = () => false;
 
-it('an owner at this place is dead when its process is no more', () => {
+it('an owner on this machine is dead when its process has ended', () => {
   expect(isDeadOwner(ownerName(HERE, 7), HERE, ended)).toBe(true);
   expect(isDeadOwner(ownerName(HERE, 7), HERE, (pid) => pid === 7)).toBe(false);
   const { pid } = spawnSync('true');
@@ -23,7 +23,7 @@ it('an owner of another machine, another boot or an unknown place counts as aliv
   expect(isDeadOwner('7-0a1b', HERE, ended)).toBe(false);
 });
 
-it('every start has a name of its own', () => {
+it('every start has its own owner name', () => {
   const place = processNamespace();
   expect(ownerName(place)).not.toBe(ownerName(place));
 });

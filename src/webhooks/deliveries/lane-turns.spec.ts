@@ -68,8 +68,8 @@ const made = (durationMs: number): AttemptMade => ({
   responseBody: null,
 });
 
-/** Deliveries of an endpoint, named after it and numbered. An endpoint about which nothing is known is `new`. */
-async function happen(id: string, ...dataBytes: number[]): Promise<void> {
+/** Adds due deliveries of an endpoint, named after it and numbered. IDs that begin with `new` have no history. */
+async function addDue(id: string, ...dataBytes: number[]): Promise<void> {
   const usual = { endpointId: id, endpointVersion: 1 };
   const rows = dataBytes.map((bytes, at) => ({ id: `${id}${at}`, ...usual, dataBytes: bytes }) as DueDelivery);
   due.set(id, rows);
@@ -92,19 +92,19 @@ async function quiet(): Promise<void> {
   for (let count = 0; count < 5; count++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-it('attempts begin only while their bodies fit, and the next one when there is room again', async () => {
-  for (const id of ['a', 'b', 'c', 'd']) await happen(id, 1_000);
+it('attempts start only while their bodies fit, and the next one when there is room again', async () => {
+  for (const id of ['a', 'b', 'c', 'd']) await addDue(id, 1_000);
   expect(begun).toEqual(['a0', 'b0', 'c0']);
   await end('b0');
   expect(begun).toEqual(['a0', 'b0', 'c0', 'd0']);
 });
 
-it('a large body that waits is not passed by small ones for ever: who came first begins first', async () => {
-  await happen('a', 1_000);
-  await happen('b', 1_000);
-  await happen('large', 3_000);
+it('small bodies do not overtake a waiting large body forever: first come, first served', async () => {
+  await addDue('a', 1_000);
+  await addDue('b', 1_000);
+  await addDue('large', 3_000);
   // These would fit again and again.
-  await happen('c', 10, 10, 10);
+  await addDue('c', 10, 10, 10);
   expect(begun).toEqual(['a0', 'b0']);
   await end('a0');
   expect(begun).toEqual(['a0', 'b0']);
@@ -112,10 +112,10 @@ it('a large body that waits is not passed by small ones for ever: who came first
   expect(begun).toEqual(['a0', 'b0', 'large0', 'c0']);
 });
 
-it('a body larger than all the room there is goes out alone, and the others after it', async () => {
-  await happen('a', 1_000);
-  await happen('large', 1_000_000);
-  await happen('b', 1_000);
+it('a body larger than the limit is sent alone', async () => {
+  await addDue('a', 1_000);
+  await addDue('large', 1_000_000);
+  await addDue('b', 1_000);
   expect(begun).toEqual(['a0']);
   await end('a0');
   expect(begun).toEqual(['a0', 'large0']);
@@ -123,45 +123,45 @@ it('a body larger than all the room there is goes out alone, and the others afte
   expect(begun).toEqual(['a0', 'large0', 'b0']);
 });
 
-it('an endpoint with many does not keep the room: each that waits has its turn', async () => {
-  await happen('many', 3_000, 3_000, 3_000);
-  await happen('a', 3_000);
-  await happen('b', 3_000);
+it('an endpoint with many deliveries takes turns with others that wait', async () => {
+  await addDue('many', 3_000, 3_000, 3_000);
+  await addDue('a', 3_000);
+  await addDue('b', 3_000);
   for (const id of ['many0', 'a0', 'b0', 'many1']) await end(id);
   expect(begun).toEqual(['many0', 'a0', 'b0', 'many1', 'many2']);
 });
 
-it('large bodies of slow receivers have room of their own: they keep nobody waiting, and nobody them', async () => {
-  await happen('slow', 10);
-  await happen('late', 10);
+it('large bodies of slow receivers and bodies of quick ones do not delay each other', async () => {
+  await addDue('slow', 10);
+  await addDue('late', 10);
   await end('slow0', 15_000);
   await end('late0', 15_000);
-  for (const id of ['slow', 'late']) await happen(id, 1_000);
-  for (const id of ['a', 'b', 'c', 'd']) await happen(id, 1_000);
+  for (const id of ['slow', 'late']) await addDue(id, 1_000);
+  for (const id of ['a', 'b', 'c', 'd']) await addDue(id, 1_000);
   expect(begun.slice(2)).toEqual(['slow0', 'a0', 'b0', 'c0']);
   await end('slow0', 15_000);
   expect(begun.slice(6)).toEqual(['late0']);
 });
 
-it('who is let go of while it waits for room keeps nobody waiting', async () => {
-  await happen('a', 1_000);
-  await happen('large', 4_000);
-  await happen('b', 1_000);
+it('a lane that is dropped while it waits for room does not block others', async () => {
+  await addDue('a', 1_000);
+  await addDue('large', 4_000);
+  await addDue('b', 1_000);
   held.drop('large');
   await end('a0');
   expect(begun).toEqual(['a0', 'b0']);
 });
 
-it('endpoints that nobody knows share the slots of the slow, until the first attempt that ends soon', async () => {
-  for (const id of ['new1', 'new2', 'new3']) await happen(id, 10, 10);
-  await happen('a', 10);
+it('unknown endpoints share the slow slots until their first quick attempt', async () => {
+  for (const id of ['new1', 'new2', 'new3']) await addDue(id, 10, 10);
+  await addDue('a', 10);
   expect(begun).toEqual(['new10', 'new20', 'a0']);
   await end('new10');
   expect(begun.slice(3)).toEqual(['new30', 'new11']);
 });
 
-it('endpoints that were quick and all hang keep the others waiting for two seconds, no longer', async () => {
-  for (const id of ['a', 'b', 'c', 'd', 'e']) await happen(id, 10);
+it('quick endpoints that all hang delay the others for two seconds at most', async () => {
+  for (const id of ['a', 'b', 'c', 'd', 'e']) await addDue(id, 10);
   expect(begun).toEqual(['a0', 'b0', 'c0', 'd0']);
   nowMs = 1_999;
   await sleep(3 * MAKE_ROOM_INTERVAL_MS);
@@ -170,14 +170,14 @@ it('endpoints that were quick and all hang keep the others waiting for two secon
   await sleep(3 * MAKE_ROOM_INTERVAL_MS);
   expect(begun.slice(4)).toEqual(['e0']);
   // Attempts that became slow occupy slow slots.
-  await happen('new', 10);
+  await addDue('new', 10);
   expect(begun).toHaveLength(5);
   for (const id of ['a0', 'b0', 'c0']) await end(id);
   expect(begun.slice(5)).toEqual(['new0']);
 });
 
-it('however many hang, no more attempts are under way than there are slots', async () => {
-  for (let count = 0; count < 20; count++) await happen(`lane ${count}`, 10);
+it('attempts never exceed the number of slots, however many hang', async () => {
+  for (let count = 0; count < 20; count++) await addDue(`lane ${count}`, 10);
   for (nowMs = 2_000; nowMs < 20_000; nowMs += 2_000) await sleep(3 * MAKE_ROOM_INTERVAL_MS);
   expect(begun).toHaveLength(BOUNDS.mostQuick + BOUNDS.mostSlowInTotal);
 });

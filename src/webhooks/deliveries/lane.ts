@@ -30,7 +30,7 @@ export interface LaneAttempt {
   readonly keys: SigningKeys;
 }
 
-/** Lane is an endpoint that this process has leased. */
+/** Lane is the delivery queue of one endpoint while this process holds its lease. */
 export class Lane {
   readonly pace = new EndpointPace();
   /** Time at which this process got the lease, by `performance.now()`. */
@@ -201,7 +201,7 @@ export class Lane {
     return this.inProgress.size > 0;
   }
 
-  /** Reports whether the lane has had no work for `lingerMs`. A lane without attempts at a disabled endpoint counts. */
+  /** Reports whether the lane has had no work for `lingerMs`. The lane of a disabled endpoint is idle as soon as no attempt is in progress. */
   isIdleFor(lingerMs: number): boolean {
     if (this.isBusy || this.isReading || this.readFailedWithoutKeys) return false;
     if (!this.endpoint.isEnabled) return true;

@@ -53,7 +53,7 @@ export async function makeDueNow(db: Kysely<Tables>, endpointId: string, nowMs: 
   });
 }
 
-/** Releases held deliveries. If the endpoint is ordered, the next read holds them again. Returns their number. */
+/** Releases held deliveries. If the endpoint is ordered, the next read of due deliveries holds them again. Returns their number. */
 export async function releaseHeldDeliveries(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
   return inBatches(db, endpointId, (trx) => releaseSome(trx, endpointId, nowMs));
 }

@@ -39,7 +39,7 @@ describe('events of operations', () => {
   });
   afterAll(() => database.close());
 
-  it('are about what stands where the pointer leads, and about nothing where that is no id', async () => {
+  it('have the resource at the pointer, or none if that is not an ID', async () => {
     const { events } = openEvents(database.db);
     const pairs: [Record<string, unknown>, string[]][] = [
       [{ a: { 'b/c': 'cus_1' } }, ['a', 'b/c']],
@@ -56,18 +56,18 @@ describe('events of operations', () => {
     expect(rows.map(({ resource }) => resource)).toEqual(['cus_1', null, null, null]);
   });
 
-  it('are none where the schema of their type refuses them', async () => {
+  it('are dropped if the schema of their type refuses them', async () => {
     const { events, said } = openEvents(database.db);
     const [before, accepted] = [counted('unusable'), counted('accepted')];
     for (let count = 0; count < 3; count++) {
       await new Promise<void>((resolve) => events.add(emitted({ id: 7 }), resolve));
     }
     expect([counted('unusable') - before, counted('accepted') - accepted]).toEqual([3, 0]);
-    // Once a minute is enough.
+    // Logged once per minute.
     expect(said).toEqual(['event_unusable']);
   });
 
-  it('that cannot be written wait in bounded memory; what comes on top is lost, named, and delays nobody', async () => {
+  it('that cannot be written wait in bounded memory, and further ones are dropped and logged', async () => {
     const away = { transaction: () => ({ execute: () => Promise.reject(new Error('away')) }) } as unknown;
     const { events, said, lines } = openEvents(away as Kysely<Tables>);
     const before = counted('dropped');

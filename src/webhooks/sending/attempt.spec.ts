@@ -101,7 +101,7 @@ describe('an attempt', () => {
     });
   });
 
-  it('that has no key to sign with sends nothing', async () => {
+  it('without a signing key sends nothing', async () => {
     let requests = 0;
     const port = await receiver(() => (requests += 1));
     await expect(attempt(hook(port), { keys: { secrets: [], privateKeys: [] } })).rejects.toThrow(
@@ -130,12 +130,12 @@ describe('an attempt', () => {
       { outcome: 'failed', error: expect.stringMatching(/^malformed/) },
     ],
     ['characters that no database takes', says('500 No', 'a\0b'), { responseBody: 'a\uFFFDb', error: null }],
-  ])('is judged by a receiver that says %s', async (_what, text, expected) => {
+  ])('has the right result for a receiver that says %s', async (_what, text, expected) => {
     const port = await receiver((socket) => socket.end(text, 'latin1'));
     expect(await attempt(hook(port))).toMatchObject(expected);
   });
 
-  it('keeps a kibibyte of 10 GB, and no half of a character', async () => {
+  it('keeps the first kibibyte of 10 GB, and no partial character', async () => {
     const port = await receiver((socket) => {
       const piece = Buffer.from('é'.repeat(32_768));
       socket.write('HTTP/1.1 500 No\r\nContent-Length: 10737418240\r\n\r\nx');
@@ -148,7 +148,7 @@ describe('an attempt', () => {
     expect(await attempt(hook(port))).toMatchObject({ statusCode: 500, responseBody: `x${'é'.repeat(511)}` });
   });
 
-  it('ends in time, whether nothing comes, or a byte at a time', async () => {
+  it('ends in time, whether nothing arrives or one byte at a time', async () => {
     const silent = await receiver(() => {});
     const slow = await receiver((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nX: ');
@@ -164,7 +164,7 @@ describe('an attempt', () => {
 });
 
 describe('a destination', () => {
-  it('that is refused is a failed attempt, which does not tell where a name led to', async () => {
+  it('that is refused fails the attempt, without exposing the resolved address', async () => {
     const refused = () => METRICS.webhookRefusedDestinations.series('private').value;
     const before = refused();
     const end = await attempt(
@@ -182,7 +182,7 @@ describe('a destination', () => {
     expect(await attempt('http://169.254.169.254/latest')).toMatchObject({ error: 'address_refused (link_local)' });
   });
 
-  it('that is not there is a failed attempt', async () => {
+  it('that is not listening fails the attempt', async () => {
     const port = await receiver(() => {});
     servers.at(-1)?.close();
     expect(await attempt(hook(port))).toMatchObject({ outcome: 'failed', error: 'connect_failed (ECONNREFUSED)' });
@@ -190,7 +190,7 @@ describe('a destination', () => {
 });
 
 describe('a process without a file descriptor', () => {
-  it('has made no attempt: nobody failed but itself', async () => {
+  it('reports the shortage instead of a failed attempt', async () => {
     const sender = senderOf(() => Promise.reject(new OutboundFailed('connect_failed', 'EMFILE')));
     const keys = { secrets: [SECRET], privateKeys: [] };
     const end = await sender.attempt({ url: hook(80), eventId: event.id, body, keys, timeoutMs: 500 });

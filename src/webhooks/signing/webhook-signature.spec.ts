@@ -49,7 +49,7 @@ function isGenuine(fields: Record<string, string>, body: Buffer, sharedSecret: s
 }
 
 describe('the signature of a webhook', () => {
-  it('is that of the specification, shared secret and key pair', () => {
+  it('equals the vectors of the specification, for a shared secret and a key pair', () => {
     expect(signatureFields(ID, AT_MS + 999, BODY, keys({ secrets: [secret] }))).toEqual({
       'webhook-id': ID,
       'webhook-timestamp': '1614265330',
@@ -59,7 +59,7 @@ describe('the signature of a webhook', () => {
     expect(signatureOf({ secrets: [secret], privateKeys: [privateKey] })).toBe(`${V1} ${V1A}`);
   });
 
-  it('is another one for every other id, second, body and key', () => {
+  it('differs for every other ID, second, body and key', () => {
     const parts = { secrets: [secret], privateKeys: [privateKey] };
     const others = [
       signatureOf(parts, Buffer.from('{"test": 2432232315}')),
@@ -73,7 +73,7 @@ describe('the signature of a webhook', () => {
     expect(others).not.toContain(V1A);
   });
 
-  it('has one for each key during a rotation, the current one first', () => {
+  it('has one part for each key during a rotation, the current key first', () => {
     const successor = newWebhookSecret();
     const signatures = signatureOf({ secrets: [successor, secret], privateKeys: [privateKey] }).split(' ');
     expect(signatures).toHaveLength(3);
@@ -81,7 +81,7 @@ describe('the signature of a webhook', () => {
     expect(signatures.slice(1)).toEqual([V1, V1A]);
   });
 
-  it('is over the bytes that are sent, whatever they are', () => {
+  it('covers the exact bytes that are sent', () => {
     const publicKey = formatPublicKey(privateKey);
     for (const body of ['', '{}', '{"name":"Añá 🚣"}', '.', '1.2.3', '\n']) {
       const bytes = Buffer.from(body);
@@ -93,17 +93,17 @@ describe('the signature of a webhook', () => {
     }
   });
 
-  it('is never left out', () => {
+  it('is never omitted', () => {
     expect(() => signatureOf({})).toThrow('never sent unsigned');
   });
 
-  it.each(['', 'a.b', 'msg 1', 'msg\r\nx: y', 'é', 'x'.repeat(129)])('is not made for the id %j', (id) => {
+  it.each(['', 'a.b', 'msg 1', 'msg\r\nx: y', 'é', 'x'.repeat(129)])('is not created for the ID %j', (id) => {
     expect(() => signatureOf({ secrets: [secret] }, BODY, id)).toThrow('id of a webhook');
   });
 });
 
 describe('a secret', () => {
-  it('is 32 random bytes, and read as it is written', () => {
+  it('is 32 random bytes, and parses back to the same bytes', () => {
     const made = newWebhookSecret();
     const text = formatWebhookSecret(made);
     expect(text).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -111,7 +111,7 @@ describe('a secret', () => {
     expect(newWebhookSecret()).not.toEqual(made);
   });
 
-  it('that somebody brings has 24 to 64 bytes', () => {
+  it('from a user has 24 to 64 bytes', () => {
     const of = (bytes: number) => parseWebhookSecret(`whsec_${Buffer.alloc(bytes, 7).toString('base64')}`)?.length;
     expect([23, 24, 64, 65].map(of)).toEqual([undefined, 24, 64, undefined]);
   });
@@ -127,11 +127,11 @@ describe('a secret', () => {
     SECRET.replace('M', '-'),
     `${SECRET.slice(0, -1)}`,
     `whsec_${Buffer.alloc(25, 7).toString('base64').replace('w==', 'x==')}`,
-  ])('is not %j', (text) => {
+  ])('cannot be %j', (text) => {
     expect(parseWebhookSecret(text)).toBeNull();
   });
 
-  it('of two halves shows the public one', () => {
+  it('of a key pair is a seed of 32 bytes, of which only the public key is shown', () => {
     expect(formatPublicKey(privateKey)).toBe(`whpk_${KEY_PAIR.subarray(32).toString('base64')}`);
     expect(() => privateKeyOf(KEY_PAIR)).toThrow('32 bytes');
     expect(newSigningSeed()).toHaveLength(32);

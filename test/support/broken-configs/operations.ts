@@ -17,7 +17,7 @@ export const OPERATIONS: readonly BrokenConfig[] = [
   ['a double wildcard', match('GET /orders/**'), '6:14', 'there are no wildcards', 'describe each path'],
   ['a wildcard in a segment', match('GET /orders/v*'), '6:14', 'there are no wildcards', 'describe each path'],
   ['a wildcard for everything', match('GET /*'), '6:14', 'there are no wildcards', 'describe each path'],
-  ['a parameter of Express', match('GET /boats/:id'), '6:14', 'a parameter stands in braces', 'write {id}'],
+  ['a parameter of Express', match('GET /boats/:id'), '6:14', 'write parameters in braces', 'write {id}'],
   ['a parameter of Flask', match('GET /boats/<id>'), '6:14', 'only unencoded path characters', 'letters'],
   [
     'a parameter with a type',

@@ -297,7 +297,7 @@ export const VALUES: readonly BrokenConfig[] = [
     api('basePath: https://api.example.com/v1'),
     '8:18',
     'must be a lower-case path',
-    'the path alone',
+    'write the path only',
   ],
   [
     'a CIDR block with too many bits',
@@ -315,7 +315,7 @@ export const VALUES: readonly BrokenConfig[] = [
     gateway('host: 0.0.0.0:8080'),
     '8:18',
     'must be an address such as 0.0.0.0, or a host name, not',
-    'the port is a setting of its own',
+    'the port is a separate setting',
   ],
   ['a URL as a host', gateway('host: http://localhost'), '8:18', 'must be an address', 'the address alone'],
   ['a number as a host', gateway('host: 1'), '8:18', 'must be a text, not 1', 'in quotes: "1"'],

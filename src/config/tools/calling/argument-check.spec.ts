@@ -1,4 +1,4 @@
-/** Arguments are held to the schema as Ajv holds them, said in words that an assistant can act on, in bounded time. */
+/** Checks arguments like Ajv, with messages that an assistant can act on, in bounded time. */
 import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
@@ -13,16 +13,16 @@ const object = (properties: object, more: object = {}) => ({
   additionalProperties: false,
   ...more,
 });
-const saidOf = (args: unknown, schema: object): string[] =>
+const messagesOf = (args: unknown, schema: object): string[] =>
   checkArguments(args, schema as Record<string, unknown>).map(({ field, detail }) => `${field}: ${detail}`);
 
-describe('a text of digits', () => {
+describe('a string of digits', () => {
   const DIGITS = '1234567890123456789';
-  // As the schema of a tool allows a text for the sake of the digits.
+  // The tool schema also accepts a string, so that long numbers keep their digits.
   const int64 = { type: ['integer', 'string'], format: 'int64', pattern: LONG_DIGITS };
   const corrected = (schema: object, value: unknown): string => {
     const args = { a: value };
-    expect(saidOf(args, object({ a: schema }))).toEqual([]);
+    expect(messagesOf(args, object({ a: schema }))).toEqual([]);
     return JSON.stringify(args);
   };
 
@@ -31,7 +31,7 @@ describe('a text of digits', () => {
     ['where its tool allows a text for the sake of the digits', int64],
     ['beside null', { type: ['integer', 'null'] }],
     ['in an alternative', { anyOf: [{ type: 'null' }, int64] }],
-  ])('is taken for a whole number %s', (_case, schema) => {
+  ])('is converted to a whole number %s', (_case, schema) => {
     expect(corrected(schema, DIGITS)).toBe(`{"a":${DIGITS}}`);
     expect(corrected({ type: 'array', items: schema }, [1, DIGITS])).toBe(`{"a":[1,${DIGITS}]}`);
   });
@@ -42,28 +42,28 @@ describe('a text of digits', () => {
     ['may be a text by one alternative', { anyOf: [{ type: 'integer' }, { type: 'string' }] }],
     ['has to be there', { type: 'string' }],
     ['is only asked about', { not: { type: 'integer' } }],
-  ])('stays a text where it %s', (_case, schema) => {
+  ])('stays a string where it %s', (_case, schema) => {
     expect(corrected(schema, DIGITS)).toBe(`{"a":"${DIGITS}"}`);
   });
 
-  it.each(['5', '0', '-7'])('%s is taken for a whole number where the schema of its tool allows it', (text) => {
+  it.each(['5', '0', '-7'])('%s is converted to a whole number if the schema of its tool allows it', (text) => {
     const args = { a: text };
-    expect([saidOf(args, object({ a: int64 })), JSON.stringify(args)]).toEqual([[], `{"a":${text}}`]);
+    expect([messagesOf(args, object({ a: int64 })), JSON.stringify(args)]).toEqual([[], `{"a":${text}}`]);
   });
 
-  it.each(['me', '1.5', '05', ''])('%j is refused there', (text) => {
-    expect(saidOf({ a: text }, object({ a: int64 }))).toEqual(['a: must be a whole number, not a text']);
+  it.each(['me', '1.5', '05', ''])('%j is refused where a whole number is expected', (text) => {
+    expect(messagesOf({ a: text }, object({ a: int64 }))).toEqual(['a: must be a whole number, not a text']);
   });
 
-  it('stays a text where the document itself allows texts', () => {
+  it('stays a string where the OpenAPI document itself allows strings', () => {
     for (const text of ['me', '5', DIGITS])
       expect(corrected({ type: ['integer', 'string'], format: 'int64' }, text)).toBe(`{"a":"${text}"}`);
   });
 
-  it('that names a field is no value of it', () => {
+  it('that is a field name is not converted', () => {
     const schema = { type: 'object', propertyNames: { type: 'integer' } };
     const args = { a: { [DIGITS]: { qty: 1 } } };
-    expect(saidOf(args, object({ a: schema }))).not.toEqual([]);
+    expect(messagesOf(args, object({ a: schema }))).not.toEqual([]);
     expect(JSON.stringify(args)).toBe(`{"a":{"${DIGITS}":{"qty":1}}}`);
   });
 });
@@ -86,15 +86,15 @@ describe('null', () => {
     ['stays where anything may stand', { a: {} }, '{"a":null}', '{"a":null}'],
   ])('%s', (_case, properties, sent, left) => {
     const args: unknown = JSON.parse(sent);
-    expect([saidOf(args, object(properties)), JSON.stringify(args)]).toEqual([[], left]);
+    expect([messagesOf(args, object(properties)), JSON.stringify(args)]).toEqual([[], left]);
   });
 
-  it('of what is required is refused', () => {
-    expect(saidOf({ o: { id: null } }, object({ o: inner }))).toEqual(['o.id: must be a text, not null']);
+  it('for a required field is refused', () => {
+    expect(messagesOf({ o: { id: null } }, object({ o: inner }))).toEqual(['o.id: must be a text, not null']);
   });
 });
 
-describe('what is wrong is said in words, with its field', () => {
+describe('a problem is reported in words, with its field', () => {
   const contact = {
     type: ['object', 'null'],
     required: ['name'],
@@ -145,7 +145,7 @@ describe('what is wrong is said in words, with its field', () => {
     [{ anyOf: [{ required: ['a'] }, { required: ['b'] }] }, {}, 'matches none of the allowed alternatives'],
     [{ not: { type: 'string' } }, 'x', 'must not be as it is'],
     [false, 'x', 'must not be given'],
-  ])('%j of %j', (schema, value, detail) => {
+  ])('for schema %j and value %j', (schema, value, detail) => {
     const [first, ...others] = checkArguments({ q: value }, object({ q: schema }, { required: ['q'] }));
     expect(others).toEqual([]);
     expect(first).toEqual({ field: 'q', detail });
@@ -161,21 +161,21 @@ describe('what is wrong is said in words, with its field', () => {
       { q: null, constructor: 1, toString: 2 },
       ['constructor: is no argument of this tool', 'toString: is no argument of this tool'],
     ],
-  ])('of %j', (args, said) => {
-    expect(saidOf(args, object({ q: contact, list: { type: 'array', items: contact } }))).toEqual(said);
+  ])('for arguments %j', (args, said) => {
+    expect(messagesOf(args, object({ q: contact, list: { type: 'array', items: contact } }))).toEqual(said);
   });
 
-  it('where it may be null, what is wrong with what it is instead', () => {
+  it('for a nullable object, about the given object', () => {
     const schema = object({
       q: { anyOf: [{ type: 'null' }, object({ a: { type: 'integer' } }, { required: ['a'] })] },
     });
-    expect(saidOf({ q: { a: 'x', b: 1 } }, schema)).toEqual([
+    expect(messagesOf({ q: { a: 'x', b: 1 } }, schema)).toEqual([
       'q.a: must be a whole number, not a text',
       'q.b: is not known',
     ]);
   });
 
-  it('all of it, up to ten faults', () => {
+  it('for each problem, up to ten', () => {
     const names = Array.from({ length: 30 }, (_, index) => `f${index}`);
     const schema = object(Object.fromEntries(names.map((name) => [name, { type: 'integer' }])));
     const wrong = (count: number) => Object.fromEntries(names.slice(0, count).map((name) => [name, 'x']));
@@ -185,7 +185,7 @@ describe('what is wrong is said in words, with its field', () => {
   });
 });
 
-describe('whatever arguments are', () => {
+describe('hostile arguments', () => {
   const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
   it.each([
     ['nested', nested(65), 'are nested deeper than 64 levels'],
@@ -196,12 +196,12 @@ describe('whatever arguments are', () => {
       'have the name `__proto__`, which no field has',
     ],
     ['with a number that JSON has none of', parseExact('{"a":1e999}'), 'have a number that is too large'],
-  ])('%s, they are refused', (_case, args, detail) => {
+  ])('%s are refused', (_case, args, detail) => {
     expect(checkArguments(args, { type: 'object' })).toEqual([{ field: '', detail }]);
     expect(({} as { b?: unknown }).b).toBeUndefined();
   });
 
-  it.each([[undefined], [null], ['text'], [[]], [7]])('%j is no map of them', (args) => {
+  it.each([[undefined], [null], ['text'], [[]], [7]])('%j instead of an object are refused', (args) => {
     expect(checkArguments(args, object({}))).toHaveLength(1);
   });
 
@@ -228,11 +228,11 @@ describe('whatever arguments are', () => {
       { type: 'object', patternProperties: { '^(x+)+$': { type: 'string' } } },
       Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`${'x'.repeat(40)}${at}`, 1])),
     ],
-  ])('%s is done with soon', (_case, schema, value) => {
+  ])('such as %s are checked within a second', (_case, schema, value) => {
     expect(cpuMsOf(() => checkArguments({ q: value }, object({ q: schema })))).toBeLessThan(1_000);
   });
 
-  it('a schema that holds itself in two ways is done with soon', () => {
+  it('for a schema that contains itself in two ways are checked within a second', () => {
     const $defs = {
       E: {
         oneOf: ['and', 'or'].map((op) =>
@@ -247,7 +247,7 @@ describe('whatever arguments are', () => {
   });
 });
 
-describe('beside Ajv', () => {
+describe('compared with Ajv', () => {
   const scalar = fc.oneof(
     fc.constantFrom(null, true, false, 0, 1, -1, 1.5, 100, '', 'a', 'ab', 'A', 'é\u{1f6a3}', '2027-01-31'),
     fc.integer({ min: -9, max: 9 }),
@@ -330,7 +330,7 @@ describe('beside Ajv', () => {
     ),
   }));
 
-  it('they agree on what is valid, whatever the schema and the value', () => {
+  it('accepts exactly the same values for random schemas', () => {
     const ajv = new Ajv2020({
       strict: false,
       ownProperties: true,
@@ -341,13 +341,13 @@ describe('beside Ajv', () => {
     fc.assert(
       fc.property(schema, schema, value, (q, D, sent) => {
         const whole = { type: 'object', properties: { q }, required: ['q'], $defs: { D } };
-        // Arguments that are taken may have been corrected: null where nothing need be is left out.
+        // Accepted arguments may have been corrected: a null for an optional field is removed.
         const args = structuredClone({ q: sent });
-        const isTaken = checkArguments(args, whole).length === 0;
+        const isAccepted = checkArguments(args, whole).length === 0;
         const isValid = ajv.compile(whole)(args);
         if (isValid) valid++;
         else invalid++;
-        expect([isTaken, whole, sent]).toEqual([isValid, whole, sent]);
+        expect([isAccepted, whole, sent]).toEqual([isValid, whole, sent]);
       }),
       { numRuns: 300 },
     );

@@ -1,4 +1,4 @@
-/** Checked arguments become the request that they stand for, and can become no other. */
+/** Checked arguments become exactly the request that they describe. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ANY_CHARACTER } from '../../../../test/support/texts.js';
@@ -10,7 +10,7 @@ const parameter = (where: string, schema: unknown, more: object = {}) => ({
 });
 const list = { type: 'array', items: {} };
 const object = { type: 'object' };
-/** The URL of a call, or what is wrong with it. */
+/** Returns the URL of a call, or its faults. */
 const urlOf = (match: string, operation: object, args: Readonly<Record<string, unknown>>): unknown => {
   const request = bound(toolOf(match, { ...operation }), args);
   return 'faults' in request ? request.faults.map(({ field, detail }) => `${field}: ${detail}`) : request.url;
@@ -29,7 +29,7 @@ describe('the path', () => {
     ['\ud800', '/x/%EF%BF%BD/y'],
     [7, '/x/7/y'],
     [true, '/x/true/y'],
-  ])('has %j as one segment: %s', (q, url) => {
+  ])('encodes %j as one segment: %s', (q, url) => {
     expect(urlOf('GET /x/{q}/y', parameter('path', {}), { q })).toBe(url);
   });
 
@@ -54,7 +54,7 @@ describe('the path', () => {
     ['a/../b', ['q: each part between slashes must not be . or ..']],
     ['a/b;c', ['q: each part between slashes must not have \\, ;, a percent-encoded or a control character']],
     ['a%2fb', ['q: must not have \\, ;, a percent-encoded or a control character']],
-  ])('encodes the slashes of %j where the operation takes them', (q, url) => {
+  ])('handles %j with encodedSlashes: pass', (q, url) => {
     const entries = [{ match: 'GET /x/{q}/y', encodedSlashes: 'pass' }];
     const request = bound(toolOf('GET /x/{q}/y', parameter('path', {}), { entries }), { q });
     expect(
@@ -67,11 +67,11 @@ describe('the path', () => {
     ['a list, a comma within an item', list, ['a,b', 'c'], false, '/x/a%2Cb,c'],
     ['an object', object, { a: 1, b: 'c' }, false, '/x/a,1,b,c'],
     ['an object that is exploded', object, { a: 1, b: 'c' }, true, '/x/a=1,b=c'],
-  ])('has %s in style simple', (_case, schema, q, explode, url) => {
+  ])('serializes %s in style simple', (_case, schema, q, explode, url) => {
     expect(urlOf('GET /x/{q}', parameter('path', schema, { explode }), { q })).toBe(url);
   });
 
-  it('leads to no other operation than the one that was called', () => {
+  it('refuses an argument that would lead to another operation', () => {
     const operation = (id: string) => ({ operationId: id, 'x-mcp': true, responses: { '200': { description: 'ok' } } });
     const { byName } = toolsOf({
       paths: {
@@ -89,7 +89,7 @@ describe('the path', () => {
     for (const id of ['exports', 'my-export', 'lines']) expect(call(id)).toMatchObject({ url: `/x/${id}` });
   });
 
-  it('keeps its segments, whatever the values are', () => {
+  it('keeps its segments for any values', () => {
     const tool = toolOf('GET /x/{a}/y/{b}', {});
     const value = fc.oneof(
       { weight: 4, arbitrary: fc.string({ unit: ANY_CHARACTER, minLength: 1 }) },
@@ -102,7 +102,7 @@ describe('the path', () => {
         const request = tool.bind({ a, b });
         if ('faults' in request) return;
         made++;
-        // As a backend reads it: the WHATWG URL resolves dots, encoded ones too.
+        // A backend may resolve dots, including encoded ones, as the WHATWG URL parser does.
         const { pathname, search, hash } = new URL(request.url, 'http://backend');
         const [, x, first = '', y, second = '', ...rest] = pathname.split('/');
         expect([x, y, rest, search, hash]).toEqual(['x', 'y', [], '', '']);
@@ -144,18 +144,18 @@ describe('the query', () => {
       '/x?q=%7B%22a%22%3A%5B1%5D%7D',
     ],
     ['half of a surrogate pair', {}, {}, '\udc00', '/x?q=%EF%BF%BD'],
-  ])('has %s', (_case, schema, more, q, url) => {
+  ])('serializes %s', (_case, schema, more, q, url) => {
     expect(urlOf('GET /x', parameter('query', schema, more), { q })).toBe(url);
   });
 
-  it('has what is given, in the order of the document, and no more', () => {
+  it('has only the given parameters, in the order of the document', () => {
     const named = (name: string) => ({ name, in: 'query', schema: {} });
     const tool = toolOf('GET /x', { parameters: ['a', 'filter[b]', '__proto__', 'c'].map(named) });
     expect(tool.bind({ c: 1, filter_b: 2, _proto_: 3 })).toMatchObject({ url: '/x?filter%5Bb%5D=2&__proto__=3&c=1' });
     expect(tool.bind({})).toMatchObject({ url: '/x' });
   });
 
-  it('is read as it was meant, whatever the texts are', () => {
+  it('decodes to the original texts, for any texts', () => {
     const tool = toolOf('GET /x', parameter('query', list));
     fc.assert(
       fc.property(fc.array(fc.string({ unit: ANY_CHARACTER })), (q) => {
@@ -168,10 +168,10 @@ describe('the query', () => {
   });
 });
 
-describe('field lines', () => {
+describe('header fields', () => {
   const named = (name: string, schema: unknown = {}) => ({ name, in: 'header', schema });
 
-  it('are those of the parameters, with Accept and the type of a body', () => {
+  it('come from the parameters, with Accept and with Content-Type for a body', () => {
     const tool = toolOf('POST /x', {
       parameters: [named('X-Trace'), named('If-Match'), named('X-List', list), named('X-None')],
       requestBody: json({ type: 'object', properties: { a: {} } }),
@@ -189,7 +189,7 @@ describe('field lines', () => {
     });
   });
 
-  it.each(['a\r\nX-Admin: 1', 'a\nb', 'a\0', '\x7f', '\x85', 'ł', 'a\u2028b', 'a\rb'])('never hold %j', (q) => {
+  it.each(['a\r\nX-Admin: 1', 'a\nb', 'a\0', '\x7f', '\x85', 'ł', 'a\u2028b', 'a\rb'])('never contain %j', (q) => {
     const detail = 'must be one line, with no characters beyond Latin-1';
     expect(toolOf('GET /x', parameter('header', {})).bind({ q })).toEqual({ faults: [{ field: 'q', detail }] });
   });
@@ -235,7 +235,7 @@ describe('a body', () => {
     expect(bodyOf(requestBody, args)).toBe(text);
   });
 
-  it('has the prototype of nothing: a field of that name is one of the body', () => {
+  it('can have fields with names from Object.prototype, but has none by default', () => {
     const own = { type: 'object', properties: { constructor: {}, toString: {} } };
     expect(bodyOf(json(own), {})).toBeUndefined();
     expect(bodyOf(json(own), { constructor: 1 })).toBe('{"constructor":1}');
@@ -246,18 +246,18 @@ describe('a body', () => {
     ['a field, also where nothing is given', { fixed: { a: null } }, {}, '{"a":null}'],
     ['nothing, of what is hidden', { hide: ['a'] }, { b: 1 }, '{"b":1}'],
     ['all of it', { fixed: { body: [1] } }, {}, '[1]'],
-  ])('has what is fixed: %s', (_case, settings, args, text) => {
+  ])('contains fixed values: %s', (_case, settings, args, text) => {
     const schema = 'body' in (('fixed' in settings && settings.fixed) || {}) ? list : fields;
     expect(bodyOf(json(schema), args, settings)).toBe(text);
   });
 
-  it('has a long number that is fixed, written as a text, as a number', () => {
+  it('contains a fixed long number as a number if it is configured as a string', () => {
     const schema = { type: 'object', properties: { id: { type: 'integer', format: 'int64' } } };
     const digits = '1234567890123456789';
     expect(bodyOf(json(schema), {}, { fixed: { id: digits } })).toBe(`{"id":${digits}}`);
   });
 
-  it('takes no argument for what is fixed or hidden', () => {
+  it('refuses arguments for fixed or hidden fields', () => {
     expect(bodyOf(json(fields), { a: 1, b: 2 }, { fixed: { a: 7 }, hide: ['b'] })).toEqual([
       { field: 'a', detail: expect.stringContaining('is no argument') },
       { field: 'b', detail: expect.stringContaining('is no argument') },
@@ -265,14 +265,14 @@ describe('a body', () => {
   });
 });
 
-describe('what is fixed', () => {
+describe('fixed parameters', () => {
   const parameters = [
     { name: 'id', in: 'path', required: true, schema: {} },
     { name: 'limit', in: 'query', schema: {} },
     { name: 'X-Of', in: 'header', schema: {} },
   ];
 
-  it('stands in path, query and header, and is no argument', () => {
+  it('are sent in path, query and header, and are not arguments', () => {
     const tool = toolOf('GET /x/{id}', { parameters, 'x-mcp': { fixed: { id: 'a b', limit: 50, 'X-Of': 'mcp' } } });
     expect(tool.inputSchema).toEqual({ type: 'object', additionalProperties: false });
     expect(tool.bind({})).toEqual({
@@ -284,7 +284,7 @@ describe('what is fixed', () => {
 });
 
 describe('bounds', () => {
-  it('a head is no longer than that of a client may be', () => {
+  it('refuse arguments that make the request head too long', () => {
     const tool = toolOf('GET /x', parameter('query', list));
     expect(tool.bind({ q: ['a'.repeat(16_000)] })).toHaveProperty('url');
     expect(tool.bind({ q: ['a'.repeat(17_000)] })).toEqual({
@@ -293,7 +293,7 @@ describe('bounds', () => {
     expect(tool.bind({ q: Array(5_000).fill('ab') })).toHaveProperty('faults');
   });
 
-  it('what is nested deeper than eight levels of brackets is JSON', () => {
+  it('encode an object as JSON below eight levels of brackets', () => {
     let q: unknown = 'x';
     for (let depth = 0; depth < 20; depth++) q = { a: q };
     const request = toolOf('GET /x', parameter('query', object, { style: 'deepObject' })).bind({ q });
@@ -301,7 +301,7 @@ describe('bounds', () => {
     expect(url).toMatch(/^\/x\?q(\[a\]){8}=\{"a":\{.*"x"\}+$/);
   });
 
-  it('ten faults are told', () => {
+  it('limit the reported faults to ten', () => {
     const names = Array.from({ length: 30 }, (_, index) => `p${index}`);
     const request = toolOf(`GET /${names.map((name) => `{${name}}`).join('/')}`, {}).bind(
       Object.fromEntries(names.map((name) => [name, '..'])),

@@ -1,4 +1,4 @@
-/** Structured content is as the output schema says, whatever a backend has sent: no client refuses it. */
+/** Structured content always matches the output schema, whatever a backend sends. */
 import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const boat = {
 };
 const structure = (schema: unknown, body: unknown) => toolOf('GET /x', ok(schema)).structure(body);
 
-describe('of a response', () => {
+describe('structured content of a response keeps', () => {
   it.each([
     ['all of it, where it is as the schema says', { id: 'boat_1', name: 'Ida', seats: 2 }, undefined],
     ['all of it, where fields are missing', {}, undefined],
@@ -42,27 +42,27 @@ describe('of a response', () => {
     expect(structure(boat, body)).toEqual(expected ?? body);
   });
 
-  it('a list stands under result, and so does what may be of two types', () => {
+  it('a list, or a value of two types, under `result`', () => {
     expect(structure({ type: 'array', items: boat }, [{ id: 'a' }])).toEqual({ result: [{ id: 'a' }] });
     expect(structure({ type: ['object', 'array'] }, [])).toEqual({ result: [] });
     expect(structure({ type: 'string' }, 7)).toEqual({});
   });
 
-  it('as the alternative has it that leaves nothing out', () => {
+  it('all fields by the alternative that leaves nothing out', () => {
     const kind = (type: string, more: object) => ({ type: 'object', properties: { type: { const: type }, ...more } });
     const schema = { oneOf: [kind('a', { size: { type: 'integer' } }), kind('b', { size: { type: 'string' } })] };
     expect(structure(schema, { type: 'b', size: 'XL' })).toEqual({ type: 'b', size: 'XL' });
     expect(structure(schema, { type: 'b', size: null })).toEqual({ type: 'b' });
   });
 
-  it('is the response itself where nothing is left out, and never changes it', () => {
+  it('the response object itself if nothing is left out, and never changes it', () => {
     const body = Object.freeze({ id: 'boat_1', owner: Object.freeze({ name: 'Ida' }) });
     expect(structure(boat, body)).toBe(body);
     const wrong = Object.freeze({ id: 7, owner: Object.freeze({ name: 7 }) });
     expect(structure(boat, wrong)).toEqual({ owner: {} });
   });
 
-  it('keeps a field that is called as the prototype, and gives nobody another one', () => {
+  it('a field called __proto__ without changing any prototype', () => {
     const body = JSON.parse('{"__proto__":{"a":1},"constructor":7,"id":7}') as object;
     const content = structure(boat, body);
     expect(Object.getPrototypeOf(content)).toBe(Object.prototype);
@@ -71,7 +71,7 @@ describe('of a response', () => {
   });
 });
 
-it('whatever the schema and the body, the content is as the output schema says', () => {
+it('structured content matches the output schema for random schemas and bodies', () => {
   const type = fc.constantFrom('null', 'boolean', 'object', 'array', 'number', 'string', 'integer');
   const name = fc.constantFrom('a', 'b', 'result');
   const { schema } = fc.letrec((tie) => ({

@@ -34,7 +34,10 @@ function fitted(value: unknown, schema: unknown): unknown {
   return isObject(fit) ? fittedObject(fit, schema) : fit;
 }
 
-/** Uses the first alternative that keeps the complete value, or else the first one that matches. */
+/**
+ * Returns the value fitted to the first alternative that keeps all of it, or else to the first that matches. Returns
+ * `MISMATCH` if none does.
+ */
 function anyFitted(value: unknown, alternatives: readonly unknown[]): unknown {
   let firstMatch: unknown = MISMATCH;
   for (const alternative of alternatives) {

@@ -14,7 +14,7 @@ services:
   boats: { targets: [http://127.0.0.1:4001], openapi: ./boats.yaml }
 plans: { starter: {} }
 `;
-/** One operation with parameters, and what its `x-mcp` says. */
+/** One operation with parameters and an `x-mcp` setting. */
 const document = (xMcp: string, more = ''): string => `
 openapi: 3.1.1
 info: { title: Boats, version: '1' }
@@ -42,7 +42,7 @@ const linesOf = async (...args: Parameters<typeof files>): Promise<string[]> =>
     ({ file, line, path, message }) => `${basename(file)}:${line} ${path}: ${message}`,
   );
 
-describe('an operation is a tool', () => {
+describe('an operation becomes a tool', () => {
   it.each([
     ['nothing is said', '', '', []],
     ['the document says so', 'true', '', ['list_boats']],
@@ -54,11 +54,11 @@ describe('an operation is a tool', () => {
     ['gateway.yaml names it otherwise', '{ name: boats }', '{ match: GET /boats, mcp: { name: ships } }', ['ships']],
     ['gateway.yaml leaves its name', '{ name: boats }', '{ match: GET /boats, mcp: { title: X } }', ['boats']],
     ['gateway.yaml says nothing of it', '{ name: boats }', '{ match: GET /boats, cost: 2 }', ['boats']],
-  ])('or is not, where %s', async (_case, xMcp, entry, names) => {
+  ])('or not, depending on the settings: %s', async (_case, xMcp, entry, names) => {
     expect((await toolsOf(xMcp, entry)).map(({ name }) => name)).toEqual(names);
   });
 
-  it('where no document describes it, with the parameters of its path', async () => {
+  it('described only in gateway.yaml, with the parameters of its path', async () => {
     const entry = '{ match: "GET /piers/{pier}", service: boats, scopes: [], mcp: { description: Looks up a pier. } }';
     const [tool] = await toolsOf('', entry);
     expect(JSON.parse(tool?.json ?? '')).toEqual({
@@ -74,7 +74,7 @@ describe('an operation is a tool', () => {
     });
   });
 
-  it('as both say field by field, gateway.yaml first', async () => {
+  it('with each field from gateway.yaml, else from the document', async () => {
     const entry = '{ match: GET /boats, mcp: { description: "From gateway.yaml, which wins." } }';
     const [tool] = await toolsOf('{ title: In the document, description: not this, hide: [limit] }', entry);
     expect(tool).toMatchObject({ title: 'In the document', description: 'From gateway.yaml, which wins.' });
@@ -87,7 +87,7 @@ describe('an operation is a tool', () => {
   });
 });
 
-describe('what is said wrongly of a tool is told at its line', () => {
+describe('an invalid tool setting is reported at its line', () => {
   it.each([
     ['yes please', 'boats.yaml:11 paths["/boats"].get.x-mcp: must be true, false, or a map of'],
     ['{ nmae: x }', 'boats.yaml:11 paths["/boats"].get.x-mcp.nmae: unknown key `nmae`'],
@@ -128,13 +128,13 @@ describe('what is said wrongly of a tool is told at its line', () => {
     expect(lines[0]).toContain(line);
   });
 
-  it('a slip of the pen is guessed', async () => {
+  it('with a suggestion for a misspelled key', async () => {
     const [inDocument] = await problemsOf(files('{ descripton: x }'));
     const [inConfig] = await problemsOf(files('', '{ match: GET /boats, mcp: { descripton: x } }'));
     expect([inDocument?.hint, inConfig?.hint]).toEqual(Array(2).fill('did you mean `description`?'));
   });
 
-  it('two tools of one name, wherever they get it from', async () => {
+  it('if two tools have the same name', async () => {
     const more = `  /list-boats:
     get: { operationId: list_boats, x-mcp: true, responses: { '200': { description: ok } } }
 `;
@@ -154,7 +154,11 @@ describe('what is said wrongly of a tool is told at its line', () => {
       asked('requestBody: { content: { multipart/form-data: {} } }'),
       'its body is multipart/form-data',
     ],
-    ['a cookie', parameter('name: c, in: cookie'), 'the parameter `c` stands in the cookie, and assistants have none'],
+    [
+      'a cookie',
+      parameter('name: c, in: cookie'),
+      'the parameter `c` is a cookie parameter, which AI assistants cannot send',
+    ],
     [
       'a header of the connection',
       parameter('name: Host, in: header'),
@@ -165,13 +169,13 @@ describe('what is said wrongly of a tool is told at its line', () => {
       parameter('name: q, in: query, style: matrix'),
       'the parameter `q` has the style matrix, which is not known',
     ],
-  ])('an operation that wants %s', async (_what, operation, message) => {
+  ])('if an operation needs %s', async (_what, operation, message) => {
     const problems = await problemsOf(files('', '', `  /other:\n    ${operation}\n`));
-    // The standard's schema has something to say of a style that is none, too.
+    // The OpenAPI schema also reports an unknown style.
     expect(problems.map((problem) => problem.message)).toContainEqual(expect.stringContaining(message));
   });
 
-  it('a WebSocket', async () => {
+  it('if an operation is a WebSocket', async () => {
     const socket = `  /other:
     get: { operationId: x, x-mcp: true, responses: { '200': { description: ok } } }
 `;
@@ -184,7 +188,7 @@ describe('warnings', () => {
   const warningLines = async (xMcp: string, more = ''): Promise<string[]> =>
     (await warningsOf(files(xMcp, '', more))).map(({ file, line, message }) => `${basename(file)}:${line} ${message}`);
 
-  it('none of a tool that is well described', async () => {
+  it('are not given for a well described tool', async () => {
     expect(await warningLines('true')).toEqual([]);
   });
 
@@ -195,11 +199,11 @@ describe('warnings', () => {
       '`a_rather_long_name_of_a_tool`',
       'a description that says too little',
     ],
-  ])('%s', async (xMcp, name, message) => {
+  ])('are given for %s', async (xMcp, name, message) => {
     expect(await warningLines(xMcp)).toEqual([`boats.yaml:11 ${message}: ${name}`]);
   });
 
-  it('one of a kind for a file, however many tools it is about', async () => {
+  it('are given once per kind and file, however many tools they concern', async () => {
     const more = Array.from(
       { length: 30 },
       (_, index) => `  /bare${index}:
@@ -212,7 +216,7 @@ describe('warnings', () => {
     ]);
   });
 
-  it('a parameter that is left out, and not one that OpenAPI itself ignores', async () => {
+  it('are given for an omitted cookie parameter, but not for one that OpenAPI ignores', async () => {
     const more = `  /odd:
     get:
       operationId: odd
@@ -226,7 +230,7 @@ describe('warnings', () => {
     ]);
   });
 
-  it('a name that is cut, and a schema that costs many tokens', async () => {
+  it('are given for a shortened name and for a schema that costs many tokens', async () => {
     const description = 'Says what it is for in a sentence that is long enough.';
     const fields = Array.from(
       { length: 300 },

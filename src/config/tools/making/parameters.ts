@@ -91,7 +91,7 @@ function readParameter(value: JsonObject, name: string, converter: SchemaConvert
       return isRequired ? 'is a header that no caller may set' : undefined;
     }
   } else if (where !== 'path' && where !== 'query') {
-    return isRequired ? `stands in the ${String(where)}, and assistants have none` : undefined;
+    return isRequired ? `is a ${String(where)} parameter, which AI assistants cannot send` : undefined;
   }
   const media = mediaTypesOf(value['content'], converter);
   const [json] = media.filter(({ type }) => isJsonType(type));

@@ -1,4 +1,4 @@
-/** Parameters and body of an operation as arguments: their names, and what clients are told of the tool's effects. */
+/** Argument names for the parameters and body of an operation, and hints about the effects of a tool. */
 import { describe, expect, it } from '@jest/globals';
 import { cpuMsOf } from '../../../../test/support/cpu-time.js';
 import { json, propertiesOf, toolOf, toolsOf } from '../../../../test/support/tools.js';
@@ -88,7 +88,7 @@ describe('arguments', () => {
     expect(named(parameters, body)).toEqual(names);
   });
 
-  it('are one where two headers differ in case, as the operation has it', () => {
+  it('are one if two headers differ only in case, with the schema of the operation', () => {
     const shared = { parameters: [{ ...parameter('X-Mode', 'header'), schema: { enum: ['path'] } }] };
     const own = { parameters: [{ ...parameter('x-mode', 'header'), schema: { enum: ['op'] } }] };
     const get = { operationId: 'op', 'x-mcp': true, responses: { 200: { description: 'ok' } }, ...own };
@@ -96,7 +96,7 @@ describe('arguments', () => {
     expect(propertiesOf(tool?.inputSchema)).toEqual({ 'x-mode': { enum: ['op'] } });
   });
 
-  it('that page are known as such', () => {
+  it('for pagination are recognized by name', () => {
     const parameters = ['limit', 'cursor', 'q', 'page_size', 'pageToken', 'starting_after', 'per-page', 'language'].map(
       (name) => parameter(name),
     );
@@ -127,7 +127,7 @@ it.each([
   },
 );
 
-it('two thousand operations are tools in less than a second, and their schemas are kept as text', () => {
+it('creates two thousand tools within one second', () => {
   const schemas = {
     Boat: {
       type: 'object',

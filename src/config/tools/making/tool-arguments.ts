@@ -19,7 +19,7 @@ export interface SettingFault {
   readonly hint: string;
 }
 
-/** The arguments of a tool. */
+/** Input schema of a tool, the mapping of its arguments to the request, and faults in its settings. */
 export interface ToolArguments {
   readonly inputSchema: JsonObject;
   readonly binding: ToolBinding;

@@ -1,4 +1,4 @@
-/** A tool has a name that every client takes, and another than any other operation's. */
+/** Default tool names are accepted by every client and differ between operations. */
 import { expect, it } from '@jest/globals';
 import { defaultToolName } from './tool-name.js';
 
@@ -12,7 +12,7 @@ it.each([
   ['constructor', 'constructor'],
   ['客户', 'get_customers'],
   ['x'.repeat(40), 'x'.repeat(40)],
-])('%s is called %s', (id, name) => {
+])('%s gets the tool name %s', (id, name) => {
   expect(defaultToolName(id, 'GET /customers')).toEqual({ name, isCut: false });
 });
 
@@ -20,7 +20,7 @@ it.each([
   ['actions/listSelectedRepositoriesEnabledForTheOrganization', /^actions_list_selected_\w+_[0-9a-f]{4}$/],
   ['x'.repeat(200), /^x{35}_[0-9a-f]{4}$/],
   [`list${' of the'.repeat(20)} customers`, /^list_customers_[0-9a-f]{4}$/],
-])('%s is cut', (id, expected) => {
+])('%s is shortened with a hash', (id, expected) => {
   const { name, isCut } = defaultToolName(id, '');
   expect(isCut).toBe(true);
   expect(name).toMatch(expected);

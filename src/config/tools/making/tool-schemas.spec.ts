@@ -1,4 +1,4 @@
-/** Schemas of tools: from OpenAPI 3.0 and 3.1, whole in themselves, and of a bounded size whatever a document holds. */
+/** Tool schemas from OpenAPI 3.0 and 3.1: self-contained, and of bounded size for any document. */
 import { describe, expect, it } from '@jest/globals';
 import { json, ok, propertiesOf, query, toolOf } from '../../../../test/support/tools.js';
 
@@ -22,11 +22,11 @@ describe('the alternatives of a discriminator', () => {
       { mapping: { cat: '#/components/schemas/Cat', dog: 'Dog', hound: 'Dog' } },
       [{ const: 'cat' }, { enum: ['dog', 'hound'] }],
     ],
-  ])('say their value %s', (_case, discriminator, kinds) => {
+  ])('get their value %s', (_case, discriminator, kinds) => {
     expect(kindsOf(discriminator)).toMatchObject(kinds.map((kind) => ({ type: 'string', ...kind })));
   });
 
-  it('keep the values that they have of their own, whatever their schemas are called', () => {
+  it('keep the values of their own schemas, whatever these are called', () => {
     const own = (kind: string) => ({ type: 'object', properties: { kind: { enum: [kind] } } });
     const schemas = { Cat: own('cat'), Dog: own('dog') };
     const schema = { oneOf, discriminator: { propertyName: 'kind' } };
@@ -35,7 +35,7 @@ describe('the alternatives of a discriminator', () => {
     expect(body.oneOf.map((each) => propertiesOf(each)['kind'])).toEqual([{ enum: ['cat'] }, { enum: ['dog'] }]);
   });
 
-  it('are told apart where they share the values that there are', () => {
+  it('get the mapped value if their schemas share the same enum', () => {
     const shared = { type: 'object', properties: { kind: { enum: ['cat', 'dog'] } } };
     const discriminator = { propertyName: 'kind', mapping: { cat: '#/components/schemas/Cat', dog: 'Dog' } };
     const components = { schemas: { Cat: shared, Dog: shared } };
@@ -48,13 +48,13 @@ describe('the alternatives of a discriminator', () => {
     expect(body.oneOf.map((each) => propertiesOf(each)['kind'])).toEqual([{ const: 'cat' }, { const: 'dog' }]);
   });
 
-  it('say it of choices alone: what is built on another schema is not that schema', () => {
+  it('get no value if a schema only extends another with allOf', () => {
     const motor = { allOf: [oneOf[0]], discriminator: { propertyName: 'kind' } };
     const tool = toolOf('POST /x', { requestBody: { required: true, ...json(motor) } }, { components });
     expect(JSON.stringify(tool.inputSchema)).not.toContain('const');
   });
 
-  it('say it of what is sent alone: no value of a response is promised', () => {
+  it('get no value in an output schema', () => {
     const schema = { oneOf, discriminator: { propertyName: 'kind' } };
     const responses = { '200': { description: 'ok', ...json(schema) } };
     const tool = toolOf('GET /x', { responses }, { components });
@@ -64,7 +64,7 @@ describe('the alternatives of a discriminator', () => {
 });
 
 describe('an input schema', () => {
-  it('of no parameters is that of an empty object', () => {
+  it('without parameters accepts only an empty object', () => {
     expect(toolOf('GET /x', {}).inputSchema).toEqual({ type: 'object', additionalProperties: false });
   });
 
@@ -91,9 +91,9 @@ describe('an input schema', () => {
       { type: 'array', items: { type: ['string', 'null'] } },
     ],
     [{ type: 'string', xml: { name: 'x' }, 'x-own': 1 }, { type: 'string' }],
-    // Nobody reads it.
+    // A pattern this long does not help an assistant.
     [{ type: 'string', pattern: `^${'a'.repeat(80)}` }, { type: 'string' }],
-  ])('says %j of 3.0 as %j', (schema, expected) => {
+  ])('converts %j from OpenAPI 3.0 to %j', (schema, expected) => {
     const tool = toolOf('GET /x', query(schema), { openapi: '3.0.3' });
     expect(propertiesOf(tool.inputSchema)['q']).toEqual(expected);
   });
@@ -116,13 +116,13 @@ describe('an input schema', () => {
       { type: 'string', title: 'Q', deprecated: true, contentEncoding: 'base64' },
       { type: 'string', deprecated: true },
     ],
-  ])('says %j of 3.1 as %j', (schema, expected) => {
+  ])('converts %j from OpenAPI 3.1 to %j', (schema, expected) => {
     const components = { schemas: { Region: { type: 'string', enum: ['lake'], description: 'Where.' } } };
     const tool = toolOf('GET /x', query(schema), { components });
     expect(propertiesOf(tool.inputSchema)['q']).toEqual(expected);
   });
 
-  it('has the words and the example of the parameter before those of its schema', () => {
+  it('takes description, example and deprecated from the parameter before its schema', () => {
     const more = { description: ' Of the\r\n  parameter. ', example: 'p', deprecated: true };
     const tool = toolOf('GET /x', query({ type: 'string', description: 'Of the schema.' }, more));
     expect(propertiesOf(tool.inputSchema)['q']).toEqual({
@@ -133,7 +133,7 @@ describe('an input schema', () => {
     });
   });
 
-  it('leaves out what goes the other way: readOnly in arguments, writeOnly in results', () => {
+  it('leaves out readOnly fields, and an output schema leaves out writeOnly fields', () => {
     const schema = {
       type: 'object',
       required: ['id', 'name'],
@@ -146,7 +146,7 @@ describe('an input schema', () => {
     };
     const components = { schemas: { Secret: { type: 'string', writeOnly: true } } };
     const tool = toolOf('POST /x', { requestBody: json(schema), ...ok(schema) }, { components });
-    // Optional, and with a field that it must have then: one argument.
+    // An optional body with a required field becomes one argument.
     expect(propertiesOf(propertiesOf(tool.inputSchema)['body'])).toEqual({
       name: { type: 'string' },
       secret: { type: 'string' },
@@ -155,7 +155,7 @@ describe('an input schema', () => {
     expect(Object.keys(propertiesOf(tool.outputSchema))).toEqual(['id', 'name', 'address']);
   });
 
-  it('keeps a schema that holds itself in $defs, and names it there', () => {
+  it('keeps a schema that contains itself in $defs, and checks arguments against it', () => {
     const Node = {
       type: 'object',
       properties: { name: { type: 'string' }, nodes: { type: 'array', items: { $ref: '#/components/schemas/Node' } } },
@@ -182,7 +182,7 @@ describe('an input schema', () => {
     });
   });
 
-  it('is bounded where references multiply: each names the next one twice', () => {
+  it('is bounded if each schema references the next one twice', () => {
     const levels = Array.from({ length: 40 }, (_, level) => {
       const next = { $ref: `#/components/schemas/L${level + 1}` };
       return [`L${level}`, { type: 'object', properties: { a: next, b: next } }];
@@ -198,7 +198,7 @@ describe('an input schema', () => {
     expect(tool.bind({ a: { a: { a: {} } } })).toHaveProperty('url');
   });
 
-  it('is bounded where schemas hold each other in every way', () => {
+  it('is bounded if all schemas reference each other', () => {
     const names = Array.from({ length: 30 }, (_, index) => `S${index}`);
     const each = names.map((name) => [name, { $ref: `#/components/schemas/${name}` }]);
     const schemas = Object.fromEntries(
@@ -212,7 +212,7 @@ describe('an input schema', () => {
     expect(tool.json.length).toBeLessThan(80 * 1024);
   });
 
-  it.each(['allOf', 'anyOf', 'oneOf'])('ends where %s leads back to itself', (word) => {
+  it.each(['allOf', 'anyOf', 'oneOf'])('is finite if %s leads back to itself', (word) => {
     const schemas = { A: { [word]: [{ $ref: '#/components/schemas/A' }, { type: 'object' }] } };
     const tool = toolOf(
       'POST /x',
@@ -225,7 +225,7 @@ describe('an input schema', () => {
 });
 
 describe('an output schema', () => {
-  it('describes the response of success without what would make a client refuse it', () => {
+  it('describes the success response without constraints that could make a client reject it', () => {
     const schema = {
       type: 'object',
       required: ['id'],
@@ -273,13 +273,13 @@ describe('an output schema', () => {
     ],
     ['text/csv', { '200': { description: 'x', content: { 'text/csv': {} } } }, undefined],
     ['*/*', { '204': { description: 'x' }, '400': { description: 'x', ...json({ type: 'object' }) } }, undefined],
-  ])('asks for %s', (accept, responses, outputSchema) => {
+  ])('belongs to a request that accepts %s', (accept, responses, outputSchema) => {
     const tool = toolOf('GET /x', { responses });
     expect(tool.bind({})).toMatchObject({ lines: `accept: ${accept}\r\n` });
     expect(tool.outputSchema).toEqual(outputSchema);
   });
 
-  it('is left out where the response is said to be text', () => {
+  it('is omitted if x-mcp sets the response to text', () => {
     const tool = toolOf('GET /x', { ...ok({ type: 'object' }), 'x-mcp': { response: 'text' } });
     expect([tool.outputSchema, tool.structure({})]).toEqual([undefined, undefined]);
   });

@@ -3,7 +3,7 @@ import { SLOT_MARKER_MS } from '../../../stores/redis/keys.js';
 import { REFUND_FUNCTIONS_LUA } from './refund.js';
 
 /**
- * Refunds what a batch without a response admitted. The refund happens only once.
+ * Refunds the cost of the requests that a batch admitted if the batch got no response. The refund happens only once.
  *
  * KEYS: the batch's keys.
  *

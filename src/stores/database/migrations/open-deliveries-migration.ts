@@ -1,10 +1,10 @@
-/** Indexes the open deliveries of a webhook endpoint, for listing them newest first. */
+/** Adds an index for listing the open deliveries of a webhook endpoint, and narrows the index for ordering. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * Deliveries without a resource have no order, so the first index omits them. The second index has them instead, so
- * their cost stays the same.
+ * The index for ordering no longer contains deliveries without a resource, because they are unordered. They are only in
+ * the new index, so each delivery without a resource still has one index entry.
  */
 const STATEMENTS = [
   `drop index webhook_delivery_order`,

@@ -12,7 +12,7 @@ it.each([
   ['100 % a_b', '100 % a_b'],
 ])('%s is normalized to %s', (name, text) => expect(searchText(name)).toBe(text));
 
-it('no text is longer than an index allows', () => {
+it('a normalized text is at most 200 characters long', () => {
   expect(searchText('\uFDFA'.repeat(200))).toHaveLength(200);
 });
 

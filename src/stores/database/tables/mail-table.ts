@@ -1,7 +1,7 @@
 /** Defines the row type of the table of queued mails. */
 
 /**
- * MailTable has mails with a single-use link, and notices without one. The link's token is created when the mail is
+ * MailTable has queued emails: those with a single-use link, and notices without one. The link's token is created when the mail is
  * sent.
  */
 export interface MailTable {

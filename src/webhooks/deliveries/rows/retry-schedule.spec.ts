@@ -33,7 +33,7 @@ describe('the usual schedule', () => {
     expect(pauseMs(1_000, 0.5)).toBeUndefined();
   });
 
-  it('spreads what failed together over a fifth of its pause, evenly', () => {
+  it('spreads deliveries that failed together evenly over a fifth of the pause', () => {
     const random = new SeededRandom(1);
     const pauses = Array.from({ length: 10_000 }, () => pauseMs(2, random.next()) ?? Number.NaN);
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(270_000);
@@ -43,7 +43,7 @@ describe('the usual schedule', () => {
     for (const { length } of tenths.values()) expect(Math.abs(length - 1_000)).toBeLessThan(200);
   });
 
-  it('is within the bounds of those that endpoints bring', () => {
+  it('is within the limits for schedules of endpoints', () => {
     expect(USUAL_RETRY_SCHEDULE_MS.length).toBeLessThanOrEqual(MAX_RETRIES);
     expect(Math.min(...USUAL_RETRY_SCHEDULE_MS)).toBeGreaterThanOrEqual(SHORTEST_PAUSE_MS);
     expect(Math.max(...USUAL_RETRY_SCHEDULE_MS)).toBeLessThanOrEqual(LONGEST_PAUSE_MS);
@@ -52,27 +52,27 @@ describe('the usual schedule', () => {
 });
 
 describe('a schedule of an endpoint', () => {
-  it('is used instead, and may be one attempt only', () => {
+  it('replaces the usual one, and may be a single attempt', () => {
     expect(pauseMs(1, 0.5, undefined, [60_000])).toBe(60_000);
     expect(pauseMs(2, 0.5, undefined, [60_000])).toBeUndefined();
     expect(pauseMs(1, 0.5, undefined, [])).toBeUndefined();
   });
 });
 
-describe('what a receiver asks for', () => {
-  it('is waited for at least, and not by all to the same instant', () => {
+describe('Retry-After of a receiver', () => {
+  it('is the minimum pause, with jitter', () => {
     expect(pauseMs(1, 0, 60_000)).toBe(60_000);
     expect(pauseMs(1, 0.999, 60_000)).toBe(65_994);
   });
 
-  it('makes no pause shorter, and none longer than the longest', () => {
+  it('does not shorten a pause, nor extend it beyond the longest', () => {
     expect(pauseMs(2, 0.5, 1_000)).toBe(300_000);
     const latest = pauseMs(1, 0.999_999, 365 * 24 * HOUR_MS) ?? Number.NaN;
     expect(latest).toBeGreaterThan(LONGEST_PAUSE_MS);
     expect(latest).toBeLessThanOrEqual(LATEST_RETRY_MS);
   });
 
-  it('is no attempt more than the schedule has', () => {
+  it('adds no attempt to the schedule', () => {
     expect(pauseMs(10, 0.5, 1_000)).toBeUndefined();
   });
 
@@ -95,7 +95,7 @@ describe('what a receiver asks for', () => {
     ['2026-11-22T12:01:00Z', undefined],
     ['Sun, 22 Nov 2026 12:01:00 +0000', undefined],
     ['Sun, 99 Nov 2026 12:01:00 GMT', undefined],
-  ])('is read: %j', (field, expected) => {
+  ])('is parsed: %j', (field, expected) => {
     expect(retryAfterMs(field, NOW_MS)).toBe(expected);
   });
 
@@ -122,7 +122,7 @@ describe('an attempt', () => {
     [500, 'failed'],
     [503, 'failed'],
     [599, 'failed'],
-  ])('with %i has %s', (statusCode, outcome) => {
+  ])('with status %i has %s', (statusCode, outcome) => {
     expect(attemptResult({ statusCode }, NOW_MS).outcome).toBe(outcome);
   });
 
@@ -130,17 +130,17 @@ describe('an attempt', () => {
     expect(attemptResult(undefined, NOW_MS)).toEqual({ outcome: 'failed' });
   });
 
-  it('is followed when the receiver says, where it has too much to do, and by the schedule otherwise', () => {
+  it('follows Retry-After for 429 and 503 only', () => {
     const asked = (statusCode: number) => attemptResult({ statusCode, retryAfter: '60' }, NOW_MS).retryAfterMs;
     expect([429, 503].map(asked)).toEqual([60_000, 60_000]);
     expect([301, 400, 500, 502, 504].map(asked)).toEqual([undefined, undefined, undefined, undefined, undefined]);
   });
 
-  it('is the last one where the receiver says so, unless it has succeeded', () => {
-    const told = (statusCode: number) =>
+  it('is the last one if the receiver sends Abort-Message, unless it has succeeded', () => {
+    const outcomeOf = (statusCode: number) =>
       attemptResult({ statusCode, webhookDelivery: 'Abort-Message' }, NOW_MS).outcome;
-    expect([400, 500, 429].map(told)).toEqual(['aborted', 'aborted', 'aborted']);
-    expect([200, 410].map(told)).toEqual(['succeeded', 'gone']);
+    expect([400, 500, 429].map(outcomeOf)).toEqual(['aborted', 'aborted', 'aborted']);
+    expect([200, 410].map(outcomeOf)).toEqual(['succeeded', 'gone']);
     expect(attemptResult({ statusCode: 500, webhookDelivery: 'yes' }, NOW_MS).outcome).toBe('failed');
   });
 });
