@@ -1,4 +1,4 @@
-/** The alerts that the documentation lists are those of deploy/alerts.yaml, and Prometheus's own tool tries every one of them. */
+/** The documentation lists the alerts of deploy/alerts.yaml, and promtool tests every one of them. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
@@ -30,19 +30,19 @@ function promtool(...args: string[]): { status: number | null; output: string } 
 }
 
 describe('deploy/alerts.yaml', () => {
-  it('is what docs/metrics.md quotes, comments included', () => {
+  it('is quoted in docs/metrics.md, including comments', () => {
     const [, quoted] =
       /## Alerts to begin with[\s\S]*?^```yaml\n([\s\S]*?)^```/m.exec(readFileSync('docs/metrics.md', 'utf8')) ?? [];
     expect(text.slice(text.indexOf('groups:'))).toBe(quoted);
   });
 
-  it('has no alert of which docs/failure-modes.md does not say where to read on', () => {
+  it('has exactly the alerts that docs/failure-modes.md lists', () => {
     const [, table = ''] = /^## By alert\n([\s\S]*?)^## /m.exec(readFileSync('docs/failure-modes.md', 'utf8')) ?? [];
     const named = [...table.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name);
     expect(named.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
   });
 
-  it('names metrics that there are, and label values that they can have', () => {
+  it('uses only existing metrics, and 500 is a label value of upstream calls', () => {
     const names = rules.flatMap(({ expr }) =>
       [...expr.matchAll(/\b(trailgate_\w+|http_server_\w+)/g)].map(([, name = '']) => name),
     );
@@ -52,7 +52,7 @@ describe('deploy/alerts.yaml', () => {
     expect(values).toContain('500');
   });
 
-  it('has no rule that its tests do not see firing, and none that fires while all is well', () => {
+  it('has a test in which each alert fires, and a first test with all of its metrics', () => {
     const fired = tests.flatMap(({ alert_rule_test: tried = [] }) =>
       tried.flatMap(({ alertname, exp_alerts: expected }) => (expected.length > 0 ? [alertname] : [])),
     );
@@ -64,16 +64,16 @@ describe('deploy/alerts.yaml', () => {
   });
 });
 
-describeWithPrometheus("Prometheus's own tool", () => {
-  it('finds nothing wrong with the rules', () => {
+describeWithPrometheus('promtool', () => {
+  it('accepts the rules', () => {
     expect(promtool('check', 'rules', FILE)).toMatchObject({ status: 0 });
   });
 
-  it('takes the configuration that docker-compose.yml gives Prometheus', () => {
+  it('accepts the Prometheus configuration of docker-compose.yml', () => {
     expect(promtool('check', 'config', 'deploy/prometheus.yaml')).toMatchObject({ status: 0 });
   });
 
-  it('sees every rule fire when it has to, and none while all is well', () => {
+  it('passes the tests of the rules', () => {
     const { status, output } = promtool('test', 'rules', TESTS);
     expect({ status, output }).toMatchObject({ status: 0, output: expect.stringContaining('SUCCESS') });
   });

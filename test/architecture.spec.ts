@@ -1,13 +1,13 @@
-/** Rules of the source that the linters cannot check: rooms import down only, one place for each fact. */
+/** Rules for the source that linters cannot check, such as imports between rooms. */
 import { describe, expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Without the types that a command writes. */
+/** Source files, without generated types. */
 const files = globSync('src/**/*.{ts,tsx}', { exclude: ['src/panel/api/admin-api.d.ts'] }).toSorted();
 const programFiles = files.filter((file) => !/\.spec\.tsx?$/.test(file));
 const textOf = (file: string) => readFileSync(file, 'utf8');
-/** They parse rows, messages and documents that the program itself has written. */
+/** Files that parse rows, messages and documents that the program itself has written. */
 const PARSE_OWN_JSON = [
   'src/gateway/request/request-lines.ts',
   'src/accounts/api-key-list.ts',
@@ -42,10 +42,10 @@ const PARSE_OWN_JSON = [
   'src/platform/version.ts',
   'src/quota/usage/usage-rows.ts',
 ];
-/** The code without its comments, which may speak of what the code must not do. */
+/** Returns the code without comments, which may mention forbidden code. */
 const codeOf = (file: string) => textOf(file).replaceAll(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/.*$/gm, '');
 
-/** Files whose code matches, as `file:line`. */
+/** Returns matching lines of code, as `file: line`. */
 function linesWith(pattern: RegExp, allowed: RegExp): string[] {
   return programFiles
     .filter((file) => !allowed.test(file))
@@ -58,15 +58,15 @@ function linesWith(pattern: RegExp, allowed: RegExp): string[] {
 
 /** The rooms of the program by floor, from the top. */
 const { floors } = JSON.parse(readFileSync('scripts/rooms.json', 'utf8')) as { readonly floors: readonly string[][] };
-/** The panel and the example backend are programs of their own: `.dependency-cruiser.cjs` says what they may import. */
+/** The panel and the example backend are separate programs. `.dependency-cruiser.cjs` defines what they may import. */
 const OTHER_PROGRAMS = ['panel', 'customers'];
-/** Returns the room of a file: `quota` for `src/quota/redis/redis-clock.ts`; null for what is not in src. */
+/** Returns the room of a file, such as `quota` for `src/quota/redis/redis-clock.ts`, or null outside src. */
 const roomOf = (file: string) => /^src\/([^/]+)/.exec(file)?.[1] ?? null;
 const floorOf = (room: string | null) => floors.findIndex((rooms) => rooms.includes(room ?? ''));
 const importedFiles = (file: string) =>
   Array.from(codeOf(file).matchAll(/\b(?:from|import\()\s*'(\.[^']+)'/g), ([, path = '']) => join(file, '..', path));
 
-/** Returns a way through the folders that comes back to where it began, or null. */
+/** Returns an import cycle of folders, or null. */
 function findCycle(imported: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
   const settled = new Set<string>();
   const walk = (folder: string, path: readonly string[]): string[] | null => {
@@ -86,7 +86,7 @@ function findCycle(imported: ReadonlyMap<string, ReadonlySet<string>>): string[]
   return null;
 }
 
-/** The floors that a page names, from the top: the first column of a table's rows is their rooms. */
+/** Returns the rooms of each floor that a page lists, from the top, in the first column of a table. */
 function floorsSaidIn(text: string): string[][] {
   const rows = /^\| rooms \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text)?.[1]?.trimEnd().split('\n') ?? [];
   return rows.map((row) =>
@@ -95,13 +95,13 @@ function floorsSaidIn(text: string): string[][] {
 }
 
 describe('the source', () => {
-  it('has the rooms that docs/architecture.md names, floor by floor, and no others', () => {
+  it('has exactly the rooms that docs/architecture.md lists, floor by floor', () => {
     expect(floorsSaidIn(readFileSync('docs/architecture.md', 'utf8'))).toEqual(floors);
     const rooms = new Set(programFiles.map(roomOf));
     expect([...rooms].toSorted()).toEqual([...floors.flat(), ...OTHER_PROGRAMS].toSorted());
   });
 
-  it('has no room that imports one of its own floor or above', () => {
+  it('has no room that imports another room of its own floor or above', () => {
     const ours = programFiles.filter((file) => !OTHER_PROGRAMS.includes(roomOf(file) ?? ''));
     const pairs = ours.flatMap((file) => importedFiles(file).map((imported) => [file, imported] as const));
     const betweenRooms = pairs.filter(
@@ -112,7 +112,7 @@ describe('the source', () => {
     expect(up.map(([file, imported]) => `${file} imports ${imported}`)).toEqual([]);
   });
 
-  it('has no two folders that import each other, over however many steps', () => {
+  it('has no import cycle of folders', () => {
     const imported = new Map<string, Set<string>>();
     for (const file of programFiles) {
       const folders = importedFiles(file).map((each) => dirname(each));
@@ -124,7 +124,7 @@ describe('the source', () => {
     expect(findCycle(new Map([0, 1, 2].map((at) => [circle[at]!, new Set([circle[at + 1]!])])))).toEqual(circle);
   });
 
-  it('touches what Node keeps to itself in one file only, which a test holds to the pinned Node', () => {
+  it('uses Node internals in one file only', () => {
     const internals = 'src/platform/node-internals.ts';
     const names = new Set(codeOf(internals).match(/\b(?:_\w+|httpAllowHalfOpen|maxRequestsOnConnectionReached)\b/g));
     expect(names).toContain('_handle');
@@ -133,7 +133,7 @@ describe('the source', () => {
     expect(touched).toEqual([]);
   });
 
-  it('makes no date of the time that it is: `Date.now()` is for the linter', () => {
+  it('does not call new Date() outside the clock and log', () => {
     expect(
       linesWith(
         /\bnew Date\(\)/,
@@ -142,28 +142,28 @@ describe('the source', () => {
     ).toEqual([]);
   });
 
-  it('parses foreign JSON in the files that docs/architecture.md names, and else only what the program has written', () => {
+  it('parses foreign JSON only in files that docs/architecture.md lists', () => {
     const table =
       /## Where foreign JSON is parsed\n((?:.|\n)*?)\n## /.exec(readFileSync('docs/architecture.md', 'utf8'))?.[1] ??
       '';
-    const said = Array.from(table.matchAll(/`(src\/[\w/-]+\.ts)`/g), ([, file = '']) => file);
+    const listed = Array.from(table.matchAll(/`(src\/[\w/-]+\.ts)`/g), ([, file = '']) => file);
     const parsers = programFiles.filter(
       (file) =>
         !/^src\/(panel|platform\/json)\//.test(file) && /JSON\.parse\(|readJson\(|parseExact\(/.test(codeOf(file)),
     );
-    expect(parsers.filter((file) => !PARSE_OWN_JSON.includes(file))).toEqual(said.toSorted());
+    expect(parsers.filter((file) => !PARSE_OWN_JSON.includes(file))).toEqual(listed.toSorted());
     expect(PARSE_OWN_JSON.filter((file) => !parsers.includes(file))).toEqual([]);
   });
 
-  it('parses lists of fields in one place', () => {
+  it('splits comma-separated lists only in listed files', () => {
     const otherLists =
       /^src\/(http\/grammar\/fields|stores\/redis\/address|program\/(program|commands)|quota\/usage\/usage-query|admin\/[\w-]+\/[\w-]+-query)/;
-    // X-Forwarded-* is read from its end, and a coding has its parameters and its place.
+    // X-Forwarded-* is read from its end. Transfer codings have parameters and an order.
     const special = /^src\/(keys\/clients\/client-address|gateway\/request\/(arrivals|framing)|customers\/)/;
     expect(linesWith(/split\(','\)/, new RegExp(`${otherLists.source}|${special.source}`))).toEqual([]);
   });
 
-  it('has tests beside it that need no server and no build: `npm run test:unit` starts and builds nothing', () => {
+  it('has unit tests that need no server and no build', () => {
     const wantServers = files.filter(
       (file) =>
         file.endsWith('.spec.ts') &&

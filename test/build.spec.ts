@@ -1,15 +1,15 @@
-/** `dist/` is built when its sources have changed, and never under a program that runs from it. */
+/** `dist/` is built when its sources have changed, and a running program can still load its files. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually, type OwnedProcess } from './support/processes.js';
 import { makeSmallProject, type SmallProject } from './support/small-project.js';
 
-/** Loads the second file when it is told to, and runs until it is stopped. */
+/** A program that loads a second file on a signal, and runs until it is stopped. */
 const MAIN = `
 console.log('running', process.argv[2]);
 const parent = process.ppid;
-// npm does not hand every signal on: whoever started it has gone when its parent has.
+// npm does not forward every signal, so the program exits when its parent has gone.
 setInterval(() => process.ppid !== parent && process.exit(), 100);
 process.once('SIGUSR2', async () => {
   const { LATER } = await import('./later.js');
@@ -20,10 +20,10 @@ const later = (text: string): string => `export const LATER = '${text}';\n`;
 
 let project: SmallProject;
 const built = (name = 'later.js'): string => join(project.folder, 'dist', name);
-/** Tells a folder that was put in its place anew from the one that was there before. */
+/** Returns the inode of `dist/`, which changes when the folder is replaced. */
 const identity = (): number => statSync(join(project.folder, 'dist')).ino;
 const at = () => ({ cwd: project.folder });
-/** Folders of builds that are under way, or were killed. */
+/** Folders of builds that are running or were killed. */
 const WORK = '.build/build-*';
 const leftOvers = (): string[] => globSync(WORK, at());
 const build = () => project.run(process.execPath, 'scripts/build.mjs', '--if-stale');
@@ -32,7 +32,7 @@ beforeEach(() => {
   project = makeSmallProject({ 'src/main.ts': MAIN, 'src/later.ts': later('first') });
 });
 
-async function said(program: OwnedProcess, words: string): Promise<void> {
+async function printed(program: OwnedProcess, words: string): Promise<void> {
   let output = '';
   program.child.stdout?.on('data', (chunk) => (output += String(chunk)));
   await eventually(`the program says ${words}`, () => {
@@ -42,32 +42,32 @@ async function said(program: OwnedProcess, words: string): Promise<void> {
 }
 
 describe('npm start', () => {
-  it('builds what is not there, and nothing while the sources stay the same', async () => {
+  it('builds a missing dist/ once, and does not build again while the sources are unchanged', async () => {
     const first = project.start('npm', 'start');
-    await said(first, 'running demo');
+    await printed(first, 'running demo');
     const before = identity();
     const second = project.start('npm', 'start');
-    await said(second, 'running demo');
+    await printed(second, 'running demo');
     expect(identity()).toBe(before);
     await Promise.all([first, second].map((program) => program.end('SIGTERM')));
   });
 
-  it('leaves a running program what it loads later', async () => {
+  it('keeps files that a running program loads later', async () => {
     expect(await build()).toEqual({ code: 0, output: '' });
     const running = project.start(process.execPath, 'dist/main.js', 'first');
-    await said(running, 'running first');
+    await printed(running, 'running first');
     expect((await build()).code).toBe(0);
     running.child.kill('SIGUSR2');
-    await said(running, 'later: first');
+    await printed(running, 'later: first');
     await running.end('SIGKILL');
   });
 });
 
 describe('npm run dev', () => {
-  it('builds and runs anew on a change, and another program goes on loading what it was built with', async () => {
+  it('rebuilds and restarts on a change, and another program can still load its old files', async () => {
     await build();
     const other = project.start(process.execPath, 'dist/main.js', 'other');
-    await said(other, 'running other');
+    await printed(other, 'running other');
     const dev = project.start('npm', 'run', 'dev');
     let output = '';
     for (const stream of [dev.child.stdout, dev.child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)));
@@ -81,13 +81,13 @@ describe('npm run dev', () => {
     await eventually('it runs again', () => runs() === 2);
     expect(readFileSync(built(), 'utf8')).toContain('second');
     other.child.kill('SIGUSR2');
-    await said(other, 'later: first');
+    await printed(other, 'later: first');
     await Promise.all([dev.end('SIGTERM'), other.end('SIGKILL')]);
   });
 });
 
 describe('a build', () => {
-  it('makes one file of what a program always loads, with a source map', async () => {
+  it('bundles files that are always loaded into one file, with a source map', async () => {
     const [direct, lazy] = ['export const DIRECT = "direct";\n', later('first')];
     const main = `import { DIRECT } from './direct.js';\nconsole.log(DIRECT);\n${MAIN}throw new Error('in main.ts');\n`;
     project.write({ 'src/main.ts': main, 'src/direct.ts': direct, 'src/later.ts': lazy });
@@ -102,7 +102,7 @@ describe('a build', () => {
   it.each([
     ['a changed source', { 'src/later.ts': later('second') }],
     ['a setting of the compiler', { '.swcrc': readFileSync('.swcrc', 'utf8').replace('es2023', 'es2022') }],
-  ])('follows %s', async (_what, files) => {
+  ])('is done again after %s', async (_what, files) => {
     await build();
     const before = identity();
     project.write(files);
@@ -111,7 +111,7 @@ describe('a build', () => {
     expect(leftOvers()).toEqual([]);
   });
 
-  it('follows a source that is gone, and not a test', async () => {
+  it('is done again after a source was deleted, but not after a change to a test', async () => {
     project.write({ 'src/extra.ts': later('extra') });
     await build();
     const before = identity();
@@ -123,7 +123,7 @@ describe('a build', () => {
     expect([existsSync(built()), existsSync(built('extra.js'))]).toEqual([true, false]);
   });
 
-  it('is done once by starts that race, and each of them finds it whole', async () => {
+  it('is done once by three concurrent starts, and each finds it complete', async () => {
     await build();
     project.write({ 'src/later.ts': later('second') });
     const racing = [0, 1, 2].map(async () => {
@@ -136,12 +136,12 @@ describe('a build', () => {
     expect(leftOvers()).toEqual([]);
   });
 
-  it('that is killed in the middle leaves what was there, and the next one builds', async () => {
+  it('that is killed keeps the previous files, and the next build succeeds', async () => {
     const many = Array.from({ length: 1_000 }, (_each, index) => [`src/many/m${index}.ts`, later('one of many')]);
     project.write(Object.fromEntries(many));
     await build();
     let before = readFileSync(built(), 'utf8');
-    // One that was done before it could be killed does not count.
+    // Repeats a build that finished before it could be killed.
     for (let round = 1, isKilled = false; !isKilled; round++) {
       before = readFileSync(built(), 'utf8');
       project.write({ 'src/later.ts': later(`round ${round}`) });
@@ -155,14 +155,14 @@ describe('a build', () => {
     expect(leftOvers()).toEqual([]);
   });
 
-  it('that was killed between its two renames, so that there is nothing, is done again', async () => {
+  it('creates dist/ again if a killed build left none', async () => {
     await build();
     rmSync(join(project.folder, 'dist'), { recursive: true });
     expect((await build()).code).toBe(0);
     expect(existsSync(built())).toBe(true);
   });
 
-  it('that fails says where, and leaves what was there', async () => {
+  it('that fails names the file, and keeps the previous files', async () => {
     await build();
     project.write({ 'src/later.ts': 'export const LATER = ;\n' });
     const { code, output } = await build();
@@ -179,7 +179,7 @@ describe('the panel', () => {
   });
   const scripts = (): string[] => globSync('dist/panel/assets/*.js', at()).toSorted();
 
-  it('is built with the program, compressed, and again only when its own sources have changed', async () => {
+  it('is built and compressed with the program, and again only when its own sources change', async () => {
     project.write(page('first'));
     expect(await build()).toEqual({ code: 0, output: '' });
     const [first] = scripts();
@@ -196,7 +196,7 @@ describe('the panel', () => {
     expect(scripts()).not.toEqual([first]);
   });
 
-  it('that cannot be built leaves what was there, and says where', async () => {
+  it('whose build fails keeps the previous files, and the error names the file', async () => {
     project.write(page('first'));
     await build();
     const before = identity();

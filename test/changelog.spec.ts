@@ -1,4 +1,4 @@
-/** CHANGELOG.md has the form of Keep a Changelog 1.1.0, so that people and programs find what they look for. */
+/** CHANGELOG.md has the format of Keep a Changelog 1.1.0, for people and programs. */
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 
@@ -25,7 +25,7 @@ function readVersions(text: string): Version[] {
   });
 }
 
-/** Returns the faults of a changelog; empty if it has the right form. */
+/** Returns the errors in a changelog, or an empty list. */
 function faultsOf(text: string): string[] {
   const versions = readVersions(text);
   const released = versions.some(({ title }) => /^\[\d/.test(title));
@@ -38,7 +38,7 @@ function faultsOf(text: string): string[] {
         ...(VERSION.test(title) ? [] : [`"${title}" is no version with its date`]),
         ...(names.join() === inOrder.join() ? [] : [`${title} has the groups ${names.join(', ')}`]),
         ...groups.filter(({ text: lines }) => !lines.includes('- ')).map(({ name }) => `${title} ${name} is empty`),
-        // What no version has had cannot have been mended, changed or taken away.
+        // Before the first release, nothing can be fixed, changed or removed.
         ...(released ? [] : names.filter((name) => name !== 'Added').map((name) => `nothing is out yet, and ${name}`)),
       ];
     }),
@@ -48,7 +48,7 @@ function faultsOf(text: string): string[] {
 describe('CHANGELOG.md', () => {
   const text = readFileSync('CHANGELOG.md', 'utf8');
 
-  it('has versions with their dates, the six groups in their order, and no fix of what was never released', () => {
+  it('has versions with dates, groups in order, and only additions before the first release', () => {
     expect(faultsOf(text)).toEqual([]);
   });
 
@@ -63,7 +63,7 @@ describe('CHANGELOG.md', () => {
     expect(faultsOf(`# Changelog\n\n${wrong}`)).not.toEqual([]);
   });
 
-  it('may have every group once a version is out', () => {
+  it('can have every group once a version is released', () => {
     const groups = GROUPS.map((name) => `### ${name}\n\n- something\n`).join('\n');
     expect(faultsOf(`## [Unreleased]\n\n${groups}\n## [1.0.0] - 2026-12-01\n\n### Added\n\n- a\n`)).toEqual([]);
   });

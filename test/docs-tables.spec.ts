@@ -1,4 +1,4 @@
-/** Tables of the documentation: cells hold a phrase, and a generated table names its command and its place. */
+/** Tables of the documentation: cells are short, and generated tables name their command. */
 import { expect, it } from '@jest/globals';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 
@@ -11,12 +11,12 @@ const marks = globSync('docs/**/*.md').flatMap((file) => {
   });
 });
 
-it('there are such tables', () => expect(marks.length).toBeGreaterThan(10));
+it('the documentation has more than ten generated tables', () => expect(marks.length).toBeGreaterThan(10));
 
-it.each(marks)('$file: $name is made by npm run $script', ({ name, script, rest }) => {
+it.each(marks)('$file: $name is written by npm run $script', ({ name, script, rest }) => {
   const [, program = '', bench = ''] = /^node (\S+)(?: (\S+))?$/.exec(scripts[script] ?? '') ?? [];
   expect(rest).toContain(`<!-- end of ${name} -->`);
-  // A row of the harness has the mark, or the program itself. A load is a file of its name.
+  // The mark is in a row of the harness or in the program. A load has its own file.
   const [, load] = name.split(' ');
   const source = readFileSync(program, 'utf8');
   const row = source.split('\n').find((line) => line.trim().startsWith(`${bench}: {`)) ?? '';

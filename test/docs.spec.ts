@@ -1,4 +1,4 @@
-/** README and docs/ say what the program has: a name, file, command, setting or bound that is gone, or new, is found here. */
+/** README and docs/ match the program: names, files, commands, settings and limits. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -33,10 +33,10 @@ const SOURCES = readdirSync('src', { recursive: true, encoding: 'utf8' })
 
 const unique = (names: Iterable<string>) => [...new Set(names)].toSorted();
 const matches = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, name = '']) => name);
-/** Fenced blocks of a language. */
+/** Returns the fenced blocks of a language. */
 const blocks = (text: string, language: string) =>
   matches(text, new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'));
-/** Everything that is set as code, in a line or fenced. */
+/** All inline and fenced code. */
 const CODE = [...matches(ALL, /^```\w*\n([\s\S]*?)^```/gm), ...matches(ALL, /`([^`]+)`/g)].join('\n');
 
 describe('docs/metrics.md', () => {
@@ -48,7 +48,7 @@ describe('docs/metrics.md', () => {
     }),
   );
 
-  it('has every metric of src/platform/metrics.ts with its type and labels, and no other', () => {
+  it('lists exactly the metrics of src/platform/metrics.ts, with type and labels', () => {
     const actual = Object.values(METRICS).map(({ name, kind, labelNames }) => [
       name,
       { type: kind, labels: labelNames },
@@ -61,17 +61,17 @@ describe('docs/metrics.md', () => {
     expect([...rows.keys()].filter((name) => !examples.includes(name))).toEqual([]);
   });
 
-  it('no page names a metric that does not exist', () => {
+  it('lists every metric that any page names', () => {
     const names = matches(ALL, /\b((?:trailgate|http_server)_[a-z_]+[a-z])/g);
-    // The first member of an export.
+    // `trailgate_export` is the first member of an export.
     const known = (name: string) =>
       name === 'trailgate_export' || rows.has(name) || rows.has(name.replace(/_(?:bucket|sum|count)$/, ''));
     expect(unique(names).filter((name) => !known(name))).toEqual([]);
   });
 });
 
-describe('labels', () => {
-  it('hold an account in those metrics only that docs/metrics.md names beside the rule', () => {
+describe('metric labels', () => {
+  it('contain an account only in the metrics that docs/metrics.md names', () => {
     const [, named = ''] =
       /No label ever holds a key[\s\S]*?an account only ([\s\S]*?):/.exec(page('docs/metrics.md')) ?? [];
     const withAccount = Object.values(METRICS).filter(({ labelNames }) => labelNames.some((l) => /account/.test(l)));
@@ -80,7 +80,7 @@ describe('labels', () => {
 });
 
 describe('docs/log.md', () => {
-  it('explains every event that the program logs, and no other', () => {
+  it('explains exactly the events that the program logs', () => {
     const [, table = ''] = /^\| event \|.*\n([\s\S]*?)\n\n/m.exec(page('docs/log.md')) ?? [];
     const documented = table.split('\n').flatMap((row) => matches(row.split('|')[1] ?? '', /`(\w+)`/g));
     const logged = matches(SOURCES, /"?event"?: ?["'](\w+)["']/g);
@@ -94,7 +94,7 @@ describe('docs/bounds.md', () => {
     row.split('|').map((cell) => cell.trim()),
   );
 
-  it('lists every throttle as the source has it', () => {
+  it('lists every throttle with the values of the source', () => {
     const words = { store: 'together', process: 'in each process', database: 'in the database' };
     const table = matches(text, /^(\| `[\w-]+` \|.*\| (?:together|in each process|in the database) \|)$/gm);
     const listed = table.map((row) => {
@@ -108,7 +108,7 @@ describe('docs/bounds.md', () => {
     expect(unique(rows.map(({ name }) => name))).toHaveLength(rows.length);
   });
 
-  it('gives every deadline and bound as the source has it', () => {
+  it('lists every deadline and limit with the value of the source', () => {
     expect(rows.length).toBeGreaterThan(35);
     for (const [, what, bound = '', where = ''] of rows) {
       const [, name = '', file = ''] = /`(\w+)` in `(\S+)`/.exec(where) ?? [];
@@ -118,19 +118,19 @@ describe('docs/bounds.md', () => {
   });
 });
 
-/** `3 * 24 * 3_600_000` */
+/** Returns the value of a product such as `3 * 24 * 3_600_000`. */
 function product(source: string | undefined): number {
   return (source ?? 'missing').split('*').reduce((value, factor) => value * Number(factor.replaceAll('_', '')), 1);
 }
 
-/** The first quantity of a cell, `1.5 s` or `8,192 characters`, in milliseconds, bytes or pieces. */
+/** Returns the first quantity of a cell, such as `1.5 s` or `8,192 characters`, in ms, bytes or pieces. */
 function quantity(cell: string): number {
   const units: Readonly<Record<string, number>> = { s: 1e3, h: 3.6e6, d: 8.64e7, KiB: 1_024, MiB: 1_048_576 };
   const [, value = '', unit = ''] = /^([\d.,]+) ?(\w*)/.exec(cell) ?? [];
   return Number(value.replaceAll(',', '')) * (units[unit] ?? 1);
 }
 
-describe('commands', () => {
+describe('commands in the documentation', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
   const client = new Command();
   addClientCommands(client);
@@ -147,13 +147,13 @@ describe('commands', () => {
     ]),
   ]);
 
-  it('every npm script that is named exists, and the first three are in README', () => {
+  it('name only existing npm scripts, and README has the first three', () => {
     const named = [...matches(CODE, /npm run (?:-s )?(\S+)/g), ...matches(CODE, /npm (start|test)\b/g)];
     expect(unique(named).filter((name) => scripts[name] === undefined)).toEqual([]);
     for (const command of ['npm ci', 'npm start', 'npm test']) expect(page('README.md')).toContain(command);
   });
 
-  it('every command of trailgate that is named exists', () => {
+  it('name only existing trailgate commands', () => {
     const pattern = /(?<![\w/.:-])trailgate (?:-- )?([a-z]+(?:-[a-z]+)*)(?: ([a-z]+(?:-[a-z]+)*)\b)?/g;
     for (const [whole, name = '', sub] of CODE.matchAll(pattern)) {
       const subcommands = commands.get(name);
@@ -162,7 +162,7 @@ describe('commands', () => {
     }
   });
 
-  it('docs/commands.md lists every command with its subcommands', () => {
+  it('are all listed in docs/commands.md, with their subcommands', () => {
     const listed = matches(page('docs/commands.md'), /^(\| `trailgate .*)$/gm).map((row): [string, string[]] => {
       const [, name = '', does = ''] = row.split('|');
       return [name.replaceAll(/`|trailgate/g, '').trim(), matches(does.split(':')[0] ?? '', /`([a-z-]+)`/g)];
@@ -176,7 +176,7 @@ describe('commands', () => {
 });
 
 describe('the client commands', () => {
-  it('are as many as docs/commands.md says', () => {
+  it('are as many as docs/commands.md counts', () => {
     const client = new Command();
     addClientCommands(client);
     const words = ['seven', 'eight', 'nine', 'ten', 'eleven', 'twelve', 'thirteen', 'fourteen', 'fifteen'];
@@ -185,33 +185,33 @@ describe('the client commands', () => {
   });
 });
 
-describe('names', () => {
-  it('every environment variable that README and docs name is read by the program', () => {
+describe('names in the documentation', () => {
+  it('include only environment variables that the program reads', () => {
     const text = FILES.filter((file) => file === 'README.md' || file.startsWith('docs'))
       .map(page)
       .join('\n');
     const named = matches(text, /\b(TRAILGATE_[A-Z_]+|DATABASE_URL|REDIS_URL|LOG_LEVEL|CUSTOMERS_[A-Z_]+)\b/g);
     expect(Object.keys({ ...ENVIRONMENT_VARIABLES, ...CLIENT_VARIABLES })).toEqual(
-      // Any of them can be read from a file.
+      // Each variable can also be read from a file, with the suffix _FILE.
       expect.arrayContaining(unique(named.map((name) => name.replace(/_FILE$/, '')))),
     );
   });
 
-  it('every file and folder that is named exists', () => {
+  it('include only existing files and folders', () => {
     const named = matches(ALL, /`((?:src|test|scripts|deploy|docs)\/[\w./-]+)`/g);
     expect(named.length).toBeGreaterThan(50);
-    // git keeps no empty folder, and the one for attacks is named before there is one.
+    // Git does not keep empty folders, and this one may still be empty.
     expect(unique(named).filter((path) => path !== 'test/security/' && !existsSync(path))).toEqual([]);
   });
 
-  it('every link leads somewhere', () => {
+  it('include only links that work within the repository', () => {
     for (const [file, text] of PAGES) {
       const links = matches(text.replaceAll(/^```[\s\S]*?^```/gm, ''), /\]\(([^)\s]+)\)/g);
       expect([file, links.filter((link) => isBroken(file, link))]).toEqual([file, []]);
     }
   });
 
-  it('docs/decisions/README.md lists every decision', () => {
+  it('include every decision in docs/decisions/README.md, with its four sections', () => {
     const listed = matches(page('docs/decisions/README.md'), /\]\((\d{4}-[\w-]+\.md)\)/g);
     const files = readdirSync('docs/decisions').filter((name) => name !== 'README.md');
     expect(listed).toEqual(files.toSorted());
@@ -220,7 +220,7 @@ describe('names', () => {
   });
 });
 
-/** Whether a link inside the repository leads nowhere; what is on the web is not asked. */
+/** Reports whether a link within the repository is broken. Does not check web links. */
 function isBroken(file: string, link: string): boolean {
   if (link.startsWith('https://')) return false;
   const [path = '', anchor] = link.split('#');
@@ -229,7 +229,7 @@ function isBroken(file: string, link: string): boolean {
   return anchor !== undefined && !headings(readFileSync(target, 'utf8')).includes(anchor);
 }
 
-/** Anchors as GitHub makes them. */
+/** Returns the anchors that GitHub creates for headings. */
 function headings(text: string): string[] {
   return matches(text, /^#+ (.*)$/gm).map((title) =>
     title
@@ -239,15 +239,15 @@ function headings(text: string): string[] {
   );
 }
 
-describe('configurations', () => {
+describe('configurations in the documentation', () => {
   const samples = blocks(ALL, 'yaml').filter((text) => text.startsWith('# gateway.yaml'));
 
-  it('every sample of gateway.yaml passes trailgate check', async () => {
+  it('pass trailgate check in every sample of gateway.yaml', async () => {
     expect(samples.length).toBeGreaterThan(0);
     for (const text of samples) await expect(configOf({ 'gateway.yaml': text })).resolves.toBeDefined();
   });
 
-  it("README's example of a mistake is what trailgate check says", async () => {
+  it('include an example error in README that trailgate check reports', async () => {
     const [sample = ''] = samples;
     const [problem] = await problemsOf({ 'gateway.yaml': sample.replace('minute: 60', 'minut: 60') });
     expect(page('README.md')).toContain(
@@ -258,7 +258,7 @@ describe('configurations', () => {
 });
 
 describeWithOpenssl('docs/recipes.md', () => {
-  it('every recipe, put into the sample of README, passes trailgate check', async () => {
+  it('has only recipes that pass trailgate check within the sample of README', async () => {
     const [sample = ''] = blocks(page('README.md'), 'yaml').filter((text) => text.startsWith('# gateway.yaml'));
     const recipes = blocks(page('docs/recipes.md'), 'yaml').filter((text) => text.startsWith('# part of gateway.yaml'));
     expect(recipes.length).toBeGreaterThan(8);
@@ -276,7 +276,7 @@ describeWithOpenssl('docs/recipes.md', () => {
   });
 });
 
-/** A piece of configuration put into a whole one: members into members; an operation takes the place of its like. */
+/** Merges a part into a whole configuration. An operation replaces the one with the same `match`. */
 function merged(whole: unknown, piece: unknown): unknown {
   if (Array.isArray(whole) && Array.isArray(piece)) {
     const named = new Set(piece.map((entry: { match?: string }) => entry.match));

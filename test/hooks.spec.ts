@@ -1,4 +1,4 @@
-/** The hooks that `npm run hooks` turns on refuse what `npm run check` would refuse and long subjects, and say what to do. */
+/** The hooks of `npm run hooks` reject what `npm run check` would reject and long subjects, with a remedy. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { makeSmallProject, type SmallProject } from './support/small-project.js';
@@ -22,7 +22,7 @@ describe('the pre-commit hook', () => {
       'src/main.ts': GOOD,
       'src/panel/tsconfig.json': readFileSync('src/panel/tsconfig.json', 'utf8'),
       'src/panel/main.ts': GOOD,
-      // Types of the admin API are written from the whole program, which this project does not have.
+      // This project cannot generate the types of the admin API, which need the whole program.
       'scripts/panel/types.mjs': '',
     });
     await git('init', '-q');
@@ -31,7 +31,7 @@ describe('the pre-commit hook', () => {
     if (code !== 0) throw new Error(output);
   });
 
-  it('is off until it is turned on: npm ci changes nothing about git', async () => {
+  it('is off until npm run hooks turns it on', async () => {
     expect((await git('config', 'core.hooksPath')).output).toBe('');
     const { code } = await project.run('npm', 'run', '-s', 'hooks');
     expect([code, (await git('config', 'core.hooksPath')).output.trim()]).toEqual([0, '.githooks']);
@@ -41,24 +41,24 @@ describe('the pre-commit hook', () => {
     ['a badly formatted file', BADLY_FORMATTED, 'Run: npm run fmt'],
     ['what lint finds', LINT, 'no-explicit-any'],
     ['a wrong type', WRONG_TYPE, 'src/answer.ts(2,14)'],
-  ])('refuses %s, and says what to do', async (_what, text, words) => {
+  ])('rejects %s, with an error that helps', async (_what, text, words) => {
     const { code, output } = await commit(text);
     expect([code, output]).toEqual([1, expect.stringContaining(words)]);
   });
 
-  it('takes a good file', async () => {
+  it('accepts a good file', async () => {
     const { code, output } = await commit(GOOD);
     expect([code, output]).toEqual([0, expect.stringContaining('1 file changed')]);
   });
 
-  it('looks at what is staged, not at what the file has become since', async () => {
+  it('checks the staged content, not later changes to the file', async () => {
     project.write({ 'src/answer.ts': BADLY_FORMATTED });
     await git('add', '-A');
     project.write({ 'src/answer.ts': GOOD.replace('42', '43') });
     expect((await git('commit', '-m', 'A change')).code).toBe(1);
   });
 
-  it('lets a file go, and a page of documentation come', async () => {
+  it('accepts a deleted file and a new documentation page', async () => {
     await git('add', '-A');
     await git('commit', '-q', '-m', 'A change');
     project.write({ 'docs/page.md': '#  A page\n' });
@@ -68,7 +68,7 @@ describe('the pre-commit hook', () => {
     expect([code, output]).toEqual([0, expect.stringContaining('2 files changed')]);
   });
 
-  it('limits the subject of a commit to 72 characters, not its body', async () => {
+  it('limits the commit subject to 72 characters, but not the body', async () => {
     const subject = 'é'.repeat(72);
     const tooLong = await git('commit', '--allow-empty', '-m', `${subject}!`);
     expect([tooLong.code, tooLong.output]).toEqual([1, expect.stringContaining('73 characters; at most 72')]);

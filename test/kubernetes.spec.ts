@@ -1,4 +1,4 @@
-/** The manifests for Kubernetes say what the code understands; no cluster is needed to find out. */
+/** The Kubernetes manifests match the program. These tests need no cluster. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
@@ -50,7 +50,7 @@ const deployments = ofKind('Deployment').map(({ metadata: { name }, spec }) => {
 });
 
 describe('deploy/kubernetes', () => {
-  it('runs each role in pods of its own', () => {
+  it('runs each role in separate pods', () => {
     const roles = deployments.map(({ container }) => container.args.at(-1));
     expect(roles.toSorted()).toEqual([...ROLES].toSorted());
     for (const { container } of deployments) {
@@ -59,7 +59,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  it('has a configuration that the program takes, which listens where the pods say', async () => {
+  it('has a valid configuration with the ports and shutdown times of the pods', async () => {
     const [map] = ofKind('ConfigMap') as [KubernetesObject];
     const { file } = await configOf(map.data);
     for (const { name, pod, container } of deployments) {
@@ -67,7 +67,7 @@ describe('deploy/kubernetes', () => {
       const ofRole = { admin: { admin: file.admin.port }, gateway: { public: file.gateway.port }, worker: {} };
       const role = name.replace('trailgate-', '') as keyof typeof ofRole;
       expect(ports).toEqual({ health: file.admin.health?.port, ...ofRole[role] });
-      // A changed file has another name, so pods that run keep the one that they started with.
+      // A changed file gets another name, so running pods keep the file they started with.
       expect(pod.volumes.flatMap(({ configMap }) => configMap ?? [])).toEqual([{ name: map.metadata.name }]);
       const { delay = 0, drain } = file.gateway.shutdown;
       expect(pod.terminationGracePeriodSeconds * 1_000).toBeGreaterThanOrEqual(delay + drain + 10_000);
@@ -75,13 +75,13 @@ describe('deploy/kubernetes', () => {
     expect([file.gateway.host, file.admin.host]).toEqual(['0.0.0.0', '0.0.0.0']);
   });
 
-  it('gives pods only variables that the program reads, and of the secret only what their role needs', () => {
+  it('gives pods only variables that the program reads, and only the secrets of their role', () => {
     const secrets: Record<string, string[]> = {};
     for (const { name, pod, container } of deployments) {
       const names = container.env.map((variable) => variable.name);
       expect(Object.keys(ENVIRONMENT_VARIABLES)).toEqual(expect.arrayContaining(names));
       secrets[name] = container.env.flatMap((variable) => (variable.valueFrom === undefined ? [] : variable.name));
-      // Else Kubernetes sets TRAILGATE_ADMIN_PORT for the service trailgate-admin: `tcp://10.…`, which is no port.
+      // Otherwise, Kubernetes sets TRAILGATE_ADMIN_PORT for the service trailgate-admin to an invalid `tcp://10.…`.
       expect(pod.enableServiceLinks).toBe(false);
     }
     expect(secrets).toEqual({
@@ -91,7 +91,7 @@ describe('deploy/kubernetes', () => {
     });
   });
 
-  it('asks for health where it is, and restarts no gateway because Redis is away', () => {
+  it('uses /livez for startup and liveness probes, and /readyz for readiness probes', () => {
     for (const { container } of deployments) {
       for (const probe of ['startupProbe', 'livenessProbe'] as const) {
         expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'health' });
@@ -100,7 +100,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  it('runs as an ordinary user who writes to its data and temporary folders alone', () => {
+  it('runs as a non-root user with a read-only root filesystem and data and temporary volumes', () => {
     for (const { pod, container } of deployments) {
       expect(pod.securityContext).toMatchObject({
         runAsNonRoot: true,
@@ -118,7 +118,7 @@ describe('deploy/kubernetes', () => {
 });
 
 describe('the Helm chart', () => {
-  it('is of the version of the program', () => {
+  it('has the version of the program', () => {
     const chart = parse(readFileSync('deploy/helm/trailgate/Chart.yaml', 'utf8')) as Record<string, string>;
     expect([chart['version'], chart['appVersion']]).toEqual([VERSION, VERSION]);
   });

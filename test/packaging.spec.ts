@@ -1,4 +1,4 @@
-/** The image and docker-compose.yml say what the code understands; no Docker is needed to find out. */
+/** The image and docker-compose.yml match the program. These tests need no Docker. */
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
@@ -51,7 +51,7 @@ const environmentOf = (name: string) =>
   );
 
 describe('docker-compose.yml', () => {
-  it('runs gateway and admin as containers of their own, from one image', () => {
+  it('runs gateway and admin as separate containers of one image', () => {
     expect(service('gateway').image).toBe(service('admin').image);
     expect(service('gateway').command?.slice(-2)).toEqual(['--roles', 'gateway']);
     expect(service('admin').command?.slice(-2)).toEqual(['--roles', 'admin,worker']);
@@ -74,7 +74,7 @@ describe('docker-compose.yml', () => {
     expect(readFileSync('deploy/gateway.yaml', 'utf8')).toContain('http://customers:4001');
   });
 
-  it('does not start without its secrets', () => {
+  it('requires its secrets', () => {
     const text = readFileSync('docker-compose.yml', 'utf8');
     for (const name of Object.keys(SECRETS)) {
       expect(() => fill(text, { ...SECRETS, [name]: '' })).toThrow(name);
@@ -82,7 +82,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('publishes the gateway, and the admin listener and Grafana on this machine only, and nothing else', () => {
+  it('publishes only the gateway, and the admin listener and Grafana on this machine', () => {
     const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => `${name} ${port}`),
     );
@@ -92,7 +92,7 @@ describe('docker-compose.yml', () => {
     expect(compose.networks['internal']).toEqual({ internal: true });
   });
 
-  it('keeps what Redis, PostgreSQL, the backend and Prometheus hold', () => {
+  it('stores the data of Redis, PostgreSQL, the backend, Prometheus and Grafana in volumes', () => {
     const redis = service('redis').command?.join(' ');
     expect(redis).toContain('--appendonly yes --appendfsync everysec --maxmemory-policy noeviction');
     expect(service('redis').volumes).toEqual(['redis-data:/data']);
@@ -108,7 +108,7 @@ describe('docker-compose.yml', () => {
     expect([service('redis').image, service('postgres').image]).toEqual(['redis:7-alpine', 'postgres:17-alpine']);
   });
 
-  it('waits for what a container needs, and knows when each is healthy', () => {
+  it('waits for the dependencies of a container to be healthy', () => {
     for (const [name, { depends_on: needs = {}, healthcheck, build }] of Object.entries(compose.services)) {
       expect({ name, checked: healthcheck !== undefined || build !== undefined }).toEqual({ name, checked: true });
       for (const [need, { condition }] of Object.entries(needs)) {
@@ -119,7 +119,7 @@ describe('docker-compose.yml', () => {
     expect(Object.keys(service('gateway').depends_on ?? {}).toSorted()).toEqual(['customers', 'postgres', 'redis']);
   });
 
-  it('starts Prometheus and Grafana on request only, and has Grafana show the board', () => {
+  it('starts Prometheus and Grafana only on request, with the dashboard', () => {
     const observing = Object.entries(compose.services).filter(([, { profiles }]) => profiles !== undefined);
     expect(observing.map(([name, { profiles }]) => [name, profiles])).toEqual([
       ['prometheus', ['observe']],
@@ -145,7 +145,7 @@ describe('docker-compose.yml', () => {
     expect(mounted.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('runs on a configuration without a fault', async () => {
+  it('uses a configuration without problems or warnings', async () => {
     const loaded = await loadConfig('deploy/gateway.yaml', readEnvironment({}), {});
     expect(loaded).not.toHaveProperty('problems');
     expect(loaded).toHaveProperty('warnings', []);
@@ -156,14 +156,14 @@ describe('the systemd unit', () => {
   const unit = readFileSync('deploy/systemd/trailgate.service', 'utf8');
   const valueOf = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 
-  it('starts the built program with the Node of the project, and gives it time for its end', () => {
+  it('starts the built program with the Node of the project, and allows time for its shutdown', () => {
     const [node, main, command] = valueOf('ExecStart').split(' ');
     expect([node, main, command]).toEqual(['/opt/trailgate/node_modules/.bin/node', 'dist/main.js', 'start']);
     const { delay = 0, drain } = configSchema.parse({ services: {}, plans: {} }).gateway.shutdown;
     expect(Number(valueOf('TimeoutStopSec')) * 1_000).toBeGreaterThanOrEqual(delay + drain + 10_000);
   });
 
-  it('keeps its data where it may write, and sets only variables that the program reads', () => {
+  it('stores data in its state directory, and sets only variables that the program reads', () => {
     const [name = '', folder = ''] = valueOf('Environment').split('=');
     expect(Object.keys(ENVIRONMENT_VARIABLES)).toContain(name);
     expect(folder).toBe(`/var/lib/${valueOf('StateDirectory')}`);
@@ -174,7 +174,7 @@ describe('the systemd unit', () => {
 describe('the image', () => {
   const ignored = readFileSync('.dockerignore', 'utf8').split('\n');
 
-  it('copies files that exist and that .dockerignore lets in', () => {
+  it('copies files that exist and that .dockerignore includes', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
       paths.split(' '),
     );
@@ -184,7 +184,7 @@ describe('the image', () => {
     expect(ignored).toContain('*');
   });
 
-  it('runs as an ordinary user, by exec, without dev dependencies', () => {
+  it('runs as a non-root user, with an exec entrypoint and without development dependencies', () => {
     const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
     expect(last).toContain('\nUSER 1000:1000\n');
     expect(last).toMatch(/\nENTRYPOINT \["node", .*"dist\/main\.js"\]/);
@@ -193,7 +193,7 @@ describe('the image', () => {
     expect(dockerfile).toContain('npm ci --omit=dev --omit=optional');
   });
 
-  it('sets for the C library what the documentation says', () => {
+  it('sets the variables of the C library that the documentation lists', () => {
     const set = [...dockerfile.matchAll(/^\s+(MALLOC_\w+)=(\w+)/gm)].map(
       ([, name, value]) => `| \`${name}\` | \`${value}\` |`,
     );
@@ -202,7 +202,7 @@ describe('the image', () => {
     expect(documented).toEqual(set);
   });
 
-  it('is asked for its health on the admin listener, by a shell that starts no other process', () => {
+  it('checks /livez on the admin listener for its health, with bash', () => {
     const [, json = ''] = /HEALTHCHECK [^\n]*\\\n\s+CMD (\[.*\])/.exec(dockerfile) ?? [];
     const command = JSON.parse(json) as string[];
     expect(command.slice(0, 2)).toEqual(['bash', '-c']);

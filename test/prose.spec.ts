@@ -5,7 +5,7 @@ import { docComments, hidesSubject, longSentences, MAX_WORDS } from './support/p
 
 const FLOOR = 'test/prose-floor.json';
 
-/** Findings that were there when the rules were made, by room or page. Others have none. */
+/** Allowed numbers of findings, by room or page. Others must have none. */
 interface Floor {
   readonly hiddenSubjects: Readonly<Record<string, number>>;
   readonly longSentences: Readonly<Record<string, number>>;
@@ -17,7 +17,7 @@ const sources = globSync('{src,test}/**/*.{ts,tsx}', {
 });
 const pages = [...globSync('*.md'), ...globSync('docs/**/*.md')];
 
-/** Returns what a rule finds in doc comments, by room: `src/quota/limiter.ts` is in `src/quota`. */
+/** Returns the findings of a rule in doc comments, by room: `src/quota/limiter.ts` is in `src/quota`. */
 function findInComments(rule: (comment: string) => readonly string[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const file of sources) {
@@ -28,12 +28,12 @@ function findInComments(rule: (comment: string) => readonly string[]): Map<strin
   return found;
 }
 
-/** Returns the findings of each room or page that has more of them than the floor allows. */
+/** Returns the findings of each room or page that has more than the floor allows. */
 function exceeding(found: ReadonlyMap<string, readonly string[]>, allowed: Readonly<Record<string, number>>) {
   return Object.fromEntries([...found].filter(([name, texts]) => texts.length > (allowed[name] ?? 0)));
 }
 
-/** Returns the floor without what has been mended since. */
+/** Returns the floor, lowered to the current findings. */
 function lowered(found: ReadonlyMap<string, readonly string[]>, allowed: Readonly<Record<string, number>>) {
   const counts = Object.entries(allowed).map(([name, count]): [string, number] => [
     name,
@@ -42,7 +42,7 @@ function lowered(found: ReadonlyMap<string, readonly string[]>, allowed: Readonl
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-describe(`the counts of ${FLOOR} fall (TRAILGATE_TEST_WRITE=1 lowers them)`, () => {
+describe(`the counts in ${FLOOR} (TRAILGATE_TEST_WRITE=1 lowers them)`, () => {
   const hidden = findInComments((comment) => (hidesSubject(comment) ? [comment] : []));
   const long = findInComments(longSentences);
   for (const page of pages) long.set(page, longSentences(readFileSync(page, 'utf8')));
@@ -54,33 +54,33 @@ describe(`the counts of ${FLOOR} fall (TRAILGATE_TEST_WRITE=1 lowers them)`, () 
     writeFileSync(FLOOR, `${JSON.stringify(next, null, 2)}\n`);
   }
 
-  it('no more doc comments hide their subject', () => {
+  it('are not exceeded by doc comments that hide their subject', () => {
     expect(hidden.size).toBeGreaterThan(20);
     expect(exceeding(hidden, floor.hiddenSubjects)).toEqual({});
   });
 
-  it(`no more sentences exceed ${MAX_WORDS} words`, () => {
+  it(`are not exceeded by sentences of more than ${MAX_WORDS} words`, () => {
     expect(long.size).toBeGreaterThan(100);
     expect(exceeding(long, floor.longSentences)).toEqual({});
   });
 });
 
-describe('the rules', () => {
+describe('the prose rules', () => {
   const words = (count: number): string => Array.from({ length: count }, (_, i) => `word${i}`).join(' ');
 
-  it('find a comment that hides its subject, and no other', () => {
+  it('find comments that hide their subject, and no others', () => {
     const source = '/** What it does. */\n/**\n * Whoever\n * calls.\n */\n/** Whatever. */\n/* Of a part. */\n';
     expect(docComments(source).filter(hidesSubject)).toEqual(['What it does.', 'Whoever\ncalls.']);
   });
 
-  it('find a sentence of 26 words over several lines, in a list and in the middle of a paragraph', () => {
+  it('find sentences of 26 words across lines, in lists and within paragraphs', () => {
     const long = `A${words(25)}`;
     expect(longSentences(`Short one. ${long} and end. Short one.`)).toHaveLength(1);
     expect(longSentences(`- ${words(13)}\n  ${words(13)}\n- ${words(13)}`)).toHaveLength(1);
     expect(longSentences(`A ${words(25)}.`)).toHaveLength(1);
   });
 
-  it('pass 25 words, headings, tables and code', () => {
+  it('allow 25 words, headings, tables and code', () => {
     const block = `\`\`\`\n${words(30)}\n\`\`\``;
     const generated = `<!-- a: written by \`x\` -->\n${words(30)}\n<!-- end of a -->`;
     const texts = [`${words(25)}.`, `# ${words(30)}`, `| ${words(30)} |`, `\`${words(30)}\``, block, generated];

@@ -1,4 +1,4 @@
-/** `npm test` tells its reader how far it is, how long it will take, and what it left out and why. */
+/** `npm test` reports its progress, its remaining time, and which tests it skipped and why. */
 import { describe, expect, it } from '@jest/globals';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,13 +7,13 @@ import { inWords, progressLine } from './support/progress.js';
 import { MAX_QUARANTINED, summarise, type JestRun, type Quarantined } from './support/run-summary.js';
 import { affectedSpecs } from './support/affected.js';
 
-/** Runs `test/run.mjs` on a machine where no server is on the PATH and none may be installed. */
+/** Runs `test/run.mjs` without servers on the PATH and without permission to install any. */
 async function runBare(
   args: readonly string[],
   more: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { TEST_REDIS_URL: _redis, REDIS_URL: _given, CI: _ci, ...env } = process.env;
-  // PostgreSQL is found beside the PATH, and is started as another user: that asks for `id`.
+  // PostgreSQL is found outside the PATH, and starting it as another user needs `id`.
   const path = temporaryFolder('bare-path');
   symlinkSync('/usr/bin/id', join(path, 'id'));
   const bare = { ...env, PATH: path, TRAILGATE_TEST_INSTALL: '0', ...more };
@@ -28,7 +28,7 @@ async function runBare(
   return { code, ...output };
 }
 
-it('names what is missing and how to get it, and counts what was skipped for it', async () => {
+it('names a missing server and how to install it, and counts the skipped tests', async () => {
   const { code, stdout, stderr } = await runBare(['test/contract/usage-sweep.spec.ts', 'src/platform/breaker.spec.ts']);
   expect(stderr).toContain('apt-get install redis-server');
   expect(stderr).toMatch(/^Skipped \d+: needs Redis\.$/m);
@@ -39,7 +39,7 @@ it('names what is missing and how to get it, and counts what was skipped for it'
 it.each([
   [{ done: 3, total: 100, failed: 0, goneMs: 9_000 }, '-- 3 of 100 files, 0 failed; 9 s gone'],
   [{ done: 50, total: 100, failed: 1, goneMs: 120_000 }, '-- 50 of 100 files, 1 failed; 2 min gone, about 2 min to go'],
-])('says how far it is, and what is to come at the pace so far', (run, line) => {
+])('reports progress, and the remaining time at the current pace', (run, line) => {
   expect(progressLine(run)).toBe(line);
 });
 
@@ -47,9 +47,9 @@ it.each([
   [999, '1 s'],
   [89_000, '89 s'],
   [600_000, '10 min'],
-])('says %d ms as %s', (ms, words) => expect(inWords(ms)).toBe(words));
+])('formats %d ms as %s', (ms, words) => expect(inWords(ms)).toBe(words));
 
-/** A run in which each file has a test for each of the statuses. */
+/** Returns a run in which each file has one test for each status. */
 function jestRun(files: Readonly<Record<string, readonly string[]>>, run: Partial<JestRun> = {}): JestRun {
   const testResults = Object.entries(files).map(([name, statuses]) => ({
     name: `/project/${name}`,
@@ -68,7 +68,7 @@ const inQuarantine = (file: string, test: string): Quarantined => ({
   since: '2026-11-26',
 });
 
-describe('the last line', () => {
+describe('the summary line', () => {
   const GOOD = jestRun({ a: ['passed'] });
   const FLAKY = jestRun({ a: ['passed'], b: ['passed', 'failed'] });
   const FILES = ['/project/a', '/project/b'];
@@ -110,30 +110,30 @@ describe('the last line', () => {
       run: GOOD,
       quarantine: Array.from({ length: MAX_QUARANTINED + 1 }, (_, index) => inQuarantine('c', `test ${index}`)),
     },
-  ])('where $what: $line', ({ line, run, ...options }) => {
+  ])('when $what: $line', ({ line, run, ...options }) => {
     const summary = summarise(run, options);
     expect(summary.line).toBe(line);
     expect(summary.exitCode).toBe(line.includes(' 0 failed') ? 0 : 1);
   });
 
-  it('has the names of files without a result above it', () => {
+  it('comes with the names of files without a result', () => {
     expect(summarise(GOOD, { files: FILES }).withoutResult).toEqual(['/project/b']);
   });
 });
 
-describe('what the working tree can affect', () => {
+describe('specs affected by the working tree', () => {
   const ROOT = process.cwd();
   const affected = (changed: string[], roomMs = 60_000, durations = {}) =>
     affectedSpecs(ROOT, changed, { durations, roomMs });
 
-  it('is first the changed test, then who imports the file, then what runs the program and is about the same', () => {
+  it('start with the spec of the changed file, and include e2e specs about it', () => {
     const { run } = affected(['src/platform/breaker.ts']);
     expect(run[0]).toBe('src/platform/breaker.spec.ts');
     expect(affected(['test/e2e/errors.spec.ts']).run).toEqual(['test/e2e/errors.spec.ts']);
     expect(affected(['src/webhooks/deliveries/lane.ts'], Infinity).run).toContain('test/e2e/webhook-crashes.spec.ts');
   });
 
-  it('ends where the room does, and names the rest', () => {
+  it('end at the time limit, and the others are listed as left out', () => {
     const { run, left } = affected(['src/platform/breaker.ts'], 1, { 'src/platform/breaker.spec.ts': 1 });
     expect(run).toEqual(['src/platform/breaker.spec.ts']);
     expect(left.length).toBeGreaterThan(0);

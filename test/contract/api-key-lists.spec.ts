@@ -1,4 +1,4 @@
-/** Lists of keys: what is found, in which order, and that every page goes on where the last one ended. Both databases. */
+/** Lists of keys on both databases: search, filters, sort order and cursors. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createAccountSchema } from '../../src/records/account-fields.js';
 import type { Account } from '../../src/accounts/accounts.js';
@@ -32,7 +32,7 @@ describeOnDatabases('a list of keys', (kind) => {
   };
   const page = (query: Partial<ApiKeyQuery> = {}) =>
     stores.keys.list(account, { limit: 100, sort: 'created', order: 'asc', ...query });
-  /** Every page, two keys each. */
+  /** Returns the keys of all pages, two keys a page. */
   const all = async (query: Partial<ApiKeyQuery> = {}, between: () => Promise<unknown> = async () => {}) => {
     const keys: ListedApiKey[] = [];
     let cursor: string | undefined;
@@ -56,19 +56,19 @@ describeOnDatabases('a list of keys', (kind) => {
       ["'", ["O'Neill"]],
       ['nothing', []],
       ['', ['Reservación', 'PRESS', '100 % safe', 'a_b', 'axb', String.raw`back\slash`, "O'Neill"]],
-    ])('%j finds what is named so, and nothing that a pattern would mean', async (q, found) => {
+    ])('%j finds names that contain it, and treats pattern characters literally', async (q, found) => {
       const made = ['Reservación', 'PRESS', '100 % safe', 'a_b', 'axb', String.raw`back\slash`, "O'Neill"];
       for (const name of made) await create(name);
       expect(await names({ q })).toEqual(found);
     });
 
-    it('id, hint or the end of the secret finds that key', async () => {
+    it('ID, hint or the last characters of the secret finds that key', async () => {
       const key = await create('one');
       await create('two', { environment: 'test' });
       for (const q of [key.id, key.hint, key.hint.slice(-4)]) expect(await names({ q })).toEqual(['one']);
     });
 
-    it('a new name finds it, and the old one does not any more', async () => {
+    it('name finds a renamed key by its new name only', async () => {
       const { id } = await create('before');
       await stores.keys.update(id, { name: 'Después' }, OPERATOR);
       expect(await names({ q: 'despues' })).toEqual(['Después']);
@@ -76,7 +76,7 @@ describeOnDatabases('a list of keys', (kind) => {
     });
   });
 
-  it('has those of a status as they are now, of an environment, or both', async () => {
+  it('filters by current status, by environment, or by both', async () => {
     const soon = new Date(stores.clock.now() + 1_000).toISOString();
     await create('active');
     await create('test', { environment: 'test' });
@@ -98,7 +98,7 @@ describeOnDatabases('a list of keys', (kind) => {
 
   describe('sorted by', () => {
     it.each(['created', 'name', 'last_used'] as const)(
-      '%s has each key once, also among equals, either way',
+      '%s returns each key once in either direction, even when values are equal',
       async (sort) => {
         const made: string[] = [];
         for (const name of ['same', 'b', 'same', 'Same', 'a', 'same', 'c']) made.push((await create(name)).id);
@@ -116,12 +116,12 @@ describeOnDatabases('a list of keys', (kind) => {
       },
     );
 
-    it('last use goes on where it was while keys are used: none that stayed is left out or shown twice', async () => {
+    it('last use shows no key twice while keys are used between two pages', async () => {
       const made: string[] = [];
       for (let at = 1; at <= 8; at++) made.push((await create(`k${at}`)).id);
       await stores.keys.touchLastUsed(usesOf(new Map(made.map((id, at) => [id, 1_000 + at]))));
       let now = 10_000;
-      // The one that the next page would begin behind is used, and moves to the top.
+      // The key after which the next page would begin is used, and moves to the top.
       const shown = await all({ sort: 'last_used', order: 'desc' }, async () => {
         const [last] = (await page({ sort: 'last_used', order: 'desc', limit: 100 })).data.slice(-5);
         await stores.keys.touchLastUsed(usesOf(new Map([[last!.id, (now += 1)]])));
@@ -130,7 +130,7 @@ describeOnDatabases('a list of keys', (kind) => {
     });
   });
 
-  it('shows what each key has used of this month, and its own limit with what was granted', async () => {
+  it('shows the usage of each key in this month, and its own limit including grants', async () => {
     const plain = await create('plain');
     const limited = await create('limited', { limits: { month: 50 } });
     const granted = await create('granted', { limits: { month: 50 } });
@@ -150,7 +150,7 @@ describeOnDatabases('a list of keys', (kind) => {
     ]);
   });
 
-  it('takes no cursor of another account, order, search or filter, nor a made-up one', async () => {
+  it('rejects a forged cursor, and one of another account, order, search or filter', async () => {
     for (const name of ['a', 'b']) await create(name);
     const { nextCursor } = await page({ limit: 1, sort: 'name' });
     const cursor = nextCursor ?? '';

@@ -45,7 +45,7 @@ describeOnDatabases('accounts and keys', (kind) => {
   const audited = async () =>
     (await stores.auditLog.list({ limit: 100, accountId })).data.map(({ action }) => action).toReversed();
 
-  it('finds a new key by the hash of its secret, with everything that the request path asks', async () => {
+  it('finds a new key by the hash of its secret, with all fields that the request path needs', async () => {
     const { key, secret } = await create({ allowed_ips: ['203.0.113.0/24', '2001:db8::/32'] });
     expect(isWellFormedSecret(secret)).toBe(true);
     expect(key).toMatchObject({ accountId, status: 'active', hint: hintOf(secret), lastUsedAt: null });
@@ -69,7 +69,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     ]);
   });
 
-  it('hands the limits of a key, and what was granted, to the request path', async () => {
+  it('returns the limits of the key and the grants with a key lookup', async () => {
     const { key, secret } = await create({ limits: { month: 7, minute: null } });
     const granted = { grant_period: 20_261_101, grant_amount: 999_999_999_999_999 };
     await database.db.updateTable('account').set(granted).where('id', '=', accountId).execute();
@@ -84,14 +84,14 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect((await lookUp(secret))?.limitChanges.keyLimits).toBeNull();
   });
 
-  it('answers a thousand hashes at once, known and unknown', async () => {
+  it('looks up 1,501 hashes in one call, and returns only the known one', async () => {
     const { secret } = await create();
     const hashes = Array.from({ length: 1_500 }, (_, index) => digestOf(`junk ${index}`));
     expect(await stores.keys.findByHashes([...hashes, digestOf(secret)])).toHaveLength(1);
     expect(await stores.keys.findByHashes([])).toEqual([]);
   });
 
-  it('refuses a scope that no operation knows, naming its place, and accepts wildcards', async () => {
+  it('rejects a scope that no operation requires with a pointer to it, and accepts wildcards', async () => {
     await expect(create({ scopes: ['customers:read', 'customers:raed'] })).rejects.toEqual(
       problem('validation_failed', '#/scopes/1'),
     );
@@ -99,7 +99,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect((await create({ scopes: ['customers:*', '*'] })).key.scopes).toEqual(['customers:*', '*']);
   });
 
-  it('refuses an expiry that has passed, an unknown plan and an unknown account', async () => {
+  it('rejects an expiration in the past, an unknown plan and an unknown account', async () => {
     const expired = new Date(stores.clock.now()).toISOString();
     await expect(create({ expires_at: expired })).rejects.toEqual(problem('validation_failed', '#/expires_at'));
     await expect(stores.accounts.create({ ...newAccount, plan: 'constructor' }, OPERATOR)).rejects.toEqual(
@@ -108,7 +108,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     await expect(stores.keys.create('acc_none', newKey(), OPERATOR)).rejects.toEqual(problem('resource_not_found'));
   });
 
-  it('lets both secrets of a rotation find one key until the overlap ends', async () => {
+  it('finds one key by both of its secrets until the rotation overlap ends', async () => {
     const { key, secret } = await create();
     const rotated = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     const end = stores.clock.now() + HOUR_MS;
@@ -117,13 +117,13 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect(await lookUp(rotated.secret)).toMatchObject({ keyId: key.id, expiresAt: null, rotatedOut: false });
   });
 
-  it('ends the old secret at once when the overlap is none', async () => {
+  it('ends the old secret at once when a rotation has no overlap', async () => {
     const { key, secret } = await create();
     await stores.keys.rotate(key.id, { overlap_seconds: 0 }, OPERATOR);
     expect(await lookUp(secret)).toMatchObject({ expiresAt: stores.clock.now(), rotatedOut: true });
   });
 
-  it('refuses another rotation with an overlap while the previous secret works, and says until when it does', async () => {
+  it('rejects another rotation with an overlap while the previous secret works, and names its end', async () => {
     const { key, secret } = await create();
     const second = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     const end = stores.clock.now() + HOUR_MS;
@@ -138,7 +138,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect(await lookUp(second.secret)).toMatchObject({ expiresAt: stores.clock.now() + HOUR_MS });
   });
 
-  it('ends the previous secret alone and at once, notifies every node, and repeating it changes nothing', async () => {
+  it('ends only the previous secret and notifies nodes again on repeat, without another change', async () => {
     const { key, secret } = await create();
     const { secret: current } = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     const ended = await stores.keys.endPreviousSecret(key.id, OPERATOR);
@@ -147,13 +147,13 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect(await lookUp(secret)).toMatchObject({ expiresAt: now, rotatedOut: true });
     expect(await lookUp(current)).toMatchObject({ expiresAt: null });
     stores.clock.advance(1_000);
-    const told = stores.bus.published.length;
+    const before = stores.bus.published.length;
     expect(await stores.keys.endPreviousSecret(key.id, OPERATOR)).toEqual(ended);
-    expect(stores.bus.published.slice(told)).toEqual([{ type: 'api_key', accountId: key.accountId, keyId: key.id }]);
+    expect(stores.bus.published.slice(before)).toEqual([{ type: 'api_key', accountId: key.accountId, keyId: key.id }]);
     expect((await lookUp(secret))?.expiresAt).toBe(now);
   });
 
-  it('never extends an overlap by rotating again, and never leaves three secrets alive', async () => {
+  it('does not extend an overlap by another rotation, and leaves at most two secrets valid', async () => {
     const first = await create();
     const second = await stores.keys.rotate(first.key.id, { overlap_seconds: 3_600 }, OPERATOR);
     stores.clock.advance(60_000);
@@ -170,7 +170,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect((await lookUp(second.secret))?.expiresAt).toBe(now + 1_000);
   });
 
-  it('keeps an overlap inside the life of the key, also when that is shortened later', async () => {
+  it('ends an overlap no later than the key expires, even if its expiration is moved up later', async () => {
     const expiresAt = stores.clock.now() + 600_000;
     const { key, secret } = await create({ expires_at: new Date(expiresAt).toISOString() });
     const { previousSecretExpiresAt } = await stores.keys.rotate(key.id, { overlap_seconds: 86_400 }, OPERATOR);
@@ -194,7 +194,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     );
   });
 
-  it('lets ten rotations at the same moment leave one current secret', async () => {
+  it('leaves one current and one previous secret valid after ten concurrent rotations', async () => {
     const { key } = await create();
     const next = { overlap_seconds: 3_600, end_previous_secret: true } as const;
     await Promise.all(Array.from({ length: 10 }, () => stores.keys.rotate(key.id, next, OPERATOR)));
@@ -204,7 +204,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect(rows.filter(({ expires_at }) => expires_at === null || expires_at > now)).toHaveLength(2);
   });
 
-  it('revokes for good, and repeating it changes nothing but tells every node again', async () => {
+  it('revokes permanently, and a repeated revocation only notifies the nodes again', async () => {
     const { key, secret } = await create();
     const revoked = await stores.keys.revoke(key.id, OPERATOR);
     stores.clock.advance(5_000);
@@ -215,7 +215,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect(await audited()).toEqual(['account.created', 'api_key.created', 'api_key.revoked']);
   });
 
-  it('changes what is named, leaves the rest, and records only what changed', async () => {
+  it('updates only the given fields, and records only changed fields in the audit log', async () => {
     const { key } = await create({ allowed_ips: ['203.0.113.7'] });
     const updated = await stores.keys.update(key.id, { name: 'New', scopes: ['tours:read'] }, OPERATOR);
     expect(updated).toMatchObject({
@@ -236,7 +236,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     });
   });
 
-  it('puts a change of plan, time zone or status on the next look-up and on the bus', async () => {
+  it('returns a new plan, billing day and status on the next lookup, and publishes the change', async () => {
     const { secret } = await create();
     await stores.accounts.update(accountId, { plan: 'pro', billing_day: 15, status: 'suspended' }, OPERATOR);
     expect(await lookUp(secret)).toMatchObject({ plan: 'pro', billingDay: 15, accountStatus: 'suspended' });
@@ -244,18 +244,18 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect(await audited()).toEqual(['account.created', 'api_key.created', 'account.updated']);
   });
 
-  it('leaves nothing behind, and tells nobody, when the audit entry cannot be written', async () => {
+  it('rolls back and publishes nothing when the audit entry cannot be written', async () => {
     const broken = { ...OPERATOR, requestId: null as unknown as string };
     const { key } = await create();
-    const told = stores.bus.published.length;
+    const before = stores.bus.published.length;
     await expect(stores.keys.revoke(key.id, broken)).rejects.toThrow(/null/i);
     await expect(stores.keys.create(accountId, newKey(), broken)).rejects.toThrow(/null/i);
     expect((await stores.keys.get(key.id)).status).toBe('active');
     expect((await stores.keys.list(account, inOrder(10))).data).toHaveLength(1);
-    expect(stores.bus.published).toHaveLength(told);
+    expect(stores.bus.published).toHaveLength(before);
   });
 
-  it('pages through the keys of an account: each once, none of another account', async () => {
+  it('lists each key of an account once across pages, and none of another account', async () => {
     const other = await stores.accounts.create(newAccount, OPERATOR);
     await stores.keys.create(other.id, newKey(), OPERATOR);
     const made: string[] = [];
@@ -275,7 +275,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     await expect(stores.accounts.list({ limit: 1, cursor: 'junk' })).rejects.toEqual(problem('invalid_cursor'));
   });
 
-  it('notes the latest use of many keys, and never turns it back', async () => {
+  it('records the latest use of several keys, and never an earlier one', async () => {
     const [a, b] = [await create(), await create()];
     const note = (...times: [string, number][]) => stores.keys.touchLastUsed(usesOf(new Map(times)));
     await note([a.key.id, 2_000], [b.key.id, 2_000], ['key_gone', 9_000]);
@@ -285,7 +285,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect((await stores.keys.get(b.key.id)).lastUsedAt).toBe(3_000);
   });
 
-  it('notes uses among very many keys within the deadline of a statement', async () => {
+  it('records the use of 2,000 among 20,000 keys within the statement deadline', async () => {
     const { key } = await create();
     const row = await database.db.selectFrom('api_key').selectAll().where('id', '=', key.id).executeTakeFirstOrThrow();
     const ids = Array.from({ length: 20_000 }, (_, index) => `key_many${String(index).padStart(20, '0')}`);
@@ -299,7 +299,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect((await noted.orderBy('id').execute()).map(({ id }) => id)).toEqual(used);
   });
 
-  it('forgets a rotated secret a year after its overlap, never a live one', async () => {
+  it('deletes a rotated secret a year after its overlap ended, and never a current one', async () => {
     const { key, secret } = await create();
     const { secret: current } = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     stores.clock.advance(365 * 86_400_000);
@@ -311,7 +311,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect(await lookUp(current)).toBeDefined();
   });
 
-  it('keeps a secret in no column of any table', async () => {
+  it('stores no secret in the account, key, secret and audit tables', async () => {
     const { key, secret } = await create();
     const { secret: rotated } = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     const tables = ['account', 'api_key', 'api_key_secret', 'audit_entry'] as const;

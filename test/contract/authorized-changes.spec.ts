@@ -1,4 +1,4 @@
-/** Whether a change of a key may be made is decided on the row that it changes, on both databases. */
+/** Authorizing a change of a key uses the row that the change locks, on both databases. */
 import { expect, it } from '@jest/globals';
 import type { AuthorizeChange } from '../../src/records/access-changes.js';
 import { createAccountSchema } from '../../src/records/account-fields.js';
@@ -13,13 +13,13 @@ import { OPERATOR, storesOn } from '../support/stores.js';
 const newAccount = createAccountSchema.parse({ name: 'Salzach Rafting', plan: 'starter' });
 const newKey = createApiKeySchema.parse({ name: 'k', scopes: ['customers:read'] });
 
-describeOnDatabases('a key that is changed meanwhile', (kind) => {
+describeOnDatabases('authorization of a change to a key that another transaction changes', (kind) => {
   it.each<[string, (keys: ApiKeyStore, id: string, context: ChangeContext) => Promise<unknown>]>([
     ['rotated', (keys, id, context) => keys.rotate(id, { overlap_seconds: 0 }, context)],
     ['updated', (keys, id, context) => keys.update(id, { name: 'x' }, context)],
     ['paused', (keys, id, context) => keys.pause(id, context)],
     ['revoked', (keys, id, context) => keys.revoke(id, context)],
-  ])('is judged as it is when it is %s, not as it was a moment before', async (_what, change) => {
+  ])('uses the committed row, not an earlier read, when the key is %s', async (_what, change) => {
     const database = await testDatabase(kind);
     const stores = storesOn(database);
     const { id: accountId } = await stores.accounts.create(newAccount, OPERATOR);
@@ -32,16 +32,16 @@ describeOnDatabases('a key that is changed meanwhile', (kind) => {
       await hold.promise;
     });
     await isWidened.promise;
-    const judged: unknown[] = [];
+    const authorized: unknown[] = [];
     const authorize: AuthorizeChange = (what, before) => {
-      judged.push([what, before]);
+      authorized.push([what, before]);
       throw new Problem('forbidden');
     };
     const changed = change(stores.keys, key.id, { ...OPERATOR, authorize });
     hold.resolve();
     const [, refused] = await Promise.allSettled([widened, changed]);
     expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'forbidden' } });
-    expect(judged).toEqual([['api_key', expect.objectContaining({ scopes: ['*'] })]]);
+    expect(authorized).toEqual([['api_key', expect.objectContaining({ scopes: ['*'] })]]);
     expect(await stores.keys.get(key.id)).toMatchObject({ hint: key.hint, status: 'active', version: 1 });
     await database.close();
   });

@@ -1,4 +1,4 @@
-/** Changes of keys and accounts become events of their account, in the transaction of the change. */
+/** Changes of keys and accounts create events of their account, in the transaction of the change. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { addExpiringKeys } from '../../src/accounts/change-events.js';
@@ -20,12 +20,12 @@ describeOnDatabases('changes', (kind) => {
   let stores: ReturnType<typeof storesOn>;
   let accountId: string;
   let signal: WorkSignal;
-  const told: SignaledEndpoints[] = [];
+  const signaled: SignaledEndpoints[] = [];
   beforeEach(async () => {
     database = await testDatabase(kind);
     signal = new WorkSignal();
-    told.length = 0;
-    signal.follow((each) => told.push(each));
+    signaled.length = 0;
+    signal.follow((each) => signaled.push(each));
     stores = storesOn(database, signal);
     ({ id: accountId } = await stores.accounts.create(ACCOUNT, OPERATOR));
   });
@@ -40,7 +40,7 @@ describeOnDatabases('changes', (kind) => {
   const events = () => database.db.selectFrom('event').selectAll().orderBy('id').execute();
   const types = async () => (await events()).map(({ type }) => type);
 
-  it('to a key are events with the key and whoever did it, without its secret, each as it is described', async () => {
+  it('to a key create events that match their schema, with key and actor but no secret', async () => {
     const { key, secret } = await newKey();
     const rotated = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     await stores.keys.endPreviousSecret(key.id, OPERATOR);
@@ -82,18 +82,18 @@ describeOnDatabases('changes', (kind) => {
     expect([text.includes(secret), text.includes(rotated.secret)]).toEqual([false, false]);
   });
 
-  it('are delivered, told of and counted when they have committed; one that is refused leaves no event', async () => {
+  it('create deliveries, signal them and count them, and a rejected change creates no event', async () => {
     const endpointId = await addEndpoint(database.db, stores.clock.now(), { account_id: accountId });
     const before = counted();
     const { key } = await newKey();
-    expect([told, (await deliveriesIn(database.db)).length]).toEqual([[[endpointId]], 1]);
+    expect([signaled, (await deliveriesIn(database.db)).length]).toEqual([[[endpointId]], 1]);
     await stores.keys.revoke(key.id, OPERATOR);
     await expect(stores.keys.pause(key.id, OPERATOR)).rejects.toMatchObject({ code: 'conflict' });
     expect(counted() - before).toBe(2);
     expect(await types()).toEqual(['api_key.created', 'api_key.revoked']);
   });
 
-  it('to the status of an account are events, others are not', async () => {
+  it('to the status of an account create events, and other changes to it do not', async () => {
     await stores.accounts.update(accountId, { name: 'Inn' }, OPERATOR);
     await stores.accounts.update(accountId, { status: 'suspended' }, OPERATOR);
     await stores.accounts.update(accountId, { status: 'suspended' }, OPERATOR);
@@ -110,7 +110,7 @@ describeOnDatabases('changes', (kind) => {
     );
   });
 
-  it('of time: a key that ends is told of a week and a day before, each once, and anew where its end moves', async () => {
+  it('over time create expiry events a week and a day ahead, once each and again for a new expiry', async () => {
     const in10Days = new Date(stores.clock.now() + 10 * DAY_MS).toISOString();
     const { key } = await newKey(in10Days);
     await newKey(new Date(stores.clock.now() + DAY_MS / 2).toISOString());
@@ -133,7 +133,7 @@ describeOnDatabases('changes', (kind) => {
   });
 });
 
-it('have examples that their schemas take, all that there are', async () => {
+it('the example of every built-in event matches its schema', async () => {
   for (const [type, { schema, example }] of Object.entries(OWN_EVENTS)) {
     expect([type, (await compileDataSchema({ ...schema }))(example)]).toEqual([type, undefined]);
   }

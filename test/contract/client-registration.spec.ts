@@ -1,4 +1,4 @@
-/** How many clients may register, with a real database. */
+/** The limit on registered OAuth clients, with a real database. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -12,14 +12,14 @@ import { Registration } from '../../src/authorization/registration.js';
 const DAY_MS = 86_400_000;
 const BODY = JSON.stringify({ redirect_uris: ['https://app.example.com/callback'] });
 
-describeOnDatabases('registration', (kind) => {
+describeOnDatabases('OAuth client registration', (kind) => {
   let database: DatabaseHandle;
   beforeAll(async () => {
     database = await testDatabase(kind);
   });
   afterAll(() => database?.close());
 
-  it('forgets the oldest of too many clients that nobody has let in, and no others', async () => {
+  it('evicts the oldest unauthorized clients over the limit, and keeps authorized ones', async () => {
     const clock = new TestClock();
     const objects = new OAuthObjects(database.db, clock);
     const registration = new Registration(objects, clock, 2);
@@ -39,7 +39,7 @@ describeOnDatabases('registration', (kind) => {
     await objects.keepUntil(CLIENT, ids[1] ?? '', clock.now() + 31 * DAY_MS);
     for (let count = 0; count < 3; count++) await register();
     expect(await known()).toEqual([false, true, false, false, true, true]);
-    // Whoever registers many pushes out their own.
+    // An address with many clients evicts its own clients, not those of other addresses.
     await register('198.51.100.7');
     await register();
     expect(await known()).toEqual([false, true, false, false, false, false, true, true]);

@@ -1,7 +1,7 @@
 /**
  * Random histories under a clock that jumps ahead and back, up to an hour and more. No count is ever negative, and a
- * month holds exactly what was admitted and not refunded. No 60 seconds of true time hold more than the limit, plus one
- * limit for each jump ahead. When the clock says that a minute has passed, it has passed.
+ * month holds exactly the cost that was admitted and not refunded. No 60 seconds of real time hold more than the limit,
+ * unless a jump ahead falls between them.
  */
 import { expect, describe, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -17,7 +17,7 @@ import { timedRedisCounters } from '../support/timed-redis.js';
 import { ACCOUNT_MONTH, KEY_MONTH } from '../../src/platform/quotas/windows.js';
 
 const HOUR_MS = 3_600_000;
-/** In the middle of a month that no jump leaves, far ahead of now. */
+/** In the middle of a month that no jump leaves, far in the future. */
 const BEGIN_MS = Date.parse('2100-11-20T10:00:00Z');
 const SPAN_MS = 60_000;
 
@@ -42,7 +42,7 @@ type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
 interface Admitted {
   readonly keyId: string;
   readonly atMs: number;
-  /** How many jumps ahead there were before it. */
+  /** The number of jumps ahead before the request. */
   readonly stretch: number;
   readonly subject: QuotaSubject;
   readonly decision: QuotaDecision;
@@ -72,7 +72,7 @@ async function play(store: CounterStore, clock: TestClock, limits: Limits, drawn
       expectSound(decision.used);
       if (decision.admitted) admitted.add({ keyId: subject.keyId, atMs: trueMs, stretch, subject, decision });
     }
-    // Later than that, on a clock that was set back onto the very second of the request, its cost is taken from the minute that runs now.
+    // A later refund could hit a clock that was set back to the same second. It would lower the current minute.
     const givable = [...admitted].filter(({ atMs }) => trueMs - atMs < SPAN_MS);
     const given = refund === null ? undefined : givable[refund % Math.max(1, givable.length)];
     if (given !== undefined) {
@@ -99,7 +99,7 @@ async function expectMonths(store: CounterStore, subjects: readonly QuotaSubject
   }
 }
 
-/** The most that any 60 true seconds without a jump ahead hold. */
+/** Expects at most the limits in any 60 real seconds without a jump ahead. */
 function expectSpans(admitted: readonly Admitted[], limits: Limits): void {
   for (const first of admitted) {
     const span = admitted.filter(
@@ -114,7 +114,7 @@ function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(
   const limits = fc.record({ keyMinute: fc.integer({ min: 1, max: 9 }), accountMinute: fc.integer({ min: 1, max: 14 }) }); // prettier-ignore
 
   it(
-    'counts soundly, whatever its clock does',
+    'keep exact months, and stay within minute limits between jumps ahead of their clock',
     async () => {
       const clock = new TestClock(BEGIN_MS);
       const { store, close } = await open(clock);

@@ -1,4 +1,4 @@
-/** A limit per day: calendar days of the account's time zone, in every place for live counters. */
+/** Daily limits count calendar days in the account's time zone, in every counter store. */
 import { describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import { calendarOf } from '../../src/quota/model/month-period.js';
@@ -14,7 +14,7 @@ describeCounterStores((under) => {
     return { accountDay, keyDay, accountMonth, keyMonth };
   };
 
-  it('refuses until midnight, and a refused request counts in no window', async () => {
+  it('refuse requests over a daily limit until midnight, and do not count refused requests', async () => {
     const subject = subjectWith({ keyDay: 3 });
     const decisions = await under().decideAll(subject, 10);
     expect(admittedOf(decisions)).toBe(3);
@@ -29,21 +29,21 @@ describeCounterStores((under) => {
     expect(await days(subject)).toEqual({ accountDay: 3, keyDay: 3, accountMonth: 6, keyMonth: 6 });
   });
 
-  it('of an account holds for all of its keys together', async () => {
+  it('apply the daily limit of an account to all of its keys together', async () => {
     const [one, other] = ['key_1', 'key_2'].map((keyId) => subjectWith({ accountDay: 5 }, { keyId }));
     await under().decideEach(one!, 4);
     const decisions = await under().decideEach(other!, 3);
     expect(decisions.map(({ violated }) => violated)).toEqual([0, bitsOf('account-day'), bitsOf('account-day')]);
   });
 
-  it('waits for the end of the month where that is used up too', async () => {
+  it('set the retry time to the end of the month when the day and the month are used up', async () => {
     const subject = subjectWith({ accountDay: 2, keyMonth: 2 });
     await under().decideEach(subject, 2);
     const { violated, retryAtMs } = await under().decide(subject);
     expect([violated, retryAtMs]).toEqual([bitsOf('account-day', 'key-month'), UTC_MONTHS.at(START_MS).endMs]);
   });
 
-  it('begins and ends at midnight of the account, also on the days on which the clocks change', async () => {
+  it('start and end a day at midnight in the account time zone, even when clocks change', async () => {
     for (const date of ['2101-03-27', '2101-03-28', '2101-10-30', '2101-10-31', '2101-12-31']) {
       const midnight = DateTime.fromISO(`${date}T00:00:00`, { zone: 'Europe/Berlin' });
       const next = midnight.plus({ days: 1 }).toMillis();
@@ -57,7 +57,7 @@ describeCounterStores((under) => {
     }
   });
 
-  it('goes on where it stood when the clock comes back from another day', async () => {
+  it('continue the count of a day when the clock returns from another day', async () => {
     const subject = subjectWith({ keyDay: 10 });
     await under().decideEach(subject, 8);
     for (const aheadMs of [DAY_MS, 31 * DAY_MS]) {
@@ -69,7 +69,7 @@ describeCounterStores((under) => {
     expect(admittedOf(await under().decideEach(subject, 5))).toBe(2);
   });
 
-  it('is refunded of what was counted in it, and not of the day before', async () => {
+  it('refund a cost to the day that counted it, and not to the next day', async () => {
     const subject = subjectWith({});
     const yesterday = await under().decide(subject, 4);
     under().clock.advance(DAY_MS);
@@ -80,7 +80,7 @@ describeCounterStores((under) => {
     expect(await days(subject)).toEqual({ accountDay: 0, keyDay: 0, accountMonth: 0, keyMonth: 0 });
   });
 
-  it('stays when the month is set, and its cost is refunded all the same', async () => {
+  it('keep the day when the month is set, and still refund its cost to the day', async () => {
     const subject = subjectWith({});
     const decision = await under().decide(subject, 4);
     under().clock.advance(1);
@@ -92,7 +92,7 @@ describeCounterStores((under) => {
     expect(await days()).toEqual({ accountDay: 0, keyDay: 0, accountMonth: 100, keyMonth: 0 });
   });
 
-  it('begins with what the database knows of the day, and at nothing where that knows of another day', async () => {
+  it('seed the day from the database, and start at zero where the database has another day', async () => {
     const { label } = UTC_MONTHS.at(START_MS).day;
     under().months.used = { account: 40, key: 10 };
     under().months.day = { day: label, used: 7 };
@@ -105,7 +105,7 @@ describeCounterStores((under) => {
 
 describe('a day', () => {
   it.each(['America/New_York', 'Pacific/Apia', 'Asia/Kolkata', 'Africa/Cairo', 'America/Sao_Paulo'])(
-    'in %s lies where a foreign library says, and never in two months',
+    'in %s matches Luxon, and never spans two billing months',
     (zone) => {
       const calendar = calendarOf(zone, 31);
       const from = DateTime.fromISO('2026-01-01T00:00:00', { zone });

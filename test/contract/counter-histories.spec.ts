@@ -1,4 +1,4 @@
-/** Random histories: every place for live counters answers as a plain model does, and no 60 seconds ever hold more than the limit. */
+/** Random histories: every counter store decides as a simple model does, and no 60 seconds ever exceed the limit. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ import { timedRedisCounters } from '../support/timed-redis.js';
 import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
 const KEYS = ['key_1', 'key_2', 'key_3'];
-/** Histories begin in the middle of a month, before its end, and before a February's. All of it far ahead of now. */
+/** Histories begin in mid-month, just before its end, and just before the end of a leap February, far in the future. */
 const BEGINNINGS = ['2100-11-20T10:00:00Z', '2100-12-31T23:59:20Z', '2104-02-28T23:59:30Z'].map((text) =>
   Date.parse(text),
 );
@@ -74,7 +74,7 @@ function seenOf(decision: QuotaDecision): Expected {
   return { admitted, used, violated, keyMinuteResetMs, accountMinuteResetMs, retryAtMs };
 }
 
-/** Equal requests as the store has decided them one after the other: while there is room they are admitted. */
+/** Sorts the decisions on equal requests into the order in which the store made them: admitted ones come first. */
 function inOrder(decisions: readonly QuotaDecision[]): QuotaDecision[] {
   return decisions.toSorted(
     (one, other) =>
@@ -104,7 +104,7 @@ async function play(store: CounterStore, clock: TestClock, { beginMs, limits: fi
       case 'request': {
         const subject = subjects[each.key]!;
         const asked = Array.from({ length: each.count }, () => store.decide(subject, each.cost));
-        // Those of one moment have no order: the first ones may wait for the database that the next ones no longer need.
+        // Simultaneous requests have no order: the first may wait for the database, and later ones need not.
         for (const decision of inOrder(await Promise.all(asked))) {
           const { entry, expected } = model.decide(subject.keyId, subject.limits, each.cost, clock.now());
           deepStrictEqual(seenOf(decision), expected);
@@ -121,7 +121,7 @@ async function play(store: CounterStore, clock: TestClock, { beginMs, limits: fi
       }
       case 'set': {
         const keyId = each.key === undefined ? undefined : subjects[each.key]!.keyId;
-        // Alone in its millisecond, in which nobody can tell what came before it.
+        // Nothing else happens in this millisecond, because requests within it would have no order.
         clock.advance(1);
         model.setMonth(keyId, each.used, clock.now());
         await store.setMonthUsed(accountId, keyId, UTC_MONTHS, each.used);
@@ -151,7 +151,7 @@ const spanSteps = fc.array(
 );
 type SpanSteps = typeof spanSteps extends fc.Arbitrary<infer T> ? T : never;
 
-/** Bursts of requests while time goes on and the clock is set back now and then: the most that any 60 seconds hold. */
+/** Returns the largest cost in any 60 seconds, for bursts of requests while the clock is sometimes set back. */
 async function mostInAMinute(
   store: CounterStore,
   clock: TestClock,
@@ -192,7 +192,7 @@ function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(
   };
 
   it(
-    'answers every history as the model does',
+    'decide every random history as the model does',
     () =>
       withStore((store, clock) =>
         fc.assert(
@@ -204,7 +204,7 @@ function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(
   );
 
   it(
-    'never admits more than the limit in any 60 seconds, also while its clock is set back',
+    'never admit more than the limit in any 60 seconds, even while the clock is set back',
     () =>
       withStore((store, clock) =>
         fc.assert(

@@ -1,5 +1,5 @@
 /**
- * A clock that jumps into another month and back. Each month continues at its count, and never below that of the
+ * The clock jumps into another month and back. Each month continues at its count, and never below the count of the
  * process or the database.
  */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -29,7 +29,7 @@ describeCounterStores((under) => {
     return [accountMonth, keyMonth];
   };
 
-  it('the month goes on where it stood when the clock comes back from the next one, and so does that one when it begins', async () => {
+  it('continue the count of each month when the clock jumps to the next month and back', async () => {
     await under().decideEach(subject, 8);
     under().clock.advance(MONTH_MS);
     await under().decideEach(subject, 3);
@@ -43,7 +43,7 @@ describeCounterStores((under) => {
     expect(under().months.asked).toHaveLength(1);
   });
 
-  it('over an hour at the edge of the month it is the same', async () => {
+  it('continue the count of the month when the clock crosses its end for an hour', async () => {
     under().at(monthPeriodAt(START_MS).endMs - 1_800_000);
     await under().decideEach(subject, 8);
     under().clock.advance(3_600_000);
@@ -52,7 +52,7 @@ describeCounterStores((under) => {
     expect(await months()).toEqual([8, 8]);
   });
 
-  it('a counter that began in a month to come takes this one from the database', async () => {
+  it('seed the current month from the database for a counter created in a later month', async () => {
     under().clock.advance(MONTH_MS);
     await under().decideEach(subject, 3);
     under().months.used = { account: 7, key: 6 };
@@ -63,7 +63,7 @@ describeCounterStores((under) => {
     expect(await months()).toEqual([3, 3]);
   });
 
-  it('a cost is given back to its month there and here, also after the other one was set', async () => {
+  it('refund a cost to its own month, even after the other month was set', async () => {
     const first = await under().decide(subject, 2);
     under().clock.advance(MONTH_MS);
     await under().decideEach(subject, 3);
@@ -78,7 +78,7 @@ describeCounterStores((under) => {
     expect(await months()).toEqual([5, 3]);
   });
 
-  it('setting this month leaves the one to come as it is', async () => {
+  it('leave the next month unchanged when the current month is set', async () => {
     await under().decideEach(subject, 8);
     under().clock.advance(MONTH_MS);
     await under().decideEach(subject, 3);
@@ -90,7 +90,7 @@ describeCounterStores((under) => {
     expect(await months()).toEqual([2, 8]);
   });
 
-  it('a cost is given back to the count that goes on where the billing day was moved back', async () => {
+  it('refund a cost to the continued count after the billing day was moved back', async () => {
     const moved = subjectWith({ accountMonth: 10 }, { billingDay: 15 });
     await under().decideEach(moved, 4);
     const decision = await under().decide(subject, 3);
@@ -100,7 +100,7 @@ describeCounterStores((under) => {
   });
 });
 
-/** Admitted requests by month: the counts that the database would have and each counter must have. */
+/** Cost admitted by month: the counts that the database would have and that each counter must have. */
 class Admitted implements Pick<FixedMonths, 'usedInMonth'> {
   private readonly counts = new Map<string, number>();
 
@@ -141,7 +141,7 @@ type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
 
 let account = 0;
 
-/** Within three months, more than which no counter knows beside its own. */
+/** Plays a history within three months, because a counter remembers only its own month and two others. */
 async function play(store: CounterStore, clock: TestClock, admitted: Admitted, drawn: Steps): Promise<void> {
   const accountId = `acc_${++account}`;
   const subjects = ['a', 'b'].map((key) => subjectWith({}, { accountId, keyId: `${accountId}_${key}` }));
@@ -168,7 +168,7 @@ function histories(
   open: (clock: TestClock, months: Admitted) => Promise<{ store: CounterStore; close(): void }>,
 ): void {
   it(
-    'count in each month what was admitted in it, wherever the clock jumps to',
+    'count each request in the month in which it was admitted, wherever the clock jumps to',
     async () => {
       const clock = new TestClock(START_MS);
       const admitted = new Admitted();
@@ -199,7 +199,7 @@ describeWithRedis('counters in Redis', () => {
   });
 });
 
-describeWithRedis("a node's clock that is set a month ahead", () => {
+describeWithRedis('a node whose clock is a month ahead', () => {
   let redis: TimedCounters;
   let node: RedisCounters;
   const months = new FixedMonths();
@@ -214,7 +214,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
   afterEach(() => redis.close());
   const used = async () => named((await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used);
 
-  it('chooses no month in Redis: that goes by its own', async () => {
+  it('does not choose the month in Redis, because Redis uses its own clock', async () => {
     for (let request = 0; request < 8; request++) await node.decide(subject, 1);
     clock.advance(MONTH_MS);
     const decisions = [];
@@ -228,7 +228,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
     expect((await used()).accountMonth).toBe(10);
   });
 
-  it('hands in at a counter that does not know the month without making it begin at nothing', async () => {
+  it('reports its counts to a counter without the month, and does not reset it to zero', async () => {
     const ahead = { now: () => START_MS + MONTH_MS };
     await new RedisCounters(timedClient(redis.client, ahead), ahead, months).decide(subject, 3);
     months.used = { account: 7, key: 6 };
@@ -239,7 +239,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
     months.used = { account: 0, key: 0 };
   });
 
-  it('in an outage takes what it admitted to that month, and leaves the one that it is in Redis', async () => {
+  it('replays requests of an outage into their own month only', async () => {
     await node.decide(subject, 4);
     const log = new OutageLog();
     log.recordCost(subject, 2, START_MS, monthPeriodAt(START_MS));

@@ -1,8 +1,7 @@
 /**
- * Random histories of several nodes on one Redis that decide at the same time, with limits that reach them one after
- * the other. Single requests get the model's decision. For simultaneous ones the order is free, but not the outcome.
- * Nobody exceeds a limit, refused requests would not have fitted, and the counts are the admitted requests without
- * refunds.
+ * Random histories of several nodes on one Redis that decide at the same time. Changed limits reach one node after the
+ * other. Single requests get the model's decision. Simultaneous ones may be decided in any order. No request exceeds a
+ * limit, refused requests would not have fitted, and the counts are the admitted requests without refunds.
  */
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
@@ -68,7 +67,7 @@ interface Made {
 
 let account = 0;
 
-/** One account on several nodes, beside the model of it. */
+/** One account on several nodes, with its model. */
 class Cluster {
   private readonly accountId = `acc_${++account}`;
   private readonly model = new CounterModel();
@@ -87,7 +86,7 @@ class Cluster {
     this.subjects[index % this.nodes.length] = this.subjectsOf(of);
   }
 
-  /** Requests and give-backs at the same time; checks what came of them. */
+  /** Sends requests and refunds at the same time, and checks the decisions and counts. */
   async atOnce(requests: readonly Request[], refund: readonly number[]): Promise<void> {
     const given = refund.flatMap((which) => this.givable.splice(which % Math.max(1, this.givable.length), 1));
     const asked = requests.map(({ node: index, key, cost }) => {
@@ -104,14 +103,14 @@ class Cluster {
       if (!decision.admitted) continue;
       const { entry } = this.model.decide(subject.keyId, NO_LIMITS, cost, this.clock.now());
       if (entry !== undefined) this.givable.push({ entry, subject, decision, store });
-      // The counts after it are part of the decision: within the limits that its node knew.
+      // The decision contains the counts after the request. They are within the limits that its node knew.
       ok(roomFor(subject.limits, minus(decision.used, cost), cost) > 0);
     }
     await this.expectCounted();
     if (given.length === 0) this.expectJudged(made, before);
   }
 
-  /** Nothing was given back meanwhile, so counts only grew: who was refused would not fit now, or did not fit before. */
+  /** Counts only grew, because there were no refunds: a refused request would not fit now either. */
   private expectJudged(
     made: readonly { subject: QuotaSubject; cost: number; decision: QuotaDecision }[],
     before: readonly Readonly<QuotaCounts>[],
@@ -124,7 +123,7 @@ class Cluster {
     }
   }
 
-  /** Every node reads what was admitted and not given back. */
+  /** Expects that every node reads the cost that was admitted and not refunded. */
   private async expectCounted(): Promise<void> {
     for (const [key] of KEYS.entries()) {
       const keyId = this.keyId(key);
@@ -162,7 +161,7 @@ announce('several nodes on one Redis');
 
 describeWithRedis('several nodes on one Redis', () => {
   it(
-    'admit together what one would, whatever comes at once',
+    'admit only requests that fit, refuse only others, and agree on the counts under concurrent load',
     async () => {
       const clock = new TestClock(BEGIN_MS);
       const { nodes, close } = await timedNodes(MAX_NODES, clock, new FixedMonths());

@@ -1,4 +1,4 @@
-/** Requests that a node admitted while Redis was away are counted there when it returns: in every window, once. */
+/** Requests that a node admitted during a Redis outage are counted in Redis afterwards, once in every window. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { OutageLog, type OutageEntry } from '../../src/quota/model/outage-log.js';
@@ -11,7 +11,7 @@ import { PATIENT_DEADLINE_MS, timedClient, timedRedisCounters, type TimedCounter
 
 const START_MS = Date.parse('2099-11-20T10:00:00Z');
 
-describeWithRedis('requests of an outage', () => {
+describeWithRedis('requests admitted during a Redis outage', () => {
   let nowMs: number;
   let months: FixedMonths;
   let redis: TimedCounters;
@@ -23,7 +23,7 @@ describeWithRedis('requests of an outage', () => {
   });
   afterEach(() => redis.close());
 
-  /** An entry of an outage: cost by how many milliseconds ago it was admitted. */
+  /** Returns an outage entry, from pairs of age in milliseconds and cost. */
   function entryOf(admitted: readonly (readonly [agoMs: number, cost: number])[]): OutageEntry {
     const log = new OutageLog();
     for (const [agoMs, cost] of admitted) {
@@ -36,7 +36,7 @@ describeWithRedis('requests of an outage', () => {
   const used = async () => named((await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used);
   const replay = (entry: OutageEntry) => redis.counters.replay(entry);
 
-  it('count in the month, and in the minute as far as it still runs', async () => {
+  it('count in their day and month, and in their minute only if it has not ended', async () => {
     await redis.counters.decide(subject, 5);
     nowMs += 100_000;
     const entry = entryOf([
@@ -55,7 +55,7 @@ describeWithRedis('requests of an outage', () => {
     });
   });
 
-  it('leave the minute when their own minute is over, not when Redis came back', async () => {
+  it('leave the minute window when their own minute ends, not a minute after Redis returned', async () => {
     await redis.counters.decide(subject, 1);
     nowMs += 120_000;
     await replay(entryOf([[40_000, 30]]));
@@ -66,7 +66,7 @@ describeWithRedis('requests of an outage', () => {
     expect((await redis.counters.decide(subject, 71)).admitted).toBe(true);
   });
 
-  it('count once, however often they are handed in', async () => {
+  it('count once, however often they are replayed', async () => {
     const entry = entryOf([[1_000, 4]]);
     for (let attempt = 0; attempt < 3; attempt++) {
       expect(await replay(entry)).toMatchObject({ account: { used: 4 }, key: { used: 4 } });
@@ -81,7 +81,7 @@ describeWithRedis('requests of an outage', () => {
     });
   });
 
-  it('come on top of the month from the database where Redis came back empty', async () => {
+  it('add to the month from the database when Redis comes back empty', async () => {
     months.used = { account: 40, key: 10 };
     expect(await replay(entryOf([[1_000, 4]]))).toMatchObject({ account: { used: 44 }, key: { used: 14 } });
   });
@@ -100,7 +100,7 @@ describeWithRedis('requests of an outage', () => {
     });
   });
 
-  it('of several nodes add up', async () => {
+  it('add up when several nodes replay them', async () => {
     await Promise.all([[3], [4], [5]].map(([cost]) => replay(entryOf([[2_000, cost!]]))));
     expect(await used()).toEqual({
       accountMonth: 12,
@@ -112,7 +112,7 @@ describeWithRedis('requests of an outage', () => {
     });
   });
 
-  it('give back what is given back of them later, by the clock that they were admitted by', async () => {
+  it('can be refunded later, by the clock that admitted them', async () => {
     const ahead = { now: () => nowMs + 7_400 };
     const node = await timedRedisCounters({ now: () => nowMs }, months);
     const skewed = new RedisCounters(

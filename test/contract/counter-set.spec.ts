@@ -1,4 +1,4 @@
-/** Guarantees of every place for counters when an operator sets a count. */
+/** Guarantees of every counter store when an operator sets a count. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/platform/clock.js';
 import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
@@ -15,7 +15,7 @@ describeCounterStores((under) => {
   const set = (used: number, keyId?: string) => under().store.setMonthUsed('acc_1', keyId, UTC_MONTHS, used);
 
   describe('setting the count of a month', () => {
-    it('changes the month of the account or of the key, and no minute', async () => {
+    it('changes the month of the account or of the key, and no minute or day', async () => {
       const subject = subjectWith({});
       await under().decideEach(subject, 7);
       expect(await set(100)).toMatchObject({ before: 7, period: { label: 21_001_101 } });
@@ -40,7 +40,7 @@ describeCounterStores((under) => {
       expect(named((await under().decide(subject)).used)).toMatchObject({ accountMonth: 1, keyMonth: 4, keyMinute: 8 });
     });
 
-    it('refuses at once what is over the limit, and lets in at once what is not', async () => {
+    it('takes effect at once: requests over the limit are refused, and others are admitted', async () => {
       const subject = subjectWith({ accountMonth: 5 });
       expect(admittedOf(await under().decideEach(subject, 9))).toBe(5);
       await set(3);
@@ -52,7 +52,7 @@ describeCounterStores((under) => {
       expect(admittedOf(await under().decideEach(subject, 9))).toBe(5);
     });
 
-    it('works on a counter that is not there yet', async () => {
+    it('creates a counter that does not exist yet', async () => {
       expect(await set(40)).toMatchObject({ before: 0 });
       expect(await set(30, 'key_1')).toMatchObject({ before: 0 });
       expect(named((await under().decide(subjectWith({}))).used)).toEqual({
@@ -65,7 +65,7 @@ describeCounterStores((under) => {
       });
     });
 
-    it('is over when the month is', async () => {
+    it('applies only until the month ends', async () => {
       const subject = subjectWith({ accountMonth: 5 });
       await under().decideEach(subject, 5);
       under().at(Date.parse('2100-12-01T00:00:00Z'));
@@ -75,7 +75,7 @@ describeCounterStores((under) => {
       expect(admittedOf(await under().decideEach(subject, 9))).toBe(5);
     });
 
-    it('takes back what was counted after it, and nothing that was counted before', async () => {
+    it('lets later requests be refunded, and ignores refunds of earlier ones in that month', async () => {
       const subject = subjectWith({});
       const before = await under().decide(subject, 3);
       under().clock.advance(1);
@@ -88,7 +88,7 @@ describeCounterStores((under) => {
       expect(await under().usedBy(subject)).toMatchObject({ accountMonth: 10, accountMinute: 0, keyMonth: 0 });
     });
 
-    it('while requests run counts exactly those on top that were admitted after it', async () => {
+    it('adds exactly the requests that are admitted after it, during concurrent requests', async () => {
       const subject = subjectWith({});
       const [first, made, rest] = await Promise.all([
         under().decideAll(subject, 150),
@@ -101,7 +101,7 @@ describeCounterStores((under) => {
       expect(await under().usedBy(subject)).toMatchObject({ accountMinute: 300, keyMonth: 300 });
     });
 
-    it('says when it is so, never before what was seen until then', async () => {
+    it('returns when it was observed, no earlier than previous decisions', async () => {
       const seen = await under().decide(subjectWith({}));
       const { observedAtMs } = await set(1);
       expect(observedAtMs).toBeGreaterThan(seen.nowMs - 1);
@@ -110,7 +110,7 @@ describeCounterStores((under) => {
   });
 });
 
-describeWithOwnRedis('a Redis that stands still', () => {
+describeWithOwnRedis('a Redis that was frozen', () => {
   let redis: RedisServer;
   let client: ReturnType<typeof connectRedis>;
   beforeEach(async () => {
@@ -123,13 +123,13 @@ describeWithOwnRedis('a Redis that stands still', () => {
     await redis.stop();
   });
 
-  it('does not do later what its caller has given up', async () => {
+  it('does not set the count after resuming, when the caller has given up', async () => {
     const counters = new RedisCounters(client, systemClock, new FixedMonths());
     const subject = subjectWith({});
     for (let request = 0; request < 5; request++) await counters.decide(subject, 1);
     const calls: (string | undefined)[] = [];
     const { evalsha } = client;
-    // Stands still between the question for the time and the call that sets.
+    // Freezes Redis between the call that reads the time and the call that sets the count.
     client.evalsha = (async (...args: Parameters<typeof evalsha>) => {
       calls.push(String(args[0]));
       if (calls.length === 2) redis.pause();

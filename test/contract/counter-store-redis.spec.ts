@@ -1,4 +1,4 @@
-/** Guarantees of counters in Redis beyond the contract: many nodes, one clock, nothing that stays forever. */
+/** Guarantees that only counters in Redis give: several nodes, one clock, and keys that expire. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/platform/clock.js';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
@@ -12,10 +12,10 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { emptyRedis, PATIENT_DEADLINE_MS, patientClient } from '../support/timed-redis.js';
 import { ACCOUNT_MINUTE, KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
-/** Seconds of a ring. */
+/** The number of one-second buckets in the ring of a minute window. */
 const BUCKETS = 61;
 
-describeWithRedis('counters in Redis, by its own time', () => {
+describeWithRedis('counters in Redis, on its own clock', () => {
   let client: Awaited<ReturnType<typeof emptyRedis>>;
   let months: FixedMonths;
   beforeEach(async () => {
@@ -34,7 +34,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     expect(admittedOf(decisions)).toBe(100);
   });
 
-  it('agree on the time, whatever the clocks of the nodes say', async () => {
+  it('use one clock, even if the clocks of the nodes differ', async () => {
     const subject = subjectWith({ keyMinute: 10 });
     const [ahead, behind] = [40_000, -40_000].map((ms) => node({ now: () => Date.now() + ms }));
     const decisions = [];
@@ -45,7 +45,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     for (const { nowMs } of decisions) expect(Math.abs(nowMs - Date.now())).toBeLessThan(10_000);
   });
 
-  it('leave no key that does not expire, and none before the month has ended', async () => {
+  it('set an expiry on every Redis key, and on counters one after the end of the month', async () => {
     await node().decide(subjectWith({}), 1);
     const keys = await client.keys('tg:q:*');
     expect(keys).toHaveLength(2);
@@ -55,14 +55,14 @@ describeWithRedis('counters in Redis, by its own time', () => {
     for (const key of keys) expect(await client.pexpiretime(key)).toBeGreaterThan(monthPeriodAt(Date.now()).endMs);
   });
 
-  it('go on where a server forgot their scripts', async () => {
+  it('continue after a server forgot their scripts', async () => {
     const store = node();
     await store.decide(subjectWith({}), 1);
     await client.script('FLUSH');
     expect((await store.decide(subjectWith({}), 1)).used[KEY_MINUTE]).toBe(2);
   });
 
-  it('begin again with the month from the database where Redis was emptied, before anything is admitted', async () => {
+  it('seed the month from the database before admitting requests after Redis was emptied', async () => {
     const store = node();
     const subject = subjectWith({ accountMonth: 50 });
     await Promise.all(times(30, () => store.decide(subject, 1)));
@@ -71,7 +71,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     expect(admittedOf(await Promise.all(times(100, () => store.decide(subject, 1))))).toBe(20);
   });
 
-  it('refund a cost also where Redis has just been emptied', async () => {
+  it('refund a cost after Redis was emptied', async () => {
     const store = node();
     const subject = subjectWith({});
     const decision = await store.decide(subject, 2);
@@ -86,7 +86,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     expect(named((await store.decide(subject, 1)).used)).toMatchObject({ accountMonth: 6, keyMonth: 4 });
   });
 
-  it('refund nothing to a month that was set after it was counted, also where Redis was emptied since', async () => {
+  it('refund nothing to a month that was set after the request, even after Redis was emptied', async () => {
     const store = node();
     const subject = subjectWith({});
     const decision = await store.decide(subject, 2);
@@ -102,8 +102,8 @@ describeWithRedis('counters in Redis, by its own time', () => {
   });
 });
 
-// On a Redis of its own: what a server does is seen of all its clients.
-describeWithOwnRedis('counters in a Redis that is watched', () => {
+// Uses its own Redis, because MONITOR shows the commands of all clients.
+describeWithOwnRedis('counters in a monitored Redis', () => {
   let server: RedisServer;
   let client: Awaited<ReturnType<typeof patientClient>>;
   beforeEach(async () => {
@@ -115,12 +115,12 @@ describeWithOwnRedis('counters in a Redis that is watched', () => {
     await server.stop();
   });
 
-  it('let go of the second that leaves the minute without reading the others', async () => {
+  it('drop the second that leaves the minute window without reading the whole ring', async () => {
     const store = new RedisCounters(client, systemClock, new FixedMonths(), PASSING_SINK, PATIENT_DEADLINE_MS);
     const subject = subjectWith({}, { accountId: 'acc_busy', keyId: 'key_busy' });
     const names = [subject.accountCounterKey, subject.keyCounterKey];
     await store.decide(subject, 1);
-    // As if it had been used ten times in every second of a whole ring.
+    // Fills the ring as if there had been ten requests in each second.
     const last = Number((await client.time())[0]) - 1;
     const ring = times(BUCKETS, (slot) => [slot, 10]).flat();
     const { label } = monthPeriodAt(Date.now());
@@ -136,7 +136,7 @@ describeWithOwnRedis('counters in a Redis that is watched', () => {
     expect([used[ACCOUNT_MINUTE], used[KEY_MINUTE]]).toEqual(times(2, () => (BUCKETS - gone) * 10 + 1));
     await eventually('Redis has said what it read', () => read > 0);
     monitor.disconnect();
-    // Of each counter its seven fields and the bucket of now, what has left, and two behind it.
+    // For each counter: seven fields, the current bucket, the buckets that left, and two more.
     expect(read).toBeLessThanOrEqual(2 * (8 + gone + 2));
   });
 });

@@ -1,4 +1,4 @@
-/** Guarantees of every place for counters about time: months, their beginning, when to return, clocks that jump. */
+/** Guarantees of every counter store about time: months and their start, retry times, and clocks that are set back. */
 import { describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 
@@ -9,7 +9,7 @@ const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0, acc
 
 describeCounterStores((under) => {
   describe('a counter that does not exist yet', () => {
-    it('begins with what the database knows of the month', async () => {
+    it('is seeded with the month usage in the database', async () => {
       under().months.used = { account: 40, key: 10 };
       const { used, period } = await under().decide(subjectWith({}));
       expect(named(used)).toEqual({
@@ -23,13 +23,13 @@ describeCounterStores((under) => {
       expect(under().months.asked).toEqual([{ accountId: 'acc_1', keyId: 'key_1', label: period.label }]);
     });
 
-    it('refuses the first request where the month is used up', async () => {
+    it('refuses the first request when the database says that the month is used up', async () => {
       under().months.used = { account: 100, key: 10 };
       const decision = await under().decide(subjectWith({ accountMonth: 100 }));
       expect(decision).toMatchObject({ admitted: false, violated: bitsOf('account-month') });
     });
 
-    it('asks once, however many requests come at once', async () => {
+    it('reads the database once for 200 concurrent requests', async () => {
       under().months.used = { account: 40, key: 10 };
       const subject = subjectWith({ accountMonth: 100 });
       expect(admittedOf(await under().decideAll(subject, 200))).toBe(60);
@@ -37,7 +37,7 @@ describeCounterStores((under) => {
       expect(under().months.asked).toHaveLength(1);
     });
 
-    it('is not made while the database is away: nothing is decided or counted until it is back', async () => {
+    it('is not created during a database outage, and no request is decided or counted', async () => {
       under().months.failure = new Error('the database is away');
       const subject = subjectWith({ keyMinute: 2 });
       await expect(under().decide(subject)).rejects.toThrow('the database is away');
@@ -54,7 +54,7 @@ describeCounterStores((under) => {
       expect(admittedOf(await under().decideEach(subject, 5))).toBe(2);
     });
 
-    it('leaves the one that exists as it is: a new key does not reset its account', async () => {
+    it('leaves existing counters unchanged: a new key does not reset its account', async () => {
       await under().decideEach(subjectWith({}), 5);
       under().months.used = { account: 1_000, key: 7 };
       const { used } = await under().decide(subjectWith({}, { keyId: 'key_2' }));
@@ -68,7 +68,7 @@ describeCounterStores((under) => {
       });
     });
 
-    it('is read from the database too, without a key or with one', async () => {
+    it('is read from the database, with or without a key', async () => {
       under().months.used = { account: 40, key: 10 };
       expect(named((await under().store.read('acc_1', undefined, UTC_MONTHS)).used)).toEqual({
         ...NONE,
@@ -83,7 +83,7 @@ describeCounterStores((under) => {
   });
 
   describe('a new month', () => {
-    it('begins at nothing with its first instant, and does not ask the database', async () => {
+    it('starts at zero in its first millisecond, without reading the database', async () => {
       const { endMs, label } = monthPeriodAt(START_MS);
       const subject = subjectWith({ accountMonth: 5 });
       await under().decideEach(subject, 5);
@@ -97,7 +97,7 @@ describeCounterStores((under) => {
       expect(under().months.asked).toHaveLength(1);
     });
 
-    it('does not empty the minute', async () => {
+    it('does not reset the minute', async () => {
       under().at(monthPeriodAt(START_MS).endMs - 500);
       const subject = subjectWith({ keyMinute: 5 });
       await under().decideEach(subject, 4);
@@ -113,7 +113,7 @@ describeCounterStores((under) => {
       });
     });
 
-    it('begins for every key, also those that were not used since', async () => {
+    it('starts for every key, even one without requests since', async () => {
       const [first, second] = ['key_1', 'key_2'].map((keyId) => subjectWith({ keyMonth: 5 }, { keyId }));
       await under().decideEach(first!, 5);
       await under().decideEach(second!, 5);
@@ -131,10 +131,10 @@ describeCounterStores((under) => {
     });
   });
 
-  describe('the instant to come back', () => {
+  describe('the retry time', () => {
     const cameAt = [0, 0, 3_100, 3_100, 9_999, 25_000, 59_750];
 
-    it.each([1, 2, 3, 5, 7])('for a cost of %i is the first at which it is admitted', async (cost) => {
+    it.each([1, 2, 3, 5, 7])('for a cost of %i is the first millisecond that admits the request', async (cost) => {
       const subject = subjectWith({ keyMinute: 7 });
       for (const ms of cameAt) {
         under().at(START_MS + ms);
@@ -148,7 +148,7 @@ describeCounterStores((under) => {
       expect((await under().decide(subject, cost)).admitted).toBe(true);
     });
 
-    it('waits for the last of several windows', async () => {
+    it('is when the last of several violated windows has room', async () => {
       const subject = subjectWith({ keyMinute: 1, accountMinute: 2 });
       await under().decide(subjectWith({}, { keyId: 'key_2' }));
       under().clock.advance(30_000);
@@ -161,19 +161,19 @@ describeCounterStores((under) => {
       expect((await under().decide(subject)).admitted).toBe(true);
     });
 
-    it('is the same for all that were refused at once', async () => {
+    it('is the same for all requests that were refused at once', async () => {
       const decisions = await under().decideAll(subjectWith({ keyMinute: 5 }), 20);
       const instants = new Set(decisions.filter(({ admitted }) => !admitted).map(({ retryAtMs }) => retryAtMs));
       expect([...instants]).toEqual([(Math.floor(START_MS / 1_000) + 61) * 1_000]);
     });
 
-    it('is the end of the month where that is used up, also where the minute is free earlier', async () => {
+    it('is the end of the month when the month is used up, even if the minute has room earlier', async () => {
       const subject = subjectWith({ keyMinute: 1, accountMonth: 1 });
       await under().decide(subject);
       expect((await under().decide(subject)).retryAtMs).toBe(monthPeriodAt(START_MS).endMs);
     });
 
-    it('comes 60 to 61 seconds after the request that it waits for', async () => {
+    it('is 60 to 61 seconds after the request that fills the window', async () => {
       for (const offsetMs of [0, 1, 500, 749, 750, 999]) {
         const subject = subjectWith({ keyMinute: 1 }, { keyId: `key_${offsetMs}` });
         under().clock.advance(offsetMs);
@@ -186,7 +186,7 @@ describeCounterStores((under) => {
   });
 
   describe('reading', () => {
-    it('counts nothing, and shows what decisions show', async () => {
+    it('counts nothing, and returns the same values as the last decision', async () => {
       const subject = subjectWith({});
       const [, last] = await under().decideEach(subject, 2);
       for (const reading of await Promise.all(times(20, () => under().store.read('acc_1', 'key_1', UTC_MONTHS)))) {
@@ -200,7 +200,7 @@ describeCounterStores((under) => {
       }
     });
 
-    it('says with the reset when a minute really gives something back', async () => {
+    it('returns as the reset the millisecond at which the minute count falls', async () => {
       const subject = subjectWith({});
       await under().decide(subject);
       under().clock.advance(5_000);
@@ -212,7 +212,7 @@ describeCounterStores((under) => {
       expect((await under().usedBy(subject)).keyMinute).toBe(1);
     });
 
-    it('knows no reset where nothing is used', async () => {
+    it('returns no reset when nothing is used', async () => {
       expect(await under().store.read('acc_1', 'key_1', UTC_MONTHS)).toMatchObject({
         keyMinuteResetMs: 0,
         accountMinuteResetMs: 0,
@@ -221,7 +221,7 @@ describeCounterStores((under) => {
   });
 
   describe('a clock that is set back', () => {
-    it.each([10_000, 3_600_000])('by %i ms gives nobody a second limit', async (backMs) => {
+    it.each([10_000, 3_600_000])('by %i ms does not let a key exceed its minute limit', async (backMs) => {
       const subject = subjectWith({ keyMinute: 5 });
       await under().decideEach(subject, 4);
       under().clock.advance(-backMs);
@@ -230,7 +230,7 @@ describeCounterStores((under) => {
     });
 
     it.each([10_000, 3_600_000])(
-      'by %i ms does not hold a minute for longer than that and a minute',
+      'by %i ms does not block a key for longer than that time plus one minute',
       async (backMs) => {
         const subject = subjectWith({ keyMinute: 5 });
         await under().decideEach(subject, 5);

@@ -1,4 +1,4 @@
-/** Guarantees of every place for counters: one decision for every window, exact for simultaneous requests. */
+/** Guarantees of every counter store: one decision for all windows, exact under concurrent requests. */
 import { describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 
@@ -9,13 +9,13 @@ import { ACCOUNT_MONTH, KEY_MINUTE } from '../../src/platform/quotas/windows.js'
 const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0, accountDay: 0, keyDay: 0 };
 
 describeCounterStores((under) => {
-  describe('one decision for every window', () => {
+  describe('one decision for all windows', () => {
     it.each([
       ['key-minute', { keyMinute: 3 }, bitsOf('key-minute')],
       ['account-minute', { accountMinute: 3 }, bitsOf('account-minute')],
       ['account-month', { accountMonth: 3 }, bitsOf('account-month')],
       ['key-month', { keyMonth: 3 }, bitsOf('key-month')],
-    ])('counts in all of them or, where %s refuses, in none', async (_name, tight, bit) => {
+    ])('counts a request in all windows or, when %s refuses it, in none', async (_name, tight, bit) => {
       const wide = { keyMinute: 100, accountMinute: 100, accountMonth: 100, keyMonth: 100 };
       const subject = subjectWith({ ...wide, ...tight });
       const decisions = await under().decideEach(subject, 50);
@@ -31,20 +31,20 @@ describeCounterStores((under) => {
       });
     });
 
-    it('names every window that refused', async () => {
+    it('names every window that refused the request', async () => {
       const subject = subjectWith({ keyMinute: 2, accountMinute: 3, accountMonth: 2, keyMonth: 2 });
       await under().decideEach(subject, 2);
       expect((await under().decide(subject)).violated).toBe(bitsOf('key-minute', 'account-month', 'key-month'));
     });
 
-    it('reports with each decision what is used after it', async () => {
+    it('returns with each decision the usage after it', async () => {
       const subject = subjectWith({ keyMinute: 3 });
       const decisions = await under().decideEach(subject, 5);
       expect(decisions.map(({ used }) => used[KEY_MINUTE])).toEqual([1, 2, 3, 3, 3]);
       expect(decisions.map(({ used }) => used[ACCOUNT_MONTH])).toEqual([1, 2, 3, 3, 3]);
     });
 
-    it('counts keys of one account for themselves, and together for the account', async () => {
+    it('counts the keys of an account separately, and together for the account', async () => {
       const [first, second] = ['key_1', 'key_2'].map((keyId) =>
         subjectWith({ keyMinute: 3, accountMinute: 5 }, { keyId }),
       );
@@ -60,7 +60,7 @@ describeCounterStores((under) => {
       });
     });
 
-    it('counts accounts apart', async () => {
+    it('counts accounts separately', async () => {
       const [first, second] = ['1', '2'].map((id) =>
         subjectWith({ accountMinute: 3 }, { accountId: `acc_${id}`, keyId: `key_${id}` }),
       );
@@ -69,8 +69,8 @@ describeCounterStores((under) => {
     });
   });
 
-  describe('many at once', () => {
-    it('admits exactly the limit', async () => {
+  describe('concurrent requests', () => {
+    it('are admitted exactly up to the limit', async () => {
       const subject = subjectWith({ keyMinute: 100 });
       const decisions = await under().decideAll(subject, 500);
       expect(admittedOf(decisions)).toBe(100);
@@ -84,7 +84,7 @@ describeCounterStores((under) => {
       });
     });
 
-    it('admits exactly the limit over many keys of an account', async () => {
+    it('are admitted exactly up to the account limit over ten keys', async () => {
       const subjects = Array.from({ length: 10 }, (_, key) =>
         subjectWith({ accountMonth: 100 }, { keyId: `key_${key}` }),
       );
@@ -95,7 +95,7 @@ describeCounterStores((under) => {
       expect(used[0]?.accountMonth).toBe(100);
     });
 
-    it('counts what it admitted of requests with different costs, and never more than the limit', async () => {
+    it('with different costs never exceed the limit, and only admitted costs count', async () => {
       const subject = subjectWith({ keyMinute: 100 });
       const decisions = await Promise.all(
         times(40, () => [1, 3, 7])
@@ -108,7 +108,7 @@ describeCounterStores((under) => {
       expect((await under().usedBy(subject)).keyMinute).toBe(admittedCost);
     });
 
-    it('numbers the admitted without a gap, so that no two callers see the same count', async () => {
+    it('are numbered without gaps, so no two admitted requests see the same count', async () => {
       const decisions = await under().decideAll(subjectWith({ keyMinute: 100 }), 150);
       const counts = decisions.filter(({ admitted }) => admitted).map(({ used }) => used[KEY_MINUTE]);
       expect(counts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
@@ -116,7 +116,7 @@ describeCounterStores((under) => {
   });
 
   describe('a cost', () => {
-    it('is taken whole or not at all, and a cheaper request may still fit', async () => {
+    it('is counted in full or not at all, and a cheaper request may still fit', async () => {
       const subject = subjectWith({ keyMinute: 10 });
       const decisions = await under().decideEach(subject, 3, 4);
       expect(decisions.map(({ admitted }) => admitted)).toEqual([true, true, false]);
@@ -125,7 +125,7 @@ describeCounterStores((under) => {
       expect((await under().usedBy(subject)).accountMonth).toBe(10);
     });
 
-    it('of zero counts nothing, and is admitted also where everything is used up', async () => {
+    it('of zero counts nothing, and is admitted even when all windows are used up', async () => {
       const subject = subjectWith({ keyMinute: 1, accountMonth: 1 });
       await under().decide(subject);
       for (const decision of await under().decideEach(subject, 20, 0)) {
@@ -142,14 +142,14 @@ describeCounterStores((under) => {
       });
     });
 
-    it('of more than the limit is never admitted and never counted', async () => {
+    it('greater than the limit is never admitted and never counted', async () => {
       const subject = subjectWith({ keyMinute: 10 });
       expect((await under().decide(subject, 11)).admitted).toBe(false);
       expect(await under().usedBy(subject)).toEqual(NONE);
     });
   });
 
-  describe('giving back', () => {
+  describe('a refund', () => {
     it('restores every window exactly', async () => {
       const subject = subjectWith({ keyMinute: 10 });
       const [, second] = await under().decideEach(subject, 2, 5);
@@ -166,7 +166,7 @@ describeCounterStores((under) => {
       expect(admittedOf(await under().decideEach(subject, 10))).toBe(5);
     });
 
-    it('never leaves less than nothing', async () => {
+    it('never makes a count negative', async () => {
       const subject = subjectWith({ keyMinute: 10 });
       const decision = await under().decide(subject, 3);
       await under().store.refund(subject, decision);
@@ -175,7 +175,7 @@ describeCounterStores((under) => {
       expect(admittedOf(await under().decideEach(subject, 12))).toBe(10);
     });
 
-    it('does not touch a minute that it has left, but still the month', async () => {
+    it('changes the month, but not a minute that the request has left', async () => {
       const subject = subjectWith({});
       const decision = await under().decide(subject, 3);
       under().clock.advance(61_000);
@@ -191,7 +191,7 @@ describeCounterStores((under) => {
       });
     });
 
-    it('does not touch the next month', async () => {
+    it('does not change the next month', async () => {
       under().at(monthPeriodAt(START_MS).endMs - 500);
       const subject = subjectWith({});
       const decision = await under().decide(subject, 3);
@@ -208,7 +208,7 @@ describeCounterStores((under) => {
       });
     });
 
-    it('creates no counter', async () => {
+    it('does not create a counter', async () => {
       const subject = subjectWith({ keyMinute: 10 });
       const decision = await under().decide(subject, 3);
       const other = subjectWith({}, { accountId: 'acc_2', keyId: 'key_2' });
@@ -243,13 +243,13 @@ describeCounterStores((under) => {
       expect(await under().usedBy(subject)).toEqual(NONE);
     });
 
-    it('that is absent never refuses, and what is used is known all the same', async () => {
+    it('that is absent never refuses, and the usage is still counted', async () => {
       const subject = subjectWith({});
       expect(admittedOf(await under().decideAll(subject, 300, 1_000_000))).toBe(300);
       expect((await under().usedBy(subject)).accountMonth).toBe(300_000_000);
     });
 
-    it('of the largest size that a plan can set is counted exactly up to its end', async () => {
+    it('of the largest configurable size is counted exactly up to its end', async () => {
       const most = 999_999_999_999_999;
       under().months.used = { account: most - 2, key: most - 5 };
       const subject = subjectWith({ accountMonth: most, keyMonth: most, keyMinute: most });
@@ -258,7 +258,7 @@ describeCounterStores((under) => {
       expect(await under().usedBy(subject)).toMatchObject({ accountMonth: most, keyMonth: most - 3 });
     });
 
-    it('that is lowered below what is used refuses until enough has left, and keeps the count', async () => {
+    it('lowered below the usage refuses until enough has left the window, and keeps the count', async () => {
       await under().decideEach(subjectWith({ keyMinute: 10 }), 4);
       under().clock.advance(10_000);
       await under().decideEach(subjectWith({ keyMinute: 10 }), 4);
@@ -271,7 +271,7 @@ describeCounterStores((under) => {
       expect((await under().decide(lowered)).admitted).toBe(true);
     });
 
-    it('that is raised admits at once', async () => {
+    it('that is raised admits more requests at once', async () => {
       await under().decideEach(subjectWith({ keyMinute: 2, accountMonth: 2 }), 3);
       const raised = subjectWith({ keyMinute: 5, accountMonth: 5 });
       expect(admittedOf(await under().decideEach(raised, 9))).toBe(3);

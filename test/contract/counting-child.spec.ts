@@ -1,4 +1,4 @@
-/** The counting process as it is built: private, replaced when it dies or hangs, and gone with the program. */
+/** The built counting process: private, replaced when it dies or hangs, and gone when the program is gone. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,11 +42,11 @@ describe('the counting process', () => {
   const countersOf = (of: Redis): RedisCounters =>
     new RedisCounters(of, systemClock, new FixedMonths(), PASSING_SINK, PATIENT_DEADLINE_MS);
 
-  it('lets nobody else in', () => {
+  it('listens in a folder that other users cannot access', () => {
     expect(statSync(dirname(path)).mode & EVERYBODY_ELSE).toBe(0);
   });
 
-  it('lets exactly the limit through for several nodes at once', async () => {
+  it('admits exactly the limit for concurrent requests of several nodes', async () => {
     const clients = await Promise.all(times(3, () => countingClient(path)));
     const stores = clients.map(countersOf);
     const decisions = times(500, (index) => {
@@ -57,14 +57,14 @@ describe('the counting process', () => {
     for (const each of clients) each.disconnect();
   });
 
-  it('is replaced when it is killed, at the same place', async () => {
+  it('is replaced at the same path when it is killed, and counts without reports after a warning', async () => {
     const [victim = 0] = pids();
     process.kill(victim, 'SIGKILL');
     await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
     expect(pids()).not.toContain(victim);
     expect(pids()).toHaveLength(1);
     expect(logged('counting_process_ended')).toBe(true);
-    // Nobody hands in: it decides all the same, and says so.
+    // No worker reports its counts. The process decides anyway, and logs that reports are missing.
     await eventually('it decides', async () => (await client.set('tg:probe', '').catch(() => '')) === 'OK');
     await eventually('it is said', () => logged('counting_process_incomplete'));
     expect(lines.find(({ event }) => event === 'counting_process_incomplete')?.missing).toBe(WORKERS);
@@ -80,14 +80,14 @@ describe('the counting process', () => {
     expect(pids()).not.toContain(victim);
   });
 
-  it('is replaced also where somebody has cleaned its folder away', async () => {
+  it('is replaced even after its folder was deleted, and the new folder is private', async () => {
     rmSync(dirname(path), { recursive: true });
     process.kill(pids()[0]!, 'SIGKILL');
     await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
     expect(statSync(dirname(path)).mode & EVERYBODY_ELSE).toBe(0);
   });
 
-  it('says why it cannot be replaced, and is as soon as it can', async () => {
+  it('logs why it cannot be replaced, and is replaced once that is possible', async () => {
     rmSync(path);
     mkdirSync(path);
     process.kill(pids()[0]!, 'SIGKILL');
@@ -97,7 +97,7 @@ describe('the counting process', () => {
     await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
   });
 
-  it('is not replaced in a folder that others may write to', async () => {
+  it('is not replaced while others can write to its folder', async () => {
     chmodSync(dirname(path), 0o777);
     process.kill(pids()[0]!, 'SIGKILL');
     await eventually('it is said', () => logged('counting_process_start_failed'));
@@ -106,7 +106,7 @@ describe('the counting process', () => {
     await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
   });
 
-  it('says that the program has to be restarted where its files were replaced', async () => {
+  it('logs that the program must be restarted when its files were replaced', async () => {
     const program = join(temporaryFolder('upgraded'), 'counting-process.mjs');
     writeFileSync(
       program,
@@ -118,9 +118,9 @@ describe('the counting process', () => {
     await replaced.stop();
   });
 
-  it('is stopped without a word while another takes its place', async () => {
+  it('stops without an error while a replacement is starting', async () => {
     const program = join(temporaryFolder('slow'), 'counting-process.mjs');
-    // The first one listens and ends, the next one does neither.
+    // The first process listens and exits. Its replacement does neither.
     const source =
       "if (process.argv[2] === '0') process.send({ type: 'listening' }, () => process.exit()); setInterval(() => {}, 1e6);";
     writeFileSync(program, source);
@@ -132,14 +132,14 @@ describe('the counting process', () => {
     expect(logged('counting_process_start_failed')).toBe(false);
   });
 
-  it('takes no heed of the signals of a terminal', async () => {
+  it('ignores SIGINT, SIGTERM and SIGHUP', async () => {
     const [pid = 0] = pids();
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, name);
     expect(await client.ping()).toBe('PONG');
     expect(pids()).toEqual([pid]);
   });
 
-  it('is gone, with its folder, once stopped', async () => {
+  it('exits and deletes its folder when it is stopped', async () => {
     await child.stop();
     expect(pids()).toEqual([]);
     expect(existsSync(dirname(path))).toBe(false);
@@ -147,7 +147,7 @@ describe('the counting process', () => {
   });
 });
 
-describe('a counting process whose program is gone', () => {
+describe('a counting process whose parent is gone', () => {
   const startAlone = (path: string): ChildProcess =>
     fork(COUNTING_PROGRAM, ['0', path, ''], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   let path: string;
@@ -156,14 +156,14 @@ describe('a counting process whose program is gone', () => {
     mkdirSync(dirname(path), { mode: 0o700 });
   });
 
-  it('ends, also when that went before it listened', async () => {
+  it('exits and deletes its folder even when the parent went before it listened', async () => {
     const child = startAlone(path);
     child.disconnect();
     await once(child, 'exit');
     expect(existsSync(dirname(path))).toBe(false);
   });
 
-  it('ends when nobody is connected any more', async () => {
+  it('exits and deletes its folder once no client is connected', async () => {
     const child = startAlone(path);
     await once(child, 'message');
     const client = await countingClient(path);
@@ -177,14 +177,14 @@ describe('a counting process whose program is gone', () => {
 });
 
 describe('a counting process that cannot be started', () => {
-  it('says that it did not listen in time', async () => {
+  it('reports that it did not listen in time', async () => {
     const program = join(temporaryFolder('slow'), 'counting-process.mjs');
     writeFileSync(program, 'setInterval(() => {}, 1e6);');
     const child = new CountingChild(WORKERS, undefined, pino({ level: 'silent' }), { program, startTimeoutMs: 100 });
     await expect(child.start()).rejects.toThrow('the counting process ended at start (did not listen within 0.1 s)');
   });
 
-  it('says why, and leaves nothing behind', async () => {
+  it('reports the exit code, and leaves no process behind', async () => {
     const program = `${temporaryFolder('no-program')}/none.js`;
     const child = new CountingChild(WORKERS, undefined, pino({ level: 'silent' }), { program, askIntervalMs: 50 });
     await expect(child.start()).rejects.toThrow('the counting process ended at start (exit code 1)');

@@ -1,6 +1,6 @@
 /**
- * The counting process does the same as Redis: random calls of every script give the same replies. Redis runs the Lua,
- * the other the function of the same name.
+ * The counting process behaves as Redis does: random calls of every script give the same replies. Redis runs the Lua
+ * script, and the counting process the function of the same name.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -36,7 +36,7 @@ describeWithRedis('the counting process', () => {
   let own: Redis;
   const timed = new Map<string, string>();
   let account = 0;
-  /** The reply that was given last. */
+  /** The latest reply. */
   let last = '';
   const replies = new Map<string, number>();
 
@@ -57,7 +57,7 @@ describeWithRedis('the counting process', () => {
     clock.advance(START_MS - clock.now());
     const scene = { account: `acc_${++account}`, batches: new Map(), sets: [] };
     for (const each of drawn) {
-      // Every call has a millisecond of its own: both then have the same microsecond.
+      // Every call has its own millisecond, so both use the same microsecond.
       clock.advance(each.waitMs);
       const { script, keys, args } = each.call({ ...scene, nowMs: clock.now() });
       const source = timed.get(script) ?? withTimeArgument(script);
@@ -73,7 +73,7 @@ describeWithRedis('the counting process', () => {
   const [january, february] = [31 * DAY_MS, 35 * DAY_MS];
   const both = [0, 1];
   const step = (made: (scene: Scene) => Call): Step => ({ waitMs: 1, call: made });
-  /** Counters of account and key in a month. A node that is named hands in that it has refunded `refunded`. */
+  /** Creates the counters of account and key in a month. The node `by`, if any, reports `refunded` as refunded. */
   const created = (aheadMs: number, used: number, by = '', refunded = 0): Step =>
     step(({ nowMs, account: of }) => {
       const log = refunded === 0 ? '' : `${nowMs * 1_000} ${-refunded}`;
@@ -92,7 +92,7 @@ describeWithRedis('the counting process', () => {
       const line = `1 1 -1 -1 100 100 -1 -1 ${monthOf(nowMs, aheadMs).join(' ')}\n`;
       return { script: DECIDE_LUA, keys, args: [nowMs + 100, nextNumber(), HOUR_MS, line] };
     });
-  /** The key's month is set, and the account's counter with it as if it were the key's shadow. */
+  /** Sets the month of the key, with the counter of the account as its shadow. */
   const set = (aheadMs: number, used: number): Step =>
     step(({ nowMs, account: of }) => ({
       script: SET_USED_LUA,
@@ -100,13 +100,13 @@ describeWithRedis('the counting process', () => {
       args: [...monthOf(nowMs, aheadMs), used, nowMs + 240],
     }));
 
-  it('finds a month again whose count was below zero, as Redis does', async () => {
+  it('returns to a month with a negative count, as Redis does', async () => {
     await play([created(january, 0, 'one', 2), decided(february, 'one'), decided(january, 'one')]);
-    // Counted in January, with the one call of February behind it.
+    // The January count, after the one February call.
     expect(last).toMatch(/^\d+ 1 1 1 -2 -2 /);
   });
 
-  it('keeps one count of a month to which a set has brought the counter, as Redis does', async () => {
+  it('keeps one count for a month that a set made current, as Redis does', async () => {
     await play([
       created(january, 5),
       decided(february, 'one'),
@@ -117,16 +117,16 @@ describeWithRedis('the counting process', () => {
     expect(last).toMatch(/^\d+ 1 2 2 9 9 /);
   });
 
-  it('asks no node to hand in where the month was set, as Redis does', async () => {
+  it('does not ask nodes for reports when the month was set, as Redis does', async () => {
     await play([created(0, 5, 'one'), set(0, 9), decided(0, 'two')]);
     expect(last).toMatch(/^\d+ 1 0 0 9 9 /);
   });
 
   it(
-    'replies to every call as Redis does',
+    'replies to random calls of all scripts as Redis does',
     async () => {
       await fc.assert(fc.asyncProperty(steps, play), RUNS);
-      // A script that was never called would have been held to nothing.
+      // Each script must have been called at least once.
       expect(replies.size).toBe(12);
     },
     HISTORIES_TIMEOUT_MS,

@@ -1,6 +1,7 @@
 /**
- * A counting process that is replaced gives out no month twice: it decides nothing before every node has handed in what it knows. Random
- * histories of several nodes whose counting process is replaced amid their bursts, also again before all have handed in.
+ * A replaced counting process grants no month limit twice: it decides nothing before every node has reported its
+ * counts. Random histories of several nodes replace the process during bursts, sometimes again before all nodes have
+ * reported.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -36,13 +37,13 @@ const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('look' as const), node }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('look too late' as const), node }) },
 );
-/** Whether the next step is awaited first. */
+/** `isAwaited`: the step ends before the next one begins. */
 const steps = fc.array(fc.record({ step, isAwaited: fc.boolean() }), { minLength: 4, maxLength: 25 });
 type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
 
 let accounts = 0;
 
-/** One account on all nodes, and what was admitted of it. */
+/** One account on all nodes, and the cost that was admitted for it. */
 class History {
   admitted = 0;
   private readonly accountId = `acc_${++accounts}`;
@@ -72,7 +73,7 @@ class History {
     await this.settle();
   }
 
-  /** Uses up the limit. All nodes have read the counters, as they do every second, and requests go on. */
+  /** Uses up the limit, after all nodes have read the counters as they do every second. */
   async useUp(): Promise<void> {
     await eventually('every node counts', async () => {
       for (const each of this.nodes) await each.look();
@@ -85,7 +86,7 @@ class History {
   }
 
   private async ask(index: number, key: number, cost: number): Promise<void> {
-    // What is not decided was not admitted.
+    // A request without a decision was not admitted.
     const decided = Promise.resolve(this.nodes[index]!.limiter.decide(this.subjects[index]![key]!, cost));
     const decision = await decided.catch(() => undefined);
     if (decision?.admitted === true) this.admitted += cost;
@@ -98,7 +99,7 @@ class History {
   }
 }
 
-/** Requests with one key at once: how many of them are admitted. */
+/** Returns a function that sends requests of one key at once and counts the admitted ones. */
 function bursts(): (at: CountingNode, count: number) => Promise<number> {
   const of = { accountId: `acc_${++accounts}`, keyId: `key_${accounts}` };
   return async (at, count) => {
@@ -108,7 +109,7 @@ function bursts(): (at: CountingNode, count: number) => Promise<number> {
   };
 }
 
-describe('a counting process in the place of another', () => {
+describe('a replacement counting process', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await testDatabase('sqlite');
@@ -126,13 +127,13 @@ describe('a counting process in the place of another', () => {
     await counting.stop();
   });
 
-  it('decides when the last of those that it waits for has handed in, and no node counts for two', async () => {
+  it('decides only after all awaited nodes have reported, and counts each node once', async () => {
     counting.empty(2);
     const [one, two] = clients.map((client) => new NodeCount(client, true));
     const isOpen = async (): Promise<boolean> => (await clients[2]!.set('tg:probe', '').catch(() => '')) === 'OK';
     const { epoch = 0 } = (await one!.sendHeartbeat()) ?? {};
     for (const each of [one!, two!]) {
-      // It has handed in to the one before.
+      // A report for the previous epoch does not count.
       await each.sendHeartbeat(epoch - 1);
       expect([each.isAwaited, await isOpen()]).toEqual([true, false]);
     }
@@ -142,7 +143,7 @@ describe('a counting process in the place of another', () => {
     expect([two!.isAwaited, await isOpen()]).toEqual([false, true]);
   });
 
-  it('counts on from what the node knows that saw most, whoever asks first', async () => {
+  it('continues from the highest count that any node knows, whichever node asks first', async () => {
     const [first, second, third] = clients.map((client) => new CountingNode(client, database));
     for (const each of [first!, second!, third!]) await each.look();
     const burst = bursts();
@@ -156,7 +157,7 @@ describe('a counting process in the place of another', () => {
     expect(await burst(first!, 60)).toBe(10);
   });
 
-  it('tells nobody a count, and takes none, before all have handed in', async () => {
+  it('rejects reading and setting a count before all nodes have reported', async () => {
     const [first, second] = clients.map((client) => new CountingNode(client, database));
     for (const each of [first!, second!]) await each.look();
     const of = { accountId: `acc_${++accounts}`, keyId: `key_${accounts}` };
@@ -170,11 +171,11 @@ describe('a counting process in the place of another', () => {
     expect(await operator.setMonthUsed(of.accountId, undefined, UTC_MONTHS, 5)).toMatchObject({ before: 50, used: 5 });
   });
 
-  it('waits also for a node that did not hear its first reply in time', async () => {
+  it('also waits for a node that missed its first reply', async () => {
     const [first, second] = clients.map((client) => new CountingNode(client, database));
     for (const each of [first!, second!]) await each.look();
     const burst = bursts();
-    // The first one alone has seen all of it.
+    // Only the first node has seen the whole count.
     expect(await burst(second!, 30)).toBe(30);
     expect(await burst(first!, 20)).toBe(20);
     counting.empty(2);
@@ -186,7 +187,7 @@ describe('a counting process in the place of another', () => {
     expect(await burst(second!, 60)).toBe(10);
   });
 
-  it('is handed in to again where that failed, also while nobody gets a decision', async () => {
+  it('gets a failed report again, even while it decides no requests', async () => {
     const parts = { db: database.db, kind: database.kind, clock: systemClock, log: pino({ level: 'silent' }) };
     const nodes = [await openRedisQuotas(parts, counting.path), await openRedisQuotas(parts, counting.path)];
     try {
@@ -214,9 +215,9 @@ describe('a counting process in the place of another', () => {
   });
 
   it(
-    'lets exactly the limit of a month through, whenever it is replaced',
+    'admits exactly the month limit, whenever it is replaced',
     async () => {
-      // Each waits until no call may come true any more.
+      // Each run waits until no earlier call can still take effect.
       const runs = { ...RUNS, numRuns: Math.ceil(RUNS.numRuns / 4) };
       await fc.assert(
         fc.asyncProperty(steps, async (drawn) => {

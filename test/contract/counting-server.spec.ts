@@ -1,4 +1,4 @@
-/** The counting server serves each worker its own commands, and waits for none that stands still. */
+/** The counting server answers the commands of its workers, and drops clients that stop reading or send junk. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -24,7 +24,7 @@ describe('the server of the counting process', () => {
     await counting.stop();
   });
 
-  it('carries what is published to everybody who listens, and says to how many', async () => {
+  it('delivers a published message to all subscribers, and returns their number', async () => {
     const heard: string[] = [];
     const listeners = [connectSubscriber(counting.path, SILENT), connectSubscriber(counting.path, SILENT)];
     try {
@@ -34,7 +34,7 @@ describe('the server of the counting process', () => {
       }
       expect(await client.publish('tg:invalidations', '{"keyId":"ä"}')).toBe(2);
       expect(await client.publish('another', 'x')).toBe(0);
-      // A reply on the subscribed connection itself says that what was published before has arrived.
+      // Messages published before this reply on the same connection have arrived.
       for (const listener of listeners) expect(await listener.ping()).toBe('PONG');
       expect(heard).toEqual(Array.from({ length: 2 }, () => 'tg:invalidations {"keyId":"ä"}'));
     } finally {
@@ -42,13 +42,13 @@ describe('the server of the counting process', () => {
     }
   });
 
-  it('refuses what it does not know, and goes on', async () => {
+  it('rejects unknown commands and scripts, and keeps the connection', async () => {
     await expect(client.get('a')).rejects.toThrow("ERR unknown command 'get'");
     await expect(client.eval('return 1', 0)).rejects.toThrow('NOSCRIPT');
     expect(await client.ping()).toBe('PONG');
   });
 
-  it('lets go of a listener that reads nothing, and of nobody else', async () => {
+  it('drops a subscriber that reads nothing, and keeps other connections', async () => {
     const frozen = connect(counting.path);
     frozen.on('error', () => undefined);
     const part = (text: string): string => `$${text.length}\r\n${text}\r\n`;
@@ -61,7 +61,7 @@ describe('the server of the counting process', () => {
     frozen.destroy();
   });
 
-  it('is alone when it has been so for a while, and not between two connections', async () => {
+  it('reports being alone after the given time without a connection, and not between two', async () => {
     const path = join(temporaryFolder('alone'), 'counters');
     const server = new CommandServer(path, new Map([['ping', () => PONG]]));
     await server.listen();
@@ -81,7 +81,7 @@ describe('the server of the counting process', () => {
     const second = await come();
     expect(isAlone).toBe(false);
     server.onceAlone(1, () => (isAlone = true));
-    // Its reply says that what went before has been done.
+    // After its reply, the server has processed everything before.
     second.write('*1\r\n$4\r\nPING\r\n');
     await once(second, 'data');
     expect(isAlone).toBe(false);
@@ -90,7 +90,7 @@ describe('the server of the counting process', () => {
     await server.close();
   });
 
-  it('takes nothing more of one that speaks another language, however long that goes on', async () => {
+  it('closes a connection that keeps sending HTTP', async () => {
     const socket = connect({ path: counting.path, allowHalfOpen: true });
     let isClosed = false;
     socket.on('error', () => undefined).on('close', () => (isClosed = true));
@@ -101,7 +101,7 @@ describe('the server of the counting process', () => {
     expect(await client.ping()).toBe('PONG');
   });
 
-  it('ends a connection that speaks another language, and says why', async () => {
+  it('sends an error to a client that speaks HTTP, and closes the connection', async () => {
     const socket = connect(counting.path);
     let text = '';
     socket.on('data', (chunk) => (text += chunk.toString()));

@@ -1,4 +1,4 @@
-/** Data of the counting process expires by itself, even if nobody asks for it again. */
+/** Data of the counting process expires, even if no request uses it again. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { CountingTables } from '../../src/quota/counting/counting-tables.js';
@@ -15,7 +15,7 @@ describe('the tables of the counting process', () => {
     tables = new CountingTables(() => nowMs);
   });
 
-  it('do not keep what nodes handed in at a counter when that is young no more', () => {
+  it('delete the node reports of a counter once it is no longer young', () => {
     const second = START_MS / 1_000;
     const counter = tables.create(
       'tg:q:{acc_1}',
@@ -29,13 +29,13 @@ describe('the tables of the counting process', () => {
     tables.sweep();
     expect(counter.youth).toBeDefined();
     nowMs += 1;
-    // The first look has come to its end.
+    // The first sweep ends one round.
     for (const _ of [1, 2]) tables.sweep();
     expect(counter.youth).toBeUndefined();
     expect(counter.used).toBe(5);
   });
 
-  it('remember for an hour at most that an outage was handed in', () => {
+  it('forget a replayed outage after an hour', () => {
     expect(tables.wasReplayed('tg:r:{acc_1}:x', DAY_MS)).toBe(false);
     nowMs += HOUR_MS - 1;
     expect(tables.wasReplayed('tg:r:{acc_1}:x', DAY_MS)).toBe(true);

@@ -13,7 +13,7 @@ describe('the lock of the data folder', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Another process that holds a lock as ours does, until it is killed. */
+  /** Starts another process that holds the same lock until it is killed. */
   async function otherHolder() {
     const source = `
       const { DatabaseSync } = require('node:sqlite');
@@ -28,7 +28,7 @@ describe('the lock of the data folder', () => {
     return child;
   }
 
-  it('refuses a second process, naming the first and what to do', async () => {
+  it('rejects a second process with an error that names the first and the remedy', async () => {
     const child = await otherHolder();
     expect(() => lockDataDir(folder)).toThrow(
       new RegExp(`is in use by process ${child.pid}: stop it, give this one another TRAILGATE_DATA_DIR`),
@@ -37,14 +37,14 @@ describe('the lock of the data folder', () => {
     await once(child, 'exit');
   });
 
-  it('is free again after kill -9, although the pid file is left behind', async () => {
+  it('is free after kill -9, although the PID file remains', async () => {
     const child = await otherHolder();
     child.kill('SIGKILL');
     await once(child, 'exit');
     lockDataDir(folder)();
   });
 
-  it('is taken once and free after the release', () => {
+  it('can be taken once, and is free after its release', () => {
     const release = lockDataDir(folder);
     expect(() => lockDataDir(folder)).toThrow(`is in use by process ${process.pid}`);
     release();
@@ -52,7 +52,7 @@ describe('the lock of the data folder', () => {
     lockDataDir(folder)();
   });
 
-  it('leaves the counters to another process, one at a time', () => {
+  it('is separate from the lock of the counters, which one holder can have at a time', () => {
     const releaseFolder = lockDataDir(folder);
     const release = lockCounters(folder);
     expect(lockCounters(folder)).toBeUndefined();
@@ -62,7 +62,7 @@ describe('the lock of the data folder', () => {
     lockCounters(folder)!();
   });
 
-  it('makes the folder, and says so where that is impossible', () => {
+  it('creates the folder, and reports a path that cannot be a folder', () => {
     lockDataDir(join(folder, 'new', 'data'))();
     writeFileSync(join(folder, 'file'), '');
     expect(() => lockDataDir(join(folder, 'file', 'data'))).toThrow(/is not a folder: set TRAILGATE_DATA_DIR/);

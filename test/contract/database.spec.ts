@@ -1,4 +1,4 @@
-/** Guarantees of both databases for the stores above them. */
+/** Guarantees that both databases give to the stores. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql, type Kysely } from 'kysely';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -45,12 +45,12 @@ describeOnDatabases('the database', (kind) => {
   });
   afterEach(() => handle.close());
 
-  it('gives milliseconds and counts back as the numbers that went in', async () => {
+  it('returns milliseconds and counts as the numbers that were written', async () => {
     await handle.db.insertInto('account').values(account('acc_1')).execute();
     expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([{ ...account('acc_1'), search: '' }]);
   });
 
-  it('rolls a failed transaction back whole and serves the next caller', async () => {
+  it('rolls back a failed transaction completely', async () => {
     const failed = handle.db.transaction().execute(async (trx) => {
       await trx.insertInto('account').values(account('acc_1')).execute();
       await trx.insertInto('account').values(account('acc_1')).execute();
@@ -62,7 +62,7 @@ describeOnDatabases('the database', (kind) => {
   const insert = (db: Kysely<Tables>, id: string) => db.insertInto('account').values(account(id)).compile();
   const ids = (db: Kysely<Tables>) => db.selectFrom('account').select('id').orderBy('id').compile();
 
-  it('runs statements that are known beforehand as one transaction: all of them or none', async () => {
+  it('runs a batch of statements in one transaction: all of them or none', async () => {
     const { db } = handle;
     const [, read] = await executeBatchInTransaction(db, [insert(db, 'acc_1'), ids(db)]);
     expect(read?.rows).toEqual([{ id: 'acc_1' }]);
@@ -71,7 +71,7 @@ describeOnDatabases('the database', (kind) => {
     expect((await executeBatch(db, [ids(db)]))[0]?.rows).toEqual([{ id: 'acc_1' }]);
   });
 
-  it('runs them within a transaction where there is one, and rolls them back with it', async () => {
+  it('runs a batch inside an open transaction, and rolls it back with that transaction', async () => {
     const { db } = handle;
     const failed = db.transaction().execute(async (trx) => {
       const [, read] = await executeBatch(trx, [insert(trx, 'acc_1'), ids(trx)]);
@@ -82,14 +82,14 @@ describeOnDatabases('the database', (kind) => {
     expect((await executeBatch(db, [ids(db)]))[0]?.rows).toEqual([]);
   });
 
-  it('takes a transaction without any statement', async () => {
+  it('accepts a transaction without statements', async () => {
     await handle.db.transaction().execute(async () => undefined);
     const failed = handle.db.transaction().execute(() => Promise.reject(new Error('nothing done')));
     await expect(failed).rejects.toThrow('nothing done');
     expect(await answersNow(handle)).toBe(true);
   });
 
-  it('runs transactions that compete for a row one after the other, and loses none', async () => {
+  it('serializes transactions that compete for a row, and loses no update', async () => {
     await handle.db
       .insertInto('account')
       .values({ ...account('acc_1'), billing_day: 0 })
@@ -109,12 +109,12 @@ describeOnDatabases('the database', (kind) => {
     expect(day).toBe(20);
   });
 
-  it('refuses a secret of a key that does not exist', async () => {
+  it('rejects a secret of a key that does not exist', async () => {
     const orphan = { hash: 'x', api_key_id: 'key_none', created_at: 1, expires_at: null };
     await expect(handle.db.insertInto('api_key_secret').values(orphan).execute()).rejects.toThrow(/foreign key/i);
   });
 
-  it('forgets with a member what signs them in, and where they are signed in', async () => {
+  it('deletes memberships, recovery codes, identities and sessions with their member', async () => {
     const { db } = handle;
     const times = { created_at: 1, updated_at: 1, version: 1 };
     await db.insertInto('account').values(account('acc_1')).execute();
@@ -154,7 +154,7 @@ describeOnDatabases('the database', (kind) => {
   });
 });
 
-describeOnDatabases('a database that is opened', (kind) => {
+describeOnDatabases('an opened database', (kind) => {
   let place: TestDatabase;
   let handle: DatabaseHandle;
 
@@ -167,7 +167,7 @@ describeOnDatabases('a database that is opened', (kind) => {
     await place.drop();
   });
 
-  it('keeps what was written over a restart, and runs no migration twice', async () => {
+  it('keeps its data across a restart', async () => {
     await handle.db.insertInto('account').values(account('acc_1')).execute();
     await handle.close();
     handle = await openDatabase(place.options);
@@ -175,8 +175,8 @@ describeOnDatabases('a database that is opened', (kind) => {
     expect(await answersNow(handle)).toBe(true);
   });
 
-  it('knows months of before labels by their first day', async () => {
-    // As 0001 made the tables, and as they were filled until 0002.
+  it('migrates the months of counters to labels of their first day', async () => {
+    // The tables of migration 0001, filled as they were before 0002.
     await emptyUntil(handle, '0001_accounts_keys_counters_audit');
     await sql`insert into quota_counter values ('acc_1', '', ${Date.UTC(2026, 10, 1)}, 41, 7), ('acc_1', 'key_1', ${Date.UTC(2026, 9, 1)}, 5, 6)`.execute(
       handle.db,
@@ -211,7 +211,7 @@ describeOnDatabases('a database that is opened', (kind) => {
     ]);
   });
 
-  it('finds keys of before by their names, whatever letters they have', async () => {
+  it('adds normalized names to existing keys, without case and accents', async () => {
     await emptyUntil(handle, '0009_members');
     await sql`
       insert into account (id, name, plan, time_zone, billing_day, status, created_at, updated_at)
@@ -231,7 +231,7 @@ describeOnDatabases('a database that is opened', (kind) => {
     expect(rows.map(({ version }) => version)).toEqual([1, 1, 1, 1]);
   });
 
-  it('finds accounts of before by their names, whatever their case and accents', async () => {
+  it('adds normalized names to existing accounts, without case and accents', async () => {
     await emptyUntil(handle, '0014_webhooks');
     for (const [index, name] of ['Salzach RAFTING', 'Réservations du LAC'].entries()) {
       await sql`
@@ -245,7 +245,7 @@ describeOnDatabases('a database that is opened', (kind) => {
     expect(rows.map(({ search }) => search)).toEqual(['salzach rafting', 'reservations du lac']);
   });
 
-  it('keeps mails of before with their links, and takes some without one', async () => {
+  it('keeps existing mails with their links, and accepts mails without a link', async () => {
     await emptyUntil(handle, '0015_account_search');
     await sql`
       insert into link (hash, id, kind, created_by, created_at, expires_at)
@@ -276,7 +276,7 @@ describeOnDatabases('a database that is opened', (kind) => {
     expect((await all.execute()).map(({ id }) => id)).toEqual(['eml_2', 'eml_3']);
   });
 
-  it('keeps events of before as long as it would have, and as its own', async () => {
+  it('keeps existing events for 90 days, with Trailgate as their source', async () => {
     await emptyUntil(handle, '0013_mail');
     await sql`insert into event values ('evt_1', 'acc_1', 'quota.threshold_reached', '{}', 'once', 1795000000123)`.execute(
       handle.db,
@@ -291,7 +291,7 @@ describeOnDatabases('a database that is opened', (kind) => {
     ]);
   });
 
-  it('lets processes that start at the same moment all succeed', async () => {
+  it('lets five processes migrate it at the same time', async () => {
     const fresh = await emptyDatabase(kind);
     const handles = await Promise.all(Array.from({ length: 5 }, () => openDatabase(fresh.options)));
     const migrations = await sql<{ n: number }>`select count(*) as n from kysely_migration`.execute(handles[0]!.db);
@@ -300,14 +300,14 @@ describeOnDatabases('a database that is opened', (kind) => {
     await fresh.drop();
   });
 
-  it('is healthy while it is open and unhealthy afterwards, without throwing', async () => {
+  it('answers while it is open, and reports failure without throwing when closed', async () => {
     const other = await openDatabase(place.options);
     expect(await answersNow(other)).toBe(true);
     await other.close();
     expect(await answersNow(other)).toBe(false);
   });
 
-  /** Writes what a newer version leaves behind. @param oldest oldest version that works on it; null: not recorded. */
+  /** Writes a migration of a newer version. @param oldest Oldest version that works on it; null: not recorded. */
   async function migrateFurther(oldest: string | null): Promise<void> {
     await sql`insert into kysely_migration (name, timestamp) values ('9999_future', '2030')`.execute(handle.db);
     await handle.db.deleteFrom('installation').where('name', '=', 'oldest_version').execute();
@@ -315,7 +315,7 @@ describeOnDatabases('a database that is opened', (kind) => {
     await handle.db.insertInto('installation').values({ name: 'oldest_version', value: oldest }).execute();
   }
 
-  it('works where a newer version has migrated it and says that this one works', async () => {
+  it('opens after a migration by a newer version that supports this version', async () => {
     await migrateFurther(VERSION);
     const reopened = await openDatabase(place.options);
     expect([reopened.newer, reopened.migrated]).toEqual(['9999_future', undefined]);
@@ -323,7 +323,7 @@ describeOnDatabases('a database that is opened', (kind) => {
   });
 
   it.each(['99.0.0', null])(
-    'is refused where a newer version has migrated it for versions from %s on',
+    'fails to open after a newer migration with %s as the oldest supported version',
     async (oldest) => {
       await migrateFurther(oldest);
       await expect(openDatabase(place.options)).rejects.toThrow(
@@ -332,7 +332,7 @@ describeOnDatabases('a database that is opened', (kind) => {
     },
   );
 
-  it('says what it has migrated, and migrates nothing where the start is refused before', async () => {
+  it('returns the migrations that it ran, and runs none when the hook before them fails', async () => {
     const fresh = await emptyDatabase(kind);
     const { migrated, close } = await openDatabase(fresh.options);
     expect(migrated).toEqual({ from: null, first: FIRST, to: NEWEST, count: Object.keys(MIGRATIONS).length });

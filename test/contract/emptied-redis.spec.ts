@@ -1,7 +1,6 @@
 /**
  * Random histories of several nodes on a Redis, or a counting process, that is emptied meanwhile, even again before all
- * nodes have noticed. Once each living node has read it, a month holds what was admitted and not refunded, there and in
- * the database.
+ * nodes have noticed. Once each node has read it, a month and a day hold the cost that was admitted and not refunded.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
@@ -33,13 +32,13 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('look' as const), node }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('give back' as const), which: fc.nat(100) }) },
 );
-/** Whether the next step is awaited first. */
+/** `isAwaited`: the step ends before the next one begins. */
 const steps = fc.array(fc.record({ step, isAwaited: fc.boolean() }), { minLength: 2, maxLength: 25 });
 type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
 
 let accounts = 0;
 
-/** One account on all nodes, and what it must have used. */
+/** One account on all nodes, and its expected usage. */
 class History {
   private readonly accountId = `acc_${++accounts}`;
   private readonly subjects: QuotaSubject[][];
@@ -62,7 +61,7 @@ class History {
       else if (each.do === 'empty') this.running.push(this.empty());
       else if (each.do === 'flush') this.running.push(this.nodes[each.node]!.flush());
       else if (each.do === 'look') this.running.push(this.nodes[each.node]!.look());
-      // A refund that is under way in the very millisecond may come to nothing: alone.
+      // Runs alone: a refund in the same millisecond as the loss may have no effect.
       else await this.settled().then(() => this.refund(each.which));
       if (isAwaited) await this.settled();
       else await new Promise((resolve) => setImmediate(resolve));
@@ -91,7 +90,7 @@ class History {
     this.used[made.subject.keyId === this.keyId(0) ? 0 : 1]! -= made.decision.cost;
   }
 
-  /** All nodes have looked. */
+  /** Expects the counted usage, after all nodes have read the counters. */
   async expectCounted(): Promise<void> {
     const [one, two] = this.used;
     for (const [key, keyMonth] of this.used.entries()) {
@@ -151,7 +150,7 @@ function suite(open: () => Promise<EmptiedWorld>): void {
     await world.database.close();
   });
 
-  it('count once what a node has written of a new counter before another one hands in there', async () => {
+  it('count usage once that a node flushed from a new counter before another node reports there', async () => {
     const [one, two] = world.clients.map((client) => new CountingNode(client, world.database));
     for (const each of [one!, two!]) await each.look();
     const accountId = `acc_${++accounts}`;
@@ -165,11 +164,11 @@ function suite(open: () => Promise<EmptiedWorld>): void {
   });
 
   it(
-    'forget nothing of a month or a day while they live, whenever and however often that happens',
+    'keep every month and day count while they run, however often the counters are lost',
     async () => {
       await fc.assert(
         fc.asyncProperty(steps, async (drawn) => {
-          // New ones: else each would bring back the accounts of all histories before.
+          // New nodes for each history: old ones would report the accounts of all earlier histories.
           const nodes = world.clients.map((client) => new CountingNode(client, world.database));
           for (const each of nodes) await each.look();
           const history = new History(nodes, () => world.empty());

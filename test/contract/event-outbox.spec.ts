@@ -1,4 +1,4 @@
-/** Guarantees of the outbox, on both databases. */
+/** Guarantees of the event outbox, on both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Event, NewEvent } from '../../src/outbox/event-types.js';
@@ -30,7 +30,7 @@ const event = (name: string, accountId = 'acc_1', used = 8): NewEvent => ({
 
 const usedIn = ({ data }: Event) => (data as QuotaThresholdReached).used;
 
-describeOnDatabases('the outbox', (kind) => {
+describeOnDatabases('the event outbox', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let outbox: EventOutbox;
@@ -44,7 +44,7 @@ describeOnDatabases('the outbox', (kind) => {
   const add = async (...events: NewEvent[]) =>
     new Set((await addEvents(database.db, events, clock.now())).events.keys());
 
-  it('gives an event back as it was added, with an id and a time', async () => {
+  it('returns an event as it was added, with an ID and times', async () => {
     await add(event('one'));
     const { type, accountId, data } = event('one');
     expect((await outbox.list({ accountId, limit: 10 })).data).toEqual([
@@ -61,27 +61,27 @@ describeOnDatabases('the outbox', (kind) => {
     ]);
   });
 
-  it('says of each event whether it is new, and keeps the first of a name', async () => {
+  it('reports which events are new, and keeps the first event of a deduplication key', async () => {
     expect(await add(event('one'), event('two'))).toEqual(new Set(['one', 'two']));
     expect(await add(event('two', 'acc_1', 9), event('three'))).toEqual(new Set(['three']));
     const { data } = await outbox.list({ accountId: 'acc_1', limit: 10 });
     expect(data.map(usedIn)).toEqual([8, 8, 8]);
   });
 
-  it('gives each of many events to exactly one of those who add it at the same moment', async () => {
+  it('adds each of 1,200 events once when four callers add them concurrently', async () => {
     const many = times(1_200, (index) => event(`event ${index}`));
     const added = await Promise.all(times(4, (turn) => add(...(turn % 2 === 0 ? many : many.toReversed()))));
     expect(added.reduce((sum, keys) => sum + keys.size, 0)).toBe(1_200);
     expect(new Set(added.flatMap((keys) => [...keys])).size).toBe(1_200);
   });
 
-  it('keeps the order in which events were added together', async () => {
+  it('keeps the order of events that were added together', async () => {
     await add(...['c', 'a', 'd', 'b'].map((name, index) => event(name, 'acc_1', index)));
     const { data } = await outbox.list({ accountId: 'acc_1', limit: 10 });
     expect(data.map(usedIn)).toEqual([3, 2, 1, 0]);
   });
 
-  it('adds nothing of a transaction that is rolled back', async () => {
+  it('adds no events of a transaction that is rolled back', async () => {
     const change = database.db.transaction().execute(async (trx) => {
       await addEvents(trx, [event('one')], clock.now());
       throw new Error('the change failed');
@@ -109,7 +109,7 @@ describeOnDatabases('the outbox', (kind) => {
     });
   });
 
-  it('forgets what is older than ninety days', async () => {
+  it('deletes events older than ninety days', async () => {
     await add(event('old'));
     clock.advance(DAY_MS);
     await add(event('new'));

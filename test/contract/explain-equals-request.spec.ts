@@ -20,18 +20,18 @@ import type { TestClock } from '../support/stores.js';
 
 const PAGES = new ErrorPages('http://localhost:8080');
 
-/** With both kinds of counters together. */
+/** The number of requests for both kinds of counters together. */
 const REQUESTS = 4_000;
-/** Why both do not say the same; undefined where they do. */
+/** Returns how the explanation and the response differ, or undefined. */
 function difference({ problem }: Explanation, { status, headers, body }: Told, method: string): unknown {
   if (problem === undefined) return status === 200 ? undefined : { explained: 'admitted', status, body };
   const wanted = problem.options.headers ?? [];
   const differing = wanted.filter((name, at) => at % 2 === 0 && headers[name.toLowerCase()] !== wanted[at + 1]);
-  const said = problemBody(problem, String(headers['x-request-id']), PAGES);
-  const isSame = method === 'HEAD' ? status === problem.status : body === JSON.stringify(said);
+  const expected = problemBody(problem, String(headers['x-request-id']), PAGES);
+  const isSame = method === 'HEAD' ? status === problem.status : body === JSON.stringify(expected);
   return isSame && status === problem.status && differing.length === 0
     ? undefined
-    : { said, status, body, differing, headers };
+    : { expected, status, body, differing, headers };
 }
 
 const refusable = (status: number): boolean => STEPS.some(({ refusesWith }) => refusesWith.includes(status));
@@ -46,7 +46,7 @@ function suite(
     database = await testDatabase('sqlite');
     world = new ExplainedWorld(database, RUNS.seed);
     await world.open(openQuotas);
-    // A wait is longer by chance, for the request as for its explanation.
+    // Removes the random part of retry times.
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
   afterAll(async () => {
@@ -55,22 +55,22 @@ function suite(
     await database.close();
   });
 
-  it(`says of ${requests} random requests what they are then told`, async () => {
+  it(`predicts the responses to ${requests} random requests`, async () => {
     writeSync(2, `explanations: TRAILGATE_TEST_SEED=${RUNS.seed}\n`);
     const codes = new Map<string, number>();
     for (let at = 0; at < requests; at++) {
       await world.change();
       const drawn = world.draw();
       const explanation = await world.explain(drawn);
-      const told = await world.ask(drawn);
+      const response = await world.ask(drawn);
       const { method, path, clientAddress, caller } = drawn;
       const asked = { at, method, path, clientAddress, key: caller.key, account: caller.account };
-      const differing = difference(explanation, told, method);
+      const differing = difference(explanation, response, method);
       if (differing !== undefined) deepStrictEqual({ asked, differing }, undefined);
       const code = explanation.problem?.code ?? 'admitted';
       codes.set(code, (codes.get(code) ?? 0) + 1);
       if (code !== 'admitted' && ERRORS[code].status !== 501)
-        deepStrictEqual([code, refusable(told.status)], [code, true]);
+        deepStrictEqual([code, refusable(response.status)], [code, true]);
     }
     const wanted = [
       'admitted',
@@ -97,15 +97,15 @@ function suite(
       'quota_exceeded',
       'quota_unavailable',
     ];
-    // A run that never met one of them has not looked at it.
+    // Each of these codes must have occurred at least once.
     for (const code of [...wanted, ...ofKeys, ...rest]) expect([code, codes.get(code) ?? 0]).not.toEqual([code, 0]);
   });
 }
 
-describe('explain, with counters in the process and a database that goes away', () => {
+describe('explain, with in-process counters and database outages', () => {
   suite(REQUESTS / 2, openProcessQuotasWithFaults);
 });
 
-describeWithRedis('explain, with counters in a Redis that goes away', () => {
+describeWithRedis('explain, with counters in Redis and Redis outages', () => {
   suite(REQUESTS / 2, openLosableQuotas);
 });

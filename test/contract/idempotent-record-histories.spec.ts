@@ -1,4 +1,4 @@
-/** Random histories: every store of records says what a plain model says, and no request is carried out twice. */
+/** Random histories: every idempotency record store behaves as a simple model, and no request is carried out twice. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -169,7 +169,7 @@ function outcomeOf(what: 'kept' | 'bare' | 'unknown', seed: number): Outcome {
 
 announce('records against the model');
 
-describeRecordStores('a store of records', (open) => {
+describeRecordStores('an idempotency record store', (open) => {
   let under: RecordStoreUnderTest;
   beforeAll(async () => {
     under = await open();
@@ -177,7 +177,7 @@ describeRecordStores('a store of records', (open) => {
   afterAll(() => under.close());
 
   it(
-    'says in every history what the model says',
+    'returns in every random history what the model returns',
     () =>
       fc.assert(
         fc.asyncProperty(history, async (steps) => {
@@ -190,7 +190,7 @@ describeRecordStores('a store of records', (open) => {
   );
 
   it(
-    'lets a request be carried out once, whoever asks when, whose process dies or not',
+    'grants one claim for a key, even with concurrent claims and processes that die',
     () =>
       fc.assert(
         fc.asyncProperty(

@@ -1,4 +1,4 @@
-/** Guarantees of every store of records: one of several claims wins, and its result is never produced twice. */
+/** Guarantees of every idempotency record store: one of several claims wins, and its result is never produced twice. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { ClaimTerms, KeptResponse, Outcome } from '../../src/idempotency/record.js';
@@ -16,7 +16,7 @@ const RESPONSE: KeptResponse = {
 const DONE: Outcome = { kind: 'done', status: 201, bodyHash: 'hash', response: RESPONSE };
 const UNKNOWN: Outcome = { kind: 'unknown' };
 
-describeRecordStores('a record', (open) => {
+describeRecordStores('an idempotency record', (open) => {
   let under: RecordStoreUnderTest;
   let terms: ClaimTerms;
   const by = (owner: string, more: Partial<ClaimTerms> = {}): ClaimTerms => ({ ...terms, owner, ...more });
@@ -38,13 +38,13 @@ describeRecordStores('a record', (open) => {
     };
   });
 
-  it('belongs to one of fifty who claim it at once', async () => {
+  it('grants one of fifty concurrent claims', async () => {
     const claimed = await Promise.all(Array.from({ length: 50 }, (_, at) => stateOf(`owner ${at}`)));
     expect(claimed.filter((state) => state === 'claimed')).toHaveLength(1);
     expect(claimed.filter((state) => state === 'under_way')).toHaveLength(49);
   });
 
-  it('says what came of it, with every byte of the response, and to no other request', async () => {
+  it('returns the stored response byte for byte, only for the same caller, key and fingerprint', async () => {
     await under.store.claim(terms);
     expect(await under.store.read(terms.name)).toBeUndefined();
     expect(await under.store.end(terms, DONE)).toBe(true);
@@ -65,7 +65,7 @@ describeRecordStores('a record', (open) => {
     }
   });
 
-  it('says that it was done also without a response, and with one that is empty', async () => {
+  it('can be done without a stored response, and with an empty one', async () => {
     await under.store.claim(terms);
     await under.store.end(terms, { ...DONE, response: undefined });
     expect(await under.store.claim(by('other'))).toMatchObject({ state: 'done', status: 201, isKept: false });
@@ -78,7 +78,7 @@ describeRecordStores('a record', (open) => {
     expect(await under.store.read(name)).toEqual(empty);
   });
 
-  it('is under way as long as its owner says so, and then nobody knows: it is never claimed a second time', async () => {
+  it('is under way until its lease ends, then unknown, and is never claimed a second time', async () => {
     await under.store.claim(terms);
     await under.wait(LEASE_S - 1);
     expect(await stateOf()).toBe('under_way');
@@ -91,7 +91,7 @@ describeRecordStores('a record', (open) => {
     expect(await stateOf()).toBe('unknown');
   });
 
-  it('is ended by an owner that was slow: nobody else can have had it', async () => {
+  it('can be ended by its owner after its lease has ended', async () => {
     await under.store.claim(terms);
     await under.wait(LEASE_S * 10);
     expect(await stateOf()).toBe('unknown');
@@ -99,7 +99,7 @@ describeRecordStores('a record', (open) => {
     expect(await stateOf()).toBe('done');
   });
 
-  it('is ended once, and by its owner alone', async () => {
+  it('is ended once, and only by its owner', async () => {
     await under.store.claim(terms);
     expect(await under.store.end(by('stranger'), DONE)).toBe(false);
     await under.store.release(by('stranger'));
@@ -111,24 +111,24 @@ describeRecordStores('a record', (open) => {
     expect(await stateOf()).toBe('done');
   });
 
-  it('is unknown at once where its owner says so, and no lease revives it', async () => {
+  it('is unknown at once when its owner says so, and no lease extension changes that', async () => {
     await under.store.claim(terms);
     expect(await under.store.end(terms, UNKNOWN)).toBe(true);
     await under.store.extend([terms]);
     expect(await stateOf()).toBe('unknown');
   });
 
-  it('is anybody’s again when it is released', async () => {
+  it('can be claimed by another request after its release', async () => {
     await under.store.claim(terms);
     await under.store.release(terms);
     expect(await stateOf('other', { fingerprint: 'two' })).toBe('claimed');
-    // It is another one's by now.
+    // The other request owns the record now.
     await under.store.release(terms);
     expect(await under.store.end(terms, DONE)).toBe(false);
     expect(await stateOf('third', { fingerprint: 'two' })).toBe('under_way');
   });
 
-  it('is kept for its time from its end on, and then anybody’s', async () => {
+  it('is kept for its retention from its end on, and can then be claimed again', async () => {
     await under.store.claim(terms);
     await under.wait(KEPT_S / 2);
     await under.store.end(terms, DONE);
@@ -140,7 +140,7 @@ describeRecordStores('a record', (open) => {
     expect(await stateOf('other', { fingerprint: 'two' })).toBe('claimed');
   });
 
-  it('outlives its time while it is under way', async () => {
+  it('outlives its retention while its lease is extended', async () => {
     const short = by('first', { retentionMs: 20_000 });
     await under.store.claim(short);
     for (let round = 0; round < 10; round++) {
@@ -150,7 +150,7 @@ describeRecordStores('a record', (open) => {
     expect(await stateOf('other', { retentionMs: 20_000 })).toBe('under_way');
   });
 
-  it('is made anew where the store has lost it, and not where another request has it', async () => {
+  it('is created again at its end if the store lost it, unless another request has claimed it', async () => {
     await under.store.claim(terms);
     await under.empty();
     expect(await under.store.end(terms, DONE)).toBe(true);
@@ -161,7 +161,7 @@ describeRecordStores('a record', (open) => {
     expect(await stateOf('third')).toBe('under_way');
   });
 
-  it('extends any number of leases at once', async () => {
+  it('keeps 250 leases that one call extends', async () => {
     const many = Array.from({ length: 250 }, (_, at) =>
       by(`owner ${at}`, { name: { ...terms.name, keyHash: `${at}` } }),
     );

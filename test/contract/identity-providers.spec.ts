@@ -1,4 +1,4 @@
-/** Signing in at a real identity provider: what comes back is believed only where all of it belongs to this sign-in. */
+/** Sign-in with a real OpenID Connect provider: a callback is accepted only if all of it belongs to this sign-in. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -32,7 +32,7 @@ describe('an identity provider', () => {
   };
   const finish = async (stepToken: string | undefined, query: string) => await open.finish(stepToken, query);
 
-  /** Goes there and back as somebody; the way back can be turned. */
+  /** Signs in as a subject. `turn` may change the callback. */
   async function signIn(sub: string, journey = TO_SIGN_IN, turn: (callback: URLSearchParams) => void = () => {}) {
     const { url, step } = await providers.begin('company', journey);
     const back = await idp.signIn(url, sub);
@@ -42,7 +42,7 @@ describe('an identity provider', () => {
 
   const refused = { code: 'invalid_credentials', status: 401 };
 
-  it('names whoever signs in there by issuer and subject, and leads back to where they wanted to go', async () => {
+  it('identifies a person by issuer and subject, and returns the path to go back to', async () => {
     await idp.tell('ana', { email: 'ana@new.example', name: 'Ana López' });
     expect(await signIn('ana')).toEqual({
       purpose: 'sign_in',
@@ -63,7 +63,7 @@ describe('an identity provider', () => {
     expect((await signIn('ana', { ...TO_SIGN_IN, returnTo: '//evil.example' })).returnTo).toBe('/');
   });
 
-  it('is asked with PKCE, state and nonce, none of which stands in the database as the browser has it', async () => {
+  it('gets PKCE, state and nonce, and the step token and code verifier stay secret', async () => {
     const { url, step } = await providers.begin('company', TO_SIGN_IN);
     const asked = new URL(url).searchParams;
     expect(asked.get('code_challenge_method')).toBe('S256');
@@ -74,7 +74,7 @@ describe('an identity provider', () => {
     expect(url).not.toContain(JSON.parse(JSON.parse(rows)[0].data).codeVerifier);
   });
 
-  it('may tell the address in the ID token or at its userinfo endpoint', async () => {
+  it('may return the email address in the ID token', async () => {
     const other = await IdentityProvider.start({ hasClaimsInToken: true });
     try {
       configure({ issuer: other.issuer });
@@ -87,7 +87,7 @@ describe('an identity provider', () => {
     }
   });
 
-  it('may tell at its userinfo endpoint whom it makes an operator, where the ID token has all else', async () => {
+  it('may return the operator claim at its userinfo endpoint, even with the email in the ID token', async () => {
     const other = await IdentityProvider.start({ hasClaimsInToken: true });
     try {
       configure({ issuer: other.issuer, operators: { claim: 'groups', value: 'ops' } });
@@ -106,12 +106,12 @@ describe('an identity provider', () => {
     ['says yes in text', { email_verified: 'true' }, false],
     ['has no address', { email: null }, false],
     ['has none that is one', { email: 'ana' }, false],
-  ])('has verified an address or not: where it %s', async (_what, claims, isEmailVerified) => {
+  ])('has not verified an email address when it %s', async (_what, claims, isEmailVerified) => {
     await idp.tell('carla', claims);
     expect((await signIn('carla')).identity).toMatchObject({ subject: 'carla', isEmailVerified });
   });
 
-  it('of some domains signs in nobody else, however verified', async () => {
+  it('limited to some domains accepts only verified addresses of these domains', async () => {
     configure({ domains: ['example.com'] });
     expect((await signIn('dora')).identity.email).toBe('dora@example.com');
     await idp.tell('dora', { email: 'dora@evil-example.com' });
@@ -120,7 +120,7 @@ describe('an identity provider', () => {
     await expect(signIn('dora')).rejects.toMatchObject({ code: 'identity_unknown' });
   });
 
-  it('makes those operators who have the claim, in a list or alone, and nobody else', async () => {
+  it('makes a person an operator if the claim has the value, in a list or alone', async () => {
     configure({ operators: { claim: 'groups', value: 'ops' } });
     const isOperator = async (groups: unknown) => {
       await idp.tell('eva', { groups });
@@ -133,7 +133,7 @@ describe('an identity provider', () => {
     expect(await isOperator(undefined)).toBe(false);
   });
 
-  describe('is not believed', () => {
+  describe('has its callback rejected', () => {
     it.each<[string, (callback: URLSearchParams) => void]>([
       ['another state', (callback) => callback.set('state', 'x'.repeat(43))],
       ['no state', (callback) => callback.delete('state')],
@@ -146,7 +146,7 @@ describe('an identity provider', () => {
       expect(open.warnings).toMatchObject([{ event: 'identity_refused', provider: 'company' }]);
     });
 
-    it('with a code of another sign-in, nor with its nonce', async () => {
+    it('with a code or a nonce of another sign-in', async () => {
       const [mine, theirs] = [
         await providers.begin('company', TO_SIGN_IN),
         await providers.begin('company', TO_SIGN_IN),
@@ -170,7 +170,7 @@ describe('an identity provider', () => {
       ).rejects.toMatchObject(refused);
     });
 
-    it('twice with the same way back, nor in another browser', async () => {
+    it('when it is used twice or comes from another browser', async () => {
       const { url, step } = await providers.begin('company', TO_SIGN_IN);
       const back = await idp.signIn(url, 'ana');
       const ended = { code: 'sign_in_ended', status: 401 };
@@ -179,23 +179,23 @@ describe('an identity provider', () => {
       await expect(finish(step.token, back.search)).rejects.toMatchObject(ended);
     });
 
-    it('with a sign-in that was begun at another provider', async () => {
+    it('for a sign-in that began at another provider', async () => {
       configure({}, { other: config({ label: 'Other' }) });
       const { url, step } = await providers.begin('other', TO_SIGN_IN);
       const back = await idp.signIn(url, 'ana');
       await expect(finish(step.token, back.search)).rejects.toMatchObject(refused);
-      // Not even asked: it would be told the code of the other.
+      // The provider is not even called: it would receive the code of the other provider.
       const again = await providers.begin('other', TO_SIGN_IN);
       configure({ issuer: 'http://127.0.0.1:1' }, { other: config({ label: 'Other' }) });
       await expect(finish(again.step.token, back.search)).rejects.toMatchObject(refused);
     });
 
-    it('to confirm somebody who did not sign in there anew', async () => {
+    it('for a confirmation without a fresh sign-in at the provider', async () => {
       const journey = { ...TO_SIGN_IN, purpose: 'confirm', memberId: 'mem_1' } as const;
       const { url } = await providers.begin('company', journey);
       expect(Object.fromEntries(new URL(url).searchParams)).toMatchObject({ prompt: 'login', max_age: '0' });
       expect((await signIn('ana', journey)).identity.authTime).toBeGreaterThan(systemClock.now() / 1_000 - 60);
-      // Whoever takes prompt and max_age out of the address gets a token without the time of a fresh sign-in.
+      // Without prompt and max_age in the URL, the token has no authentication time.
       const sly = await providers.begin('company', journey);
       const without = new URL(sly.url);
       for (const name of ['prompt', 'max_age']) without.searchParams.delete(name);
@@ -203,7 +203,7 @@ describe('an identity provider', () => {
       await expect(finish(sly.step.token, back.search)).rejects.toMatchObject(refused);
     });
 
-    it('to confirm somebody whose sign-in there is from before, whatever its token says of it', async () => {
+    it('for a confirmation whose token has an authentication time before the confirmation began', async () => {
       const later = { now: () => systemClock.now() + 60_000 };
       const journey = { ...TO_SIGN_IN, purpose: 'confirm', memberId: 'mem_1' } as const;
       const own = new Providers({ ...open.parts, clock: later });
@@ -213,7 +213,7 @@ describe('an identity provider', () => {
     });
   });
 
-  it('that nobody has configured is none, whatever its name', async () => {
+  it('that is not configured is not found, whatever its name', async () => {
     for (const id of ['elsewhere', 'constructor', '__proto__', 'toString']) {
       await expect(providers.begin(id, TO_SIGN_IN)).rejects.toMatchObject({ code: 'resource_not_found' });
     }

@@ -1,4 +1,4 @@
-/** Counters in the process that nobody uses are forgotten, and not one count with them. On a real SQLite. */
+/** Idle counters in the process are removed without losing a count. Uses a real SQLite. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
@@ -25,7 +25,7 @@ const LOG = pino({ level: 'silent' });
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 const MINUTE_MS = 60_000;
 
-/** A process with counters of its own, put together as the program does it. */
+/** A process with its own counters, assembled as the program does it. */
 class Process {
   readonly counters: ProcessCounters;
   readonly flush: UsageFlush;
@@ -47,7 +47,7 @@ class Process {
     return this.limiter.decide(subject, cost);
   }
 
-  /** Resolves when it is given back. */
+  /** Refunds a decision. Resolves when the refund is complete. */
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
     this.limiter.refund(subject, decision);
     await this.counters.read(subject.accountId, subject.keyId, subject.calendar);
@@ -59,7 +59,7 @@ class Process {
   }
 }
 
-describe('counters that nobody uses', () => {
+describe('idle counters', () => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let running: Process;
@@ -71,7 +71,7 @@ describe('counters that nobody uses', () => {
   afterEach(() => database.close());
 
   const sweep = () => running.counters.reapIdle();
-  const rest = async () => {
+  const flushAndReap = async () => {
     await running.flush.flush();
     clock.advance(3 * MINUTE_MS);
     sweep();
@@ -79,7 +79,7 @@ describe('counters that nobody uses', () => {
   const none = { accounts: 0, keys: 0 };
   const one = { accounts: 1, keys: 1 };
 
-  it('are forgotten after two minutes, and come back with their month', async () => {
+  it('are removed after two minutes, and come back with their month', async () => {
     const subject = subjectWith({ accountMonth: 10 });
     for (let request = 0; request < 6; request++) await running.decide(subject);
     await running.flush.flush();
@@ -98,7 +98,7 @@ describe('counters that nobody uses', () => {
     expect(verdicts.map(({ admitted }) => admitted)).toEqual([true, true, true, false, false]);
   });
 
-  it('stay while their counts wait for the database', async () => {
+  it('stay while the database lacks their counts', async () => {
     const subject = subjectWith({});
     await running.decide(subject);
     await running.flush.flush();
@@ -116,7 +116,7 @@ describe('counters that nobody uses', () => {
     expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
   });
 
-  it('stay where they were used while the last flush was under way', async () => {
+  it('stay if they were used during the last flush', async () => {
     const subject = subjectWith({});
     await running.decide(subject);
     const flushing = running.flush.flush();
@@ -127,19 +127,19 @@ describe('counters that nobody uses', () => {
     clock.advance(60 * MINUTE_MS);
     sweep();
     expect(running.counters.size).toEqual(one);
-    await rest();
+    await flushAndReap();
     expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
   });
 
-  it('take a cost back that is given back after they were forgotten', async () => {
+  it('accept a refund after they were removed', async () => {
     const subject = subjectWith({});
     const decision = await running.decide(subject, 5);
     await running.decide(subject, 2);
-    await rest();
+    await flushAndReap();
     expect(running.counters.size).toEqual(none);
     await running.refund(subject, decision);
     expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
-    await rest();
+    await flushAndReap();
     expect(await running.used(subject)).toMatchObject({ accountMonth: 2, keyMonth: 2 });
   });
 
@@ -154,13 +154,13 @@ describe('counters that nobody uses', () => {
     expect(await running.used(quiet)).toMatchObject({ accountMonth: 2, keyMonth: 1 });
   });
 
-  it('come back also when they are forgotten in the turn in which they were read', async () => {
+  it('come back even when they are removed in the same event loop turn in which they were read', async () => {
     const [months, rounds, subject] = [new FixedMonths(), new FlushProgress(), subjectWith({})];
     months.used = { account: 3, key: 3 };
     const counters = new ProcessCounters(clock, months, 'store', rounds);
     const used = async () => named((await counters.read(subject.accountId, subject.keyId, subject.calendar)).used);
     expect(await used()).toMatchObject({ accountMonth: 3, keyMonth: 3 });
-    // No turn of the event loop lies between: the first look at the database has only just ended.
+    // In the same turn of the event loop: the first database read has only just ended.
     rounds.end(rounds.begin());
     clock.advance(3 * MINUTE_MS);
     counters.reapIdle();
@@ -168,15 +168,15 @@ describe('counters that nobody uses', () => {
     expect(await used()).toMatchObject({ accountMonth: 3, keyMonth: 3 });
   });
 
-  it('begin anew in another month', async () => {
+  it('start at zero in another month', async () => {
     const subject = subjectWith({});
     await running.decide(subject, 9);
-    await rest();
+    await flushAndReap();
     clock.advance(15 * 24 * 60 * MINUTE_MS);
     expect(named((await running.decide(subject)).used)).toMatchObject({ accountMonth: 1, keyMonth: 1 });
   });
 
-  it('are looked for in parts', async () => {
+  it('are removed in batches of 5,000 keys', async () => {
     for (let key = 0; key < 12_000; key++) await running.decide(subjectWith({}, { keyId: `key_${key}` }));
     await running.flush.flush();
     clock.advance(3 * MINUTE_MS);
@@ -188,7 +188,7 @@ describe('counters that nobody uses', () => {
     expect(left).toEqual([7_000, 2_000, 0, 0]);
   });
 
-  it('are never forgotten by what a node counts on with while Redis is away', async () => {
+  it('are never removed from the local counters for Redis outages', async () => {
     const local = new ProcessCounters(clock, new FixedMonths(), 'local');
     await local.decide(subjectWith({}), 1);
     clock.advance(60 * MINUTE_MS);
@@ -196,7 +196,7 @@ describe('counters that nobody uses', () => {
     expect(local.size).toEqual(one);
   });
 
-  it('answer as if they had never been forgotten, whatever happens in whatever order', async () => {
+  it('decide as if they had never been removed, in random histories', async () => {
     const step = fc.oneof(
       {
         weight: 6,
@@ -218,7 +218,7 @@ describe('counters that nobody uses', () => {
       steps: readonly (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[],
       name: number,
     ) => {
-      // Both by one clock: one that forgets, one that never does.
+      // Both use the same clock. One removes idle counters, and the other never does.
       const forgetful = new Process(database, clock);
       const model = new ProcessCounters(clock, new FixedMonths());
       const subjects = times(4, (key) =>

@@ -1,4 +1,4 @@
-/** An identity provider that is away, hangs or says nonsense: 503 in time, the log says why, and nothing else ends. */
+/** An identity provider that is down, hangs or sends invalid responses causes a timely 503 and a log entry. */
 import { createServer, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { testDatabase } from '../support/database.js';
 import { IdentityProvider } from '../support/identity-provider.js';
 import { OpenProviders, providerConfig, TO_SIGN_IN } from '../support/open-providers.js';
 
-describe('an identity provider that is not well', () => {
+describe('a failing identity provider', () => {
   let database: DatabaseHandle;
   let idp: IdentityProvider;
   let open: OpenProviders;
@@ -39,8 +39,8 @@ describe('an identity provider that is not well', () => {
     server?.close();
   });
 
-  /** An issuer that responds with this to everything. */
-  async function issuerThatSays(body: string | Buffer, type = 'application/json', status = 200): Promise<string> {
+  /** Starts an issuer that sends this response to every request. */
+  async function startIssuer(body: string | Buffer, type = 'application/json', status = 200): Promise<string> {
     server = createServer((_request, response) => void response.writeHead(status, { 'content-type': type }).end(body));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -55,13 +55,13 @@ describe('an identity provider that is not well', () => {
     ['an error', 'oops', 'text/plain', 500],
     ['a redirect', '', 'text/plain', 302],
     ['a response without end', Buffer.alloc(3_000_000, ' '), 'application/json', 200],
-  ])('and says %s is 503, and the log says why', async (_what, body, type, status) => {
-    configure({ issuer: await issuerThatSays(body, type, status) });
+  ])('that returns %s causes a 503, and the log names the provider', async (_what, body, type, status) => {
+    configure({ issuer: await startIssuer(body, type, status) });
     await expect(open.providers.begin('company', TO_SIGN_IN)).rejects.toMatchObject(unavailable);
     expect(open.warnings).toMatchObject([{ event: 'identity_provider_failed', provider: 'company' }]);
   });
 
-  it('and is away is 503; it is asked again after a while, and not with everybody who tries', async () => {
+  it('that is down is called again after five seconds, not for each of the people who try', async () => {
     let nowMs = systemClock.now();
     const clock = { now: () => nowMs };
     const closed = createTcpServer().listen(0, '127.0.0.1');
@@ -85,7 +85,7 @@ describe('an identity provider that is not well', () => {
     await expect(clients.find('company', config())).resolves.toBeDefined();
   });
 
-  it('and hangs is given up within seconds, at each of its endpoints', async () => {
+  it('whose token endpoint hangs causes a 503 within seconds', async () => {
     const own = await IdentityProvider.start();
     try {
       configure({ issuer: own.issuer });
@@ -103,7 +103,7 @@ describe('an identity provider that is not well', () => {
     }
   });
 
-  it('and does not take our secret any more is 503, too: nobody who signs in can mend that', async () => {
+  it('that rejects our client secret causes a 503', async () => {
     configure({ clientSecret: 'another secret' });
     const { url, step } = await open.providers.begin('company', TO_SIGN_IN);
     const back = await idp.signIn(url, 'ana');

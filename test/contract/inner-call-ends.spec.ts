@@ -1,4 +1,4 @@
-/** A request that is made inside ends as one over HTTP: in counters, usage and log, once for a key, and with its client. */
+/** An inner request (an MCP tool call) ends as one over HTTP does: in counters, usage, logs and idempotency. */
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { CachedKey } from '../../src/keys/cached-key.js';
 import { open, send } from '../support/http.js';
@@ -9,7 +9,7 @@ import { eventually } from '../support/processes.js';
 const files = filesOfTests();
 afterEach(() => void jest.restoreAllMocks());
 
-describe('an Idempotency-Key among its fields', () => {
+describe('an Idempotency-Key of an inner request', () => {
   const keyed = (name: string, key: string): InnerRequest => ({
     match: 'POST /files/{name}',
     url: `/api/v1/files/${name}`,
@@ -17,7 +17,7 @@ describe('an Idempotency-Key among its fields', () => {
     lines: `content-type: application/json\r\nidempotency-key: ${key}\r\n`,
   });
 
-  it('lets it be carried out once: what came of it is told again, and costs nothing', async () => {
+  it('sends one request to the backend and replays its response without cost', async () => {
     const { secret: few } = await files.world.newKey('few');
     const before = files.backend.requests.length;
     const results: InnerResult[] = [];
@@ -35,7 +35,7 @@ describe('an Idempotency-Key among its fields', () => {
     ]);
   });
 
-  it('is the same one over HTTP', async () => {
+  it('is shared with requests over HTTP', async () => {
     const before = files.backend.requests.length;
     await files.world.inner(files.secret, keyed('echo', 'both-ways'));
     const headers = {
@@ -48,7 +48,7 @@ describe('an Idempotency-Key among its fields', () => {
     expect(files.backend.requests.length - before).toBe(1);
   });
 
-  it('tells a refusal of the backend again, too', async () => {
+  it('replays an error of the backend, too', async () => {
     const first = await files.world.inner(files.secret, keyed('409', 'refused'));
     expect(first.problem).toMatchObject({ code: 'conflict' });
     const again = await files.world.inner(files.secret, keyed('409', 'refused'));
@@ -56,8 +56,8 @@ describe('an Idempotency-Key among its fields', () => {
   });
 });
 
-describe('a client that leaves', () => {
-  it('ends its call: the backend is let go of, and the log says 499', async () => {
+describe('a client that disconnects', () => {
+  it('aborts its backend request, and the log has status 499', async () => {
     const request = open(`${files.world.url}/inner`, {
       method: 'POST',
       headers: { authorization: `Bearer ${files.secret}`, 'x-request-id': 'left' },
@@ -73,7 +73,7 @@ describe('a client that leaves', () => {
     expect(files.linesOf('left')[0]).toMatchObject({ status: 499, source: 'mcp', tool: 'a_tool' });
   });
 
-  it('by a reset before its address was asked for is noted, too, and nothing of it stays under way', async () => {
+  it('before the backend lookup is logged with status 499, and leaves no request in flight', async () => {
     const ended = jest.spyOn(files.world.rooms.quotas.recorder, 'recordEnd');
     const before = files.backend.requests.length;
     const headers = { authorization: `Bearer ${files.secret}`, 'x-request-id': 'reset' };
@@ -88,8 +88,8 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('its end', () => {
-  it('stands in one line of the log, as the request that it stands for, and in usage and the log of requests', async () => {
+describe('the end of an inner request', () => {
+  it('has one log line with the called operation, and is in usage and the request log', async () => {
     const { secret: of, keyId, accountId } = await files.world.newKey('some');
     const headers = { authorization: `Bearer ${of}`, 'x-request-id': 'one-line' };
     await send(`${files.world.url}/inner`, { method: 'POST', headers, body: fileRequest('small') });

@@ -1,4 +1,4 @@
-/** A request that is made inside comes to what the same request comes to over HTTP: to its backend, and to its caller. */
+/** An inner request (an MCP tool call) has the same effect as over HTTP, for the backend and for the caller. */
 import { describe, expect, it } from '@jest/globals';
 import { send } from '../support/http.js';
 import { fileRequest, filesOfTests, IDLE_MS, LARGE } from '../support/inner-files.js';
@@ -13,7 +13,7 @@ function withoutNames(problem: Record<string, unknown> | null): unknown {
   return rest;
 }
 
-describe('a request that is served', () => {
+describe('a successful inner request', () => {
   it.each([
     ['a small response', fileRequest('small')],
     ['one in chunks', fileRequest('chunked')],
@@ -29,7 +29,7 @@ describe('a request that is served', () => {
       },
     ],
     ['one of an operation that emits', { match: 'POST /emits/{name}', url: '/api/v1/emits/x' }],
-  ] satisfies [string, InnerRequest][])('%s comes to the same', async (_what, request) => {
+  ] satisfies [string, InnerRequest][])('with %s has the same effect as over HTTP', async (_what, request) => {
     const asked = await files.rest(request);
     const inner = await files.world.inner(files.secret, request);
     expect([inner.status, inner.body, inner.isCut, inner.problem]).toEqual([asked.status, asked.text, false, null]);
@@ -45,22 +45,22 @@ describe('a request that is served', () => {
     expect(second?.headers['accept-encoding']).toBeUndefined();
   });
 
-  it('says what is left of the quota, as the response over HTTP does', async () => {
+  it('returns the remaining quota, as a response over HTTP does', async () => {
     const asked = await files.rest(fileRequest('small'));
     const { quotaLines } = await files.world.inner(files.secret, fileRequest('small'));
     const left = (text: string | undefined) => Number(/"key-minute";r=(\d+)/.exec(text ?? '')?.[1]);
     expect(left(quotaLines)).toBe(left(String(asked.headers['ratelimit'])) - 1);
   });
 
-  it('has the id of the request that it was made of', async () => {
+  it('has the ID of the request that caused it', async () => {
     const headers = { authorization: `Bearer ${files.secret}`, 'x-request-id': 'asked-inside-1' };
     await send(`${files.world.url}/inner`, { method: 'POST', headers, body: fileRequest('small') });
     expect(files.backend.requests.at(-1)?.headers['x-request-id']).toBe('asked-inside-1');
   });
 });
 
-describe('a body that is larger than what is taken', () => {
-  it.each(['large', 'endless'])('is cut (%s), and nothing more of it is read', async (name) => {
+describe('a response body larger than the maximum', () => {
+  it.each(['large', 'endless'])('is truncated (%s), and an endless one aborts the backend request', async (name) => {
     const { status, body, isCut } = await files.world.inner(files.secret, fileRequest(name, { mostBytes: 10_000 }));
     expect([status, body.length, isCut]).toEqual([200, 10_000, true]);
     await eventually(
@@ -69,25 +69,25 @@ describe('a body that is larger than what is taken', () => {
     );
   });
 
-  it('of a size that comes in one piece is cut as well', async () => {
+  it('is truncated even if it arrives in one piece', async () => {
     expect(await files.world.inner(files.secret, fileRequest('small', { mostBytes: 4 }))).toMatchObject({
       body: '{"na',
       isCut: true,
     });
   });
 
-  it('of just that size is whole', async () => {
+  it('is complete if it has exactly the maximum size', async () => {
     const inner = await files.world.inner(files.secret, fileRequest('large', { mostBytes: LARGE.length + 2 }));
     expect([inner.body.length, inner.isCut]).toEqual([LARGE.length + 2, false]);
   });
 
-  it('that is an event as well is one no less', async () => {
+  it('is truncated for an operation that emits an event, too', async () => {
     const request = { match: 'POST /emits/{name}', url: '/api/v1/emits/x', mostBytes: 3 };
     expect(await files.world.inner(files.secret, request)).toMatchObject({ status: 200, body: '{"n', isCut: true });
   });
 });
 
-describe('a request that is refused or fails', () => {
+describe('an inner request that is refused or fails', () => {
   it.each([
     ['404', fileRequest('404')],
     ['409', fileRequest('409')],
@@ -99,19 +99,19 @@ describe('a request that is refused or fails', () => {
     ['no backend', { match: 'GET /nowhere', url: '/api/v1/nowhere' }],
     ['an operation that has ended', { match: 'GET /gone', url: '/api/v1/gone' }],
     ['a path that can be read in two ways', fileRequest('a%2Fb')],
-  ] satisfies [string, InnerRequest][])('by %s comes to the same', async (_what, request) => {
+  ] satisfies [string, InnerRequest][])('because of %s gets the same problem as over HTTP', async (_what, request) => {
     const asked = await files.rest(request);
     const inner = await files.world.inner(files.secret, request);
     expect([inner.status, withoutNames(inner.problem)]).toEqual([asked.status, withoutNames(asked.json())]);
   });
 
-  it('by a body that breaks off is told so, instead of a response that looks whole', async () => {
+  it('because of an incomplete body gets a problem instead of a truncated response', async () => {
     expect((await files.world.inner(files.secret, fileRequest('broken'))).problem).toMatchObject({
       code: 'backend_bad_response',
     });
   });
 
-  it('by a body that trickles in without end ends when its time is over', async () => {
+  it('because of an endless slow body ends with a timeout', async () => {
     const startedMs = performance.now();
     expect((await files.world.inner(files.secret, fileRequest('trickle'))).problem).toMatchObject({
       code: 'backend_timeout',
@@ -119,7 +119,7 @@ describe('a request that is refused or fails', () => {
     expect(performance.now() - startedMs).toBeLessThan(10 * IDLE_MS);
   });
 
-  it('by its key, its scopes or its limit comes to the same', async () => {
+  it('because of its key, scopes or limit gets the same problem as over HTTP', async () => {
     const unknown = `tg_live_${'a'.repeat(40)}`;
     const reader = (await files.world.newKey('some', ['files:read'])).secret;
     const few = (await files.world.newKey('few')).secret;
@@ -144,7 +144,7 @@ describe('a request that is refused or fails', () => {
     expect(refused.problem).toMatchObject({ code: 'rate_limited', 'violated-policies': ['key-minute'] });
   });
 
-  it('by leading to another operation than the one that is meant reaches nothing', async () => {
+  it('because its path leads to another operation reaches no backend', async () => {
     const before = files.backend.requests.length;
     const inner = await files.world.inner(files.secret, fileRequest('secret'));
     expect(inner.problem).toMatchObject({ code: 'route_not_found' });
@@ -152,8 +152,8 @@ describe('a request that is refused or fails', () => {
   });
 });
 
-describe('HEAD', () => {
-  it('has no body, and is no fault', async () => {
+describe('an inner HEAD request', () => {
+  it('has no body, and is not an error without one', async () => {
     const request = { match: 'HEAD /files/{name}', url: '/api/v1/files/small' };
     expect(await files.world.inner(files.secret, request)).toMatchObject({ status: 200, body: '', problem: null });
     const missing = { match: 'HEAD /files/{name}', url: '/api/v1/files/404' };

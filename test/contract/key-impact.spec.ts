@@ -1,4 +1,4 @@
-/** The preview of ending or narrowing a key lists what it would touch, from stored usage, on both databases. */
+/** The preview of ending or restricting a key lists its recent use, from stored usage, on both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createAccountSchema } from '../../src/records/account-fields.js';
 import type { Account } from '../../src/accounts/accounts.js';
@@ -55,7 +55,7 @@ describeOnDatabases('the impact of a key', (kind) => {
       .execute();
   const impact = (of = key) => stores.keys.impact(of, account);
 
-  it('names the calls of yesterday and today by operation, most first, and no others', async () => {
+  it('lists the calls of yesterday and today by operation, most first, without refused requests', async () => {
     await used(0, 'listCustomers', 3);
     await used(1, 'listCustomers', 4, 'server_error');
     await used(0, 'createCustomer', 9);
@@ -80,7 +80,7 @@ describeOnDatabases('the impact of a key', (kind) => {
     expect(Date.parse(recent.to) - Date.parse(recent.from)).toBe(DAY_MS);
   });
 
-  it('says which scopes nothing needed in 30 days, and that what was refused was needed', async () => {
+  it('lists scopes that no request needed in 30 days, counting denied requests as needs', async () => {
     expect((await impact()).unusedScopes).toEqual(['customers:*', 'tours:read']);
     await used(31, 'listTours', 5);
     expect((await impact()).unusedScopes).toEqual(['customers:*', 'tours:read']);
@@ -91,7 +91,7 @@ describeOnDatabases('the impact of a key', (kind) => {
     expect(await impact()).toMatchObject({ unusedScopes: [], usedScopes: ['customers:read', 'tours:read'] });
   });
 
-  it('says since when: a young key has not been seen for 30 days', async () => {
+  it('returns the date since when usage is known: the creation date for a young key', async () => {
     const young = (await create(['*'])).key;
     stores.clock.advance(DAY_MS);
     const label = (days: number) => String(daysAgo(days)).replace(/(....)(..)(..)/, '$1-$2-$3');
@@ -100,7 +100,7 @@ describeOnDatabases('the impact of a key', (kind) => {
     expect((await impact(young)).unusedScopes).toEqual(['*']);
   });
 
-  it('tells the two secrets of an overlap apart: when each was used last, and from where', async () => {
+  it('shows for both secrets of an overlap when and from where each was last used', async () => {
     const note = (of: string, usedAtMs: number, address: string) =>
       stores.keys.touchLastUsed([{ hash: digestOf(of), keyId: key.id, usedAtMs, address }]);
     expect(await impact()).toMatchObject({ currentSecret: { lastUsedAt: null }, oldSecret: null });
@@ -118,7 +118,7 @@ describeOnDatabases('the impact of a key', (kind) => {
     expect((await impact()).oldSecret).toBeNull();
   });
 
-  it('of a key whose two secrets are noted at once keeps the later use', async () => {
+  it('keeps the latest use when uses of both secrets are recorded together', async () => {
     const next = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     const uses = [secret, next.secret, secret].map((of, at) => ({ of, usedAtMs: [3_000, 8_000, 2_000][at]! }));
     await stores.keys.touchLastUsed(

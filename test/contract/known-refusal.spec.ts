@@ -1,4 +1,4 @@
-/** A window that is known to be used up refuses in the process: who keeps calling costs Redis nothing. */
+/** A window that is known to be used up refuses requests in the process, without calls to Redis. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { openRedisQuotas, type Quotas } from '../../src/quota/open-quotas.js';
@@ -9,7 +9,7 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { patientClient } from '../support/timed-redis.js';
 import { KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
-// On a Redis of its own: the calls that a server has answered are those of all test files that share it.
+// Uses its own Redis, because the command statistics of a shared Redis include other tests.
 describeWithOwnRedis('a used-up window', () => {
   let server: RedisServer;
   let skewMs: number;
@@ -36,7 +36,7 @@ describeWithOwnRedis('a used-up window', () => {
     await database.close();
   });
 
-  /** Calls of scripts that Redis has answered. */
+  /** Returns the number of script calls that Redis has answered. */
   async function scriptCalls(): Promise<number> {
     const text = await redis.info('commandstats');
     return [...text.matchAll(/^cmdstat_(?:evalsha|eval):calls=(\d+)/gm)].reduce(
@@ -46,7 +46,7 @@ describeWithOwnRedis('a used-up window', () => {
   }
   const decide = (subject: ReturnType<typeof subjectWith>, cost = 1) => quotas.limiter.decide(subject, cost);
 
-  it('refuses a thousand requests without asking Redis, and each hears how long is left', async () => {
+  it('refuses a thousand requests without calling Redis, each with the retry time', async () => {
     const subject = subjectWith({ keyMinute: 3 });
     for (let request = 0; request < 3; request++) expect((await decide(subject)).admitted).toBe(true);
     const first = await decide(subject);
@@ -60,7 +60,7 @@ describeWithOwnRedis('a used-up window', () => {
     expect(await scriptCalls()).toBe(before);
   });
 
-  it('is asked about again after ten seconds, and where the clock was set back', async () => {
+  it('is checked in Redis again after ten seconds, and after the clock was set back', async () => {
     const subject = subjectWith({ accountMonth: 1 });
     await decide(subject);
     for (const [skew, calls] of [
@@ -72,19 +72,19 @@ describeWithOwnRedis('a used-up window', () => {
       skewMs = skew;
       const before = await scriptCalls();
       expect((await decide(subject)).admitted).toBe(false);
-      // Where this node's clock was set, Redis is first asked for its own.
+      // After this node's clock was changed, it first reads the time of Redis.
       expect(await scriptCalls()).toBe(before + calls);
     }
   });
 
-  it('yields at once to a raised limit', async () => {
+  it('admits requests at once after the limit was raised', async () => {
     const subject = subjectWith({ keyMinute: 1 });
     await decide(subject);
     expect((await decide(subject)).admitted).toBe(false);
     expect((await decide(subjectWith({ keyMinute: 2 }))).admitted).toBe(true);
   });
 
-  it('yields at once to a cost that was given back, and still admits what costs less', async () => {
+  it('admits requests at once after a refund, and cheaper requests all along', async () => {
     const subject = subjectWith({ keyMinute: 5 });
     const admitted = await decide(subject, 4);
     expect((await decide(subject, 4)).admitted).toBe(false);

@@ -1,4 +1,4 @@
-/** A key that an OAuth client was let in by can be made less, and no more than a person has said, on both databases. */
+/** A key of an OAuth client can be restricted, but never exceed its grant, on both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -8,7 +8,7 @@ import type { CreateApiKey } from '../../src/accounts/api-key-fields.js';
 
 const DAY_MS = 86_400_000;
 
-describeOnDatabases('a key that a client was let in by', (kind) => {
+describeOnDatabases('a key of an OAuth client', (kind) => {
   let database: DatabaseHandle;
   let stores: ReturnType<typeof storesOn>;
   let accountId: string;
@@ -31,7 +31,7 @@ describeOnDatabases('a key that a client was let in by', (kind) => {
     allowed_ips: [],
     limits: null,
   });
-  const letIn = () =>
+  const createClientKey = () =>
     stores.keys.createForClient(accountId, input(), { id: 'client', name: 'Client', memberId: null }, OPERATOR);
   const refusalOf = async (change: Promise<unknown>) =>
     change.then(
@@ -42,8 +42,8 @@ describeOnDatabases('a key that a client was let in by', (kind) => {
       ],
     );
 
-  it('its end is at most as late as it could have been when the client was let in', async () => {
-    const { id } = await letIn();
+  it('cannot expire later than 90 days after the authorization', async () => {
+    const { id } = await createClientKey();
     const to = (expires_at: string | null) => refusalOf(stores.keys.update(id, { expires_at }, OPERATOR));
     expect(await to(null)).toEqual(['validation_failed', '#/expires_at']);
     expect(await to('2099-01-01T00:00:00Z')).toEqual(['validation_failed', '#/expires_at']);
@@ -51,13 +51,13 @@ describeOnDatabases('a key that a client was let in by', (kind) => {
     expect(await to(after(91))).toEqual(['validation_failed', '#/expires_at']);
     expect(await to(after(1))).toEqual([]);
     stores.clock.advance(DAY_MS / 2);
-    // Counted from the day on which the client was let in, and not from today.
+    // Counted from the authorization, not from today.
     expect(await to(after(90))).toEqual(['validation_failed', '#/expires_at']);
     expect(await to(after(89))).toEqual([]);
   });
 
-  it('its scopes are among those that were granted, in whatever order they are taken and given back', async () => {
-    const { id } = await letIn();
+  it('can lose granted scopes and get them back, but get no others', async () => {
+    const { id } = await createClientKey();
     const to = (scopes: string[]) => refusalOf(stores.keys.update(id, { scopes }, OPERATOR));
     expect(await to(['customers:read', 'customers:write'])).toEqual(['validation_failed', '#/scopes/1']);
     expect(await to(['tours:read'])).toEqual([]);
@@ -66,9 +66,9 @@ describeOnDatabases('a key that a client was let in by', (kind) => {
     expect((await stores.keys.get(id)).scopes).toEqual(['tours:read', 'customers:read']);
   });
 
-  it('its impact says the most that it may become, and a key with a secret has no such bound', async () => {
+  it('has an impact with the most that it may become, unlike a key with a secret', async () => {
     const account = await stores.accounts.get(accountId);
-    const { id, createdAt } = await letIn();
+    const { id, createdAt } = await createClientKey();
     await stores.keys.update(id, { scopes: ['tours:read'], expires_at: after(1) }, OPERATOR);
     stores.clock.advance(DAY_MS / 2);
     const { grant } = await stores.keys.impact(await stores.keys.get(id), account);
@@ -85,8 +85,8 @@ describeOnDatabases('a key that a client was let in by', (kind) => {
     expect((await stores.keys.impact(key, account)).grant).toBeNull();
   });
 
-  it('its name, addresses and limits change as those of any key', async () => {
-    const { id } = await letIn();
+  it('can change its name, addresses and limits', async () => {
+    const { id } = await createClientKey();
     const change = {
       name: 'Other',
       allowed_ips: ['203.0.113.9'],
@@ -96,7 +96,7 @@ describeOnDatabases('a key that a client was let in by', (kind) => {
     expect(await stores.keys.update(id, change, OPERATOR)).toMatchObject({ name: 'Other', version: 2 });
   });
 
-  it('a key with a secret of its own has what its owner says', async () => {
+  it('differs from a key with a secret, which can get any scope and never expire', async () => {
     const { key } = await stores.keys.create(accountId, input(), OPERATOR);
     const change = { scopes: ['customers:write'], expires_at: null };
     expect(await stores.keys.update(key.id, change, OPERATOR)).toMatchObject({

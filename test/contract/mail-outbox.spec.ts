@@ -1,4 +1,4 @@
-/** Mails that wait: with their link or not at all, for one process at a time, and never for ever. */
+/** Waiting mails: stored with their link or not at all, sent by one process at a time, and given up eventually. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { pino } from 'pino';
@@ -12,10 +12,10 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 
 const HOUR_MS = 3_600_000;
-/** Time that `SmtpMailer` gives a server. */
+/** The longest time that `SmtpMailer` waits for a server. */
 const LONGEST_SEND_MS = 60_000;
 
-describeOnDatabases('the outbox', (kind) => {
+describeOnDatabases('the mail outbox', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let outbox: MailOutbox;
@@ -53,7 +53,7 @@ describeOnDatabases('the outbox', (kind) => {
     return id;
   }
 
-  /** Turns the clock to when the next mail is due. */
+  /** Advances the clock to the time at which the next mail is due. */
   async function untilDue(): Promise<void> {
     const waiting = database.db.selectFrom('mail').select('next_at').where('state', '=', 'waiting');
     clock.advance(Number((await waiting.executeTakeFirstOrThrow()).next_at) - clock.now());
@@ -61,7 +61,7 @@ describeOnDatabases('the outbox', (kind) => {
 
   const stateOf = async (linkId: string) => (await mailStatesOf(database.db, [linkId])).get(linkId);
 
-  it('has a mail with its link, or neither', async () => {
+  it('stores a mail and its link in one transaction, or neither', async () => {
     const id = await database.db
       .transaction()
       .execute(async (trx) => {
@@ -78,7 +78,7 @@ describeOnDatabases('the outbox', (kind) => {
     expect(claimed).toMatchObject({ ...mailOf(other), tries: 1, endsMs: clock.now() + HOUR_MS });
   });
 
-  it('gives each mail to one process', async () => {
+  it('gives each mail to one of three processes', async () => {
     for (let count = 0; count < 20; count++) await waitingMail();
     const others = [outbox, new MailOutbox(database.db, clock), new MailOutbox(database.db, clock)];
     const claimed = (await Promise.all(others.map((each) => each.claim(20)))).flat();
@@ -86,7 +86,7 @@ describeOnDatabases('the outbox', (kind) => {
     expect(new Set(claimed.map(({ id }) => id)).size).toBe(20);
   });
 
-  it('tries a mail five times in ten minutes of a server that is away', async () => {
+  it('tries a mail five times in ten minutes before it fails', async () => {
     const link = await waitingMail();
     const begunAt = clock.now();
     for (let tried = 1; tried <= 5; tried++) {
@@ -103,7 +103,7 @@ describeOnDatabases('the outbox', (kind) => {
     expect(await stateOf(link)).toBe('failed');
   });
 
-  it('hands a mail out again whose process has died, and gives it up where five have', async () => {
+  it('gives a mail to another process after one died, and gives up after five deaths', async () => {
     const link = await waitingMail();
     for (let tried = 1; tried <= 5; tried++) {
       expect(await outbox.claim(1)).toMatchObject([{ tries: tried }]);
@@ -113,7 +113,7 @@ describeOnDatabases('the outbox', (kind) => {
     expect(await stateOf(link)).toBe('failed');
   });
 
-  it('leaves a mail to who sends it as long as that may take, and what they have become of it is theirs to say', async () => {
+  it('leaves a mail to its sender for the longest send time, and ignores a late failure report', async () => {
     await waitingMail();
     const [slow] = await outbox.claim(1);
     if (slow === undefined) throw new Error('it is due');
@@ -122,12 +122,12 @@ describeOnDatabases('the outbox', (kind) => {
     expect(await other.claim(1)).toEqual([]);
     await untilDue();
     expect(await other.claim(1)).toMatchObject([{ id: slow.id, tries: 2 }]);
-    // The first comes back from a long sleep: its failure delays nothing of the second's.
+    // A late failure report of the first sender must not change the claim of the second.
     await outbox.scheduleRetry(slow, 'ETIMEDOUT');
     expect(await outbox.claim(1)).toEqual([]);
   });
 
-  it('is emptied by two processes at a server that takes its time: each mail is sent once, with the link that works', async () => {
+  it('lets two processes send each mail to a slow server once, with the link that works', async () => {
     for (let count = 0; count < 30; count++) await waitingMail();
     const links: string[] = [];
     let [underWay, mostUnderWay] = [0, 0];
@@ -138,7 +138,7 @@ describeOnDatabases('the outbox', (kind) => {
           send: async ({ text }) => {
             mostUnderWay = Math.max(mostUnderWay, ++underWay);
             await new Promise((resolve) => setTimeout(resolve, 20));
-            // A whole minute of everybody's: what waits in a process would be anybody's by now.
+            // Thirty mails take a minute on the shared clock, after which a claim ends.
             clock.advance(LONGEST_SEND_MS / 30);
             links.push(/#([\w-]{43})/.exec(text)?.[1] ?? '');
             underWay--;
@@ -156,7 +156,7 @@ describeOnDatabases('the outbox', (kind) => {
     expect(links.map(hashToken).toSorted()).toEqual(kept.toSorted());
   });
 
-  it('keeps what became of a mail, and sends it anew where somebody asks for that', async () => {
+  it('keeps the state of a mail, and sends it again to a corrected address on request', async () => {
     const [sent, failed] = [await waitingMail(), await waitingMail()];
     for (const { id, linkId } of await outbox.claim(2)) {
       await (linkId === sent ? outbox.markSent(id) : outbox.markFailed(id, 'EENVELOPE 550'));
@@ -170,7 +170,7 @@ describeOnDatabases('the outbox', (kind) => {
     expect(await outbox.claim(10)).toMatchObject([{ to: corrected.to, tries: 1 }]);
   });
 
-  it('holds no token: the link gets a new one when its mail is sent, and the one before ends', async () => {
+  it('stores no token: each renewal gives the link another token and replaces the previous one', async () => {
     const link = await waitingMail();
     const hashNow = async () =>
       (await database.db.selectFrom('link').select('hash').where('id', '=', link).executeTakeFirstOrThrow()).hash;
@@ -185,7 +185,7 @@ describeOnDatabases('the outbox', (kind) => {
   });
 
   it.each(['used_at', 'revoked_at', 'expires_at'] as const)(
-    'a link with %s in the past gets no token',
+    'gives no token to a link with %s in the past',
     async (column) => {
       const link = await waitingMail();
       await database.db
@@ -197,7 +197,7 @@ describeOnDatabases('the outbox', (kind) => {
     },
   );
 
-  it('hands a notice out that brings no link, and keeps nothing of it once it is sent or given up', async () => {
+  it('hands out a notice without a link, and deletes it once it is sent or failed', async () => {
     const { linkId: _none, ...mail } = mailOf('');
     for (const name of ['sent', 'refused'])
       await addNotice(database.db, { ...mail, to: { ...mail.to, name } }, clock.now());
@@ -216,7 +216,7 @@ describeOnDatabases('the outbox', (kind) => {
     expect(left).toEqual([{ to_name: 'Ana', state: 'sent' }]);
   });
 
-  it('forgets a mail with its link', async () => {
+  it('deletes a mail with its link', async () => {
     const link = await waitingMail();
     await database.db.deleteFrom('link').where('id', '=', link).execute();
     expect(await stateOf(link)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Months in time zones and from billing days, held to a table that a foreign library makes. */
+/** Billing months in several time zones and with several billing days, compared with Luxon. */
 import { describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import { calendarOf, monthPeriodAt } from '../../src/quota/model/month-period.js';
@@ -13,7 +13,7 @@ const ZONES = [
 ];
 const BILLING_DAYS = [1, 15, 28, 29, 30, 31];
 
-/** The month that holds an instant, by luxon alone. */
+/** Returns the month of an instant, computed only with Luxon. */
 function expected(nowMs: number, zone: string, billingDay: number): { startMs: number; endMs: number } {
   const now = DateTime.fromMillis(nowMs, { zone });
   const startOf = (month: DateTime): DateTime =>
@@ -25,11 +25,11 @@ function expected(nowMs: number, zone: string, billingDay: number): { startMs: n
 }
 
 describe.each(ZONES)('a month in %s', (zone) => {
-  it.each(BILLING_DAYS)('from day %i begins and ends where luxon says, over two years and a leap day', (billingDay) => {
+  it.each(BILLING_DAYS)('from day %i begins and ends as in Luxon, over two years with a leap day', (billingDay) => {
     const from = DateTime.fromISO('2027-01-01T00:00:00', { zone });
     for (let day = 0; day < 2 * 366; day++) {
       const date = from.plus({ days: day });
-      // Around every beginning of a month and every billing day, and now and then in between.
+      // Around the start of a month and around every billing day, and on some days in between.
       if (![1, 2, 14, 15, 16, 22, 27, 28, 29, 30, 31].includes(date.day)) continue;
       for (const nowMs of [date.toMillis(), date.endOf('day').toMillis()]) {
         const { startMs, endMs } = monthPeriodAt(nowMs, zone, billingDay);
@@ -38,7 +38,7 @@ describe.each(ZONES)('a month in %s', (zone) => {
     }
   });
 
-  it('follows on the one before without a gap, with a greater label', () => {
+  it('starts where the previous one ends, with a greater label', () => {
     for (const billingDay of BILLING_DAYS) {
       let period = monthPeriodAt(Date.parse('2027-01-15T00:00:00Z'), zone, billingDay);
       for (let month = 0; month < 60; month++) {
@@ -54,17 +54,17 @@ describe.each(ZONES)('a month in %s', (zone) => {
   });
 });
 
-describe('reset instants', () => {
-  // Made with luxon, read by a person: the offset on either side of a change of the clocks.
+describe('the start and the reset', () => {
+  // Made with Luxon and checked by a person. The offsets differ on both sides of a clock change.
   it.each([
     ['America/New_York', 1, '2026-03-10T12:00:00Z', '2026-03-01T00:00:00-05:00', '2026-04-01T00:00:00-04:00'],
     ['America/New_York', 1, '2026-11-20T12:00:00Z', '2026-11-01T00:00:00-04:00', '2026-12-01T00:00:00-05:00'],
     ['Pacific/Auckland', 1, '2026-09-27T12:00:00Z', '2026-09-01T00:00:00+12:00', '2026-10-01T00:00:00+13:00'],
     ['Asia/Kolkata', 31, '2027-02-28T12:00:00Z', '2027-02-28T00:00:00+05:30', '2027-03-31T00:00:00+05:30'],
     ['Europe/Berlin', 30, '2028-02-29T12:00:00Z', '2028-02-29T00:00:00+01:00', '2028-03-30T00:00:00+02:00'],
-    // Apia had no 30 December 2011: the day that was skipped begins with the one after it.
+    // Apia had no 30 December 2011. The skipped day begins with the next one.
     ['Pacific/Apia', 30, '2011-12-31T12:00:00Z', '2011-12-31T00:00:00+14:00', '2012-01-30T00:00:00+14:00'],
-    // The clocks of São Paulo skipped midnight on 4 November 2018: the day began at one.
+    // São Paulo skipped midnight on 4 November 2018. The day began at 1:00.
     ['America/Sao_Paulo', 4, '2018-11-10T12:00:00Z', '2018-11-04T01:00:00-02:00', '2018-12-04T00:00:00-02:00'],
   ])('in %s from day %i at %s are %s and %s', (zone, billingDay, now, start, end) => {
     const period = monthPeriodAt(Date.parse(now), zone, billingDay);
@@ -73,12 +73,12 @@ describe('reset instants', () => {
 });
 
 describe('a calendar', () => {
-  it('is one for all accounts with the same zone and day', () => {
+  it('is shared by all accounts with the same time zone and billing day', () => {
     expect(calendarOf('Asia/Kolkata', 5)).toBe(calendarOf('Asia/Kolkata', 5));
     expect(calendarOf('Asia/Kolkata', 5)).not.toBe(calendarOf('Asia/Kolkata', 6));
   });
 
-  it('keeps the label of a month when the account moves to another zone in the middle of it', () => {
+  it('keeps the label of the month when the account moves to another time zone in the middle of it', () => {
     const middle = Date.parse('2026-11-20T12:00:00Z');
     const labels = new Set(ZONES.map((zone) => calendarOf(zone, 1).at(middle).label));
     expect([...labels]).toEqual([20_261_101]);

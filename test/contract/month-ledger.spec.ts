@@ -1,4 +1,4 @@
-/** Month counts reach the database once, whole, and survive whatever goes wrong on the way. On a real SQLite. */
+/** Month counts reach the database once and completely, even after failed flushes. Uses a real SQLite. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
@@ -64,7 +64,7 @@ describe('the month ledger', () => {
   const subject = (options: SubjectOptions = {}) => subjectWith({}, options);
   const rename = (from: string, to: string) => sql.raw(`alter table ${from} rename to ${to}`).execute(database.db);
 
-  it('writes account and key, and what a restart reads is what was counted', async () => {
+  it('writes the counts of account and keys, and a restarted process reads them', async () => {
     const node = new Node(database, clock);
     await node.count(subject(), 7);
     await node.count(subject({ keyId: 'key_2' }), 5);
@@ -85,7 +85,7 @@ describe('the month ledger', () => {
     });
   });
 
-  it('writes what is used of the day, which a restart on that day goes on from and one on the next does not', async () => {
+  it('writes the day count, which a restart on that day continues and one on the next day does not', async () => {
     const node = new Node(database, clock);
     await node.count(subject(), 7);
     clock.advance(24 * 3_600_000);
@@ -102,7 +102,7 @@ describe('the month ledger', () => {
     expect(await dayOf()).toEqual({ accountDay: 0, keyDay: 0, accountMonth: 12 });
   });
 
-  it('neither loses nor doubles a count when a flush fails', async () => {
+  it('neither loses nor doubles a count after failed flushes', async () => {
     const node = new Node(database, clock);
     const key = subject();
     await node.count(key, 3);
@@ -117,7 +117,7 @@ describe('the month ledger', () => {
     expect((await written())[at('2026-11')]).toBe(5);
   });
 
-  it('writes what is counted while a flush is on its way with the next one', async () => {
+  it('writes requests counted during a flush with the next flush', async () => {
     const node = new Node(database, clock);
     const key = subject();
     await node.count(key, 1);
@@ -128,7 +128,7 @@ describe('the month ledger', () => {
     expect((await written())[at('2026-11')]).toBe(5);
   });
 
-  it('does not write again what has not changed', async () => {
+  it('does not write unchanged counts again', async () => {
     const node = new Node(database, clock);
     await node.count(subject(), 1);
     await node.flush.flush();
@@ -137,7 +137,7 @@ describe('the month ledger', () => {
     expect(await written()).toEqual({});
   });
 
-  it('writes what is left when it stops', async () => {
+  it('writes the remaining counts when it stops', async () => {
     const node = new Node(database, clock);
     node.flush.start(60_000);
     await node.count(subject(), 6);
@@ -145,14 +145,14 @@ describe('the month ledger', () => {
     expect((await written())[at('2026-11')]).toBe(6);
   });
 
-  it('says so when the last counts cannot be written', async () => {
+  it('reports an error when it stops and the last counts cannot be written', async () => {
     const node = new Node(database, clock);
     await node.count(subject(), 6);
     await rename('quota_counter', 'away');
     await expect(node.flush.stop()).rejects.toThrow('no such table');
   });
 
-  it('writes a key whose month turned while it waited, by the month that it is in now', async () => {
+  it('writes a key whose month changed while it waited only in its current month', async () => {
     const ledger = new MonthLedger(database.db, clock);
     const [key, other] = [subject(), subject({ keyId: 'key_2' })];
     const [november, december] = [monthPeriodAt(NOW_MS), monthPeriodAt(NOW_MS + 31 * 86_400_000)];
@@ -172,7 +172,7 @@ describe('the month ledger', () => {
     expect(ledger.waitingAccounts()).toEqual([]);
   });
 
-  it('lets the highest count stand when several nodes share their counters and flush in any order', async () => {
+  it('keeps the highest count when nodes with shared counters flush in any order', async () => {
     const period = monthPeriodAt(NOW_MS);
     const seen = async (used: number): Promise<Node> => {
       const node = new Node(database, clock, false);
@@ -188,7 +188,7 @@ describe('the month ledger', () => {
     expect([account.used, key.used]).toEqual([90, 90]);
   });
 
-  it('writes what was refunded after a flush, where the counters are in this process', async () => {
+  it('writes a refund after a flush, if the counters are in this process', async () => {
     const node = new Node(database, clock);
     const key = subject();
     await node.count(key, 9);
@@ -203,7 +203,7 @@ describe('the month ledger', () => {
   });
 
   it.each([true, false])(
-    'counts the new month for itself when it begins between two flushes (exact: %p)',
+    'writes the counts of both months when a new one begins between two flushes (exact: %p)',
     async (exact) => {
       const node = new Node(database, clock, exact);
       const key = subject();
@@ -214,7 +214,7 @@ describe('the month ledger', () => {
       clock.advance(2_000);
       await node.count(key, 3);
       await node.flush.flush();
-      // Of November too: what was counted after the last flush of a month belongs on its bill.
+      // November, too: requests after the last flush of a month belong to its bill.
       expect(await written()).toEqual({
         [at('2026-11')]: 10,
         [at('2026-11', 'acc_1', 'key_1')]: 10,
@@ -224,7 +224,7 @@ describe('the month ledger', () => {
     },
   );
 
-  it('goes on with a month where it stood, when a clock that ran ahead has come back from the next one', async () => {
+  it('continues the count of a month when the clock returns from the next one', async () => {
     const node = new Node(database, clock);
     const key = subject();
     await node.count(key, 8);
@@ -235,7 +235,7 @@ describe('the month ledger', () => {
     await node.flush.flush();
     const both = await written();
     expect([both[at('2026-11')], both[at('2026-12')]]).toEqual([9, 1]);
-    // A later process, which knows the month to come from the database alone.
+    // A later process, which knows the next month only from the database.
     const later = new Node(database, clock);
     await later.count(key, 2);
     clock.advance(20 * 86_400_000);
@@ -245,7 +245,7 @@ describe('the month ledger', () => {
     expect([after[at('2026-11')], after[at('2026-12')]]).toEqual([11, 2]);
   });
 
-  it('writes thousands of keys at once', async () => {
+  it('writes 1,200 keys in one flush', async () => {
     const node = new Node(database, clock);
     for (let key = 0; key < 1_200; key++) await node.count(subject({ keyId: `key_${key}` }), 1);
     await node.flush.flush();
@@ -254,7 +254,7 @@ describe('the month ledger', () => {
     expect(rows[at('2026-11')]).toBe(1_200);
   });
 
-  it('knows nothing of another account, key or month', async () => {
+  it('returns no counts of another account, key or month', async () => {
     const node = new Node(database, clock);
     await node.count(subject(), 4);
     await node.flush.flush();

@@ -1,4 +1,4 @@
-/** A month's notices stand in the outbox exactly once, over many processes and restarts, on both databases. */
+/** The notices of a month are in the outbox exactly once, across processes and restarts, on both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
@@ -25,7 +25,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 const LOG = pino({ level: 'silent' });
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 
-/** A process with counters of its own. */
+/** A process with its own counters. */
 class Node {
   readonly flush: UsageFlush;
   private readonly limiter: Limiter;
@@ -54,7 +54,7 @@ class Node {
   }
 }
 
-describeOnDatabases('notices of a month', (kind) => {
+describeOnDatabases('usage notices of a month', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   beforeEach(async () => {
@@ -63,51 +63,51 @@ describeOnDatabases('notices of a month', (kind) => {
   });
   afterEach(() => database.close());
 
-  const given = async (accountId = 'acc_1') =>
+  const notices = async (accountId = 'acc_1') =>
     (await new EventOutbox(database.db, clock).list({ accountId, limit: 100 })).data
       .map(({ data }) => data as QuotaThresholdReached)
       .map((data) => `${data.policy} ${data.threshold_percent} % at ${data.used} of ${data.limit}`)
       .toSorted();
   const limited = (accountMonth: number, keyId = 'key_1') => subjectWith({ accountMonth }, { keyId });
 
-  it('come with the flush after 80 and after 100 percent, and not again', async () => {
+  it('are added by the flush after 80 and after 100 percent, and only once', async () => {
     const node = new Node(database, clock);
     const subject = limited(100);
     await node.useAndFlush(subject, 79);
-    expect(await given()).toEqual([]);
+    expect(await notices()).toEqual([]);
     await node.useAndFlush(subject, 1);
-    expect(await given()).toEqual(['account-month 80 % at 80 of 100']);
+    expect(await notices()).toEqual(['account-month 80 % at 80 of 100']);
     await node.useAndFlush(subject, 10);
     await node.useAndFlush(subject, 10);
     await node.useAndFlush(subject, 10);
-    expect(await given()).toEqual(['account-month 100 % at 100 of 100', 'account-month 80 % at 80 of 100']);
+    expect(await notices()).toEqual(['account-month 100 % at 100 of 100', 'account-month 80 % at 80 of 100']);
   });
 
-  it('are both given when both are passed between two flushes, and for key and account', async () => {
+  it('are both added when usage passes both thresholds between flushes, for key and account', async () => {
     const node = new Node(database, clock);
     await node.useAndFlush(subjectWith({ accountMonth: 20, keyMonth: 10 }), 30);
-    expect(await given()).toEqual(['key-month 100 % at 10 of 10', 'key-month 80 % at 10 of 10']);
+    expect(await notices()).toEqual(['key-month 100 % at 10 of 10', 'key-month 80 % at 10 of 10']);
     await node.useAndFlush(subjectWith({ accountMonth: 20, keyMonth: 10 }, { keyId: 'key_2' }), 7);
-    expect(await given()).toEqual([
+    expect(await notices()).toEqual([
       'account-month 80 % at 17 of 20',
       'key-month 100 % at 10 of 10',
       'key-month 80 % at 10 of 10',
     ]);
   });
 
-  it('are given once by several keys of an account, by a process that starts again, and by a subject that is built anew', async () => {
+  it('are added once for several keys of an account, even after a restart', async () => {
     const node = new Node(database, clock);
     const keys = times(5, (index) => limited(50, `key_${index}`));
     for (const key of keys) await node.use(key, 9);
     await node.flush.flush();
-    expect(await given()).toEqual(['account-month 80 % at 45 of 50']);
+    expect(await notices()).toEqual(['account-month 80 % at 45 of 50']);
     const restarted = new Node(database, clock);
     await restarted.useAndFlush(limited(50), 1);
     await restarted.useAndFlush(limited(50, 'key_3'), 1);
-    expect(await given()).toHaveLength(1);
+    expect(await notices()).toHaveLength(1);
   });
 
-  it('are given once, and counted once, by processes that flush at the same moment', async () => {
+  it('are added and counted once by six processes that flush concurrently', async () => {
     const before = METRICS.quotaNotices.series('account-month', 80).value;
     const nodes = times(6, () => new Node(database, clock));
     const accounts = times(40, (index) => `acc_${index}`);
@@ -115,11 +115,11 @@ describeOnDatabases('notices of a month', (kind) => {
       for (const accountId of accounts) await node.use(subjectWith({ accountMonth: 10 }, { accountId }), 8);
     }
     await Promise.all(nodes.map(({ flush }) => flush.flush()));
-    for (const accountId of accounts) expect(await given(accountId)).toEqual(['account-month 80 % at 8 of 10']);
+    for (const accountId of accounts) expect(await notices(accountId)).toEqual(['account-month 80 % at 8 of 10']);
     expect(METRICS.quotaNotices.series('account-month', 80).value - before).toBe(accounts.length);
   });
 
-  it('come after a flush that failed', async () => {
+  it('are added by the next flush after one that failed', async () => {
     const node = new Node(database, clock);
     const subject = limited(10);
     await node.use(subject, 8);
@@ -127,37 +127,37 @@ describeOnDatabases('notices of a month', (kind) => {
     await expect(node.flush.flush()).rejects.toThrow(/event/);
     await sql`alter table away rename to event`.execute(database.db);
     await node.flush.flush();
-    expect(await given()).toEqual(['account-month 80 % at 8 of 10']);
+    expect(await notices()).toEqual(['account-month 80 % at 8 of 10']);
   });
 
-  it('come when a limit is lowered below what is used, though nothing is admitted on it any more', async () => {
+  it('are added when a limit is lowered below the usage, even if no request is admitted', async () => {
     const node = new Node(database, clock);
     await node.useAndFlush(limited(1_000), 60);
-    expect(await given()).toEqual([]);
+    expect(await notices()).toEqual([]);
     const lowered = limited(50);
     await node.useAndFlush(lowered, 1);
-    expect(await given()).toEqual(['account-month 100 % at 60 of 50', 'account-month 80 % at 60 of 50']);
+    expect(await notices()).toEqual(['account-month 100 % at 60 of 50', 'account-month 80 % at 60 of 50']);
     await database.db.deleteFrom('quota_counter').execute();
     await node.useAndFlush(lowered, 5);
     expect(await database.db.selectFrom('quota_counter').selectAll().execute()).toEqual([]);
   });
 
-  it('do not come of a limit of 0, of none, or of a minute', async () => {
+  it('are not added for a limit of 0, for no limit, or for a minute limit', async () => {
     const node = new Node(database, clock);
     await node.use(limited(0), 3);
     await node.use(subjectWith({}, { accountId: 'acc_2' }), 3);
     await node.use(subjectWith({ accountMinute: 3, keyMinute: 3 }, { accountId: 'acc_3' }), 5);
     await node.flush.flush();
-    expect(await Promise.all(['acc_1', 'acc_2', 'acc_3'].map((accountId) => given(accountId)))).toEqual([[], [], []]);
+    expect(await Promise.all(['acc_1', 'acc_2', 'acc_3'].map((accountId) => notices(accountId)))).toEqual([[], [], []]);
   });
 
-  it('come again in the next month', async () => {
+  it('are added again in the next month', async () => {
     const node = new Node(database, clock);
     const subject = limited(10);
     await node.useAndFlush(subject, 10);
     clock.advance(Date.parse('2026-12-01T00:00:00Z') - NOW_MS);
     await node.useAndFlush(subject, 8);
-    expect(await given()).toEqual([
+    expect(await notices()).toEqual([
       'account-month 100 % at 10 of 10',
       'account-month 80 % at 10 of 10',
       'account-month 80 % at 8 of 10',

@@ -1,4 +1,4 @@
-/** Months are where a foreign library says: four zones of the issue and those with the strangest clocks, every kind of billing day. */
+/** Months match a table from another library, with unusual time zones and every kind of billing day. */
 import { describe, expect, it } from '@jest/globals';
 import { calendarOf, monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { formatWithOffset } from '../../src/platform/rfc3339.js';
@@ -6,21 +6,21 @@ import { MONTH_TABLE } from '../support/month-table.js';
 
 const zones = [...new Set(MONTH_TABLE.map(({ zone }) => zone))];
 
-it('the table has months of 28, 29, 30 and 31 days, and of more and less by an hour, in every zone of the issue', () => {
+it('the table has months of 28 to 31 days, and of an hour more or less in zones that change clocks', () => {
   for (const zone of ['America/New_York', 'Asia/Kolkata', 'Pacific/Auckland', 'Pacific/Apia']) {
     const hours = new Set(MONTH_TABLE.filter((each) => each.zone === zone).map((each) => (each.endMs - each.startMs) / 3_600_000)); // prettier-ignore
     const changesClocks = zone !== 'Asia/Kolkata';
     expect([...hours]).toEqual(expect.arrayContaining([28, 29, 30, 31].map((days) => days * 24)));
     expect([30 * 24 + 1, 31 * 24 + 1, 30 * 24 - 1, 31 * 24 - 1].some((each) => hours.has(each))).toBe(changesClocks);
   }
-  // December 2011 in Apia, which had no 30th.
+  // Apia had no 30 December 2011.
   expect(MONTH_TABLE.some(({ zone, start, end }) => zone === 'Pacific/Apia' && start.startsWith('2011-12-01') && Date.parse(end) - Date.parse(start) === 30 * 86_400_000)).toBe(true); // prettier-ignore
 });
 
 describe.each(zones)('a month in %s', (zone) => {
   const months = MONTH_TABLE.filter((each) => each.zone === zone);
 
-  it('begins and ends with the instants of the table, and holds every instant in between', () => {
+  it('begins and ends as in the table, and contains instants in between', () => {
     for (const { billingDay, start, end, startMs, endMs } of months) {
       const instants = [startMs, startMs + 1, (startMs + endMs) / 2, endMs - 3_600_000, endMs - 1];
       for (const nowMs of instants) {
@@ -32,7 +32,7 @@ describe.each(zones)('a month in %s', (zone) => {
     }
   });
 
-  it('is the same from a calendar that is asked in any order', () => {
+  it('is the same when a calendar is used in another order', () => {
     for (const { billingDay, startMs, endMs } of months.toReversed()) {
       const calendar = calendarOf(zone, billingDay);
       for (const nowMs of [endMs - 1, startMs, endMs - 1]) expect(calendar.at(nowMs)).toMatchObject({ startMs, endMs });

@@ -1,4 +1,4 @@
-/** How many nodes share the limits, and what they notice when Redis forgets them. */
+/** The number of nodes that share the limits, and how nodes detect that Redis lost data. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { NodeCount } from '../../src/quota/redis/node-count.js';
 import { NODES_KEY } from '../../src/stores/redis/keys.js';
@@ -7,7 +7,7 @@ import { emptyRedis } from '../support/timed-redis.js';
 
 const HOUR_MS = 3_600_000;
 
-describeWithRedis('nodes that share limits', () => {
+describeWithRedis('nodes that share limits through Redis', () => {
   let client: Awaited<ReturnType<typeof emptyRedis>>;
   let nodes: NodeCount[];
   beforeEach(async () => {
@@ -17,7 +17,7 @@ describeWithRedis('nodes that share limits', () => {
   });
   afterEach(() => client.disconnect());
   const counts = () => nodes.map(({ place }) => place.count);
-  /** A node, and a beat of it that Redis carries out and whose reply comes too late. */
+  /** Returns a node, and a function that sends a heartbeat whose reply arrives too late. */
   const nodeWithLateReplies = () => {
     let isLate = false;
     const evalsha = async (...args: Parameters<typeof client.evalsha>): Promise<unknown> => {
@@ -34,7 +34,7 @@ describeWithRedis('nodes that share limits', () => {
     return { node, lateBeat };
   };
 
-  it('notice once each that Redis was emptied, and at the start nothing', async () => {
+  it('each notice once that Redis was emptied, and nothing at the start', async () => {
     expect((await new NodeCount(client, true).sendHeartbeat())?.isLoss).toBe(false);
     await client.flushdb();
     for (const expected of [true, false]) {
@@ -42,7 +42,7 @@ describeWithRedis('nodes that share limits', () => {
     }
   });
 
-  it('notice it also where the first reply behind that was lost', async () => {
+  it('notice an emptied Redis even if the first reply after that was lost', async () => {
     const { node, lateBeat } = nodeWithLateReplies();
     await node.sendHeartbeat();
     await client.flushdb();
@@ -50,23 +50,23 @@ describeWithRedis('nodes that share limits', () => {
     for (const expected of [true, false]) expect((await node.sendHeartbeat())?.isEmptied).toBe(expected);
   });
 
-  it('say of no Redis that it was emptied where only the first reply came too late', async () => {
+  it('report possible lost counts, but no emptied Redis, if only the first reply was late', async () => {
     const { node, lateBeat } = nodeWithLateReplies();
     await lateBeat();
-    // It may have counted meanwhile, and nobody knows in which.
+    // It may have counted meanwhile, possibly in a Redis that was lost.
     expect(await node.sendHeartbeat()).toMatchObject({ isEmptied: false, isLoss: true });
     expect(await node.sendHeartbeat()).toMatchObject({ isEmptied: false, isLoss: false });
   });
 
-  it('take a Redis that has forgotten one of them, and has the rest, for one that may have lost counts', async () => {
+  it('treat a Redis that forgot one of them as one that may have lost counts', async () => {
     await client.zremrangebyrank(NODES_KEY, 0, 0);
     const heard = [await nodes[0]!.sendHeartbeat(), await nodes[1]!.sendHeartbeat()];
     expect(heard.map((each) => each?.isEmptied)).toEqual([false, false]);
     expect(heard.filter((each) => each?.isLoss === true)).toHaveLength(1);
   });
 
-  it('know a Redis again that was away for an hour and has lost nothing', async () => {
-    // Nobody said anything meanwhile, and what lives no longer than that is gone.
+  it('do not treat a Redis as emptied that was away for an hour and kept its data', async () => {
+    // No node sent a heartbeat meanwhile, and shorter-lived keys have expired.
     for (const key of await client.keys('*')) {
       const leftMs = (await client.pttl(key)) - HOUR_MS;
       await (leftMs > 0 ? client.pexpire(key, leftMs) : client.del(key));
@@ -75,7 +75,7 @@ describeWithRedis('nodes that share limits', () => {
     expect(counts()).toEqual([2, 2]);
   });
 
-  it('leave each other their share while not all have said again that they are there', async () => {
+  it('keep their shares until all nodes have sent a heartbeat again', async () => {
     await client.flushdb();
     await nodes[0]!.sendHeartbeat();
     expect(counts()).toEqual([2, 2]);

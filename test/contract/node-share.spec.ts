@@ -1,4 +1,4 @@
-/** Several nodes on a real Redis that goes away: together they hand out what was left, and it is counted when it is back. */
+/** Several nodes share the remaining limit during a real Redis outage, and count those requests afterwards. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/platform/clock.js';
@@ -11,10 +11,10 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
 const NODES = 3;
-/** Each node says every second that it is there. */
+/** Longer than the heartbeat interval of one second. */
 const ALL_HEARD_MS = 1_200;
 
-describeWithOwnRedis('three nodes without their Redis', () => {
+describeWithOwnRedis('three nodes during a Redis outage', () => {
   let redis: RedisServer;
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let nodes: Quotas[];
@@ -24,7 +24,7 @@ describeWithOwnRedis('three nodes without their Redis', () => {
     const parts = { db: database.db, kind: database.kind, clock: systemClock, log: pino({ level: 'silent' }) };
     nodes = [];
     for (let node = 0; node < NODES; node++) nodes.push(await openRedisQuotas(parts, redis.url));
-    // A process that serves no requests takes no share.
+    // A process that serves no requests gets no share.
     nodes.push(await openRedisQuotas(parts, redis.url, false));
     await sleep(ALL_HEARD_MS);
   });
@@ -34,11 +34,11 @@ describeWithOwnRedis('three nodes without their Redis', () => {
     await database.close();
   });
 
-  it('admit together exactly what was left of a month, and no more once it is back', async () => {
+  it('admit exactly the remaining month limit together, and no more once Redis is back', async () => {
     const subjects = nodes.map(() => subjectWith({ accountMonth: 100 }));
     const decide = async (node: number) => nodes[node]!.limiter.decide(subjects[node]!, 1);
     for (let request = 0; request < 40; request++) expect((await decide(request % NODES)).admitted).toBe(true);
-    // Each knows where the account stands.
+    // Each node learns the usage of the account.
     for (let node = 0; node < NODES; node++) await nodes[node]!.limiter.decide(subjects[node]!, 0);
     await redis.kill9();
     const admitted = [0, 0, 0];

@@ -1,4 +1,4 @@
-/** Objects that anyone can create give way to those of emptier networks, with both databases. */
+/** Objects that anyone can create are evicted from the fullest network first, on both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { testDatabase } from '../support/database.js';
@@ -12,7 +12,7 @@ const MOST = 10_000;
 const LIFETIME_MS = 600_000;
 const HONEST = originOf('192.0.2.1', false, 'honest');
 
-describeOnDatabases('a table that anyone can fill', (kind) => {
+describeOnDatabases('the table of OAuth objects that anyone can create', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let objects: OAuthObjects;
@@ -43,7 +43,7 @@ describeOnDatabases('a table that anyone can fill', (kind) => {
     clock.advance(1);
   };
   const isKept = async (id: string): Promise<boolean> => (await objects.find('Interaction', id)) !== undefined;
-  /** Fills the table from so many IPv4 addresses, each with an equal share. */
+  /** Fills the table evenly from a number of networks. */
   const fill = async (networks: number): Promise<void> => {
     const end = clock.now() + LIFETIME_MS;
     await sql`
@@ -61,7 +61,7 @@ describeOnDatabases('a table that anyone can fill', (kind) => {
     (await database.db.selectFrom('oauth_object').select('hash').where('kind', '=', of).execute()).length;
 
   it.each([17, 5_000])(
-    'that %i networks fill keeps what comes from another one, and has its bound',
+    'filled by %i networks keeps new objects of another network, and stays within its limit',
     async (networks) => {
       await fill(networks);
       for (let count = 0; count < 10; count++)
@@ -71,7 +71,7 @@ describeOnDatabases('a table that anyone can fill', (kind) => {
     },
   );
 
-  it('forgets the oldest of a network that has too many, and of no other', async () => {
+  it('evicts the oldest objects of a network over its limit, and of no other network', async () => {
     await add('honest', HONEST);
     for (let count = 0; count < 102; count++) await add(`${count}`, originOf('203.0.113.1', false, 'x'));
     expect([await isKept('0'), await isKept('1'), await isKept('2')]).toEqual([false, false, true]);
@@ -79,7 +79,7 @@ describeOnDatabases('a table that anyone can fill', (kind) => {
     expect(await size('Request')).toBe(101);
   });
 
-  it('counts a /48 as well as each /64 of it, and takes from the fullest /64', async () => {
+  it('limits a /48 as well as each /64 in it, and evicts from the fullest /64', async () => {
     await add('neighbour', originOf('2001:db8:1:ffff::1', false, 'x'));
     for (let count = 0; count < 99; count++) await add(`one ${count}`, originOf('2001:db8:1:1::1', false, 'x'));
     for (let count = 0; count < 150; count++) {
@@ -89,14 +89,14 @@ describeOnDatabases('a table that anyone can fill', (kind) => {
     expect([await isKept('neighbour'), await isKept('one 0'), await isKept('149')]).toEqual([true, false, true]);
   });
 
-  it('counts a client wherever it comes from', async () => {
+  it('limits a client across all of its addresses', async () => {
     for (let count = 0; count < 1_002; count++) {
       await add(`${count}`, originOf(`10.0.${count >> 8}.${count & 255}`, false, 'busy'));
     }
     expect(await counts('client', originOf('', false, 'busy').client)).toBe(1_000);
   });
 
-  it('counts each request of a network that many people share as a network of its own', async () => {
+  it('counts each request of a shared network as its own network', async () => {
     for (let count = 0; count < 250; count++) await add(`${count}`, originOf('203.0.113.1', true, 'x'));
     expect(await size('Interaction')).toBe(250);
   });

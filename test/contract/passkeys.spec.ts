@@ -1,4 +1,4 @@
-/** Passkeys on both databases: whatever is not wholly true is refused, and a challenge is good once. */
+/** Passkeys on both databases: a response with any wrong claim is rejected, and a challenge works once. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { Passkeys } from '../../src/members/sign-in/passkeys.js';
@@ -44,7 +44,7 @@ describeOnDatabases('passkeys', (kind) => {
   });
   afterEach(async () => await database.close());
 
-  /** Registers a device for a member; what it says can be turned. */
+  /** Registers a device for a member. `turned` replaces claims of its response. */
   async function register(device: Authenticator, owner = ANA, turned: Partial<Claims> = {}, name = 'Laptop') {
     const { options, step } = await passkeys.beginRegistration(owner);
     const response = device.register({ challenge: options.challenge, ...SITE, ...turned });
@@ -63,7 +63,7 @@ describeOnDatabases('passkeys', (kind) => {
     return await passkeys.authenticate(step.token, 'sign_in', response);
   }
 
-  it('sign in whoever made them, by no name at all', async () => {
+  it('sign in their member without a username', async () => {
     const device = new Authenticator();
     const made = await register(device);
     expect(made).toMatchObject({ name: 'Laptop', lastUsedAt: null, isBackedUp: false });
@@ -72,7 +72,7 @@ describeOnDatabases('passkeys', (kind) => {
     expect(lastUsedAt).toBe(clock.now());
   });
 
-  it('are asked for with the finger, and with three signatures that every authenticator knows', async () => {
+  it('require user verification and a resident key, and offer three signature algorithms', async () => {
     await register(new Authenticator());
     const { options } = await passkeys.beginRegistration(ANA);
     expect(options).toMatchObject({
@@ -87,14 +87,14 @@ describeOnDatabases('passkeys', (kind) => {
     expect(asked.allowCredentials ?? []).toEqual([]);
   });
 
-  it('that do not count are shown in two browsers at the same moment', async () => {
+  it('without a counter can sign in from two browsers at the same time', async () => {
     const device = new Authenticator();
     await register(device);
     const shown = await Promise.all([signIn(device), signIn(device)]);
     expect(shown).toMatchObject([{ memberId: ANA.id }, { memberId: ANA.id }]);
   });
 
-  describe('are refused', () => {
+  describe('are rejected', () => {
     const untrue: [string, Partial<Claims>][] = [
       ['a page of another origin', { origin: 'https://admin.example.com.evil.example' }],
       ['plain HTTP', { origin: 'http://admin.example.com' }],
@@ -120,7 +120,7 @@ describeOnDatabases('passkeys', (kind) => {
       },
     );
 
-    it('where another key signs under its name, and where nobody knows it', async () => {
+    it('when another key signs for a credential, and when the credential is unknown', async () => {
       const [device, thief] = [new Authenticator(), new Authenticator()];
       await register(device);
       await expect(signIn(thief)).rejects.toMatchObject({ code: 'invalid_credentials' });
@@ -132,7 +132,7 @@ describeOnDatabases('passkeys', (kind) => {
       });
     });
 
-    it('whose counter has gone back, because there are two of them', async () => {
+    it('when their counter does not increase', async () => {
       const device = new Authenticator();
       await register(device);
       expect(await signIn(device, { counter: 7 })).toMatchObject({ memberId: ANA.id });
@@ -142,7 +142,7 @@ describeOnDatabases('passkeys', (kind) => {
       expect(await signIn(device, { counter: 8 })).toMatchObject({ memberId: ANA.id });
     });
 
-    it('of which there are two that count alike, also where both are shown at the same moment', async () => {
+    it('when three sign-ins use the same counter at once, except for one of them', async () => {
       const device = new Authenticator();
       await register(device);
       await signIn(device, { counter: 7 });
@@ -152,7 +152,7 @@ describeOnDatabases('passkeys', (kind) => {
       expect(await signIn(device, { counter: 9 })).toMatchObject({ memberId: ANA.id });
     });
 
-    it('when the same response comes twice', async () => {
+    it('when the same response is sent twice', async () => {
       const device = new Authenticator();
       await register(device);
       const { options, step } = await passkeys.beginSignIn();
@@ -163,7 +163,7 @@ describeOnDatabases('passkeys', (kind) => {
       });
     });
 
-    it('where the challenge was for something else, or for somebody else', async () => {
+    it('when the challenge was for another purpose or another member', async () => {
       const device = new Authenticator();
       await register(device);
       const { options, step } = await passkeys.beginRegistration(BEN);
@@ -176,7 +176,7 @@ describeOnDatabases('passkeys', (kind) => {
       await expect(passkeys.authenticate(toSignIn.step.token, 'confirm', shown)).rejects.toMatchObject(ended);
     });
 
-    it('to confirm another member', async () => {
+    it('for the confirmation of another member', async () => {
       const [anas, bens] = [new Authenticator(), new Authenticator()];
       await register(anas);
       await register(bens, BEN);
@@ -192,14 +192,14 @@ describeOnDatabases('passkeys', (kind) => {
   const setPassword = async (id: string) =>
     await database.db.updateTable('member').set({ password: 'a hash' }).where('id', '=', id).execute();
 
-  it('are known once: the same one is not kept for a second member', async () => {
+  it('cannot be registered for a second member', async () => {
     const device = new Authenticator();
     await register(device);
     await expect(register(device, BEN)).rejects.toMatchObject({ code: 'validation_failed' });
     expect(await passkeys.list(BEN.id)).toEqual([]);
   });
 
-  it('are renamed and removed by their owner alone, and a removed one signs nobody in', async () => {
+  it('are renamed and removed only by their owner, and do not sign in after removal', async () => {
     const device = new Authenticator();
     const { id } = await register(device);
     const absent = { code: 'resource_not_found' };
@@ -215,7 +215,7 @@ describeOnDatabases('passkeys', (kind) => {
       'member.passkey_renamed',
       'member.passkey_removed',
     ]);
-    // By mail, too, where a thief of the session does not read along.
+    // Also by mail, which the thief of a session cannot read.
     const mails = await database.db.selectFrom('mail').select(['to_address', 'content']).orderBy('id').execute();
     expect(mails.map((mail) => ({ ...mail, content: JSON.parse(mail.content) as unknown }))).toMatchObject([
       { to_address: 'Ana@example.com', content: { change: 'passkey_added', by: 'member', name: 'Laptop' } },
@@ -223,7 +223,7 @@ describeOnDatabases('passkeys', (kind) => {
     ]);
   });
 
-  it('are not the only way in to be taken away, of two at once neither, nor where a password is not taken', async () => {
+  it('cannot be removed if no other sign-in method is left, even when two are removed at once', async () => {
     const last = { code: 'last_way_to_sign_in', status: 409 };
     const [first, second] = [new Authenticator(), new Authenticator()];
     const ids = [await register(first), await register(second)].map(({ id }) => id);
@@ -238,7 +238,7 @@ describeOnDatabases('passkeys', (kind) => {
     await passkeys.remove(ANA.id, left!.id, BY_ANA);
   });
 
-  it('are twenty of a member at most', async () => {
+  it('are limited to twenty for each member', async () => {
     for (let device = 0; device < 20; device++) await register(new Authenticator());
     await expect(passkeys.beginRegistration(ANA)).rejects.toMatchObject({ code: 'conflict' });
   });

@@ -33,7 +33,7 @@ describeOnDatabases('a key', (kind) => {
   const audited = async () =>
     (await stores.auditLog.list({ limit: 100, accountId })).data.map(({ action }) => action).toReversed();
 
-  it('that is paused goes on as it was; every node is told each time, and both are recorded', async () => {
+  it('that is paused and resumed is unchanged, with an event for all nodes and audit entries', async () => {
     const { key, secret } = await create();
     const paused = await stores.keys.pause(key.id, OPERATOR);
     expect(paused.status).toBe('paused');
@@ -48,7 +48,7 @@ describeOnDatabases('a key', (kind) => {
     expect(await audited()).toEqual(['account.created', 'api_key.created', 'api_key.paused', 'api_key.resumed']);
   });
 
-  it('that is paused is changed, rotated and revoked, and is expired when its time has come', async () => {
+  it('that is paused can be updated, rotated and revoked, and still expires', async () => {
     const { key } = await create({ expires_at: new Date(stores.clock.now() + 60_000).toISOString() });
     await stores.keys.pause(key.id, OPERATOR);
     expect(await stores.keys.update(key.id, { name: 'n' }, OPERATOR)).toMatchObject({ status: 'paused', name: 'n' });
@@ -60,7 +60,7 @@ describeOnDatabases('a key', (kind) => {
     expect((await stores.keys.revoke(key.id, OPERATOR)).status).toBe('revoked');
   });
 
-  it('that is revoked is neither paused nor brought back', async () => {
+  it('that is revoked can be neither paused nor resumed', async () => {
     const { key } = await create();
     await stores.keys.revoke(key.id, OPERATOR);
     await expect(stores.keys.pause(key.id, OPERATOR)).rejects.toEqual(CONFLICT);

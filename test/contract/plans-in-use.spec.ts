@@ -19,7 +19,7 @@ const row = (id: string, plan: string, status: 'active' | 'suspended' = 'active'
   version: 1,
 });
 
-describeOnDatabases('plans that accounts are on', (kind) => {
+describeOnDatabases('plans in use', (kind) => {
   let database: DatabaseHandle;
   beforeAll(async () => {
     database = await testDatabase(kind);
@@ -38,7 +38,7 @@ describeOnDatabases('plans that accounts are on', (kind) => {
     );
   };
 
-  it('cannot go, and the refusal counts the accounts, suspended ones too', async () => {
+  it('cannot be removed, and the error counts their accounts, even suspended ones', async () => {
     expect(await refusal(['pro', 'starter', 'free'], ['constructor'])).toMatch(
       new RegExp(
         [
@@ -51,14 +51,14 @@ describeOnDatabases('plans that accounts are on', (kind) => {
     );
   });
 
-  it('are named up to twenty', async () => {
+  it('are listed in the error up to twenty', async () => {
     const names = Array.from({ length: 22 }, (_, index) => `plan-${index}`);
     const words = await refusal(names, []);
     expect(words?.match(/was removed/g)).toHaveLength(20);
     expect(words).toMatch(/\nand 2 more plans$/);
   });
 
-  it('may be missing already: what the change does not take away does not keep it out', async () => {
+  it('may already be missing from the configuration without blocking another change', async () => {
     expect(await refusal(['starter'], ['starter', 'new'])).toBeUndefined();
     expect(await refusal(['starter', 'free'], ['starter'])).toBeUndefined();
     expect((await plansMissing(database.db, plans('starter'))).filter((name) => !name.startsWith('plan-'))).toEqual([
@@ -66,7 +66,7 @@ describeOnDatabases('plans that accounts are on', (kind) => {
     ]);
   });
 
-  it('are not asked for where none would go', async () => {
+  it('are not read from the database when no plan is removed', async () => {
     const nobody = undefined as unknown as DatabaseHandle['db'];
     const file = { plans: plans('a', 'b') } as GatewayFile;
     await expect(keepPlansInUse(nobody, plans('a'), { path: 'gateway.yaml', file })).resolves.toBeUndefined();

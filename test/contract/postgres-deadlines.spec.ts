@@ -1,4 +1,4 @@
-/** A PostgreSQL that is slow, frozen or restarted costs a caller a bounded time, and nobody a broken connection. */
+/** A slow, frozen or restarted PostgreSQL delays a caller for a limited time, and broken connections are not reused. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -12,7 +12,7 @@ import { sleep } from '../support/processes.js';
 /** Deadline of a statement; the default is two seconds. */
 const DEADLINE_MS = 700;
 
-describeWithOwnPostgres('PostgreSQL in trouble', () => {
+describeWithOwnPostgres('a PostgreSQL in trouble', () => {
   let server: PostgresServer;
   let url: string;
   let database: DatabaseHandle;
@@ -30,14 +30,14 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
   const backendPid = async () =>
     (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(database.db)).rows[0]?.pid ?? 0;
 
-  it('cancels a statement at its deadline and goes on', async () => {
+  it('has a statement cancelled at its deadline, and answers the next one', async () => {
     const start = performance.now();
     await expect(sql`select pg_sleep(20)`.execute(database.db)).rejects.toThrow(DatabaseUnavailable);
     expect(quietMsSince(start)).toBeLessThan(3_500);
     expect(await answersNow(database)).toBe(true);
   });
 
-  it('gives up on a frozen connection, and never hands it to the next caller', async () => {
+  it('has its frozen connection given up and not reused', async () => {
     const frozen = await backendPid();
     process.kill(frozen, 'SIGSTOP');
     try {
@@ -50,7 +50,7 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     }
   });
 
-  it('says of a transaction that was refused why it was, not that its rollback came too late', async () => {
+  it('reports why a transaction was refused, not the failure of its rollback', async () => {
     const attempt = database.db.transaction().execute(async (trx) => {
       await sql`set transaction read only`.execute(trx);
       await trx.insertInto('installation').values({ name: 'a', value: 'b' }).execute();
@@ -58,11 +58,11 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     await expect(attempt).rejects.toThrow(/cannot execute INSERT in a read-only transaction/);
   });
 
-  it('is an error of the next statement, and of nothing else, where it ends a session between two of a transaction', async () => {
+  it('that ends a session inside a transaction fails only the next statement', async () => {
     const attempt = database.db.transaction().execute(async (trx) => {
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
       await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(database.db);
-      // By now it has been told, while nobody asks it anything.
+      // The client has received the notification by now, without a statement under way.
       await sleep(200);
       await sql`select 1`.execute(trx);
     });
@@ -70,7 +70,7 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     expect(await answersNow(database)).toBe(true);
   });
 
-  it('leaves nothing of a transaction whose connection froze', async () => {
+  it('keeps nothing of a transaction whose connection froze', async () => {
     await sql`create table note (text text)`.execute(database.db);
     let frozen = 0;
     const attempt = database.db.transaction().execute(async (trx) => {
@@ -86,7 +86,7 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     expect((await sql`select * from note`.execute(database.db)).rows).toEqual([]);
   });
 
-  it('names a wrong password, an unknown database and a dead server, each with what to do', async () => {
+  it('is reported with a remedy for a wrong password, an unknown database and a dead server', async () => {
     const open = (change: (url: URL) => void) => {
       const changed = new URL(url);
       change(changed);
@@ -99,7 +99,7 @@ describeWithOwnPostgres('PostgreSQL in trouble', () => {
     await expect(open((each) => (each.port = '1'))).rejects.toThrow(/127\.0\.0\.1:1 refuses connections: start it/);
   });
 
-  it('comes back by itself after a restart of the server', async () => {
+  it('is used again after its restart', async () => {
     await server.restart();
     const answers = await Promise.all(Array.from({ length: 5 }, () => answersNow(database)));
     expect(answers.length).toBe(5);

@@ -1,4 +1,4 @@
-/** The preview of the next request equals its response, and counts nothing. */
+/** The preview of the next request equals its decision, and counts nothing. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
 import fc from 'fast-check';
@@ -32,19 +32,19 @@ async function play(under: StoreUnderTest, { limits, steps }: History): Promise<
   for (const { key, cost, waitMs } of steps) {
     const subject = subjectWith(limits, { accountId, keyId: `${accountId}_${key}` });
     under.clock.advance(waitMs);
-    const told = (await preview(quotas, subject, cost)).live.decision;
-    deepStrictEqual((await preview(quotas, subject, cost)).live.decision, told);
+    const predicted = (await preview(quotas, subject, cost)).live.decision;
+    deepStrictEqual((await preview(quotas, subject, cost)).live.decision, predicted);
     const { admitted, violated, retryAtMs, nowMs, period } = await under.decide(subject, cost);
-    const { admitted: toldAdmitted, violated: toldViolated, retryAtMs: toldRetryAtMs } = told;
-    deepStrictEqual([toldAdmitted, toldViolated, toldRetryAtMs], [admitted, violated, retryAtMs]);
-    // What counts knows its calls of one millisecond apart.
-    deepStrictEqual([Math.floor(told.nowMs), told.period], [Math.floor(nowMs), period]);
+    const { admitted: predictedAdmitted, violated: predictedViolated, retryAtMs: predictedRetryAtMs } = predicted;
+    deepStrictEqual([predictedAdmitted, predictedViolated, predictedRetryAtMs], [admitted, violated, retryAtMs]);
+    // A counted decision has fractions of a millisecond.
+    deepStrictEqual([Math.floor(predicted.nowMs), predicted.period], [Math.floor(nowMs), period]);
   }
 }
 
 describeCounterStores((under) => {
   it(
-    'foretells every decision',
+    'preview every decision correctly in random histories',
     () =>
       fc.assert(
         fc.asyncProperty(history, (drawn) => play(under(), drawn)),

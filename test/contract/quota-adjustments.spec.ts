@@ -1,4 +1,4 @@
-/** Guarantees of quota adjustments, on both databases and both places for counters. */
+/** Guarantees of quota adjustments, on both databases, with counters in the process and in Redis. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/platform/clock.js';
@@ -43,7 +43,7 @@ const plans = {
 };
 const catalogue = new Catalogue(() => ({ ...TEST_CONFIG, file: { plans } as never }));
 
-/** A node: its view of the counters, and the ledger that writes what it saw. */
+/** A node: its view of the counters, and the ledger that writes the counts it saw. */
 interface Node {
   readonly limiter: Limiter;
   readonly ledger: MonthLedger;
@@ -70,7 +70,7 @@ async function redisNodes(database: DatabaseHandle): Promise<{ nodes: Node[]; cl
     const degradation = new Degradation(new Breaker(systemClock), local, systemClock, LOG);
     const shadows = new ShadowLimits(systemClock, true);
     const sink = new LimiterSink(ledger, shadows, systemClock, degradation);
-    // A slow machine is not the subject: nothing that fails here loses the store.
+    // Failed calls on a slow machine must not count as an outage.
     sink.onCallEnd = () => {};
     const counters = new RedisCounters(client, systemClock, ledger, sink, PATIENT_DEADLINE_MS);
     const recovery = new Recovery(counters, degradation, ledger, () => client.ping());
@@ -145,7 +145,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
         : { options: expect.objectContaining({ errors: [expect.objectContaining({ pointer })] }) }),
     });
 
-  it('grants add up until the month ends, of the account and of a key', async () => {
+  it('grants to the account and to a key add up', async () => {
     await adjust({ amount: 1_000 });
     await adjust({ amount: 500 });
     await adjust({ amount: 7, api_key_id: keyId });
@@ -155,18 +155,18 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     expect(bus.published.at(-1)).toEqual({ type: 'account', accountId });
   });
 
-  it('grants at the same moment all count', async () => {
+  it('concurrent grants all count', async () => {
     await Promise.all(Array.from({ length: 10 }, (_, index) => adjust({ amount: index + 1 })));
     expect((await accounts.get(accountId)).grant.amount).toBe(55);
   });
 
-  it('a grant of a month that is over does not add to a new one', async () => {
+  it('a grant of a past month does not add to a new one', async () => {
     await database.db.updateTable('account').set({ grant_period: 20_000_101, grant_amount: 900 }).execute();
     await adjust({ amount: 5 });
     expect((await accounts.get(accountId)).grant.amount).toBe(5);
   });
 
-  it('a grant that can change nothing is refused, and one that passes what can be shown', async () => {
+  it('a grant without a limit to raise is rejected, and so is one beyond the maximum', async () => {
     const open = await accounts.create(createAccountSchema.parse({ name: 'a', plan: 'open' }), OPERATOR);
     await expect(adjust({ amount: 5 }, open.id)).rejects.toEqual(problem('conflict'));
     await keys.update(keyId, { limits: { month: null } }, OPERATOR);
@@ -178,7 +178,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     await expect(adjust({ amount: 1, api_key_id: keyId })).rejects.toEqual(problem('conflict'));
   });
 
-  it('a set and a reset change the counter and its row, and leave the other one alone', async () => {
+  it('a set and a reset change the counter and its row, and no other counter', async () => {
     await count(5);
     await adjust({ type: 'set', amount: 80 });
     expect(await used()).toMatchObject({ accountMonth: 80, keyMonth: 5 });
@@ -188,7 +188,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     expect(await written()).toEqual({ account: 80, key: 0 });
   });
 
-  it('what a node saw before a reset never comes back, whoever writes it whenever', async () => {
+  it('counts that a node saw before a reset are never written after it', async () => {
     const [first, second] = [secretSubject(), secretSubject()];
     await count(40, 0, first);
     await count(2, 1, second);
@@ -204,7 +204,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     );
   });
 
-  it('a flush that has begun before a reset does not undo it', async () => {
+  it('a flush that began before a reset does not undo it', async () => {
     await count(40);
     const flushing = flushAll();
     await adjust({ type: 'reset' });
@@ -215,7 +215,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     expect(await written()).toMatchObject({ account: 1 });
   });
 
-  it('sets under load leave counter and row equal, and every request counted once on top of the last', async () => {
+  it('sets under load leave counter and row equal, and count each later request once', async () => {
     const subjects = nodes.map(() => secretSubject());
     let isRunning = true;
     const seen: number[] = [];
@@ -243,7 +243,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     expect((await used()).keyMonth).toBe(seen.length);
   });
 
-  it('of sets at the same moment one is the last, in the counter, in its row and in the list', async () => {
+  it('concurrent sets end with the same value in the counter, its row and the list', async () => {
     const amounts = Array.from({ length: 8 }, (_, index) => 100 + index);
     await Promise.all(amounts.map((amount) => adjust({ type: 'set', amount })));
     const { accountMonth } = await used();
@@ -252,7 +252,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     expect((await adjustments.list(accountId, { limit: 1 })).data[0]?.amount).toBe(accountMonth);
   });
 
-  it('are recorded with what was before and after, and listed newest first in pages', async () => {
+  it('are recorded with the values before and after, and listed newest first in pages', async () => {
     await count(5);
     const set = await adjust({ type: 'set', amount: 9, reason: 'invoice 12' });
     await adjust({ amount: 1 });
@@ -273,7 +273,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     expect(next).toMatchObject({ data: [set], nextCursor: null });
   });
 
-  it('of a key of another account, or of none, are refused with its pointer', async () => {
+  it('for a key of another account or an unknown key are rejected with a pointer', async () => {
     const other = await accounts.create(createAccountSchema.parse({ name: 'b', plan: 'monthly' }), OPERATOR);
     for (const type of ['grant', 'set', 'reset'] as const) {
       const input = { type, ...(type === 'reset' ? {} : { amount: 1 }) };
@@ -286,20 +286,20 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     await expect(adjustments.list('acc_none', { limit: 1 })).rejects.toEqual(problem('resource_not_found'));
   });
 
-  it('of a suspended account work', async () => {
+  it('work for a suspended account', async () => {
     await accounts.update(accountId, { status: 'suspended' }, OPERATOR);
     await adjust({ amount: 1 });
     await adjust({ type: 'set', amount: 4 });
     expect((await used()).accountMonth).toBe(4);
   });
 
-  it('change and record nothing where the counters are not to be had', async () => {
+  it('change and record nothing when the counters are unavailable', async () => {
     const deps = { database, clock: systemClock, bus, catalogue };
     const away = {
       read: () => Promise.reject(new Error('away')),
       setMonthUsed: () => Promise.reject(new Error('away')),
     };
-    const told = bus.published.length;
+    const before = bus.published.length;
     for (const [counters, hasCounters] of [
       [away, true],
       [nodes[0]!.limiter, false],
@@ -310,14 +310,14 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     }
     expect((await adjustments.list(accountId, { limit: 1 })).data).toEqual([]);
     expect((await used()).accountMonth).toBe(0);
-    expect(bus.published).toHaveLength(told);
+    expect(bus.published).toHaveLength(before);
   });
 }
 
-describeOnDatabases('adjustments, counters in the process', (kind) => {
+describeOnDatabases('adjustments with counters in the process', (kind) => {
   suite(kind, processNodes);
 });
 
-describeOnDatabasesWithRedis('adjustments, counters in Redis', (kind) => {
+describeOnDatabasesWithRedis('adjustments with counters in Redis', (kind) => {
   suite(kind, redisNodes);
 });

@@ -1,4 +1,4 @@
-/** Records whose time is over are deleted, a few at a time; no other is, and whoever claims one meanwhile keeps it. */
+/** The sweep deletes expired idempotency records in batches, and no record that was claimed again meanwhile. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { clockAheadMs, DatabaseRecords, instant, recordTime } from '../../src/idempotency/database-records.js';
@@ -8,10 +8,10 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 
 const KEPT_MS = 86_400_000;
-/** Several statements of the sweep, and a rest. */
+/** Several batches of the sweep, and a remainder. */
 const RECORDS = 137;
 
-describeOnDatabases('the sweep of records', (kind) => {
+describeOnDatabases('the sweep of idempotency records', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let records: DatabaseRecords;
@@ -35,7 +35,7 @@ describeOnDatabases('the sweep of records', (kind) => {
   });
   const left = async () => (await database.db.selectFrom('idempotent_request').select('owner').execute()).length;
 
-  it('forgets those whose time is over, and no other', async () => {
+  it('deletes expired records, and none that is current or was claimed again', async () => {
     for (let at = 0; at < RECORDS; at++) {
       await records.claim(terms(at));
       const response = { status: 201, code: '', lines: '', body: Buffer.alloc(1_000) };
@@ -52,7 +52,7 @@ describeOnDatabases('the sweep of records', (kind) => {
     expect(await records.claim({ ...terms(0), owner: 'other' })).toEqual({ state: 'under_way' });
   });
 
-  it('is done by several at once, and lets others in meanwhile', async () => {
+  it('can run three times at once, and does not block claims meanwhile', async () => {
     for (let at = 0; at < RECORDS; at++) await records.claim(terms(at));
     clock.advance(KEPT_MS);
     const sweeps = [sweep.run(), sweep.run(), sweep.run()];
@@ -63,7 +63,7 @@ describeOnDatabases('the sweep of records', (kind) => {
     expect(await left()).toBe(1);
   });
 
-  it('goes by the time of the database, which all nodes share (PostgreSQL), or by that of the process', async () => {
+  it('keeps a fresh record when records and sweep use the real clock of the database or process', async () => {
     const own = recordTime(kind, clockAheadMs({ now: () => Date.now() }));
     const real = new DatabaseRecords(database.db, own);
     await real.claim(terms(1));

@@ -23,7 +23,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
   let redis: RedisServer;
   let nodes: Node[];
 
-  /** A process's end of the bus. */
+  /** Connects a process to the bus. */
   function node(url = redis.url): Node {
     const publisher = connectRedis(url, 'publisher', log);
     const subscriber = connectSubscriber(url, log);
@@ -54,7 +54,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     await redis.stop();
   });
 
-  it('carries a change to every process, also to the one that made it', async () => {
+  it('delivers a change to every process, including the one that published it', async () => {
     const [one, two] = [node(), node()];
     await Promise.all([up(one), up(two)]);
     await one.bus.publish(REVOKED);
@@ -63,7 +63,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     expect(two.heard).toEqual([REVOKED]);
   });
 
-  it('has been up only since a moment at which it was', async () => {
+  it('reports a connection time that is no earlier than its start', async () => {
     const beforeMs = systemClock.now();
     const one = node();
     expect(one.bus.connectedSince()).toBeNull();
@@ -73,7 +73,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     expect(since).toBeLessThanOrEqual(systemClock.now());
   });
 
-  it('is down when Redis is killed, back by itself, and hears again', async () => {
+  it('is down when Redis is killed, reconnects after a restart, and delivers again', async () => {
     const [one, two] = [node(), node()];
     await Promise.all([up(one), up(two)]);
     await redis.kill9();
@@ -88,7 +88,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     await eventually('the change is heard', () => one.heard.length > 0, 1_000);
   });
 
-  it('is down within two seconds when Redis hangs, and up since no earlier than it is back', async () => {
+  it('is down within 2.5 seconds when Redis hangs, and up no earlier than Redis resumes', async () => {
     const one = node();
     await up(one);
     redis.pause();
@@ -97,11 +97,11 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     const resumedAtMs = systemClock.now();
     redis.resume();
     await up(one);
-    // A question asked while it hung is answered now; whatever was said before the subscription stood again is lost.
+    // A ping sent during the hang is answered now. Messages before the renewed subscription are lost.
     expect(one.bus.connectedSince()).toBeGreaterThanOrEqual(resumedAtMs);
   });
 
-  it('says a change that could not be published again, once Redis is back', async () => {
+  it('publishes a change again that could not be published, once Redis is back', async () => {
     const [one, two] = [node(), node()];
     await Promise.all([up(one), up(two)]);
     await redis.kill9();
@@ -114,7 +114,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     expect(two.heard).toContainEqual(REVOKED);
   });
 
-  it('answers a publisher in bounded time while Redis hangs', async () => {
+  it('lets a publisher continue within a second while Redis hangs', async () => {
     const one = node();
     await up(one);
     redis.pause();
@@ -124,7 +124,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     redis.resume();
   });
 
-  it('survives messages that are not ours', async () => {
+  it('ignores malformed messages', async () => {
     const [one, two] = [node(), node()];
     await Promise.all([up(one), up(two)]);
     for (const junk of ['', 'hello', '{', 'null', '[]', '42']) await one.publisher.publish(INVALIDATION_CHANNEL, junk);
@@ -133,7 +133,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     expect(two.heard.filter((change) => change?.type === 'api_key')).toEqual([REVOKED]);
   });
 
-  it('is not up where Redis lets it connect but not listen', async () => {
+  it('is not up while Redis accepts the connection but not the subscription', async () => {
     await redis.stop();
     redis = await startRedis({ extraArgs: ['--user', 'default', 'on', 'nopass', '~*', '+@all', 'resetchannels'] });
     const one = node();

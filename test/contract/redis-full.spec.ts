@@ -1,4 +1,4 @@
-/** A Redis whose memory is full answers questions and takes no counts: that is a lost one, until it takes them again. */
+/** A Redis with full memory answers reads but rejects counts. It counts as lost until it accepts them again. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -11,7 +11,7 @@ import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
-describeWithOwnRedis('a Redis without memory', () => {
+describeWithOwnRedis('a Redis with full memory', () => {
   let redis: RedisServer;
   let operator: Redis;
   let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -31,10 +31,10 @@ describeWithOwnRedis('a Redis without memory', () => {
     await redis.stop();
     await database.close();
   });
-  const told = (event: string) => lines.filter((line) => line.event === event);
+  const logged = (event: string) => lines.filter((line) => line.event === event);
 
   it.each(['local', 'open'] as const)(
-    'is lost once, says why, and is back when it has some (%s)',
+    'is logged as lost once with the OOM error, and decides again when it has memory (%s)',
     async (onStoreLoss) => {
       const subject = subjectWith({ accountMonth: 10_000 }, { onStoreLoss });
       const decide = async () => quotas.limiter.decide(subject, 1);
@@ -45,14 +45,14 @@ describeWithOwnRedis('a Redis without memory', () => {
         await sleep(10);
       }
       expect(quotas.limiter.storeUp).toBe(false);
-      expect(told('quota_store_lost')).toHaveLength(1);
-      expect(told('quota_store_lost')[0]!.cause).toMatch(/OOM/);
+      expect(logged('quota_store_lost')).toHaveLength(1);
+      expect(logged('quota_store_lost')[0]!.cause).toMatch(/OOM/);
       await operator.config('SET', 'maxmemory', '0');
       await eventually(
         'Redis decides again',
         async () => (await decide()).source === 'store' && quotas.limiter.storeUp,
       );
-      expect(told('quota_store_back')).toHaveLength(1);
+      expect(logged('quota_store_back')).toHaveLength(1);
       const { used } = await quotas.limiter.read('acc_1', undefined, UTC_MONTHS);
       expect(used[ACCOUNT_MONTH]).toBeGreaterThanOrEqual(onStoreLoss === 'local' ? 102 : 2);
     },

@@ -1,4 +1,4 @@
-/** A Redis that could lose counters is warned of at start. */
+/** A startup warning reports a Redis that could lose counters. */
 import { afterEach, expect, it } from '@jest/globals';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
@@ -20,11 +20,11 @@ describeWithOwnRedis('a Redis', () => {
     return events;
   }
 
-  it('that keeps an append-only file and evicts nothing is not mentioned', async () => {
+  it('with an append-only file and without eviction causes no warning', async () => {
     expect(await warnings(['--maxmemory', '100mb', '--maxmemory-policy', 'noeviction'], true)).toEqual([]);
   });
 
-  it('that evicts, or that forgets, is', async () => {
+  it('with eviction and without an append-only file causes a warning for each', async () => {
     expect(await warnings(['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'], false)).toEqual([
       'redis_may_evict',
       'redis_forgets',

@@ -1,4 +1,4 @@
-/** Records of idempotency keys give way before the counters do: how full a Redis is, is noticed. */
+/** The check of Redis memory, so that idempotency records give way before the counters do. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { Redis } from 'ioredis';
@@ -7,7 +7,7 @@ import { describeWithOwnRedis } from '../support/describe-with.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { patientClient } from '../support/timed-redis.js';
 
-describeWithOwnRedis('the room in a Redis', () => {
+describeWithOwnRedis('the free memory in Redis', () => {
   let redis: RedisServer;
   let client: Redis;
   let lines: { event: string; room: string }[];
@@ -25,7 +25,7 @@ describeWithOwnRedis('the room in a Redis', () => {
     await redis.stop();
   });
 
-  /** Lets what is used be so many percent of what there is. */
+  /** Sets the memory limit so that this percentage of it is used. */
   async function fillTo(percent: number): Promise<void> {
     const used = Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))?.[1]);
     await client.config('SET', 'maxmemory', Math.round((used * 100) / percent));
@@ -35,18 +35,18 @@ describeWithOwnRedis('the room in a Redis', () => {
     [50, 'plenty'],
     [80, 'tight'],
     [97, 'none'],
-  ] as const)('at %d percent is %s', async (percent, expected) => {
+  ] as const)('with %d percent used is rated "%s", and each change is logged', async (percent, expected) => {
     await fillTo(percent);
     await room.check();
     expect(room.room).toBe(expected);
     await client.config('SET', 'maxmemory', 0);
     await room.check();
     expect(room.room).toBe('plenty');
-    const told = expected === 'plenty' ? [] : [expected, 'plenty'];
-    expect(lines.map((line) => [line.event, line.room])).toEqual(told.map((each) => ['idempotency_store_room', each]));
+    const rooms = expected === 'plenty' ? [] : [expected, 'plenty'];
+    expect(lines.map((line) => [line.event, line.room])).toEqual(rooms.map((each) => ['idempotency_store_room', each]));
   });
 
-  it('is plenty without a bound, and where nobody tells', async () => {
+  it('is rated "plenty" without a memory limit, and when Redis does not answer', async () => {
     await room.check();
     expect(room.room).toBe('plenty');
     await redis.kill9();

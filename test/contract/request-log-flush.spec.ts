@@ -1,4 +1,4 @@
-/** Request logs reach the database once, behind usage and never instead of it, and no more of them than may be. On both databases. */
+/** Request logs reach the database once, after usage and within limits, on both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
@@ -20,7 +20,7 @@ const LOG = pino({ level: 'silent' });
 const DAY_MS = 86_400_000;
 const OPERATION = { id: 'list', template: '/customers' };
 
-/** Does to a write what a network can: fails it before it begins, or loses the answer after it was committed. */
+/** Simulates a network: fails a write before it begins, or loses the response after the commit. */
 class UnreliableWriter extends RequestLogWriter {
   failBefore = 0;
   failAfter = 0;
@@ -80,7 +80,7 @@ describeOnDatabases('request logs', (kind) => {
   };
   const weight = async (): Promise<number> => (await rows()).reduce((sum, row) => sum + row.weight, 0);
 
-  it('stand in the database as they were', async () => {
+  it('are stored in the database with all fields', async () => {
     serve('acc_1', 1, 404, 'Ünïcode-is-no-request-id'.slice(7));
     await flushed();
     expect(await rows()).toEqual([
@@ -108,7 +108,7 @@ describeOnDatabases('request logs', (kind) => {
     ]);
   });
 
-  it('are written once where the answer of the database is lost', async () => {
+  it('are written once when the response of the database is lost', async () => {
     serve('acc_1', 3);
     writer.failAfter = 1;
     await flushed();
@@ -119,7 +119,7 @@ describeOnDatabases('request logs', (kind) => {
     expect(await weight()).toBe(5);
   });
 
-  it('wait while the database is away, bounded, and are all accounted for when it is back', async () => {
+  it('wait in limited memory during a database outage, and are all accounted for afterwards', async () => {
     for (let account = 0; account < 10; account++) serve(`acc_${account}`, 30);
     writer.failBefore = 20;
     for (let round = 0; round < 20; round++) {
@@ -134,7 +134,7 @@ describeOnDatabases('request logs', (kind) => {
     expect(await weight()).toBe(10 * (30 + 20 * 200) + 20);
   });
 
-  it('never reject: what stands behind a flush of usage cannot fail it', async () => {
+  it('never fail the flush of usage before them', async () => {
     serve('acc_1', 1);
     writer.failBefore = 1;
     const failed = METRICS.requestLogFlushes.series('failed').value;
@@ -142,7 +142,7 @@ describeOnDatabases('request logs', (kind) => {
     expect(METRICS.requestLogFlushes.series('failed').value).toBe(failed + 1);
   });
 
-  it('ask the database nothing where nothing has ended, and hold nothing for accounts that are idle', async () => {
+  it('send no statement when no request has ended, and release idle accounts', async () => {
     for (let round = 0; round < 3; round++) await flushed();
     expect(writer.statements).toBe(0);
     for (let account = 0; account < 50; account++) serve(`acc_${account}`, 2);
@@ -153,22 +153,22 @@ describeOnDatabases('request logs', (kind) => {
     expect(writer.statements).toBe(1);
   });
 
-  it('are at most 250 rows a second of a process, however many accounts ask', async () => {
+  it('are limited to 250 rows a second for each process, and the others follow later', async () => {
     serve('acc_0', 1);
     await flushed();
     for (let account = 0; account < 2_000; account++) serve(`acc_${account}`, 10);
     pass(1);
     await flush.flush(0);
     expect(await count()).toBeLessThanOrEqual(1 + 250);
-    // The others are not lost: they come next.
+    // The other rows are not lost. The next flushes write them.
     for (let round = 0; round < 5; round++) await flushed();
     expect(new Set((await rows()).map((row) => row.account_id)).size).toBe(2_000);
   });
 
-  it('of an account are at most 200,000 rows a day, evenly over the day, and none of its requests is forgotten', async () => {
+  it('of a busy account are sampled at a daily rate after a burst, and their weights add up', async () => {
     const perFlush: number[] = [];
     let before = 0;
-    // An hour of 5,000 requests a second is simulated by what the recorder would keep of it.
+    // Each round stands for the rows that the recorder would keep of a busy account.
     for (let round = 0; round < 100; round++) {
       serve('acc_loud', 600);
       await flushed();
@@ -176,13 +176,13 @@ describeOnDatabases('request logs', (kind) => {
       perFlush.push(written - before);
       before = written;
     }
-    // 20,000 at once, then some ten with each flush: 180,000 in a day.
+    // 20,000 at first, then about ten in each flush, which makes 180,000 a day.
     expect(perFlush.slice(0, 40)).toEqual(perFlush.slice(0, 40).map(() => 500));
     expect(perFlush.slice(-20).every((written) => written >= 9 && written <= 12)).toBe(true);
     expect(await weight()).toBe(60_000);
   });
 
-  it('keep the time that the clock said, also when it is set', async () => {
+  it('keep the time of the clock, even when the clock is changed', async () => {
     serve('acc_1', 1);
     clock.advance(-3_600_000);
     serve('acc_1', 1);
@@ -196,7 +196,7 @@ describeOnDatabases('request logs', (kind) => {
     ]);
   });
 
-  it('of two processes never meet', async () => {
+  it('of two processes do not collide', async () => {
     const other = new RequestLogRecorder(({ template }) => `/api/v1${template}`);
     const secondFlush = new RequestLogFlush(other, writer, LOG, () => monotonicMs);
     serve('acc_1', 5);
@@ -216,7 +216,7 @@ describeOnDatabases('request logs', (kind) => {
     expect((await rows()).length).toBe(10);
   });
 
-  it('are forgotten when they are as old as the configuration says, and no others', async () => {
+  it('are deleted at the configured age, and no others', async () => {
     const written: number[] = [];
     for (let day = 0; day < 10; day++) {
       serve('acc_1', 2);
@@ -227,14 +227,14 @@ describeOnDatabases('request logs', (kind) => {
     const retention = new RequestLogRetention(database.db, database.kind, () => 3, clock);
     await retention.run();
     await retention.run();
-    // PostgreSQL has a clock of its own. The earlier of both clocks decides.
+    // PostgreSQL has its own clock. The earlier of both clocks decides.
     const nowMs = kind === 'postgres' ? Math.min(Date.now(), clock.now()) : clock.now();
     const kept = written.filter((day) => day >= dayOf(keptSinceMs(nowMs, 3)));
     expect([...new Set((await rows()).map(({ day }) => day))]).toEqual(kept);
     expect(kept).toEqual(kind === 'sqlite' ? [20_261_129, 20_261_130, 20_261_201] : kept);
   });
 
-  it('are all forgotten where none are kept any more', async () => {
+  it('are all deleted with a retention of zero days', async () => {
     serve('acc_1', 2);
     await flushed();
     await new RequestLogRetention(database.db, database.kind, () => 0, clock).run();
@@ -244,7 +244,7 @@ describeOnDatabases('request logs', (kind) => {
     expect((await rows()).length).toBe(2);
   });
 
-  it('are forgotten in slices: nobody waits for a whole day of them', async () => {
+  it('are deleted at their age, even 1,500 rows of one day (inserted on SQLite only)', async () => {
     await sql`
       insert into request_log (account_id, day, at, node, seq, request_id, api_key_id, operation, method, route,
         status, code, duration_us, bytes_in, bytes_out, ip, weight) values
@@ -265,13 +265,13 @@ describeOnDatabases('request logs', (kind) => {
   });
 
   if (kind === 'postgres') {
-    it('have partitions for the days to come before their first row', async () => {
+    it('have partitions for today and the following days', async () => {
       clock.advance(Date.now() - clock.now());
       await new RequestLogRetention(database.db, database.kind, () => 7, clock).run();
       expect((await partitionDays(database.db)).length).toBe(4);
     });
 
-    it('make the partition of a day that nobody has made ahead, any number of processes at once', async () => {
+    it('create a missing partition of a day, even in three processes at once', async () => {
       const others = [0, 1, 2].map(() => {
         const recorderOfOther = new RequestLogRecorder(({ template }) => `/api/v1${template}`);
         const request = { requestId: 'r', method: 'GET', operation: OPERATION, problemCode: '', clientAddress: '::1' };
@@ -283,7 +283,7 @@ describeOnDatabases('request logs', (kind) => {
       expect((await rows()).length).toBe(3);
     });
 
-    it('go with their partition when they are old, while others read and write', async () => {
+    it('are deleted with their old partition during concurrent reads and writes', async () => {
       clock.advance(Date.now() - 20 * DAY_MS - clock.now());
       serve('acc_1', 2);
       await flushed();

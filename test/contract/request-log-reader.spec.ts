@@ -1,4 +1,4 @@
-/** The log is read by its indexes, page by page, and can be followed while several processes write. On both databases. */
+/** The request log is read by its indexes and in pages, and can be followed while processes write. Both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -13,7 +13,7 @@ import { requestLogRow } from '../support/request-logs.js';
 const NOW_MS = Date.parse('2026-11-22T10:00:00Z');
 const DAY_MS = 86_400_000;
 
-describeOnDatabases('the reader of request logs', (kind) => {
+describeOnDatabases('the request log reader', (kind) => {
   let database: DatabaseHandle;
   let writer: RequestLogWriter;
   let reader: RequestLogReader;
@@ -38,7 +38,7 @@ describeOnDatabases('the reader of request logs', (kind) => {
     order: 'desc',
     ...change,
   });
-  /** The request ids of all pages, one after the other, and how many pages there were. */
+  /** Returns the request IDs of all pages in order, and the number of pages. */
   const all = async (change: Partial<RequestLogQuery>): Promise<{ ids: string[]; pages: number }> => {
     const ids: string[] = [];
     let cursor: string | undefined;
@@ -50,7 +50,7 @@ describeOnDatabases('the reader of request logs', (kind) => {
     }
   };
 
-  it('hands out every row once over its pages, newest first, also those of one millisecond and of several days', async () => {
+  it('returns every row once across pages, newest first, even within one millisecond', async () => {
     const rows = Array.from({ length: 250 }, (_, index) => row({ at: NOW_MS - (index % 5) * DAY_MS }));
     await write(rows);
     const { ids, pages } = await all({ limit: 20 });
@@ -59,7 +59,7 @@ describeOnDatabases('the reader of request logs', (kind) => {
     expect(ids).toEqual(sorted);
   });
 
-  it('finds what is rare among very many in bounded steps, and leaves nothing out', async () => {
+  it('finds all rare rows among 25,000, in pages of bounded work', async () => {
     const rows = Array.from({ length: 25_000 }, (_, index) =>
       row({
         at: NOW_MS - (25_000 - index) * 1_000,
@@ -77,7 +77,7 @@ describeOnDatabases('the reader of request logs', (kind) => {
     expect((await all({ code: 'no_such_code' })).pages).toBe(3);
   });
 
-  it('follows several processes that write at their own times: each row once, none left out', async () => {
+  it('follows several processes that write at different times: each row once, none missing', async () => {
     const seen: string[] = [];
     let cursor: string | undefined;
     const follow = async (): Promise<void> => {
@@ -87,7 +87,7 @@ describeOnDatabases('the reader of request logs', (kind) => {
       cursor = page.nextCursor ?? undefined;
     };
     const written: string[] = [];
-    // Node b writes what ended at the same time as what a has written a round before.
+    // Node b writes requests that ended at the same time as those that node a wrote earlier.
     for (let round = 0; round < 20; round++) {
       for (const [node, delay] of [
         ['node_a', 0],
@@ -103,7 +103,7 @@ describeOnDatabases('the reader of request logs', (kind) => {
     expect(seen.toSorted()).toEqual(written.toSorted());
   });
 
-  it('hands out no row twice where what others wrote before it comes after a pause', async () => {
+  it('returns no row twice when rows of another process arrive late and after a pause', async () => {
     let now = NOW_MS;
     reader = new RequestLogReader(database.db, () => now);
     const seen: string[] = [];
@@ -121,21 +121,21 @@ describeOnDatabases('the reader of request logs', (kind) => {
     await write(late);
     now += 70_000;
     while ((await follow()) > 0);
-    // What comes then is found as ever.
+    // Later rows are found as usual.
     const next = ['node_a', 'node_b'].map((node) => row({ node, at: now }));
     await write(next);
     while ((await follow()) > 0);
     expect(seen).toEqual([...early, ...late, ...next].map(({ requestId }) => requestId));
   });
 
-  it('lists forward what was written while the clock was set back', async () => {
+  it('lists forward rows that were written while the clock was set back', async () => {
     const rows = Array.from({ length: 200 }, (_, index) => row({ at: NOW_MS - 3_600_000 - index * 1_000 }));
     await write(rows);
     const { ids } = await all({ order: 'asc', limit: 7 });
     expect(ids).toEqual(rows.map(({ requestId }) => requestId).toReversed());
   });
 
-  it('goes on following behind a process whose clock runs ahead', async () => {
+  it('continues to follow after a row of a process whose clock is ahead', async () => {
     await write([row({ node: 'ahead', at: NOW_MS + 600_000 })]);
     const first = await reader.page('acc_1', query({ order: 'asc', from: NOW_MS - 5_000 }));
     await write([row({ requestId: 'late' })]);
@@ -149,14 +149,14 @@ describeOnDatabases('the reader of request logs', (kind) => {
   it.each([
     ['of another list', { status: [400, 499] as const }],
     ['of the other direction', { order: 'asc' as const }],
-  ])('refuses a cursor %s', async (_what, change) => {
+  ])('rejects a cursor %s', async (_what, change) => {
     await write(Array.from({ length: 3 }, () => row()));
     const { nextCursor } = await reader.page('acc_1', query({ limit: 1 }));
     const next = reader.page('acc_1', query({ limit: 1, cursor: nextCursor ?? '', ...change }));
     await expect(next).rejects.toMatchObject({ code: 'invalid_cursor' });
   });
 
-  it('reads every list by an index, out of very many', async () => {
+  it('reads every list by an index among 20,000 rows', async () => {
     const rows = Array.from({ length: 20_000 }, (_, number) =>
       row({ accountId: `acc_${number % 20}`, keyId: `key_${number % 2_000}`, at: NOW_MS - (number % 3) * DAY_MS }),
     );
@@ -169,7 +169,7 @@ describeOnDatabases('the reader of request logs', (kind) => {
       [{ requestId: 'req_77' }, /request_id/],
     ] as const) {
       for (const plan of await plansOf(database, () => reader.page('acc_1', query({ limit: 10, ...change })))) {
-        // On PostgreSQL what is looked up in an index stands a line below it.
+        // PostgreSQL shows the index condition on the next line.
         const reads = plan.matchAll(/^.*(?:SCAN|SEARCH|Scan).*request_log.*(?:\n +Index Cond.*)?$/gm);
         const ofLog = Array.from(reads, ([read]) => read).filter((read) => !read.includes('Bitmap Heap'));
         expect(ofLog.length).toBeGreaterThan(0);
@@ -182,7 +182,7 @@ describeOnDatabases('the reader of request logs', (kind) => {
   });
 });
 
-/** How the database would run the statements of a call that read the log. */
+/** Returns the query plans of the statements that a call runs. */
 async function plansOf(database: DatabaseHandle, call: () => Promise<unknown>): Promise<string[]> {
   const statements: { sql: string; parameters: readonly unknown[] }[] = [];
   const executor = database.db.getExecutor();

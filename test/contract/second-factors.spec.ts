@@ -1,4 +1,4 @@
-/** A second factor on both databases: sealed, right once, for one member, and gone when it is removed. */
+/** A second factor on both databases: encrypted, with codes that work once, and gone when it is removed. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -32,7 +32,7 @@ describeOnDatabases('a second factor', (kind) => {
 
   const codeNow = (secret: Buffer, off = 0) => codeAt(secret, clock.now(), off);
 
-  /** A member with an app, as they are a minute after it was set up. */
+  /** Sets up an authenticator app for a member, a minute ago. */
   async function withApp(memberId = 'mem_1'): Promise<{ secret: Buffer; codes: readonly string[] }> {
     const secret = fromBase32((await factors.begin(memberId)).secret);
     const codes = await factors.confirm(memberId, codeNow(secret), BY_ANA);
@@ -40,7 +40,7 @@ describeOnDatabases('a second factor', (kind) => {
     return { secret, codes };
   }
 
-  it('counts once its first code was right, and gives ten recovery codes', async () => {
+  it('is required once its first code was right, and comes with ten recovery codes', async () => {
     const { secret, uri } = await factors.begin('mem_1');
     expect(uri).toBe(`otpauth://totp/Rafting:Ana%40example.com?secret=${secret}&issuer=Rafting`);
     expect(await factors.isNeeded('mem_1')).toBe(false);
@@ -57,7 +57,7 @@ describeOnDatabases('a second factor', (kind) => {
     ]);
   });
 
-  it('takes a code once, also when two nodes are shown it at the same time', async () => {
+  it('accepts a code once, even when two nodes get it at the same time', async () => {
     const { secret } = await withApp();
     const other = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting', notices);
     const shown = { code: codeNow(secret) };
@@ -69,14 +69,14 @@ describeOnDatabases('a second factor', (kind) => {
     expect(await factors.take('mem_1', { code: codeNow(secret, 1) })).toBe(true);
   });
 
-  it('does not take the code again by which it was set up', async () => {
+  it('does not accept its setup code again', async () => {
     const secret = fromBase32((await factors.begin('mem_1')).secret);
     const code = codeNow(secret);
     await factors.confirm('mem_1', code, BY_ANA);
     expect(await factors.take('mem_1', { code })).toBe(false);
   });
 
-  it('takes a recovery code once, of its own member, also when two nodes are shown it at the same time', async () => {
+  it('accepts a recovery code once and only for its member, even when sent concurrently', async () => {
     const { codes } = await withApp();
     await withApp('mem_2');
     const [recoveryCode = '', next = ''] = codes;
@@ -88,7 +88,7 @@ describeOnDatabases('a second factor', (kind) => {
     expect(await factors.codesLeft('mem_2')).toBe(10);
   });
 
-  it('is in the database neither as a secret nor as codes, and a row that was moved opens for nobody', async () => {
+  it('is stored neither as plain secret nor codes, and cannot be moved to another member', async () => {
     const { secret, codes } = await withApp();
     await withApp('mem_2');
     const members = await database.db.selectFrom('member').selectAll().execute();
@@ -100,7 +100,7 @@ describeOnDatabases('a second factor', (kind) => {
     await expect(factors.take('mem_2', { code: codeNow(secret) })).rejects.toThrow('belongs to another row');
   });
 
-  it('ends old recovery codes with new ones', async () => {
+  it('invalidates old recovery codes when new ones are created', async () => {
     const { codes } = await withApp();
     const fresh = await factors.replaceCodes('mem_1', BY_ANA);
     expect(await factors.take('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(false);
@@ -108,7 +108,7 @@ describeOnDatabases('a second factor', (kind) => {
     await expect(factors.replaceCodes('mem_2', BY_ANA)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('is gone with its recovery codes when it is removed, and only then can another be set up', async () => {
+  it('is removed with its recovery codes, and only then can another be set up', async () => {
     const { secret, codes } = await withApp();
     await expect(factors.begin('mem_1')).rejects.toMatchObject({ code: 'conflict' });
     await expect(factors.confirm('mem_1', codeNow(secret), BY_ANA)).rejects.toMatchObject({ code: 'conflict' });
@@ -122,8 +122,8 @@ describeOnDatabases('a second factor', (kind) => {
     await withApp();
   });
 
-  it('tells its member by mail when it was set up, replaced or removed, and by whom; not where no mail is sent', async () => {
-    const told = async () => {
+  it('notifies its member by mail when it is added, replaced or removed, if mail is configured', async () => {
+    const mailed = async () => {
       const mails = await database.db.selectFrom('mail').selectAll().orderBy('id').execute();
       return mails.map(({ link_id, to_address, content }) => {
         const { change, by } = JSON.parse(content) as { change: string; by: string };
@@ -140,14 +140,14 @@ describeOnDatabases('a second factor', (kind) => {
       [...toAna, 'recovery_codes_replaced', 'member'],
       [...toAna, 'totp_removed', 'operator'],
     ];
-    expect(await told()).toEqual(expected);
+    expect(await mailed()).toEqual(expected);
     notices = new SignInNotices(clock, () => false);
     factors = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting', notices);
     await withApp();
-    expect(await told()).toEqual(expected);
+    expect(await mailed()).toEqual(expected);
   });
 
-  it('is not offered without a key to seal it; recovery codes of one that is there still work', async () => {
+  it('is not offered without an encryption key, but existing recovery codes still work', async () => {
     const { secret, codes } = await withApp();
     const without = new SecondFactors(database, clock, null, () => 'Rafting', notices);
     expect([without.isOffered, factors.isOffered]).toEqual([false, true]);

@@ -1,6 +1,6 @@
 /**
- * Shadow limits: they judge what the live limits admitted as if they were live themselves, on counters of their own, and change nothing
- * for anybody. TRAILGATE_TEST_HISTORIES and TRAILGATE_TEST_SEED as in `counter-histories.spec.ts`.
+ * Shadow limits decide, on their own counters, about requests that the live limits admitted. They affect no request.
+ * TRAILGATE_TEST_HISTORIES and TRAILGATE_TEST_SEED work as in `counter-histories.spec.ts`.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { beforeEach, expect, it } from '@jest/globals';
@@ -57,7 +57,7 @@ type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
 let account = 0;
 
-/** Plays a history; the shadow must answer what a model with its limits does that is fed what the live limits admitted. */
+/** Plays a history. The shadow must decide as a model with its limits that gets the admitted requests. */
 async function play(under: StoreUnderTest, shadows: ShadowLimits, drawn: History): Promise<void> {
   const accountId = `acc_${++account}`;
   const subjects = KEYS.map((key) => shadowed(drawn.live, drawn.candidate, `${accountId}_${key}`, accountId));
@@ -108,8 +108,8 @@ describeCounterStores((current) => {
     shadows = new ShadowLimits(under.clock, false);
   });
 
-  /** A live decision, and what its shadow made of it. */
-  async function judged(
+  /** Returns a live decision with its shadow decision. */
+  async function decideBoth(
     subject: QuotaSubject,
     cost = 1,
   ): Promise<{ live: boolean; shadow: boolean; violated: string }> {
@@ -124,7 +124,7 @@ describeCounterStores((current) => {
   }
 
   it(
-    'answers every history as a model does that has the shadow limits and sees what the live ones admitted',
+    'make shadow decisions in random histories as a model that gets the admitted requests',
     () =>
       fc.assert(
         fc.asyncProperty(history, (drawn) => play(under, shadows, drawn)),
@@ -133,33 +133,33 @@ describeCounterStores((current) => {
     HISTORIES_TIMEOUT_MS,
   );
 
-  it('refuses nothing and is not in the live counts', async () => {
+  it('refuse no request because of shadow limits, and do not count them in the live counts', async () => {
     const { subject } = shadowed({ keyMinute: 5 }, { keyMinute: 2 });
     const seen = [];
-    for (let request = 0; request < 7; request++) seen.push(await judged(subject));
+    for (let request = 0; request < 7; request++) seen.push(await decideBoth(subject));
     expect(seen.map(({ live }) => live)).toEqual([true, true, true, true, true, false, false]);
     expect(seen.map(({ shadow }) => shadow)).toEqual([true, true, false, false, false, false, false]);
     expect(seen[2]!.violated).toBe('key-minute');
     expect((await under.usedBy(subject)).keyMinute).toBe(5);
   });
 
-  it('has room again when its own minute has, however busy the live one goes on', async () => {
+  it('let a shadow minute admit its limit in each 61 seconds, however busy the live one is', async () => {
     const { subject } = shadowed({ keyMinute: 1_000 }, { keyMinute: 10 });
     let admitted = 0;
-    // One request a second for five minutes: a candidate of 10 a minute would let 10 in each 61 seconds through.
+    // One request a second for five minutes. A candidate limit of 10 a minute would admit 10 in each 61 seconds.
     for (let second = 0; second < 305; second++) {
-      if ((await judged(subject)).shadow) admitted += 1;
+      if ((await decideBoth(subject)).shadow) admitted += 1;
       under.clock.advance(1_000);
     }
     expect(admitted).toBe(50);
   });
 
-  it('begins its month at the live count, not at nothing and not in the database', async () => {
+  it('start the shadow month at the live count, without another database read', async () => {
     under.months.used = { account: 90, key: 40 };
     const { subject, candidate } = shadowed({ accountMonth: 1_000 }, { accountMonth: 92, keyMonth: 1_000 });
     const asked = under.months.asked.length;
     const seen = [];
-    for (let request = 0; request < 4; request++) seen.push((await judged(subject)).shadow);
+    for (let request = 0; request < 4; request++) seen.push((await decideBoth(subject)).shadow);
     expect(seen).toEqual([true, true, false, false]);
     const live = await under.usedBy(subject);
     expect(live).toMatchObject({ accountMonth: 94, keyMonth: 44 });
@@ -169,7 +169,7 @@ describeCounterStores((current) => {
     expect(under.months.asked.length - asked).toBe(1);
   });
 
-  it('begins all of a burst at the count before it', async () => {
+  it('start the shadow month at the count before a burst of requests', async () => {
     under.months.used = { account: 90, key: 90 };
     const { subject } = shadowed({ accountMonth: 1_000 }, { accountMonth: 93 });
     const decisions = await under.decideAll(subject, 10);
@@ -178,7 +178,7 @@ describeCounterStores((current) => {
     expect(made.filter((decision) => decision?.admitted)).toHaveLength(3);
   });
 
-  it('reads as the live month where nothing has been judged yet', async () => {
+  it('return the live month and day for shadow limits without a decision yet', async () => {
     const { used } = await under.store.readShadow(
       'acc_9',
       'key_9',
@@ -196,7 +196,7 @@ describeCounterStores((current) => {
     expect(named(used)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 50, keyMonth: 20, ...inDay });
   });
 
-  it('repeats a known refusal without asking the store, and forgets it when something is given back', async () => {
+  it('repeat a known shadow refusal without a store call, and forget it after a refund', async () => {
     const remembering = new ShadowLimits(under.clock, true);
     const { subject } = shadowed({}, { keyMinute: 1 });
     const judgeWith = async (): Promise<QuotaDecision> => {
@@ -214,7 +214,7 @@ describeCounterStores((current) => {
     expect(await (await judgeWith()).shadow).toMatchObject({ admitted: true });
   });
 
-  it('costs a request nothing when its store fails', async () => {
+  it('leave a request unaffected when the shadow store fails, and count the failure', async () => {
     const { subject } = shadowed({}, { keyMinute: 1 });
     const live = await under.decide(subject);
     const away = { ...under.store, decide: () => Promise.reject(new Error('away')) } as typeof under.store;
@@ -227,7 +227,7 @@ describeCounterStores((current) => {
   });
 });
 
-it('counters in the process: a shadow month that nobody else knows outlives the sweep that forgets idle counters', async () => {
+it('counters in the process: a shadow month of its own survives the removal of idle counters', async () => {
   const clock = new TestClock(START_MS);
   const rounds = new FlushProgress();
   const counters = new ProcessCounters(clock, new FixedMonths(), 'store', rounds);

@@ -1,4 +1,4 @@
-/** Sign-ins that are not done: each works once, ends in time, and has five attempts however they come. */
+/** Unfinished sign-ins: each step works once, expires, and has five attempts in total. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { SignInSteps } from '../../src/members/sign-in/steps.js';
@@ -9,7 +9,7 @@ import { TestClock } from '../support/stores.js';
 const MINUTE_MS = 60_000;
 const CHALLENGE = { challenge: 'c', purpose: 'sign_in' } as const;
 
-describeOnDatabases('a step of a sign-in', (kind) => {
+describeOnDatabases('a sign-in step', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let steps: SignInSteps;
@@ -24,7 +24,7 @@ describeOnDatabases('a step of a sign-in', (kind) => {
   const rows = async () => await database.db.selectFrom('sign_in_step').selectAll().execute();
   const ended = { code: 'sign_in_ended', status: 401 };
 
-  it('is taken once, however many take it at the same time', async () => {
+  it('is consumed once by eight concurrent calls, and then deleted', async () => {
     const { token } = await steps.begin('passkey', 'mem_1', CHALLENGE);
     const taken = await Promise.allSettled(Array.from({ length: 8 }, () => steps.take(token, 'passkey')));
     const [value, ...more] = taken.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
@@ -33,7 +33,7 @@ describeOnDatabases('a step of a sign-in', (kind) => {
     expect(await rows()).toEqual([]);
   });
 
-  it('has five attempts, also when twenty come at once on two nodes', async () => {
+  it('allows five attempts, even when twenty come at once on two nodes', async () => {
     const { token } = await steps.begin('second_factor', 'mem_1', { method: 'password' });
     const other = new SignInSteps(database.db, clock);
     const tries = Array.from({ length: 20 }, (_, at) => (at % 2 ? steps : other).attempt(token, 'second_factor'));
@@ -46,7 +46,7 @@ describeOnDatabases('a step of a sign-in', (kind) => {
     ['second_factor', 5],
     ['passkey', 5],
     ['oidc', 10],
-  ] as const)('of a %s ends after %i minutes, to the millisecond', async (step, minutes) => {
+  ] as const)('of the kind %s expires after %i minutes, to the millisecond', async (step, minutes) => {
     const data = { challenge: 'c', purpose: 'sign_in' } as never;
     const [first, second] = [await steps.begin(step, null, data), await steps.begin(step, null, data)];
     clock.advance(minutes * MINUTE_MS - 1);
@@ -57,20 +57,20 @@ describeOnDatabases('a step of a sign-in', (kind) => {
     await expect(steps.take(second.token, step)).rejects.toMatchObject(ended);
   });
 
-  it('is of one kind: a challenge is no first factor', async () => {
+  it('cannot be used as a step of another kind', async () => {
     const { token } = await steps.begin('passkey', 'mem_1', CHALLENGE);
     await expect(steps.attempt(token, 'second_factor')).rejects.toMatchObject(ended);
     await expect(steps.take(token, 'oidc')).rejects.toMatchObject(ended);
     expect(await steps.take(token, 'passkey')).toMatchObject({ memberId: 'mem_1' });
   });
 
-  it.each([undefined, '', 'x', 'a'.repeat(43), `${'a'.repeat(42)}é`])('is not %j', async (token) => {
+  it.each([undefined, '', 'x', 'a'.repeat(43), `${'a'.repeat(42)}é`])('cannot be used with token %j', async (token) => {
     await steps.begin('passkey', 'mem_1', CHALLENGE);
     await expect(steps.attempt(token, 'passkey')).rejects.toMatchObject(ended);
     await expect(steps.take(token, 'passkey')).rejects.toMatchObject(ended);
   });
 
-  it('is kept as a hash, and steps that strangers began and left do not pile up', async () => {
+  it('is stored as a hash, and abandoned steps are deleted when others begin', async () => {
     const tokens = [];
     for (let step = 0; step < 30; step++) tokens.push((await steps.begin('passkey', null, CHALLENGE)).token);
     const kept = JSON.stringify(await rows());

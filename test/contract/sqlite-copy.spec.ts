@@ -1,4 +1,4 @@
-/** Before an embedded database is migrated there is a copy of it that the earlier version can start from. */
+/** Before a migration, the embedded database is copied, so that the earlier version can start from the copy. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
@@ -40,7 +40,7 @@ describe('a copy of the embedded database', () => {
     expect(lastMigration(file)).toBe(LAST);
   });
 
-  it('replaces older ones: two are kept', async () => {
+  it('replaces older copies, so that two are kept', async () => {
     for (const last of ['0018_held_deliveries', '0019_idempotent_requests', LAST]) {
       for (const name of readdirSync(dataDir))
         if (name === 'trailgate.db') await copyFile('/dev/null', `${dataDir}/${name}`);
@@ -50,12 +50,12 @@ describe('a copy of the embedded database', () => {
     expect(copies().toSorted()).toEqual(['trailgate.db.before-0020_request_sources', COPY]);
   });
 
-  describeUnless(canMountDisk() ? null : 'needs root to mount a disk')('that has no room', () => {
-    it('stops the start, names the room that it needs, and leaves the database as it was', async () => {
+  describeUnless(canMountDisk() ? null : 'needs root to mount a disk')('without enough disk space', () => {
+    it('prevents the start, names the space it needs, and leaves the database unchanged', async () => {
       const disk = mountSmallDisk(2);
       try {
         const file = await olderSqlite(disk.folder, LAST);
-        // Enough for SQLite to begin a transaction.
+        // Leaves enough space for SQLite to begin a transaction.
         disk.fill(128 * 1_024);
         const before = readFileSync(file);
         await expect(openDatabase({ dataDir: disk.folder })).rejects.toThrow(

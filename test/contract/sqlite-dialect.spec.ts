@@ -15,7 +15,7 @@ interface Counters {
   counter: { id: number; value: number };
 }
 
-/** Counts up until it is stopped by nobody: keeps the worker busy for about as many million steps. */
+/** Keeps the worker busy for this many million steps. */
 const slow = (million: number) =>
   sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${million * 1e6}) select count(*) from n`;
 
@@ -37,7 +37,7 @@ describe('SQLite in its worker', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('waits for the disk on every commit and checks foreign keys', async () => {
+  it('uses WAL, syncs every commit to disk and checks foreign keys', async () => {
     const pragma = async (name: string) => (await sql.raw(`pragma ${name}`).execute(db)).rows;
     expect(await pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }]);
     expect(await pragma('synchronous')).toEqual([{ synchronous: 2 }]);
@@ -45,8 +45,8 @@ describe('SQLite in its worker', () => {
     expect(await pragma('busy_timeout')).toEqual([{ timeout: 1_500 }]);
   });
 
-  it('leaves the event loop free while a statement runs', async () => {
-    // The deadline is not the subject here, and a busy machine is slow.
+  it('does not block the event loop while a statement runs', async () => {
+    // A long deadline, because a busy machine is slow.
     await db.destroy();
     db = open(20_000);
     let turns = 0;
@@ -56,11 +56,11 @@ describe('SQLite in its worker', () => {
     expect(turns).toBeGreaterThan(5);
   });
 
-  it('gives up at the deadline, and works again once the statement has ended', async () => {
+  it('rejects at the deadline, and works again once the statement has ended', async () => {
     await db.destroy();
     db = open(80);
     const recovered = async (): Promise<unknown> => db.selectFrom('counter').selectAll().execute().catch(recovered);
-    // On a busy machine the thread may begin later than that.
+    // On a busy machine, the thread may start after the deadline.
     await recovered();
     const start = performance.now();
     await expect(slow(4).execute(db)).rejects.toThrow(DatabaseUnavailable);
@@ -81,7 +81,7 @@ describe('SQLite in its worker', () => {
     expect(await recovered()).toEqual([]);
   });
 
-  it('reports a lock that another process holds, and writes once it is free', async () => {
+  it('fails while another process holds a lock, and writes once it is released', async () => {
     await db.destroy();
     db = open(2_000, 100);
     const other = new DatabaseSync(file);
@@ -95,7 +95,7 @@ describe('SQLite in its worker', () => {
     expect(await db.selectFrom('counter').select('id').execute()).toEqual([{ id: 1 }]);
   });
 
-  it('takes a lock that another process holds for what it is also where a whole transaction is one message', async () => {
+  it('fails while another process holds a lock, even for a whole transaction in one message', async () => {
     await db.destroy();
     db = open(2_000, 100);
     const other = new DatabaseSync(file);
@@ -109,13 +109,13 @@ describe('SQLite in its worker', () => {
     expect(await db.selectFrom('counter').select('id').execute()).toEqual([{ id: 1 }]);
   });
 
-  it("keeps SQLite's codes on an error of the statement", async () => {
+  it('keeps the SQLite codes on the error of a statement', async () => {
     await db.insertInto('counter').values({ id: 1, value: 1 }).execute();
     const again = db.insertInto('counter').values({ id: 1, value: 1 }).execute();
     await expect(again).rejects.toMatchObject({ name: 'SqliteError', code: 'ERR_SQLITE_ERROR', errcode: 1555 });
   });
 
-  it('never lets a statement of another caller into an open transaction', async () => {
+  it('never runs a statement of another caller inside an open transaction', async () => {
     const seen: unknown[] = [];
     const transaction = db.transaction().execute(async (trx) => {
       await trx.insertInto('counter').values({ id: 1, value: 1 }).execute();
@@ -130,7 +130,7 @@ describe('SQLite in its worker', () => {
 });
 
 describe('the SQLite worker', () => {
-  it('rejects everything pending when it dies, and a new one takes over', async () => {
+  it('rejects pending calls when it dies, and a new worker takes over', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'trailgate-sqlite-'));
     const client = new SqliteClient({ file: join(folder, 'test.db'), busyTimeoutMs: 100, deadlineMs: 60_000 });
     await client.open();

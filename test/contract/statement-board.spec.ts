@@ -1,4 +1,4 @@
-/** A board keeps what each node has said, no longer than a minute and of no more nodes than it may. */
+/** A node status store keeps the last status of each node for a minute, for a limited number of nodes. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { sql } from 'kysely';
@@ -16,22 +16,22 @@ import { sharedRedisUrl } from '../support/redis.js';
 let board: NodeStatusStore;
 const idsOf = async (): Promise<string[]> => (await board.all()).map(({ id }) => id).toSorted();
 
-/** @param age Makes what a node has said older. */
+/** @param age Makes the status of a node older. */
 function promises(age: (id: string, ms: number) => Promise<void>): void {
-  it('has the last text of each node with its age, until the node ends', async () => {
+  it('return the last text and age of each node until it is removed', async () => {
     await board.put('a', 'first');
     await board.put('b', 'other');
     await board.put('a', 'second "ü"');
     await age('b', 5_000);
-    const said = new Map((await board.all()).map((each) => [each.id, each]));
-    expect([said.get('a')?.text, said.get('b')?.text, said.size]).toEqual(['second "ü"', 'other', 2]);
-    expect(said.get('b')!.ageMs - said.get('a')!.ageMs).toBeGreaterThanOrEqual(4_900);
-    expect(said.get('a')!.ageMs).toBeGreaterThanOrEqual(0);
+    const statuses = new Map((await board.all()).map((each) => [each.id, each]));
+    expect([statuses.get('a')?.text, statuses.get('b')?.text, statuses.size]).toEqual(['second "ü"', 'other', 2]);
+    expect(statuses.get('b')!.ageMs - statuses.get('a')!.ageMs).toBeGreaterThanOrEqual(4_900);
+    expect(statuses.get('a')!.ageMs).toBeGreaterThanOrEqual(0);
     await board.remove('a');
     expect(await idsOf()).toEqual(['b']);
   });
 
-  it('forgets what is older than a minute', async () => {
+  it('disappear after a minute', async () => {
     await board.put('old', 'text');
     await board.put('young', 'text');
     await age('old', STATEMENT_LIFE_MS + 1_000);
@@ -41,7 +41,7 @@ function promises(age: (id: string, ms: number) => Promise<void>): void {
     expect(await idsOf()).toEqual(['new', 'young']);
   });
 
-  it('has no more nodes than it may, and gives the youngest', async () => {
+  it('are limited in number, and the youngest are kept', async () => {
     for (let node = 0; node < MAX_NODES + 5; node++) await board.put(`n${node}`, 'text');
     await age('n3', 10_000);
     await board.put('last', 'text');
@@ -51,7 +51,7 @@ function promises(age: (id: string, ms: number) => Promise<void>): void {
   });
 }
 
-describeWithRedis('in Redis', () => {
+describeWithRedis('node statuses in Redis', () => {
   let operator: Redis;
   beforeEach(async () => {
     const url = await sharedRedisUrl();
@@ -75,14 +75,14 @@ describeWithRedis('in Redis', () => {
     if ((await operator.zscore(STATEMENT_TIMES_KEY, id)) !== null) await operator.zincrby(STATEMENT_TIMES_KEY, -ms, id);
   });
 
-  it('leaves nothing behind when nobody says anything any more', async () => {
+  it('are stored in keys that expire, after more than a minute', async () => {
     await board.put('a', 'text');
     const lives = await Promise.all([STATEMENTS_KEY, STATEMENT_TIMES_KEY].map((key) => operator.pttl(key)));
     for (const life of lives) expect(life).toBeGreaterThan(STATEMENT_LIFE_MS);
   });
 });
 
-describeWithPostgres('in PostgreSQL', () => {
+describeWithPostgres('node statuses in PostgreSQL', () => {
   let database: DatabaseHandle;
   beforeEach(async () => {
     database = await testDatabase('postgres');

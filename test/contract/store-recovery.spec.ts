@@ -1,4 +1,4 @@
-/** The way back from a lost store, and from a lost database behind a store that is there. */
+/** Recovery from a lost store, and from a lost database behind a working store. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/platform/clock.js';
@@ -20,7 +20,7 @@ import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
 import { ACCOUNT_MINUTE, ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
-describeWithRedis('requests that were admitted without the store', () => {
+describeWithRedis('requests admitted without the store', () => {
   const log = pino({ level: 'silent' });
   let client: Awaited<ReturnType<typeof emptyRedis>>;
   let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -54,7 +54,7 @@ describeWithRedis('requests that were admitted without the store', () => {
   const usedOf = async (accountId: string) =>
     (await limiter.read(accountId, undefined, UTC_MONTHS)).used[ACCOUNT_MONTH];
 
-  it('because the database could not say where a new account stands keep nobody else from the store', async () => {
+  it('during a database outage do not keep other accounts from the store, and are counted later', async () => {
     const known = subjectWith({ accountMonth: 100 }, { accountId: 'acc_known', keyId: 'key_known' });
     const fresh = subjectWith({ accountMonth: 100 }, { accountId: 'acc_fresh', keyId: 'key_fresh' });
     expect((await limiter.decide(known, 1)).source).toBe('store');
@@ -72,7 +72,7 @@ describeWithRedis('requests that were admitted without the store', () => {
     expect(await usedOf('acc_known')).toBe(2);
   });
 
-  it('are counted in a store that answers before the process ends', async () => {
+  it('are counted before the process ends, if the store is available', async () => {
     const fresh = subjectWith({ accountMonth: 100 }, { accountId: 'acc_fresh', keyId: 'key_fresh' });
     months.failure = new Error('no database');
     expect((await limiter.decide(fresh, 3)).source).toBe('local');
@@ -81,7 +81,7 @@ describeWithRedis('requests that were admitted without the store', () => {
     expect(await usedOf('acc_fresh')).toBe(3);
   });
 
-  it('are counted when a probe finds it, before the store decides again', async () => {
+  it('are counted when a probe reaches the store, before the store decides again', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
     expect((await limiter.decide(subject, 2)).source).toBe('store');
     degradation.onCallEnd(false);
@@ -94,7 +94,7 @@ describeWithRedis('requests that were admitted without the store', () => {
     expect([decision.source, decision.used[ACCOUNT_MONTH], decision.used[ACCOUNT_MINUTE]]).toEqual(['store', 8, 8]);
   });
 
-  it('and given back afterwards are given back where they were counted', async () => {
+  it('are refunded in the store after they were counted there', async () => {
     const subject = subjectWith({ accountMonth: 10 }, { accountId: 'acc_1', keyId: 'key_1' });
     await limiter.decide(subject, 1);
     degradation.onCallEnd(false);
@@ -109,7 +109,7 @@ describeWithRedis('requests that were admitted without the store', () => {
     await eventually('it is given back', async () => (await usedOf('acc_1')) === 2);
   });
 
-  it('are seen when they are counted, so that no set of the count meanwhile passes for newer', async () => {
+  it('update the last seen count and time when they are counted, after a set of the count', async () => {
     const subject = subjectWith({ accountMonth: 10 });
     await limiter.decide(subject, 1);
     const { lastSeenAtMs } = subject;

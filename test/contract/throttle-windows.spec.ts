@@ -1,4 +1,4 @@
-/** Throttles of any length: in this process, in Redis, in the counting process, and in this process while Redis is away. */
+/** Throttles in this process, in Redis, in the counting process, and in this process during a Redis outage. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { countingClient, startCounting, type Counting } from '../support/counting.js';
 import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
@@ -14,7 +14,7 @@ import {
 } from '../../src/quota/throttle-windows.js';
 
 const SILENT = { warn: () => {} };
-/** A throttle of three windows in a process. */
+/** A throttle that keeps at most three keys in a process. */
 const rowOf = (name: string, windowMs = 60_000): ThrottleRow => ({
   name,
   limit: 10,
@@ -24,7 +24,7 @@ const rowOf = (name: string, windowMs = 60_000): ThrottleRow => ({
   mostKeys: 3,
 });
 
-/** Hits until one is refused, at most `most`. */
+/** Returns how many of `most` concurrent hits are admitted. */
 async function admittedOf(windows: ThrottleWindows, key: string, limit: number, most: number): Promise<number> {
   const verdicts = await Promise.all(
     Array.from({ length: most }, () => windows.increment(rowOf('sign-in', 60_000), key, limit)),
@@ -40,7 +40,7 @@ describe('throttles in this process', () => {
     windows = new ProcessThrottleWindows(clock);
   });
 
-  it('admit exactly the limit, and each key for itself', async () => {
+  it('admit exactly the limit, separately for each key', async () => {
     expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
     expect(await admittedOf(windows, '192.0.2.2', 10, 50)).toBe(10);
   });
@@ -56,7 +56,7 @@ describe('throttles in this process', () => {
     expect(admittedAt.length).toBeGreaterThanOrEqual(21);
   });
 
-  it('do not count a refused hit, and say when the next one fits', async () => {
+  it('do not count a refused hit, and return when the next one is admitted', async () => {
     await windows.increment(rowOf('x', 60_000), 'y', 1);
     for (let hit = 0; hit < 100; hit++) {
       clock.advance(100);
@@ -70,7 +70,7 @@ describe('throttles in this process', () => {
     expect((await windows.increment(rowOf('x', 60_000), 'y', 1)).admitted).toBe(true);
   });
 
-  it('refund a hit, and no other hit and none that has left', async () => {
+  it('refund only the given hit, and none that has left the window', async () => {
     const [first, second] = [
       await windows.increment(rowOf('x', 60_000), 'y', 2),
       await windows.increment(rowOf('x', 60_000), 'y', 2),
@@ -86,7 +86,7 @@ describe('throttles in this process', () => {
     expect(await windows.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: false });
   });
 
-  it('forget a window that somebody may begin anew', async () => {
+  it('admit the full limit again after a window was forgotten', async () => {
     await admittedOf(windows, '192.0.2.1', 10, 50);
     await admittedOf(windows, '192.0.2.2', 10, 50);
     await windows.forget(rowOf('sign-in'), '192.0.2.1');
@@ -94,7 +94,7 @@ describe('throttles in this process', () => {
     expect(await admittedOf(windows, '192.0.2.2', 10, 50)).toBe(0);
   });
 
-  it('remember as many keys as their row says, and never forget one because of another row', async () => {
+  it('keep as many keys as their row says, and evict none because of another row', async () => {
     for (const key of ['1', '2', '3']) await admittedOf(windows, key, 10, 10);
     for (const key of ['4', '5', '6', '7']) await windows.increment(rowOf('other'), key, 10);
     expect(await admittedOf(windows, '1', 10, 1)).toBe(0);
@@ -116,7 +116,7 @@ function sharedThrottles(clientOf: () => RedisClient): void {
     expect(admitted.reduce((sum, count) => sum + count)).toBe(10);
   });
 
-  it('refund a hit and forget a window on another node than the one that counted', async () => {
+  it('refund a hit and forget a window that another node counted', async () => {
     const [one, other] = [node(), node()];
     const { bucket } = await one.increment(rowOf('x', 60_000), 'y', 2);
     await one.increment(rowOf('x', 60_000), 'y', 2);
@@ -130,7 +130,7 @@ function sharedThrottles(clientOf: () => RedisClient): void {
     expect(await one.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: true, hits: 1 });
   });
 
-  it('admit again once the window has passed, and say truly when', async () => {
+  it('admit again once the window has passed, at the returned time', async () => {
     const windows = node();
     expect((await windows.increment(rowOf('x', 600), 'y', 1)).admitted).toBe(true);
     const refused = await windows.increment(rowOf('x', 600), 'y', 1);
@@ -166,7 +166,7 @@ describeWithRedis('throttles in Redis', () => {
   afterEach(() => client.disconnect());
   sharedThrottles(() => client);
 
-  it('leave nothing in Redis that does not expire', async () => {
+  it('expire in Redis after at most twice their window', async () => {
     const windows = new RedisThrottleWindows(client, systemClock);
     await windows.increment(rowOf('x', 5_000), 'y', 1);
     const [key = ''] = await client.keys('*');
@@ -175,8 +175,8 @@ describeWithRedis('throttles in Redis', () => {
   });
 });
 
-describeWithOwnRedis('throttles without their Redis', () => {
-  it('still limit, in this process', async () => {
+describeWithOwnRedis('throttles during a Redis outage', () => {
+  it('admit exactly the limit in this process', async () => {
     const redis = await startRedis();
     const client = connectRedis(redis.url, 'test', SILENT);
     await redisReady(client, 5_000);

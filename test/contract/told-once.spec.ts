@@ -1,4 +1,4 @@
-/** Requests that wait for Redis to decide: whatever fails around them, each is told once, and goes on before the call that told it returns. */
+/** Requests that wait for a decision of Redis. Each gets its decision or an error exactly once, whatever fails. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { systemClock } from '../../src/platform/clock.js';
@@ -14,25 +14,25 @@ import { FixedMonths, subjectWith } from '../support/quotas.js';
 import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
 import { KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
-/** A request: what it was told, and what it does then. */
+/** A request that records its results and then calls back. */
 class Request implements Waiting<QuotaDecision> {
-  readonly told: (QuotaDecision | Error)[] = [];
+  readonly results: (QuotaDecision | Error)[] = [];
 
-  constructor(private readonly goOn: (decision: QuotaDecision | Error) => void = () => {}) {}
+  constructor(private readonly callback: (decision: QuotaDecision | Error) => void = () => {}) {}
 
   answered(decision: QuotaDecision): void {
-    this.told.push(decision);
-    this.goOn(decision);
+    this.results.push(decision);
+    this.callback(decision);
   }
 
   failed(error: unknown): void {
-    this.told.push(error as Error);
-    this.goOn(error as Error);
+    this.results.push(error as Error);
+    this.callback(error as Error);
   }
 
   /** Returns the usage of its key including this request, by the decision. */
   get used(): number {
-    const [first] = this.told;
+    const [first] = this.results;
     return first === undefined || first instanceof Error ? -1 : first.used[KEY_MINUTE];
   }
 }
@@ -69,28 +69,28 @@ describeWithRedis('a request that waits for its decision', () => {
     counters.decideFor(request, of, cost);
     return request;
   };
-  const allTold = async (requests: readonly Request[]): Promise<void> => {
-    await eventually('all have been told', async () => requests.every(({ told }) => told.length > 0));
-    // Whoever is told twice is so soon after.
+  const allSettled = async (requests: readonly Request[]): Promise<void> => {
+    await eventually('all have been told', async () => requests.every(({ results }) => results.length > 0));
+    // A second result would follow soon.
     await sleep(20);
-    expect(requests.map(({ told }) => told.length)).toEqual(requests.map(() => 1));
+    expect(requests.map(({ results }) => results.length)).toEqual(requests.map(() => 1));
   };
-  /** A call fails from now on before whoever sends it gets on. */
+  /** Disconnects, so that every later call fails at once. */
   const loseRedis = async (): Promise<void> => {
     client.disconnect();
     await once(client, 'end');
   };
   const usedOf = (requests: readonly Request[]) => requests.map(({ used }) => used);
 
-  it('is told once, in its turn, and not before it has asked', async () => {
+  it('gets its decision once, in order and not synchronously', async () => {
     const requests = times(40, (index) => ask(new Request(), index % 2 === 0 ? subject : other));
-    expect(requests.flatMap(({ told }) => told)).toEqual([]);
-    await allTold(requests);
+    expect(requests.flatMap(({ results }) => results)).toEqual([]);
+    await allSettled(requests);
     expect(usedOf(requests)).toEqual(times(40, (index) => 2 + Math.floor(index / 2)));
     expect(sent).toBe(1);
   });
 
-  it('may throw when it is told: the others are told, and the next are decided', async () => {
+  it('may throw in its callback: other requests get decisions, and so do later ones', async () => {
     const thrown: (() => void)[] = [];
     jest.spyOn(globalThis, 'queueMicrotask').mockImplementation((callback) => void thrown.push(callback));
     const fault = new Error('a fault of its own');
@@ -100,42 +100,42 @@ describeWithRedis('a request that waits for its decision', () => {
     const requests = times(9, (index) =>
       ask(new Request(index % 3 === 1 ? throwing : undefined), index < 6 ? subject : other),
     );
-    await allTold(requests);
+    await allSettled(requests);
     expect(usedOf(requests)).toEqual([2, 3, 4, 5, 6, 7, 2, 3, 4]);
     expect(thrown).toHaveLength(3);
     for (const each of thrown) expect(each).toThrow(fault);
 
     const next = ask(new Request());
-    await allTold([next]);
+    await allSettled([next]);
     expect(next.used).toBe(8);
   });
 
-  it('may ask again when it is told: that gathers for a later call, and nobody else finds other numbers', async () => {
+  it('may send requests in its callback: they join a later batch, and other counts stay the same', async () => {
     const again: Request[] = [];
     const asking = () => {
       for (const each of [subject, other]) again.push(ask(new Request(), each));
-      expect(again.flatMap(({ told }) => told)).toEqual([]);
+      expect(again.flatMap(({ results }) => results)).toEqual([]);
     };
     const requests = times(6, (index) => ask(new Request(asking), index % 2 === 0 ? subject : other));
-    await allTold(requests);
-    await allTold(again);
+    await allSettled(requests);
+    await allSettled(again);
     expect(usedOf(requests)).toEqual([2, 2, 3, 3, 4, 4]);
     expect(usedOf(again)).toEqual([5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10]);
     expect(sent).toBe(2);
   });
 
-  it('goes on when those behind it have been sent already: Redis works meanwhile', async () => {
-    const sentWhenTold: number[] = [];
-    const first = ask(new Request(() => sentWhenTold.push(sent)));
-    // Sent at the end of this turn; its answer takes another one at least.
+  it('continues after the requests behind it have been sent', async () => {
+    const sentAtResult: number[] = [];
+    const first = ask(new Request(() => sentAtResult.push(sent)));
+    // Sent at the end of this turn. Its response takes at least another turn.
     await new Promise((resolve) => setImmediate(resolve));
     expect(sent).toBe(1);
-    const behind = ask(new Request(() => sentWhenTold.push(sent)));
-    await allTold([first, behind]);
-    expect(sentWhenTold).toEqual([2, 2]);
+    const behind = ask(new Request(() => sentAtResult.push(sent)));
+    await allSettled([first, behind]);
+    expect(sentAtResult).toEqual([2, 2]);
   });
 
-  it('is the only one refused where its decision cannot be noted', async () => {
+  it('is the only one to fail when the sink cannot record its decision', async () => {
     const fault = new Error('not noted');
     sink.onDecision = (_subject, decision) => {
       if (decision.used[KEY_MINUTE] === 3) throw fault;
@@ -143,16 +143,16 @@ describeWithRedis('a request that waits for its decision', () => {
     };
     const failed = jest.spyOn(sink, 'onFailure');
     const requests = times(3, () => ask(new Request()));
-    await allTold(requests);
-    expect(requests.map(({ told, used }) => (told[0] === fault ? fault : used))).toEqual([2, fault, 4]);
-    // Redis has counted it, and must not be made good for.
+    await allSettled(requests);
+    expect(requests.map(({ results, used }) => (results[0] === fault ? fault : used))).toEqual([2, fault, 4]);
+    // Redis has counted it, so there is nothing to compensate.
     expect(failed).not.toHaveBeenCalled();
   });
 
   it.each([
     ['a decision that is there', (instead: QuotaDecision): QuotaDecision | Promise<QuotaDecision> => instead],
     ['a decision that comes later', async (instead: QuotaDecision) => instead],
-  ])('is told %s in the place of one that failed, once, and may ask again', async (_what, insteadOf) => {
+  ])('gets %s once in place of a failed one, and may send another request', async (_what, insteadOf) => {
     const instead = await counters.decide(subject, 1);
     sink.onFailure = () => insteadOf(instead);
     await loseRedis();
@@ -162,12 +162,12 @@ describeWithRedis('a request that waits for its decision', () => {
       ask(new Request(() => void again.push(ask(new Request(), other)))),
       ask(new Request(), other),
     ];
-    await allTold(requests);
-    await allTold(again);
-    expect([...requests, ...again].map(({ told }) => told)).toEqual(times(5, () => [instead]));
+    await allSettled(requests);
+    await allSettled(again);
+    expect([...requests, ...again].map(({ results }) => results)).toEqual(times(5, () => [instead]));
   });
 
-  it('may throw when it is told what takes the place of a decision: the others are told', async () => {
+  it('may throw when it gets a substitute decision: other requests get theirs', async () => {
     const thrown: (() => void)[] = [];
     jest.spyOn(globalThis, 'queueMicrotask').mockImplementation((callback) => void thrown.push(callback));
     const instead = await counters.decide(subject, 1);
@@ -177,12 +177,12 @@ describeWithRedis('a request that waits for its decision', () => {
       throw new Error('a fault of its own');
     };
     const requests = [ask(new Request(throwing)), ask(new Request()), ask(new Request(throwing), other)];
-    await allTold(requests);
-    expect(requests.map(({ told }) => told)).toEqual(times(3, () => [instead]));
+    await allSettled(requests);
+    expect(requests.map(({ results }) => results)).toEqual(times(3, () => [instead]));
     expect(thrown).toHaveLength(2);
   });
 
-  it('is told the error once where nothing takes the place of a decision, and so is a promise', async () => {
+  it('gets the error once when there is no substitute decision, and so does a promise', async () => {
     const thrown: (() => void)[] = [];
     jest.spyOn(globalThis, 'queueMicrotask').mockImplementation((callback) => void thrown.push(callback));
     const refusal = new Error('closed');
@@ -195,8 +195,8 @@ describeWithRedis('a request that waits for its decision', () => {
     };
     const requests = [ask(new Request(throwing)), ask(new Request()), ask(new Request(), other)];
     await expect(counters.decide(subject, 1)).rejects.toBe(refusal);
-    await allTold(requests);
-    expect(requests.map(({ told }) => told)).toEqual(times(3, () => [refusal]));
+    await allSettled(requests);
+    expect(requests.map(({ results }) => results)).toEqual(times(3, () => [refusal]));
     expect(thrown).toHaveLength(1);
   });
 });

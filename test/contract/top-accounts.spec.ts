@@ -1,4 +1,4 @@
-/** The accounts nearest to their month are named, so many and no more; the others are a sum. On both databases. */
+/** Metrics name a limited number of accounts nearest to their month limit, and sum up the others. Both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { GatewayFile } from '../../src/config/model/schema.js';
@@ -32,7 +32,7 @@ interface TestAccount {
   readonly period?: number;
 }
 
-describeOnDatabases('the accounts nearest to their month', (kind) => {
+describeOnDatabases('the top accounts in metrics', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   beforeEach(async () => {
@@ -92,7 +92,7 @@ describeOnDatabases('the accounts nearest to their month', (kind) => {
     );
   }
 
-  it('are named with what they have used, may use and will have used, and the others are added up', async () => {
+  it('have usage, limit and forecast, and the other limited accounts are summed up', async () => {
     await add([
       { id: 'acc_near', used: 900 },
       { id: 'acc_half', used: 5_000, plan: 'pro' },
@@ -102,7 +102,7 @@ describeOnDatabases('the accounts nearest to their month', (kind) => {
       { id: 'acc_unlimited', used: 1_000_000, plan: 'unlimited' },
       { id: 'acc_forbidden', used: 1, plan: 'forbidden' },
       { id: 'acc_no_plan', used: 1_000, plan: 'gone' },
-      // From the tenth on, in Auckland: five days and a half of thirty.
+      // The month in Auckland began on the tenth, five and a half days of thirty ago.
       { id: 'acc_auckland', used: 400, zone: 'Pacific/Auckland', day: 10, period: 20_261_110 },
       { id: 'acc_last_month', used: 995, period: 20_261_001 },
     ]);
@@ -116,12 +116,12 @@ describeOnDatabases('the accounts nearest to their month', (kind) => {
     expect(shown('limit')).toEqual({ 'acc_near starter': 1_000, 'acc_half pro': 10_000, 'other other': 3_500 });
     const forecast = shown('forecast');
     expect(forecast).toMatchObject({ 'acc_near starter': 1_800, 'acc_half pro': 10_000 });
-    // 300 and 30 are half of the month's, 400 of five days and a half.
+    // 300 and 30 are the usage of half a month, 400 of the first days in Auckland.
     expect(forecast['other other']).toBeCloseTo(660 + (400 * 30) / 6.5, -2);
     expect(METRICS.topAccountsTime.series().value).toBe(NOW_MS / 1_000);
   });
 
-  it('are others when the month turns, and none where nobody is to be named', async () => {
+  it('change when the month does, and are absent with a configured number of zero', async () => {
     await add([
       { id: 'acc_a', used: 900 },
       { id: 'acc_b', used: 5 },
@@ -132,13 +132,13 @@ describeOnDatabases('the accounts nearest to their month', (kind) => {
     await count([{ id: 'acc_b', period: 20_261_201, used: 7 }]);
     await topAccounts(1).read();
     expect(shown('used')).toEqual({ 'acc_b starter': 7, 'other other': 0 });
-    // A day counts as one, however little of it has passed.
+    // A started day counts as a whole day.
     expect(shown('forecast')['acc_b starter']).toBeCloseTo((7 * 31) / 1, 3);
     await topAccounts(0).read();
     expect([shown('used'), shown('limit'), shown('forecast')]).toEqual([{}, {}, {}]);
   });
 
-  it('are found among many more than one step goes through, and every process that looks says the same', async () => {
+  it('are found among 12,000 accounts, and every process reports the same', async () => {
     const many = Array.from({ length: 12_000 }, (_, index) => ({ id: `acc_${index}`, used: index % 500 }));
     await add([...many, { id: 'acc_first', used: 990 }, { id: 'acc_zz', used: 980 }, { id: 'acc_0x', used: 970 }]);
     await topAccounts(3).read();
@@ -156,7 +156,7 @@ describeOnDatabases('the accounts nearest to their month', (kind) => {
     expect({ used: shown('used'), limit: shown('limit'), forecast: shown('forecast') }).toEqual(first);
   });
 
-  it('are read by an index of the accounts own counters, not by going through those of all keys and months', async () => {
+  it('are read by the index of account counters', async () => {
     await add(Array.from({ length: 50 }, (_, index) => ({ id: `acc_${index}`, used: index })));
     const { rows } = await explain(database, kind);
     expect(JSON.stringify(rows)).toContain('quota_counter_of_accounts');
@@ -169,7 +169,7 @@ async function explain({ db }: DatabaseHandle, kind: DatabaseHandle['kind']): Pr
     where api_key_id = '' and period = ${NOVEMBER} and account_id > '' order by account_id limit 5000`;
   if (kind === 'sqlite') return sql`explain query plan ${select}`.execute(db);
   return db.transaction().execute(async (trx) => {
-    // Of so few rows all are read quicker than an index.
+    // PostgreSQL would scan so few rows without an index.
     await sql`set local enable_seqscan = off`.execute(trx);
     return sql`explain ${select}`.execute(trx);
   });

@@ -1,4 +1,4 @@
-/** A call to Redis without an answer: whatever became of it, every admitted request is counted once. */
+/** Calls to Redis without a response: every admitted request is counted once, whether or not Redis ran the call. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { WINDOWS } from '../../src/platform/quotas/windows.js';
@@ -18,7 +18,7 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 /** Longer than a call may still run after it was sent. */
 const TOO_LATE_MS = 200;
 
-describeWithOwnRedis('a call that got no answer', () => {
+describeWithOwnRedis('a Redis call without a response', () => {
   const log = pino({ level: 'silent' });
   let redis: RedisServer;
   let direct: RedisClient;
@@ -52,7 +52,7 @@ describeWithOwnRedis('a call that got no answer', () => {
   });
 
   const decide = async (cost = 1): Promise<QuotaDecision> => quotas.limiter.decide(subject, cost);
-  /** The first leaves alone, the others gather behind it. */
+  /** The first request is sent alone. The others are batched behind it. */
   const decideMany = async (count: number): Promise<QuotaDecision[]> => {
     const first = decide();
     await new Promise((resolve) => setImmediate(resolve));
@@ -60,14 +60,14 @@ describeWithOwnRedis('a call that got no answer', () => {
   };
   const stored = async () => Number((await direct.hget(subject.accountCounterKey, 'u')) ?? 0);
   const isBack = () => eventually('Redis is back', async () => quotas.limiter.storeUp);
-  /** All windows of account and key. */
+  /** Returns the usage of all windows of account and key. */
   const used = async (): Promise<number[]> => {
     const reading = await quotas.limiter.read(subject.accountId, subject.keyId, UTC_MONTHS);
     return Object.values(reading.used);
   };
   const expectUsed = async (count: number) => expect(await used()).toEqual(WINDOWS.map(() => count));
 
-  it('because Redis ran it although the answer came late is taken back: its requests were decided here', async () => {
+  it('is refunded when Redis ran it but the response was late', async () => {
     proxy.holdAnswers();
     const decisions = await decideMany(20);
     expect(decisions.map(({ source }) => source)).toEqual(decisions.map(() => 'local'));
@@ -78,7 +78,7 @@ describeWithOwnRedis('a call that got no answer', () => {
     await expectUsed(21);
   });
 
-  it('because the connection broke after Redis ran it is taken back', async () => {
+  it('is refunded when the connection broke after Redis ran it', async () => {
     proxy.holdAnswers();
     const waiting = decideMany(20);
     await eventually('Redis has run it', async () => (await stored()) === 2);
@@ -89,7 +89,7 @@ describeWithOwnRedis('a call that got no answer', () => {
     await expectUsed(21);
   });
 
-  it('because it was on the way for too long counts nothing when it arrives', async () => {
+  it('counts nothing when it reaches Redis too late', async () => {
     proxy.holdRequests();
     await decideMany(20);
     await sleep(TOO_LATE_MS);
@@ -99,7 +99,7 @@ describeWithOwnRedis('a call that got no answer', () => {
     await expectUsed(21);
   });
 
-  it('from a frozen Redis counts once, whenever it thaws', async () => {
+  it('to a frozen Redis leaves each request counted once, whenever Redis resumes', async () => {
     let admitted = 1;
     for (const frozenMs of [70, 90, 300]) {
       redis.pause();
@@ -113,7 +113,7 @@ describeWithOwnRedis('a call that got no answer', () => {
     }
   });
 
-  it('and was admitted nothing takes nothing back', async () => {
+  it('for a refused request refunds nothing', async () => {
     const full = subjectWith({ keyMonth: 0 });
     proxy.holdAnswers();
     await quotas.limiter.decide(full, 1);
@@ -123,11 +123,11 @@ describeWithOwnRedis('a call that got no answer', () => {
     await expectUsed(1);
   });
 
-  it('while what was admitted meanwhile was handed in: that counts once, and what came after it as well', async () => {
+  it('followed by a replay leaves every request counted once, even later ones', async () => {
     proxy.holdAnswers();
     await decideMany(5);
     await sleep(TOO_LATE_MS);
-    // Everything arrives there; no answer says so until the replay has run at least once.
+    // All calls reach Redis. No response returns until the replay has run at least once.
     const replayed = async () => (await direct.keys('tg:r:*')).length > 0;
     const letThrough = setInterval(() => {
       proxy.release();
@@ -141,7 +141,7 @@ describeWithOwnRedis('a call that got no answer', () => {
     await expectUsed(9);
   });
 
-  it('and a cost given back meanwhile is given back once, wherever it had been counted', async () => {
+  it('does not refund a request twice that is refunded meanwhile', async () => {
     const before = await decide(4);
     proxy.holdAnswers();
     const [local] = await decideMany(5);
@@ -153,7 +153,7 @@ describeWithOwnRedis('a call that got no answer', () => {
     await expectUsed(1 + 4);
   });
 
-  it('because its connection is dead on the way, with nobody told, is answered here, and the connection replaced', async () => {
+  it('on a silently dead connection is decided locally, and the connection is replaced', async () => {
     const connections = proxy.accepted;
     proxy.strand();
     const startedMs = performance.now();

@@ -1,4 +1,4 @@
-/** Usage and counts reach the database exactly once, however often a write fails or its answer is lost. On both databases. */
+/** Usage and counts reach the database exactly once, even with failed writes and lost responses. Both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
@@ -19,7 +19,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 const LOG = pino({ level: 'silent' });
 const OPERATION = { index: 0, id: 'list', method: 'GET', template: '/', service: 's', scopes: [], cost: 1 };
 
-/** Does to a write what a network can: fails it before it begins, or loses the answer after it was committed. */
+/** Simulates a network: fails a write before it begins, or loses the response after the commit. */
 class UnreliableTable extends UsageTable {
   failBefore = 0;
   failAfter = 0;
@@ -38,7 +38,7 @@ class UnreliableTable extends UsageTable {
   }
 }
 
-/** A process with counters of its own: what it counts, records and writes. */
+/** A process with its own counters, recorder and flush. */
 class Node {
   readonly recorder: UsageRecorder;
   readonly table: UnreliableTable;
@@ -92,7 +92,7 @@ describeOnDatabases('the usage table', (kind) => {
   const sum = async (): Promise<number> =>
     Object.values(await usage()).reduce((total, [, cost = 0]) => total + cost, 0);
 
-  it('has a row for key, operation, day, month and outcome, and the counters beside it', async () => {
+  it('has a row for each key, operation, day, month and outcome, and the counters match', async () => {
     await node.serve(3);
     await node.flush.flush();
     await node.serve(2);
@@ -113,7 +113,7 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(5);
   });
 
-  it('keeps what could not be sent, and what came meanwhile, and writes both once', async () => {
+  it('writes failed batches and later usage once, after failed writes', async () => {
     node.table.failBefore = 2;
     await node.serve(3);
     await expect(node.flush.flush()).rejects.toThrow('not sent');
@@ -125,7 +125,7 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(7);
   });
 
-  it('does not double a write whose answer was lost', async () => {
+  it('does not double a write whose response was lost', async () => {
     node.table.failAfter = 3;
     await node.serve(3);
     await expect(node.flush.flush()).rejects.toThrow('answer lost');
@@ -137,7 +137,7 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(7);
   });
 
-  it('is written in steps by the clock, so that requests have the core between them', async () => {
+  it('is written in several steps over time', async () => {
     for (let index = 0; index < 400; index++) await node.serve(1, subjectWith({}, { accountId: `acc_${index}` }));
     node.flush.start(1_500);
     while ((await counted()) < 400) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -148,7 +148,7 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await usage()).toEqual({ success: [400, 400] });
   });
 
-  it('does not pause when the process ends', async () => {
+  it('is written without pauses when the process ends', async () => {
     for (let index = 0; index < 400; index++) await node.serve(1, subjectWith({}, { accountId: `acc_${index}` }));
     node.flush.start(600_000);
     const startMs = performance.now();
@@ -158,7 +158,7 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(400);
   });
 
-  it('writes usage and counts together or not at all', async () => {
+  it('is written together with the counts or not at all', async () => {
     await node.serve(3);
     await node.flush.flush();
     await sql`alter table quota_counter rename to away`.execute(database.db);
@@ -171,7 +171,7 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(7);
   });
 
-  it('agrees with the counters at every flush, with requests in flight', async () => {
+  it('agrees with the counters at every flush, including requests in flight', async () => {
     const running = [await node.begin(), await node.begin()];
     await node.serve(3);
     await node.flush.flush();
@@ -183,7 +183,7 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(5);
   });
 
-  it('finds the requests in flight of a process that was killed when the next one starts', async () => {
+  it('marks in-flight requests of a killed process as unrecorded when the next one starts', async () => {
     await node.begin();
     await node.serve(2);
     await node.flush.flush();
@@ -195,26 +195,26 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(4);
   });
 
-  it('is right also where a process was thought gone and was not', async () => {
+  it('stays correct when a process that was considered dead writes again', async () => {
     const first = new Node(database, clock, true);
     const worker = new Node(database, clock, true);
     const running = await first.begin();
     await first.flush.flush();
     clock.advance(1_000);
-    const bury = () => worker.table.endSilentNodes(clock.now(), worker.flush.node, clock.now());
-    expect(await bury()).toEqual([first.flush.node]);
-    expect(await bury()).toEqual([]);
+    const endSilentNodes = () => worker.table.endSilentNodes(clock.now(), worker.flush.node, clock.now());
+    expect(await endSilentNodes()).toEqual([first.flush.node]);
+    expect(await endSilentNodes()).toEqual([]);
     expect(await usage()).toEqual({ unrecorded: [1, 1] });
     first.recorder.recordEnd(running, SUCCESS);
     await first.flush.flush();
     expect(await sum()).toBe(1);
     clock.advance(1_000);
-    expect(await bury()).toEqual([first.flush.node]);
+    expect(await endSilentNodes()).toEqual([first.flush.node]);
     expect(await sum()).toBe(1);
     expect(await usage()).toMatchObject({ success: [1, 1] });
   });
 
-  it('gives an end to what a process left behind once, however many look after it at once', async () => {
+  it('ends the in-flight requests of a dead process once, even with four sweeps at once', async () => {
     const gone = new Node(database, clock, true);
     for (let index = 0; index < 5; index++) await gone.begin();
     await gone.flush.flush();
@@ -224,7 +224,7 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await usage()).toEqual({ unrecorded: [5, 5] });
   });
 
-  it('adds up what several processes write at the same moment', async () => {
+  it('adds up concurrent writes of several processes', async () => {
     const nodes = Array.from({ length: 4 }, () => new Node(database, clock, true));
     for (let round = 0; round < 5; round++) {
       for (const each of nodes) {
@@ -237,7 +237,7 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await usage()).toEqual({ success: [80, 80] });
   });
 
-  it('takes thousands of keys, in batches that each hold whole accounts', async () => {
+  it('accepts thousands of keys in batches of whole accounts', async () => {
     for (let account = 0; account < 3; account++) {
       for (let key = 0; key < 1_500; key++) {
         await node.serve(1, subjectWith({}, { accountId: `acc_${account}`, keyId: `key_${account}_${key}` }));
@@ -250,12 +250,12 @@ describeOnDatabases('the usage table', (kind) => {
     expect(batch).toBe(1_000_003);
   });
 
-  it('says how long the oldest change has waited, also when something is noted before all is written', async () => {
+  it('reports the age of the oldest unwritten change, even with usage during a flush', async () => {
     const lagSeconds = () => {
       node.flush.readGauges();
       return METRICS.usageFlushLag.series().value;
     };
-    // Each account fills a batch, and the first one comes back while the second is on its way.
+    // Each account fills a batch. The first account has more usage while the second batch is written.
     const keysOf = (accountId: string) =>
       Array.from({ length: 1_100 }, (_, key) => subjectWith({}, { accountId, keyId: `key_${accountId}_${key}` }));
     const accounts = ['acc_1', 'acc_2'].map(keysOf);
@@ -274,12 +274,12 @@ describeOnDatabases('the usage table', (kind) => {
     expect(lagSeconds()).toBe(10);
   });
 
-  it('lets a later observation of a shared counter stand, and of the same moment the higher one', async () => {
+  it('keeps the latest observation of a shared counter, or the higher of two simultaneous ones', async () => {
     const { table } = new Node(database, clock, true);
     const put = (used: number, observedAtMs: number, nowMs = 5_000) =>
       table.putCounters(database.db, [{ accountId: 'acc_1', keyId: '', month: 20_261_101, used, observedAtMs }], nowMs);
     await put(10, 1_000);
-    await put(9, 2_000); // One was given back.
+    await put(9, 2_000); // One request was refunded.
     expect(await counted()).toBe(9);
     await put(8, 1_500); // An older one comes late.
     expect(await counted()).toBe(9);
@@ -287,14 +287,14 @@ describeOnDatabases('the usage table', (kind) => {
     expect(await counted()).toBe(12);
     await put(11, 2_000);
     expect(await counted()).toBe(12);
-    // What was seen before a cost was given back is no higher count, however late it comes.
+    // A count observed before a refund does not win, even if it is higher and arrives later.
     await put(20, 1_999.999);
     expect(await counted()).toBe(12);
     await put(11, 2_000.001);
     expect(await counted()).toBe(11);
     await put(12, 2_000);
     expect(await counted()).toBe(11);
-    // Their clock was set back by an hour: what is seen now was not seen before that.
+    // The clock was set back by an hour. The later write wins despite its earlier time.
     await put(13, 3_600_000, 3_600_000);
     await put(14, 6_000, 6_000);
     expect(await counted()).toBe(14);

@@ -1,4 +1,4 @@
-/** Usage and counts of months go when they are older than `usage.retention`, and not a day before. On both databases. */
+/** Usage and month counts are deleted once they are older than `usage.retention`, on both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { UsageRetention } from '../../src/quota/usage/usage-retention.js';
@@ -21,7 +21,7 @@ describeOnDatabases('retention of usage', (kind) => {
       ({ day }) => day,
     );
 
-  it('deletes what is older, in as many statements as it takes, and keeps the rest', async () => {
+  it('deletes thousands of older rows and older months, and keeps the rest', async () => {
     const table = new UsageTable(database.db, kind, true);
     const row = { accountId: 'acc_1', month: 20_260_801, outcome: 'success', requests: 1, cost: 1, operation: 'list' };
     const usage = [20_260_919, 20_260_920, 20_260_921, 20_261_120].flatMap((day) =>
@@ -31,7 +31,7 @@ describeOnDatabases('retention of usage', (kind) => {
       return { accountId: 'acc_1', keyId: '', month, used: 1, observedAtMs: 1 };
     });
     await table.write('node', { number: 1, usage, counters }, NOW_MS);
-    // 61 days before are kept: the 60 that are asked for, and one for time zones.
+    // Keeps 61 days: the configured 60, and one for time zones.
     const retention = new UsageRetention(database.db, kind, 60, new TestClock(NOW_MS));
     expect(await retention.deleteOld()).toBe(7_001);
     expect(await days()).toEqual([20_260_920, 20_260_921, 20_261_120]);

@@ -1,4 +1,4 @@
-/** Sums of the usage table, whole over any paging. On both databases. */
+/** Sums of the usage table, complete with any page size, on both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { encodeCursor } from '../../src/stores/database/cursor.js';
@@ -53,7 +53,7 @@ describeOnDatabases('usage rows', (kind) => {
   const sums = async (groups: UsageGroup[], owner = ACCOUNT as { accountId: string; keyId: string | undefined }) =>
     (await rows.page(owner, query(groups))).data;
 
-  it('are sums by what is asked for, in their order, requests in flight among them', async () => {
+  it('are sums by the requested groups in order, and include requests in flight', async () => {
     expect(await sums(['day'])).toEqual([
       { day: '2026-11-19', requests: 1, cost: 1 },
       { day: '2026-11-20', requests: 4, cost: 14 },
@@ -73,7 +73,7 @@ describeOnDatabases('usage rows', (kind) => {
     ]);
   });
 
-  it('are of one key where one is asked for, and of no other account ever', async () => {
+  it('are limited to the requested key, and never include another account', async () => {
     expect(await sums(['outcome'], { accountId: 'acc_1', keyId: 'key_1' })).toEqual([
       { outcome: 'client_error', requests: 1, cost: 4 },
       { outcome: 'success', requests: 2, cost: 3 },
@@ -91,7 +91,7 @@ describeOnDatabases('usage rows', (kind) => {
     expect(paged).toEqual(whole);
   });
 
-  it('leave out what has come to nothing', async () => {
+  it('leave out sums of zero', async () => {
     const ended = { accountId: 'acc_1', keyId: 'key_2', operation: 'read', month: 20_261_101, day: 20_261_120 };
     const usage = [{ ...ended, outcome: 'in_flight', requests: -1, cost: -8 }];
     await new UsageTable(database.db, database.kind, true).write('node', { number: 2, usage, counters: [] }, 2);
@@ -105,13 +105,13 @@ describeOnDatabases('usage rows', (kind) => {
     ['with a value of another kind', encodeCursor('usage:acc_1::day', '["x"]')],
     ['with no values', encodeCursor('usage:acc_1::day', 'x')],
     ['with a day that no column holds', encodeCursor('usage:acc_1::day', '[9007199254740991]')],
-  ])('refuse a cursor %s', async (_what, cursor) => {
+  ])('reject a cursor %s', async (_what, cursor) => {
     const page = rows.page(ACCOUNT, query(['day'], { cursor }));
     await expect(page).rejects.toThrow(Problem);
     await expect(page).rejects.toMatchObject({ code: 'invalid_cursor' });
   });
 
-  it.each(['\u0000', 'a\u0000b'])('refuse a cursor with the text %j, which no column holds', async (text) => {
+  it.each(['\u0000', 'a\u0000b'])('reject a cursor with the text %j, which no column can hold', async (text) => {
     const cursor = encodeCursor('usage:acc_1::operation', JSON.stringify([text]));
     const page = rows.page(ACCOUNT, query(['operation'], { cursor }));
     await expect(page).rejects.toMatchObject({ code: 'invalid_cursor' });

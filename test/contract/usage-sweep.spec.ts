@@ -1,5 +1,6 @@
 /**
- * Usage that a dead process counted and did not record is found, written once, and taken back if the process returns.
+ * The sweep finds usage that a dead process counted but did not record. It writes the usage once, and reverts it if the
+ * process returns.
  */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
@@ -24,7 +25,7 @@ const OPERATION = { index: 0, id: 'list', method: 'GET', template: '/', service:
 const LOG = pino({ level: 'silent' });
 const FLUSH_MS = 15;
 
-describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
+describeOnDatabasesWithRedis('the usage sweep', (kind) => {
   let database: DatabaseHandle;
   let client: Redis;
   const opened: Quotas[] = [];
@@ -81,15 +82,15 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
       ({ used }) => used,
     );
 
-  /** A sweep looks at counters that the database knows. */
+  /** Waits until the database has counters, because a sweep checks only those. */
   const isWritten = () => eventually('the counters stand there', async () => (await counted()).length > 0);
 
-  it('finds what was counted and never recorded, beside processes that live, and writes it once', async () => {
+  it('writes counted but unrecorded usage once, while other processes run', async () => {
     const living = await openNode();
     living.start(FLUSH_MS);
     await serve(living, 3, subjectWith({}));
     await isWritten();
-    // Counts in Redis, and never writes: like a process that dies first.
+    // Counts in Redis and never writes, as a process that dies first.
     await serve(await openNode(), 4, subjectWith({}));
     await serve(living, 1, subjectWith({}));
     const reconcile = () => sweeper().reconcile(0, FLUSH_MS);
@@ -100,7 +101,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     expect(await costs()).toEqual({ success: 4, unrecorded: 4 });
   });
 
-  it('takes it back where it was recorded late after all', async () => {
+  it('reverts unrecorded usage when its process records it late', async () => {
     const living = await openNode();
     living.start(FLUSH_MS);
     await serve(living, 1, subjectWith({}));
@@ -116,7 +117,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     expect(await costs()).toEqual({ success: 6 });
   });
 
-  it('waits for what living processes have not written yet, however long their requests take', async () => {
+  it('treats no usage of live processes as unrecorded, even with long requests', async () => {
     const living = await openNode();
     living.start(FLUSH_MS);
     await serve(living, 2, subjectWith({}));
@@ -131,7 +132,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     expect(await costs()).toEqual({ success: 202 });
   });
 
-  it('leaves alone what an operator has set since', async () => {
+  it('does not change the unrecorded usage of a count that an operator has set since', async () => {
     const living = await openNode();
     living.start(FLUSH_MS);
     await serve(living, 1, subjectWith({}));
@@ -147,7 +148,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     expect(await costs()).toMatchObject({ unrecorded: 4 });
   });
 
-  it('waits for processes that write seldom', async () => {
+  it('waits for processes with a long flush interval', async () => {
     const seldomMs = 150;
     const living = await openNode();
     living.start(seldomMs);
@@ -159,7 +160,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     expect(await costs()).toEqual({ success: 1, unrecorded: 2 });
   });
 
-  it('waits for nobody once it is stopped, however long the flush interval', async () => {
+  it('ends at once when it is stopped, even with a long flush interval', async () => {
     const hourMs = 3_600_000;
     const living = await openNode();
     living.start(FLUSH_MS);
@@ -170,7 +171,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     const stopped = new UsageSweep(table, client, 'worker', systemClock, LOG);
     const reconciling = stopped.reconcile(0, hourMs);
     await eventually('it asks who has written what', () => asked.mock.calls.length > 0);
-    // Behind that it sleeps for half an hour.
+    // After that, it sleeps for half an hour.
     await asked.mock.results[0]?.value;
     await new Promise((resolve) => setImmediate(resolve));
     await stopped.stop();
@@ -182,7 +183,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     ['ends, on that day', '2026-11-12T10:00:00Z', 20_261_112],
     ['has ended, on its last day', '2026-12-20T10:00:00Z', 20_261_214],
     ['began by another time zone or clock, on its first day', '2026-11-14T10:00:00Z', 20_261_115],
-  ])('writes what it finds when the month %s, and no second time', async (_when, now, day) => {
+  ])('writes what it finds when the month %s, and only once', async (_when, now, day) => {
     const month = day === 20_261_112 ? 20_261_015 : 20_261_115;
     const nowMs = Date.parse(now);
     const counter = { accountId: 'acc_1', keyId: 'key_1', month, used: 5, observedAtMs: nowMs };
@@ -193,7 +194,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     expect(rows).toEqual([{ day, period: month, cost: 5 }]);
   });
 
-  it('charges nothing twice where the billing day was moved back', async () => {
+  it('counts nothing twice after the billing day was moved back', async () => {
     const living = await openNode();
     living.start(FLUSH_MS);
     const today = new Date(systemClock.now()).getUTCDate();
@@ -202,12 +203,12 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     await serve(living, 3, before);
     await isWritten();
     await database.db.updateTable('account').set({ billing_day: after.calendar.billingDay }).execute();
-    // The running count goes on under the label that it has; what is served is of the month that the calendar says.
+    // The running count keeps its label. New requests belong to the month of the new calendar.
     await serve(living, 4, after);
     await sweeper().reconcile(0, FLUSH_MS);
     await sweeper().reconcile(0, FLUSH_MS);
     expect(await costs()).toEqual({ success: 7 });
-    // What nobody recorded is found all the same, also where the day is moved to and fro.
+    // Unrecorded usage is still found, even after the billing day is moved back again.
     await serve(await openNode(), 5, subjectWith({}, { billingDay: after.calendar.billingDay }));
     await database.db.updateTable('account').set({ billing_day: before.calendar.billingDay }).execute();
     await serve(living, 1, before);
@@ -216,8 +217,8 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
   });
 });
 
-describe('what is recorded beside a counter', () => {
-  it('is looked for among the usage of its account only', async () => {
+describe('the recorded usage of a counter', () => {
+  it('is read with an index, only for its account', async () => {
     const { db, close } = await testDatabase('sqlite');
     const query = sumsQuery('sqlite', [{ accountId: 'acc_1', keyId: 'key_1', month: 20_261_101 }]);
     const plan = (await sql<{ detail: string }>`explain query plan ${query}`.execute(db)).rows;

@@ -1,4 +1,4 @@
-/** An SRE sees how much waits to be delivered, and how endpoints are, at a cost that does not grow with it. */
+/** The backlog of webhook deliveries and the states of endpoints, read with a limit for each endpoint. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { readBacklog } from '../../src/webhooks/deliveries/rows/backlog.js';
@@ -12,7 +12,7 @@ import { addAccount, addEndpoint, serviceEvent } from '../support/webhooks.js';
 
 const NOW = 1_795_000_000_000;
 
-describeOnDatabases('the backlog', (kind) => {
+describeOnDatabases('the webhook backlog', (kind) => {
   let database: DatabaseHandle;
   beforeEach(async () => {
     database = await testDatabase(kind);
@@ -42,19 +42,19 @@ describeOnDatabases('the backlog', (kind) => {
   });
   afterEach(() => database.close());
 
-  it('is what is due, comes later, is held by order or by a pause; and endpoints by how they are', async () => {
+  it('counts due, later, held and paused deliveries, and endpoints by status', async () => {
     expect(await readBacklog(database.db, NOW)).toEqual({
       endpoints: { enabled: 1, paused: 1, disabled: 1 },
       deliveries: { due: 1, later: 1, held: 1, paused: 6 },
     });
   });
 
-  it('is counted up to a bound of each endpoint', async () => {
+  it('is counted up to a limit for each endpoint', async () => {
     const { deliveries } = await readBacklog(database.db, NOW, 2);
     expect(deliveries).toEqual({ due: 1, later: 1, held: 1, paused: 4 });
   });
 
-  it('stands in gauges soon after the start', async () => {
+  it('is in the metrics soon after the start', async () => {
     METRICS.webhookBacklog.series('paused').set(0);
     const watched = watchBacklog(database.db, { now: () => NOW });
     await eventually('it is read', () => METRICS.webhookBacklog.series('paused').value === 6);

@@ -1,4 +1,4 @@
-/** Endpoints that are changed while there is something to deliver: what waits, and what happens then, goes as they are now. */
+/** Endpoints that change while deliveries wait: waiting and later deliveries use the current settings. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { KyselyPlugin, QueryId } from 'kysely';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -29,7 +29,7 @@ import {
   type EndpointOptions,
 } from '../support/webhooks.js';
 
-/** Waits for `then` behind each statement with which a worker reads what endpoints are. */
+/** Waits for `then` after each statement with which a worker reads endpoints. */
 function onEndpointReads(then: () => unknown): KyselyPlugin {
   const reads = new WeakSet<QueryId>();
   return {
@@ -44,7 +44,7 @@ function onEndpointReads(then: () => unknown): KyselyPlugin {
   };
 }
 
-describeOnDatabases('the worker', (kind) => {
+describeOnDatabases('the webhook worker', (kind) => {
   let database: DatabaseHandle;
   let receiver: Receiver;
   let signal: WorkSignal;
@@ -74,7 +74,7 @@ describeOnDatabases('the worker', (kind) => {
     worker = await startWorker(on, signal, { openKeys: () => openKeys(), times: QUICK_TIMES });
   }
 
-  async function happens(...names: string[]): Promise<void> {
+  async function emit(...names: string[]): Promise<void> {
     const { endpointIds } = await addEvents(
       database.db,
       names.map((name) => serviceEvent(name)),
@@ -89,10 +89,10 @@ describeOnDatabases('the worker', (kind) => {
   const update = (id: string, values: EndpointOptions) =>
     database.db.updateTable('webhook_endpoint').set(values).where('id', '=', id).execute();
 
-  it('leaves a paused endpoint alone, and then tells the new address all that waits', async () => {
+  it('does not deliver to a paused endpoint, and later delivers to its new address', async () => {
     const id = await endpoint({ status: 'paused', url: 'http://127.0.0.1:9/' });
     await start();
-    await happens('ana', 'ben');
+    await emit('ana', 'ben');
     await looks.came(5);
     expect(await states()).toEqual(['pending', 'pending']);
     await update(id, { status: 'enabled', url: receiver.url, version: 2 });
@@ -101,12 +101,12 @@ describeOnDatabases('the worker', (kind) => {
     expect(names().toSorted()).toEqual(['ana', 'ben']);
   });
 
-  it('begins nothing more at an endpoint that is paused while it is told', async () => {
+  it('starts no delivery to an endpoint that is paused during a delivery', async () => {
     const id = await endpoint({ concurrency: 1 });
     let release = (): void => {};
     receiver.respond((response) => (release = () => response.writeHead(204).end()));
     await start();
-    await happens('ana', 'ben');
+    await emit('ana', 'ben');
     await arrived(1);
     await update(id, { status: 'paused', version: 2 });
     signal.tellChanged([id]);
@@ -117,22 +117,22 @@ describeOnDatabases('the worker', (kind) => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('sends what happens behind a change as the endpoint is then, however late it hears of the change', async () => {
+  it('uses the current address and secret for events after a change, even if it reads them late', async () => {
     const id = await endpoint();
     const moved = await startReceiver();
     try {
-      // What the worker reads of endpoints is late, by more than an event needs.
+      // Reading endpoints takes longer than delivering an event.
       let lateMs = 0;
       const late = onEndpointReads(() => new Promise((resolve) => setTimeout(resolve, lateMs)));
       await start({ ...database, db: database.db.withPlugin(late) });
-      await happens('ana');
+      await emit('ana');
       await arrived(1);
       lateMs = 200;
       const secret = Buffer.alloc(32, 9);
       openKeys = async () => ({ secrets: [secret], privateKeys: [] });
       await update(id, { url: moved.url, version: 2 });
       signal.tellChanged([id]);
-      await happens('ben');
+      await emit('ben');
       await eventually('it arrives', () => moved.received.length > 0);
       expect(receiver.received).toHaveLength(1);
       const got = moved.received[0]!;
@@ -142,7 +142,7 @@ describeOnDatabases('the worker', (kind) => {
     }
   });
 
-  it('has what it held back when order was asked for go out behind what was under way before', async () => {
+  it('delivers an event held by a new ordering setting after the one under way', async () => {
     const id = await endpoint();
     const held: (() => void)[] = [];
     receiver.respond((response) => held.push(() => response.writeHead(204).end()));
@@ -163,7 +163,7 @@ describeOnDatabases('the worker', (kind) => {
     expect(names()).toEqual(['1', '2']);
   });
 
-  it('has what was held go out also where the result comes from one that never heard of order', async () => {
+  it('releases a held delivery even if the previous result ignores the ordering', async () => {
     const id = await endpoint({ ordered: 1 });
     const about = (name: string) => serviceEvent(name, { resource: 'cus_1' });
     await addEvents(database.db, [about('1'), about('2')], Date.now());
@@ -176,41 +176,41 @@ describeOnDatabases('the worker', (kind) => {
     expect(await states()).toEqual(['succeeded', 'pending']);
   });
 
-  it('goes on at a new address when the receiver of the old one says at last that it is gone', async () => {
+  it('continues at the new address after a late 410 from the old one', async () => {
     const id = await endpoint({ retry_schedule: '[0.5]' });
     let respond = (): void => {};
     receiver.respond((response) => (respond = () => response.writeHead(410).end()));
     await start();
-    await happens('ana');
+    await emit('ana');
     await arrived(1);
     await update(id, { url: `${receiver.url}/moved`, version: 2 });
     signal.tellChanged([id]);
     receiver.respond((response) => response.writeHead(204).end());
-    // It has heard of the change by then.
+    // The worker knows the change by then.
     await looks.came(5);
     respond();
-    await happens('ben');
+    await emit('ben');
     await arrived(2);
     await looks.came(10);
     const { status } = await database.db.selectFrom('webhook_endpoint').select('status').executeTakeFirstOrThrow();
     expect([status, receiver.received[1]?.path]).toEqual(['enabled', '/moved']);
-    // What the old one wanted no more of is told to the new one.
+    // The event that the old address rejected is delivered to the new one.
     await eventually('ana is told again', () => names().filter((name) => name === 'ana').length === 2);
     expect(receiver.received.at(-1)?.path).toBe('/moved');
   });
 
-  it('does not read an endpoint anew for each event that it is told of', async () => {
+  it('does not read an endpoint again for each of its events', async () => {
     await endpoint();
     let reads = 0;
     await start({ ...database, db: database.db.withPlugin(onEndpointReads(() => (reads += 1))) });
-    await happens('first');
+    await emit('first');
     await arrived(1);
     const [startMs, before] = [performance.now(), reads];
     for (let count = 2; count <= 20; count++) {
-      await happens(`e${count}`);
+      await emit(`e${count}`);
       await arrived(count);
     }
-    // All are read now and then, told or not.
+    // All endpoints are also read periodically.
     expect(reads - before).toBeLessThanOrEqual(1 + (performance.now() - startMs) / 5_000);
   });
 });

@@ -1,4 +1,4 @@
-/** Failing endpoints cause one notice, however much fails, and their undelivered events wait. */
+/** A failing endpoint causes one notice for all of its failures, and its undelivered events wait. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { WorkSignal } from '../../src/outbox/work-signal.js';
@@ -12,7 +12,7 @@ import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { LOOK, QUICK_TIMES, startWorker, watchStatements, type WatchedDatabase } from '../support/webhook-worker.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
-describeOnDatabases('the worker', (kind) => {
+describeOnDatabases('the webhook worker', (kind) => {
   let database: DatabaseHandle;
   let receiver: Receiver;
   let signal: WorkSignal;
@@ -38,19 +38,19 @@ describeOnDatabases('the worker', (kind) => {
   const start = async (hasMail = false) =>
     void workers.push(await startWorker(looks.database, signal, { hasMail, times: QUICK_TIMES }));
 
-  async function happens(...names: string[]): Promise<void> {
+  async function emit(...names: string[]): Promise<void> {
     const events = names.map((name) => serviceEvent(name));
     signal.tell((await addEvents(database.db, events, Date.now())).endpointIds);
   }
 
-  it('disables an endpoint that says 410, once, and tells the other endpoints of the account', async () => {
+  it('disables an endpoint that responds with 410, with one event to another endpoint', async () => {
     const other = await startReceiver();
     try {
       const gone = await endpoint({ event_types: '["customer.*"]' });
       await endpoint({ url: other.url, event_types: '["webhook_endpoint.*"]' });
       receiver.respond((response) => response.writeHead(410).end());
       await start();
-      await happens('ana', 'ben', 'eve');
+      await emit('ana', 'ben', 'eve');
       await eventually('the other is told', () => other.received.length > 0);
       await looks.came(5);
       expect(other.received.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
@@ -66,13 +66,13 @@ describeOnDatabases('the worker', (kind) => {
     }
   });
 
-  it('disables an endpoint that has failed for five days, with one notice for all that fails', async () => {
+  it('disables an endpoint after five days of failures, with one notice and no failed delivery', async () => {
     const failingSince = Date.now() - 6 * 86_400_000;
     const id = await endpoint({ failing_since: failingSince, failures: 9, event_types: '["customer.*"]' });
     await endpoint({ status: 'paused' });
     receiver.respond((response) => response.writeHead(500).end());
     await Promise.all([start(), start()]);
-    await happens('ana', 'ben', 'eve');
+    await emit('ana', 'ben', 'eve');
     const isDisabled = async () => {
       const row = await database.db.selectFrom('webhook_endpoint').selectAll().where('id', '=', id).executeTakeFirst();
       return row?.status === 'disabled' && row.disabled_reason === 'failing' && row.version === 2;
@@ -80,13 +80,13 @@ describeOnDatabases('the worker', (kind) => {
     await eventually('it is disabled', isDisabled, 20_000);
     const notices = await database.db.selectFrom('event').select('type').where('source', '=', 'trailgate').execute();
     expect(notices).toEqual([{ type: 'webhook_endpoint.disabled' }]);
-    // What it has not been told waits.
+    // Its undelivered events wait.
     expect(await deliveriesIn(database.db)).not.toContainEqual(
       expect.objectContaining({ endpoint_id: id, state: 'failed' }),
     );
   });
 
-  it('tells the owners of the account by mail, once, and nobody else', async () => {
+  it('sends one mail to each owner of the account, and to no other member', async () => {
     await addAccount(database.db, 'acc_2', Date.now());
     const people = [
       ['owner', 'acc_1', 'owner', 'es'],
@@ -104,7 +104,7 @@ describeOnDatabases('the worker', (kind) => {
     const id = await endpoint({ event_types: '["customer.*"]' });
     receiver.respond((response) => response.writeHead(410).end());
     await Promise.all([start(true), start(true)]);
-    await happens('ana', 'ben', 'eve');
+    await emit('ana', 'ben', 'eve');
     const mails = () => database.db.selectFrom('mail').selectAll().orderBy('to_address').execute();
     await eventually('they are told', async () => (await mails()).length > 0, 20_000);
     await looks.came(5);
@@ -117,12 +117,12 @@ describeOnDatabases('the worker', (kind) => {
     for (const mail of await mails()) expect(JSON.parse(mail.content)).toEqual({ ...content, endpointId: id });
   });
 
-  it('warns of an endpoint that has failed for a day, once', async () => {
+  it('sends one notice about an endpoint that has failed for a day', async () => {
     const failingSince = Date.now() - 2 * 86_400_000;
     await endpoint({ failing_since: failingSince, failures: 9, retry_schedule: '[0.1,0.1,0.1,0.1]' });
     receiver.respond((response) => response.writeHead(500).end());
     await start();
-    await happens('ana');
+    await emit('ana');
     const notices = () => database.db.selectFrom('event').select('type').where('source', '=', 'trailgate').execute();
     await eventually('it is told', async () => (await notices()).length > 0, 20_000);
     await looks.came(5);

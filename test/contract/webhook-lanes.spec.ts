@@ -1,4 +1,4 @@
-/** A webhook endpoint has one owner at a time, whatever happens to owners and clocks; and nothing due is forgotten. */
+/** The lane of a webhook endpoint has one owner at a time, despite crashes and wrong clocks. No delivery is lost. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ASLEEP, putLaneToSleep, wakeLanes } from '../../src/outbox/lane-rows.js';
@@ -13,7 +13,7 @@ import { addAccount, addEndpoint, dueOf, serviceEvent, type EndpointOptions } fr
 
 const DAY_MS = 86_400_000;
 
-describeOnDatabases('lanes', (kind) => {
+describeOnDatabases('webhook lanes', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   beforeEach(async () => {
@@ -30,13 +30,13 @@ describeOnDatabases('lanes', (kind) => {
   const addEvent = (db = database.db) => addEvents(db, [serviceEvent(`event ${++events}`)], clock.now());
   const lane = (id: string) =>
     database.db.selectFrom('webhook_lane').selectAll().where('endpoint_id', '=', id).executeTakeFirstOrThrow();
-  /** Lets the lease expire by the clock of leases, which is the server's own on PostgreSQL. */
+  /** Lets the lease expire. On PostgreSQL, leases use the clock of the server. */
   async function passLease(): Promise<void> {
     if (kind === 'sqlite') clock.advance(LEASE_MS);
     else await database.db.updateTable('webhook_lane').set({ owned_until: 1 }).where('owner', 'is not', null).execute();
   }
 
-  it('go to one of many that claim at the same moment, and all of them to somebody', async () => {
+  it('are each claimed by one of eight concurrent workers, and all are claimed', async () => {
     const ids = await endpoints(40);
     await addEvent();
     const claimed = await Promise.all(times(8, (turn) => lanes(`w${turn}`).claim(10)));
@@ -45,7 +45,7 @@ describeOnDatabases('lanes', (kind) => {
     expect(await lanes('late').claim(10)).toEqual([]);
   });
 
-  it('are claimed when they are due, those first that have waited longest', async () => {
+  it('are claimed when they are due, the longest waiting first', async () => {
     const [first, second] = await endpoints(2);
     await wakeLanes(database.db, [second!], clock.now() - 1);
     await wakeLanes(database.db, [first!], clock.now());
@@ -54,7 +54,7 @@ describeOnDatabases('lanes', (kind) => {
     expect(await lanes('w').claim(1)).toEqual([]);
   });
 
-  it('stay whose they are while the lease is renewed, and are another’s once it has ended', async () => {
+  it('stay with their owner while the lease is renewed, and can be claimed once it ends', async () => {
     const [id] = await endpoints(1);
     await addEvent();
     const [one, other] = [lanes('one'), lanes('other')];
@@ -69,7 +69,7 @@ describeOnDatabases('lanes', (kind) => {
     expect([await one.releaseIdle([id!]), (await lane(id!)).owner]).toEqual([[], 'other']);
   });
 
-  it('are free at once when their owner lets go of them, or can be no more', async () => {
+  it('are free at once when their owner releases them, or when other leases are ended', async () => {
     const ids = await endpoints(2);
     await addEvent();
     const [one, other] = [lanes('one'), lanes('other')];
@@ -80,7 +80,7 @@ describeOnDatabases('lanes', (kind) => {
     expect((await one.claim(2)).toSorted()).toEqual(ids.toSorted());
   });
 
-  it('of an owner that is known to be dead are free at once, and no others', async () => {
+  it('of a dead owner are free at once, unlike those of other owners', async () => {
     const ids = await endpoints(3);
     await addEvent();
     const [dead, alive] = [await lanes('dead').claim(2), await lanes('alive').claim(1)];
@@ -90,12 +90,12 @@ describeOnDatabases('lanes', (kind) => {
     expect([...dead, ...alive].toSorted()).toEqual(ids.toSorted());
   });
 
-  it('take nothing from others by a clock that runs ahead, and wait for no lease that such a one gave', async () => {
+  it('are not lost to a clock that is ahead, and do not wait for a lease from such a clock', async () => {
     const [id] = await endpoints(1);
     await addEvent();
     const ahead = new TestClock(clock.now() + DAY_MS);
     await lanes('one').claim(1);
-    // On SQLite all processes have the machine's clock.
+    // With SQLite, all processes use the clock of the machine.
     expect(await lanes('ahead', ahead).claim(1)).toEqual(kind === 'postgres' ? [] : [id]);
     await passLease();
     await lanes('ahead', ahead).claim(1);
@@ -106,7 +106,7 @@ describeOnDatabases('lanes', (kind) => {
     expect(await lanes('one').claim(1)).toEqual([id]);
   });
 
-  it('sleep until their next delivery is due, and for good where there is none or the endpoint is paused', async () => {
+  it('sleep until their next delivery, or indefinitely without one or when paused', async () => {
     const [idle, later, paused] = await endpoints(3);
     await addEvent();
     const dueAt = clock.now() + 60_000;
@@ -131,13 +131,13 @@ describeOnDatabases('lanes', (kind) => {
     expect(await owner.claim(3)).toEqual([later]);
   });
 
-  it('are found by whoever is told, or looks a second time, where a delivery was committed while they fell asleep', async () => {
+  it('are due again when a delivery is committed while their owner puts them to sleep', async () => {
     const [id] = await endpoints(1);
     await addEvent();
     const owner = lanes('owner');
     await owner.claim(1);
     await database.db.updateTable('webhook_delivery').set({ state: 'succeeded' }).execute();
-    // 1. Somebody adds a delivery, and sees the lane due: there is nothing to wake.
+    // 1. A transaction adds a delivery, and finds the lane due, so there is nothing to wake.
     let commit = (): void => {};
     const committed = new Promise<void>((resolve) => (commit = resolve));
     let isAdded = (): void => {};
@@ -148,10 +148,10 @@ describeOnDatabases('lanes', (kind) => {
       await committed;
     });
     await added;
-    // 2. The owner, who cannot see it, puts the lane to sleep. SQLite lets it wait for the other.
+    // 2. The owner does not see the delivery, and puts the lane to sleep. With SQLite, it waits for the transaction.
     const falling = owner.releaseIdle([id!]);
     if (kind === 'postgres') await falling;
-    // 3. The other commits.
+    // 3. The transaction commits.
     commit();
     await adding;
     await falling;
@@ -160,14 +160,14 @@ describeOnDatabases('lanes', (kind) => {
     expect(await lanes('any').claim(1)).toEqual([id]);
   });
 
-  it('are taken when they are told of, due or not, where they are nobody’s', async () => {
+  it('are claimed by ID if they have no owner, due or not', async () => {
     const [free, owned] = await endpoints(2);
     await lanes('other').claimThese([owned!]);
     expect(await lanes('one').claimThese([free!, owned!, 'whe_none'])).toEqual([free]);
     expect(await lanes('one').claimThese([])).toEqual([]);
   });
 
-  it('that are due and nobody’s are known by the one that has been for longest', async () => {
+  it('that are due without an owner are reported by the oldest due time', async () => {
     const [first, second, later] = await endpoints(3);
     expect(await lanes('any').findOldestUnowned()).toBeUndefined();
     const due = [clock.now() - 5_000, clock.now() - 2_000, clock.now() + 1_000];
@@ -179,7 +179,7 @@ describeOnDatabases('lanes', (kind) => {
     expect(await lanes('any').findOldestUnowned()).toBe(due[1]);
   });
 
-  it('that were hidden are found by the scan, and those alone that have something to do', async () => {
+  it('that sleep despite a due delivery are woken by the scan, and no others', async () => {
     const [hidden, later, paused, idle] = await endpoints(4);
     await addEvent();
     await database.db
@@ -197,7 +197,7 @@ describeOnDatabases('lanes', (kind) => {
     expect(await scan.scan()).toEqual([]);
   });
 
-  it('have at once what was to be due at a time that only a clock far ahead can have written', async () => {
+  it('have a delivery due at once whose due time is impossibly late', async () => {
     const [id] = await endpoints(1);
     await addEvent();
     await database.db

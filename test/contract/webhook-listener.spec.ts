@@ -1,4 +1,4 @@
-/** The listener for PostgreSQL's notifications hears again by itself, however its session ends. */
+/** The listener for PostgreSQL notifications reconnects, however its session ends. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -8,7 +8,7 @@ import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
 
-describeWithPostgres('the listener', () => {
+describeWithPostgres('the notification listener', () => {
   let database: FreshDatabase;
   let other: pg.Client;
   let listener: WorkListener | undefined;
@@ -43,7 +43,7 @@ describeWithPostgres('the listener', () => {
   }
   const tell = (message: string) => other.query('select pg_notify($1, $2)', ['told', message]);
 
-  it('hears what is told, and not what it tells itself', async () => {
+  it('receives notifications of others, and ignores its own', async () => {
     await listen();
     await tell('whe_1 whe_2');
     await eventually('it hears', () => seen.heard.length > 0);
@@ -51,7 +51,7 @@ describeWithPostgres('the listener', () => {
     expect(seen).toEqual({ heard: ['whe_1 whe_2'], ups: 1, downs: 0 });
   });
 
-  it('listens again when its session is killed, and says that it has missed something', async () => {
+  it('listens again when its session is killed, and reports the interruption', async () => {
     await listen();
     await other.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'trailgate listener'",
@@ -62,7 +62,7 @@ describeWithPostgres('the listener', () => {
     await eventually('it hears', () => seen.heard.includes('whe_3'));
   });
 
-  it('takes silence for loss: a network that says nothing, or a pooler that hands no notifications on', async () => {
+  it('reconnects when its connection stays silent', async () => {
     const url = new URL(database.url);
     const proxy = await startTcpProxy(Number(url.port));
     try {

@@ -1,6 +1,6 @@
 /**
- * Random histories of webhook endpoints with changing owners and leases. No delivery is lost, the rows are those of a
- * plain model, and order is kept where it is wanted. Many endpoints run at once, each with its own history.
+ * Random histories of webhook endpoints with changing owners and leases. No delivery is lost, the rows match a simple
+ * model, and ordered endpoints keep their order. Many endpoints run at once, each with its own history.
  */
 import { deepStrictEqual, ok } from 'node:assert/strict';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
@@ -31,7 +31,7 @@ const RARE_STEPS = ['sleep', 'pause', 'resume', 'replay'];
 
 announce('webhook deliveries');
 
-/** A delivery as the model has it. */
+/** A delivery in the model. */
 interface Modelled {
   state: 'open' | 'succeeded' | 'failed';
   attempts: number;
@@ -99,7 +99,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
     }
   }
 
-  /** Both want all of them at the same moment. */
+  /** Lets both workers claim all lanes at the same moment. */
   async function claim(worlds: readonly World[]): Promise<void> {
     const ids = worlds.map(({ endpointId }) => endpointId);
     const taken = await Promise.all(lanes.map((each) => each.claimThese(ids)));
@@ -180,7 +180,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
     if (name === 'replay') await replay(world, random);
   }
 
-  /** Every world makes a step of its own; what can be done for several in one statement is. */
+  /** Performs one step in every world. Shares statements between worlds where possible. */
   async function round(worlds: readonly World[], random: SeededRandom): Promise<void> {
     const names = worlds.map(() => random.of(random.oneIn(8) ? RARE_STEPS : STEPS));
     const those = (name: string) => worlds.filter((_, index) => names[index] === name);
@@ -197,7 +197,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
     clock.advance(1_000);
   }
 
-  /** All owners have gone; a new one delivers all that waits, with no help but the scan's. */
+  /** Ends all owners. A new one delivers everything that waits, with only the scan to find it. */
   async function drain(worlds: readonly World[]): Promise<void> {
     await database.db.updateTable('webhook_endpoint').set({ status: 'enabled' }).execute();
     await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
@@ -223,7 +223,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
   }
 
   it(
-    'lose nothing, keep order, and end as the model says',
+    'lose no delivery, keep the order of ordered endpoints, and end with the rows of the model',
     async () => {
       const random = new SeededRandom(RUNS.seed);
       for (let played = 0; played < RUNS.numRuns; played += AT_ONCE) {

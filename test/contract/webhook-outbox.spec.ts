@@ -1,4 +1,4 @@
-/** An event stands in the database with its deliveries or not at all, and each endpoint gets what is its own. */
+/** An event is stored with its deliveries or not at all, and each endpoint gets only its own events. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { Kysely } from 'kysely';
 import pg from 'pg';
@@ -14,7 +14,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
-describeOnDatabases('the outbox with endpoints', (kind) => {
+describeOnDatabases('the event outbox with webhook endpoints', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   beforeEach(async () => {
@@ -33,7 +33,7 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
       .filter(({ due_at: dueAt }) => dueAt < ASLEEP)
       .map(({ endpoint_id: id }) => id);
 
-  it('makes one delivery of an event for each endpoint that wants it, due at once, and wakes their lanes', async () => {
+  it('creates a delivery for each subscribed endpoint, due at once, and wakes its lane', async () => {
     const [all, family, one] = [
       await endpoint(),
       await endpoint({ event_types: '["customer.*"]' }),
@@ -67,14 +67,14 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
     );
   });
 
-  it('tells an endpoint of another account nothing', async () => {
+  it('creates no delivery for an endpoint of another account', async () => {
     const mine = await endpoint();
     await endpoint({ account_id: 'acc_2' });
     expect((await add([serviceEvent('ana')])).endpointIds).toEqual([mine]);
     expect((await deliveriesIn(database.db)).map((row) => row.endpoint_id)).toEqual([mine]);
   });
 
-  it('keeps what is for a paused or disabled endpoint, without waking it, and nothing for a deleted one', async () => {
+  it('creates deliveries for paused and disabled endpoints, but wakes none, and skips deleted ones', async () => {
     const waiting = [await endpoint({ status: 'paused' }), await endpoint({ status: 'disabled' })];
     await endpoint({ deleted_at: clock.now() });
     const added = await add([serviceEvent('ana')]);
@@ -85,20 +85,20 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
     expect(await lanesDue()).toEqual([]);
   });
 
-  it('does not tell an endpoint what is about itself, but the others of its account', async () => {
+  it('delivers an event about an endpoint only to the other endpoints of the account', async () => {
     const [about, other] = [await endpoint(), await endpoint()];
     const event = { ...quotaEvent('one'), exceptEndpointId: about };
     expect((await add([event])).endpointIds).toEqual([other]);
   });
 
-  it('makes no second delivery of an event that is added twice', async () => {
+  it('creates no second delivery of an event that is added twice', async () => {
     await endpoint();
     expect(numbersOf(await add([serviceEvent('ana'), serviceEvent('ana')]))).toEqual([1]);
     expect(await add([serviceEvent('ana')])).toEqual({ events: new Map(), endpointIds: [] });
     expect(await deliveriesIn(database.db)).toHaveLength(1);
   });
 
-  it('has the event with its deliveries and the lane awake, or none of it', async () => {
+  it('adds the event, its deliveries and the wake-up in one transaction', async () => {
     await endpoint();
     const change = database.db.transaction().execute(async (trx) => {
       await add([serviceEvent('ana')], trx);
@@ -109,7 +109,7 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
     expect(numbersOf(await add([serviceEvent('ana')]))).toEqual([1]);
   });
 
-  it('has neither event nor delivery where the deliveries cannot be written, also with no transaction around', async () => {
+  it('adds neither event nor delivery when the deliveries cannot be written', async () => {
     await endpoint();
     await database.db.schema.dropTable('webhook_attempt').execute();
     await database.db.schema.alterTable('webhook_delivery').renameTo('away').execute();
@@ -118,7 +118,7 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
     expect(numbersOf(await add([serviceEvent('ana')]))).toEqual([1]);
   });
 
-  it('keeps the order of events in the order of their deliveries', async () => {
+  it('creates deliveries in the order of their events', async () => {
     await endpoint();
     const names = ['d', 'a', 'c', 'b'];
     const added = await add(names.map((name) => serviceEvent(name)));
@@ -127,7 +127,7 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
     expect(ids.toSorted()).toEqual(ids);
   });
 
-  it('touches no lane that is due already', async () => {
+  it('does not change the due time of a lane that is already due', async () => {
     const id = await endpoint();
     await add([serviceEvent('one')]);
     clock.advance(1_000);
@@ -136,7 +136,7 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
     expect(await lane.executeTakeFirst()).toEqual({ due_at: clock.now() - 1_000 });
   });
 
-  it('makes the deliveries of many events that several add at the same moment exactly once', async () => {
+  it('creates each delivery once when four callers add 700 events concurrently', async () => {
     for (let count = 0; count < 3; count++) await endpoint();
     const many = times(700, (index) => serviceEvent(`event ${index}`));
     const added = await Promise.all(times(4, (turn) => add(turn % 2 === 0 ? many : many.toReversed())));
@@ -146,7 +146,7 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
     expect([pairs.length, new Set(pairs).size]).toEqual([2_100, 2_100]);
   });
 
-  it('costs one statement more than without webhooks where nobody has an endpoint, which goes along with the insert', async () => {
+  it('needs only one extra statement when there is no endpoint', async () => {
     const messages = jest.spyOn(SqliteClient.prototype, 'run');
     const queries = jest.spyOn(pg.Client.prototype, 'query');
     await add([serviceEvent('ana'), quotaEvent('two')]);
@@ -154,7 +154,7 @@ describeOnDatabases('the outbox with endpoints', (kind) => {
     const asked = { sqlite: statements, postgres: queries.mock.calls.length };
     messages.mockRestore();
     queries.mockRestore();
-    // On SQLite the transaction begins with the first message and ends with the second.
+    // With SQLite, the transaction begins with the first message and ends with the second.
     const expected = { sqlite: [2, 0], postgres: ['begin', 'insert', 'endpoints', 'commit'].length };
     expect(asked[kind]).toEqual(expected[kind]);
   });

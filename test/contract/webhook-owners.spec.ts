@@ -1,6 +1,6 @@
 /**
- * Ownership of endpoints when a process ends, stands still, or loses the database or a message: nothing waits long,
- * nothing is sent twice.
+ * Ownership of endpoints when a process ends or hangs, or loses the database or a message. No delivery waits long or is
+ * sent twice.
  */
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
@@ -20,11 +20,11 @@ import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { LOOK, QUICK_TIMES, startWorker, watchStatements, type WatchedDatabase } from '../support/webhook-worker.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
-/** The statements with which a worker reads endpoints that it has taken, and lets go of lanes. */
+/** Parts of the statements with which a worker reads claimed endpoints, and releases lanes. */
 const READ = '"failing_since"';
 const LET_GO = 'owned_until = 0, due_at = case';
 
-describeOnDatabases('an endpoint', (kind) => {
+describeOnDatabases('a webhook endpoint', (kind) => {
   let database: DatabaseHandle;
   let receiver: Receiver;
   let signal: WorkSignal;
@@ -54,7 +54,7 @@ describeOnDatabases('an endpoint', (kind) => {
     return worker;
   }
 
-  /** Starts one whose statements with a text do not reach the database while `isAway`. */
+  /** Starts a worker whose statements with this text fail while `isAway`. */
   async function startFailing(text: string, isAway: () => boolean, times = QUICK_TIMES): Promise<WatchedDatabase> {
     const watched = watchStatements(looks.database, text, () => {
       if (isAway()) throw new DatabaseUnavailable('away');
@@ -75,7 +75,7 @@ describeOnDatabases('an endpoint', (kind) => {
       return lanes.every((lane) => lane.owned_until > 0);
     });
 
-  async function happens(...names: string[]): Promise<void> {
+  async function emit(...names: string[]): Promise<void> {
     signal.tell(await added(...names));
   }
 
@@ -91,22 +91,22 @@ describeOnDatabases('an endpoint', (kind) => {
       ({ owner }) => owner,
     );
 
-  it("is another process's as soon as its own begins to end, and has nothing under way there", async () => {
+  it('moves to another process when its owner begins to stop, without a second delivery', async () => {
     await endpoint();
     const hanging = await startReceiver();
     try {
       hanging.respond(() => {});
       const first = await start();
-      await happens('ana');
+      await emit('ana');
       await arrived(1);
       await endpoint({ url: hanging.url });
-      await happens('ben');
+      await emit('ben');
       await eventually('one hangs', () => hanging.received.length === 1);
       await start();
       first.stopStarting();
-      await happens('cleo');
+      await emit('cleo');
       await arrived(3);
-      // What is under way stays its owner's: nobody sends it a second time.
+      // The delivery under way stays with its owner. No other process sends it.
       await looks.came(5);
       expect(hanging.received).toHaveLength(1);
       expect(names()).toEqual(['ana', 'ben', 'cleo']);
@@ -115,7 +115,7 @@ describeOnDatabases('an endpoint', (kind) => {
     }
   });
 
-  it('of a process that was killed is taken by one that runs already, long before the lease is over', async () => {
+  it('of a killed process is taken over by a running one before its lease ends', async () => {
     await endpoint();
     await start(looks.database, { ...QUICK_TIMES, scanMs: 100, scanSpreadMs: 20 });
     const dead = ownerName(processNamespace(), spawnSync('true').pid);
@@ -129,14 +129,14 @@ describeOnDatabases('an endpoint', (kind) => {
     expect(WORKER_TIMES.scanMs + WORKER_TIMES.scanSpreadMs).toBeLessThan(LEASE_MS / 2);
   });
 
-  it('whose attempt outlives the end of its process keeps others waiting for no other', async () => {
+  it('with an attempt that outlives its process does not keep other endpoints owned', async () => {
     const hanging = await startReceiver();
     try {
       hanging.respond(() => {});
       await endpoint({ url: hanging.url });
       await endpoint();
       const worker = await start();
-      await happens('ana');
+      await emit('ana');
       await arrived(1);
       await eventually('one hangs', () => hanging.received.length === 1);
       await worker.stop(100);
@@ -146,23 +146,23 @@ describeOnDatabases('an endpoint', (kind) => {
     }
   });
 
-  it('is sent nothing twice by a process that finds its own lease over', async () => {
+  it('gets nothing twice from a process whose lease has ended', async () => {
     await endpoint({ concurrency: 1 });
     receiver.respond(() => {});
     await start();
-    await happens('ana', 'ben');
+    await emit('ana', 'ben');
     await arrived(1);
     await leasesEnd();
     await looks.came(5);
     expect(names()).toEqual(['ana']);
   });
 
-  it('is sent nothing twice either where its owner cannot read it when it takes it again', async () => {
+  it('gets nothing twice when its owner cannot read it while taking it again', async () => {
     await endpoint({ concurrency: 1 });
     receiver.respond(() => {});
     let isAway = false;
     const reads = await startFailing(READ, () => isAway);
-    await happens('ana', 'ben');
+    await emit('ana', 'ben');
     await arrived(1);
     isAway = true;
     const isRead = reads.came(1);
@@ -173,14 +173,14 @@ describeOnDatabases('an endpoint', (kind) => {
     expect(names()).toEqual(['ana']);
   });
 
-  it('that others had meanwhile is not sent what they have sent', async () => {
+  it('that was taken over meanwhile does not get deliveries that others have made', async () => {
     await endpoint({ concurrency: 1 });
     let respond = (): void => {};
     receiver.respond((response) => (respond = () => response.writeHead(204).end()));
     await start();
-    await happens('ana', 'ben', 'cleo');
+    await emit('ana', 'ben', 'cleo');
     await arrived(1);
-    // All three were read together.
+    // The worker has read all three together.
     const [, ben] = await deliveriesIn(database.db);
     await database.db.updateTable('webhook_delivery').set({ state: 'succeeded' }).where('id', '=', ben!.id).execute();
     await leasesEnd();
@@ -192,7 +192,7 @@ describeOnDatabases('an endpoint', (kind) => {
     expect(names()).toEqual(['ana', 'cleo']);
   });
 
-  it('is in the hands of whom the table says, also when it is let go of and taken at the same moment', async () => {
+  it('has one owner even when it is released and claimed at the same moment', async () => {
     await endpoint();
     let isAway = false;
     let isLate = false;
@@ -208,58 +208,58 @@ describeOnDatabases('an endpoint', (kind) => {
       },
     };
     looks = watchStatements({ ...database, db: database.db.withPlugin(late) }, LOOK);
-    // Long enough that another worker starts before it would be let go of once more.
+    // Another worker must start before the endpoint would be released again.
     const times = { ...QUICK_TIMES, lingerMs: 1_000 };
     const lettingGo = await startFailing(LET_GO, () => isAway, times);
-    await happens('ana');
+    await emit('ana');
     await arrived(1);
     isAway = true;
     await lettingGo.came(2);
-    // Its lease is over, and due as it was: it is taken, and was to be let go of.
+    // Its lease ends while a release is pending. The endpoint is still due, so it is claimed.
     isLate = true;
     await leasesEnd();
     isAway = false;
     await eventually('it is read, late', () => lateReads > 0);
     const other = await start();
-    // Under way for long enough that another owner would send it, too.
+    // The delivery stays under way long enough for another owner to send it, too.
     receiver.respond(() => {});
-    await happens('ben');
+    await emit('ben');
     await arrived(2);
     await looks.came(5);
     expect(names()).toEqual(['ana', 'ben']);
     other.stopStarting();
   });
 
-  it('whose owner could not let go of it is told all the same', async () => {
+  it('still gets events after its owner could not release it', async () => {
     await endpoint();
     let isAway = false;
     const lettingGo = await startFailing(LET_GO, () => isAway);
-    await happens('ana');
+    await emit('ana');
     await arrived(1);
     isAway = true;
     await lettingGo.came(2);
     isAway = false;
-    await happens('ben');
+    await emit('ben');
     await arrived(2);
   });
 
-  it('that could not be read when it was taken is told all the same', async () => {
+  it('still gets events after its owner could not read it when claiming it', async () => {
     await endpoint();
     let isAway = true;
     await startFailing(READ, () => isAway);
-    await happens('ana');
+    await emit('ana');
     await eventually('it is taken', async () => (await owners())[0] !== null);
     isAway = false;
     await arrived(1);
   });
 
-  it('is told of what nobody said, also while it takes its time with something else', async () => {
+  it('gets an event without a notification, even while another delivery hangs', async () => {
     await endpoint();
     await start();
-    await happens('ana');
+    await emit('ana');
     await arrived(1);
     receiver.respond(() => {});
-    await happens('ben');
+    await emit('ben');
     await arrived(2);
     receiver.respond((response) => response.writeHead(204).end());
     await added('lost');
@@ -267,17 +267,17 @@ describeOnDatabases('an endpoint', (kind) => {
     expect(names()).toEqual(['ana', 'ben', 'lost']);
   });
 
-  it('that asks for time has it, also when its owner has nothing else to do meanwhile', async () => {
+  it('that sends Retry-After gets no event before that, even when its owner is idle meanwhile', async () => {
     await endpoint();
     receiver.respond((response) => response.writeHead(429, { 'retry-after': '1' }).end());
     await start();
-    await happens('ana');
+    await emit('ana');
     await arrived(1);
     const askedMs = performance.now();
     receiver.respond((response) => response.writeHead(204).end());
-    // Longer than an owner keeps what has no work.
+    // Longer than an owner keeps an idle lane.
     await looks.came((2 * QUICK_TIMES.lingerMs) / QUICK_TIMES.claimMs);
-    await happens('ben');
+    await emit('ben');
     await arrived(2);
     expect(performance.now() - askedMs).toBeGreaterThan(900);
   });

@@ -1,4 +1,4 @@
-/** Results of attempts are written once, in order if wanted, and deleted in time. */
+/** Results of delivery attempts are written once, release ordered deliveries, and are deleted in time. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import {
@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 const SUCCEEDED = { state: 'succeeded' } as const;
 const EXHAUSTED = { state: 'failed', reason: 'exhausted' } as const;
 
-describeOnDatabases('deliveries', (kind) => {
+describeOnDatabases('webhook deliveries', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let endpointId: string;
@@ -55,7 +55,7 @@ describeOnDatabases('deliveries', (kind) => {
   };
   const attempts = () => database.db.selectFrom('webhook_attempt').selectAll().orderBy('id').execute();
 
-  it('are read when they are due, with what they say byte for byte, but not those that are in hand', async () => {
+  it('are read when they are due, with their exact payload, except those under way', async () => {
     await add('cus_1', null);
     const [first, second] = await due();
     expect([first?.resource, second?.resource, first?.isBlocked]).toEqual(['cus_1', null, false]);
@@ -70,7 +70,7 @@ describeOnDatabases('deliveries', (kind) => {
     });
   });
 
-  it('become what their attempts say, each of which is kept with the response', async () => {
+  it('get the state of their attempts, each stored with its response', async () => {
     await add(null, null, null);
     const [one, two, three] = await due();
     const later = { state: 'pending', dueAtMs: clock.now() + 5_000 } as const;
@@ -92,7 +92,7 @@ describeOnDatabases('deliveries', (kind) => {
     expect(third?.response_body).toBe(`\ufffd\ufffd${'x'.repeat(1_022)}`);
   });
 
-  it('are not changed by an owner that comes too late, whose attempts are kept all the same', async () => {
+  it('are not changed by a late owner, whose attempts are still stored', async () => {
     await add(null, null);
     const [one, two] = await due();
     await write([attemptOf(one!, { state: 'pending', dueAtMs: clock.now() + 5_000 }), attemptOf(two!, SUCCEEDED)]);
@@ -102,7 +102,7 @@ describeOnDatabases('deliveries', (kind) => {
     expect((await attempts()).map(({ number }) => number)).toEqual([1, 1, 1, 1]);
   });
 
-  it('have succeeded once the receiver has said so, however late that is heard; but not what was replayed meanwhile', async () => {
+  it('succeed on a late success of the receiver, unless they were replayed meanwhile', async () => {
     await add(null, null);
     const [one, two] = await due();
     await write([attemptOf(one!, EXHAUSTED)]);
@@ -111,7 +111,7 @@ describeOnDatabases('deliveries', (kind) => {
     expect(await states()).toEqual(['succeeded', 'pending']);
   });
 
-  it('that are forgotten meanwhile cost the others of a batch nothing', async () => {
+  it('that were deleted meanwhile do not affect the others of a batch', async () => {
     await add(null, null);
     const [one, two] = await due();
     await database.db.deleteFrom('webhook_delivery').where('id', '=', one!.id).execute();
@@ -119,7 +119,7 @@ describeOnDatabases('deliveries', (kind) => {
     expect(await attempts()).toHaveLength(1);
   });
 
-  it('of one resource come one after the other, those of others beside them', async () => {
+  it('of one resource are released one after the other, independent of other resources', async () => {
     await add('a', 'a', 'b', null, 'a');
     expect((await due(true)).map(({ isBlocked }) => isBlocked)).toEqual([false, true, false, false, true]);
     await hold();
@@ -136,7 +136,7 @@ describeOnDatabases('deliveries', (kind) => {
     expect(laneDueAt).toBe(clock.now());
   });
 
-  it('are never held behind what has ended meanwhile', async () => {
+  it('are not held behind a delivery that has ended meanwhile', async () => {
     await add('a', 'a');
     const [first, second] = await due(true);
     await write([attemptOf(first!, SUCCEEDED, { isOrdered: true })]);
@@ -144,7 +144,7 @@ describeOnDatabases('deliveries', (kind) => {
     expect(await states()).toEqual(['succeeded', 'pending']);
   });
 
-  it('that are held all come when order is not wanted any more', async () => {
+  it('that are held are all released when ordering is turned off', async () => {
     await add('a', 'a', 'a');
     await hold();
     await database.db.transaction().execute(async (trx) => {
@@ -154,7 +154,7 @@ describeOnDatabases('deliveries', (kind) => {
     expect(await states()).toEqual(['pending', 'pending', 'pending']);
   });
 
-  it('say of their endpoint since when it fails and how often, until it does not', async () => {
+  it('record since when and how often their endpoint has failed, until it succeeds', async () => {
     const now = clock.now();
     const none = { endpointId, succeededAtMs: null, failures: 0, failingSinceMs: null };
     const health = async () => {
@@ -173,10 +173,10 @@ describeOnDatabases('deliveries', (kind) => {
     expect(await health()).toEqual([now + 80, null, 0]);
   });
 
-  it('end after thirty days of waiting, are kept as long again to be replayed, and then forgotten', async () => {
-    const told: unknown[] = [];
+  it('expire after thirty days, can be replayed for thirty more, and are then deleted', async () => {
+    const signaled: unknown[] = [];
     const signal = new WorkSignal();
-    signal.follow((each) => told.push(each));
+    signal.follow((each) => signaled.push(each));
     const retention = new DeliveryRetention(database.db, clock, signal);
     await add('a', null);
     clock.advance(DAY_MS);
@@ -185,7 +185,7 @@ describeOnDatabases('deliveries', (kind) => {
     expect(await states()).toEqual(['pending', 'pending', 'held']);
     clock.advance(29 * DAY_MS);
     await retention.sweep();
-    expect([await states(), told]).toEqual([['expired', 'expired', 'pending'], [[endpointId]]]);
+    expect([await states(), signaled]).toEqual([['expired', 'expired', 'pending'], [[endpointId]]]);
     const [first] = await due();
     await write([attemptOf(first!, SUCCEEDED)]);
     clock.advance(DAY_MS);

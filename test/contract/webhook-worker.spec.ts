@@ -1,4 +1,4 @@
-/** The worker of webhooks delivers what stands in the outbox, as each endpoint wants it, and goes on where another one ended. */
+/** The webhook worker delivers events as each endpoint is configured, and continues where another worker ended. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { QueryResult, RootOperationNode, UnknownRow } from 'kysely';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -23,7 +23,7 @@ import {
 import { signatureOf, startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
-describeOnDatabases('the worker', (kind) => {
+describeOnDatabases('the webhook worker', (kind) => {
   let database: DatabaseHandle;
   let receiver: Receiver;
   let signal: WorkSignal;
@@ -55,11 +55,11 @@ describeOnDatabases('the worker', (kind) => {
     return worker;
   }
 
-  async function happens(...names: string[]): Promise<void> {
-    await happen(names.map((name) => serviceEvent(name)));
+  async function emit(...names: string[]): Promise<void> {
+    await emitEvents(names.map((name) => serviceEvent(name)));
   }
 
-  async function happen(events: readonly ForeignEvent[]): Promise<void> {
+  async function emitEvents(events: readonly ForeignEvent[]): Promise<void> {
     const { endpointIds } = await addEvents(database.db, events, Date.now());
     signal.tell(endpointIds);
   }
@@ -68,10 +68,10 @@ describeOnDatabases('the worker', (kind) => {
   const arrived = (count: number) => eventually(`${count} arrive`, () => receiver.received.length >= count);
   const names = () => receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
 
-  it('delivers an event at once, signed, writes down the attempt, and lets go of the lane', async () => {
+  it('delivers a signed event at once, records the attempt, and releases the lane', async () => {
     const id = await endpoint();
     await start();
-    await happens('ana');
+    await emit('ana');
     await arrived(1);
     const [got] = receiver.received;
     if (got === undefined) throw new Error('nothing arrived');
@@ -98,18 +98,18 @@ describeOnDatabases('the worker', (kind) => {
     });
   });
 
-  it('delivers what nobody has told it of', async () => {
+  it('delivers an event without a notification', async () => {
     await endpoint();
     await start();
     await addEvents(database.db, [serviceEvent('ana')], Date.now());
     await arrived(1);
   });
 
-  it('tries again by the schedule of the endpoint, and gives up behind it', async () => {
+  it('retries by the schedule of the endpoint, and gives up after it', async () => {
     await endpoint({ retry_schedule: '[0.3]' });
     receiver.respond((response) => response.writeHead(500).end('no'));
     await start();
-    await happens('ana');
+    await emit('ana');
     await eventually('it is given up', async () => (await states())[0] === 'failed');
     expect(receiver.received).toHaveLength(2);
     const [one, other] = receiver.received;
@@ -120,16 +120,16 @@ describeOnDatabases('the worker', (kind) => {
     expect(row).toMatchObject({ failures: 2, last_success_at: null });
   });
 
-  it('ends a delivery that its receiver wants no more of', async () => {
+  it('ends a delivery when its receiver sends abort-message', async () => {
     await endpoint();
     receiver.respond((response) => response.writeHead(400, { 'webhook-delivery': 'abort-message' }).end());
     await start();
-    await happens('ana');
+    await emit('ana');
     await eventually('it has ended', async () => (await states())[0] === 'failed');
     expect(await deliveriesIn(database.db)).toMatchObject([{ reason: 'aborted' }]);
   });
 
-  it('tells of one resource in order where that is wanted, also behind a failure, and of others meanwhile', async () => {
+  it('delivers events of one resource in order, even after a failure, and others meanwhile', async () => {
     await endpoint({ ordered: 1, retry_schedule: '[0.1,0.1]' });
     let hasFailed = false;
     receiver.respond((response, { body }) => {
@@ -139,24 +139,24 @@ describeOnDatabases('the worker', (kind) => {
     });
     await start();
     const about = (name: string, resource: string) => serviceEvent(name, { resource });
-    await happen([about('1', 'cus_1'), about('2', 'cus_1'), about('3', 'cus_1'), about('x', 'cus_2')]);
+    await emitEvents([about('1', 'cus_1'), about('2', 'cus_1'), about('3', 'cus_1'), about('x', 'cus_2')]);
     await eventually('all arrive', async () => (await states()).every((state) => state === 'succeeded'));
     expect(names().filter((name) => name !== 'x')).toEqual(['1', '1', '2', '3']);
     expect(names().indexOf('x')).toBeLessThan(3);
   });
 
-  it('of two has a lane alone: nothing is sent twice', async () => {
+  it('sends nothing twice when two workers run', async () => {
     for (let count = 0; count < 5; count++) await endpoint();
     await Promise.all([start(), start()]);
-    await happens(...Array.from({ length: 20 }, (_, at) => `e${at}`));
+    await emit(...Array.from({ length: 20 }, (_, at) => `e${at}`));
     await eventually('all arrive', async () => (await states()).every((state) => state === 'succeeded'));
     expect(receiver.received).toHaveLength(100);
   });
 
-  it('finds with its next look what nobody has told it of at an endpoint that is its own, also what is due later', async () => {
+  it('finds events without a notification at its own endpoint, even ones due later', async () => {
     await endpoint();
     await start();
-    await happens('told');
+    await emit('told');
     await arrived(1);
     for (const [name, inMs] of [
       ['lost', 0],
@@ -172,7 +172,7 @@ describeOnDatabases('the worker', (kind) => {
     expect(names()).toEqual(['told', 'lost', 'later']);
   });
 
-  it('takes over the lanes of one that died, when its leases have ended', async () => {
+  it('takes over the lanes of a dead worker when its leases have ended', async () => {
     const id = await endpoint();
     await addEvents(database.db, [serviceEvent('ana')], Date.now());
     const soon = Date.now() + 500;
@@ -183,19 +183,19 @@ describeOnDatabases('the worker', (kind) => {
     expect(Date.now()).toBeGreaterThanOrEqual(soon);
   });
 
-  it('sends nothing whose keys cannot be opened, and loses nothing', async () => {
+  it('sends nothing when the signing keys cannot be opened, and keeps the delivery', async () => {
     await endpoint();
     openKeys = async () => {
       throw new Error('another key');
     };
     await start();
-    await happens('ana');
+    await emit('ana');
     await looks.came(10);
     expect(receiver.received).toEqual([]);
     expect(await deliveriesIn(database.db)).toMatchObject([{ state: 'pending', attempts: 0 }]);
   });
 
-  it('ends a delivery whose event is gone', async () => {
+  it('expires a delivery whose event was deleted', async () => {
     await endpoint();
     await addEvents(database.db, [serviceEvent('ana'), serviceEvent('ben')], Date.now());
     const { event_id: eventId } = (await deliveriesIn(database.db))[0]!;
@@ -208,14 +208,14 @@ describeOnDatabases('the worker', (kind) => {
     ]);
   });
 
-  it('is not kept from others by an endpoint that hangs', async () => {
+  it('delivers to other endpoints while one hangs', async () => {
     await endpoint();
     const hanging = await startReceiver();
     try {
       hanging.respond(() => {});
       await endpoint({ url: hanging.url });
       await start();
-      await happens(...Array.from({ length: 30 }, (_, at) => `e${at}`));
+      await emit(...Array.from({ length: 30 }, (_, at) => `e${at}`));
       await arrived(30);
       expect(hanging.received.length).toBeLessThan(4);
     } finally {
@@ -223,7 +223,7 @@ describeOnDatabases('the worker', (kind) => {
     }
   });
 
-  it('asks the database hardly more often for many endpoints than for a few: each round trip is waited for', async () => {
+  it('sends fewer than 150 statements for deliveries to 300 endpoints', async () => {
     const many = 300;
     for (let count = 0; count < many; count++) await endpoint({ timeout_ms: 30_000, last_success_at: 1 });
     let asked = 0;
@@ -231,28 +231,28 @@ describeOnDatabases('the worker', (kind) => {
       transformQuery: ({ node }: { node: RootOperationNode }) => ((asked += 1), node),
       transformResult: async ({ result }: { result: QueryResult<UnknownRow> }) => result,
     };
-    // All respond together: how many results are written at once is else a matter of how quick the machine is.
+    // All respond together. Otherwise, the size of result batches would depend on the machine.
     const held: (() => void)[] = [];
     receiver.respond((response) => held.push(() => response.writeHead(204).end()));
     workers.push(await startWorker({ ...database, db: database.db.withPlugin(counting) }, signal, { openKeys }));
-    await happens('ana');
+    await emit('ana');
     await arrived(many);
     receiver.respond((response) => response.writeHead(204).end());
     for (const release of held) release();
     await eventually('all is recorded', async () => (await states()).every((state) => state === 'succeeded'));
-    // Claims of 64, pages of 64, payloads of 64, results of 64 at least, and now and then a round of the worker.
+    // Claims, pages and payloads of 64, results of at least 64, and some rounds of the worker.
     expect(asked).toBeLessThan(many / 2);
   });
 
-  it('has bodies of 32 MiB under way and no more, whoever they are for, and sends the rest behind them', async () => {
+  it('limits the bodies of concurrent deliveries to 32 MiB, and sends the rest later', async () => {
     const bodyBytes = 256 * 1_024;
-    // What an attempt says around its event takes the place of one more: of the quick, and of those that have become slow.
+    // The envelope of attempts takes the place of one more body, among quick and among slow attempts.
     const fitting = (24 * 1_024 * 1_024) / bodyBytes - 1 + ((8 * 1_024 * 1_024) / bodyBytes - 1);
     for (let count = 0; count < fitting + 10; count++) await endpoint({ timeout_ms: 30_000, last_success_at: 1 });
     const held: (() => void)[] = [];
     receiver.respond((response) => held.push(() => response.writeHead(204).end()));
     await start();
-    await happen([serviceEvent('large', { dataText: JSON.stringify({ name: 'x'.repeat(bodyBytes - 11) }) })]);
+    await emitEvents([serviceEvent('large', { dataText: JSON.stringify({ name: 'x'.repeat(bodyBytes - 11) }) })]);
     await arrived(fitting);
     await looks.came(10);
     expect(receiver.received).toHaveLength(fitting);
@@ -261,11 +261,11 @@ describeOnDatabases('the worker', (kind) => {
     await eventually('all arrive', async () => (await states()).every((state) => state === 'succeeded'));
   });
 
-  it('ends with what it has begun, begins nothing more, and leaves its lanes to others at once', async () => {
+  it('finishes its deliveries when it stops, starts no others, and releases its lanes at once', async () => {
     await endpoint({ concurrency: 1 });
     receiver.respond((response) => setTimeout(() => response.writeHead(204).end(), 300));
     const worker = await start();
-    await happens('ana', 'ben');
+    await emit('ana', 'ben');
     await arrived(1);
     await worker.stop(5_000);
     expect((await states()).toSorted()).toEqual(['pending', 'succeeded']);

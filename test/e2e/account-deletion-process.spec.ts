@@ -1,4 +1,4 @@
-/** Deleting an account in the running program: keys stop on every node, and no file, log or Redis key names it after. */
+/** Account deletion in the running program. Keys stop on every node, and no database file or Redis key names it. */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { openDatabase } from '../../src/stores/database/connect.js';
@@ -29,7 +29,7 @@ const call = ({ gatewayUrl }: RunningTrailgate, secret: string, headers: Record<
     headers: { Authorization: `Bearer ${secret}`, ...headers },
   });
 
-/** An account with a name, a key with another, and an invited person. */
+/** Creates an account with a named key and an invitation. */
 async function makeAccount({ admin }: RunningTrailgate) {
   const { id } = await admin.createAccount({ name: NAME, plan: 'unlimited' });
   const key = await admin.createKey(id, { name: 'Tadmor gate' });
@@ -37,7 +37,7 @@ async function makeAccount({ admin }: RunningTrailgate) {
   return { id, key };
 }
 
-it('leaves nothing of it in the files of SQLite, and only anonymous usage where that is configured', async () => {
+it('deleting an account erases it from the SQLite files, and keeps anonymous usage if configured', async () => {
   running = await startTrailgate({ backend: backend.url, config: { usage: { deletedAccounts: 'anonymous' } } });
   const { dataDir, adminUrl, adminToken } = running;
   const { id, key } = await makeAccount(running);
@@ -61,7 +61,7 @@ it('leaves nothing of it in the files of SQLite, and only anonymous usage where 
   await close();
 });
 
-it('is finished by the next start when the process is killed at any moment, or was not begun', async () => {
+it('a deletion during which the process is killed has not begun, or is finished at the next start', async () => {
   running = await startTrailgate();
   const { dataDir } = running;
   const outcomes: string[] = [];
@@ -81,7 +81,7 @@ it('is finished by the next start when the process is killed at any moment, or w
   expect(outcomes).toContain('deleted');
 });
 
-describeWithOwnRedisAndPostgres('on two nodes', () => {
+describeWithOwnRedisAndPostgres('deleting an account on two nodes', () => {
   let redis: RedisServer;
   let database: FreshDatabase;
   let two: RunningTrailgate | undefined;
@@ -93,25 +93,25 @@ describeWithOwnRedisAndPostgres('on two nodes', () => {
     await Promise.all([redis.stop(), database.drop()]);
   });
 
-  it('stops the keys within a second, and takes counters and responses out of Redis', async () => {
+  it('invalidates its keys on both within a second, and removes its counters and responses from Redis', async () => {
     const options = { backend: backend.url, env: { REDIS_URL: redis.url, DATABASE_URL: database.url } };
     running = await startTrailgate(options);
     two = await startTrailgate({ ...options, roles: ['gateway'] });
     const [one, other] = [running, two];
     const { id, key } = await makeAccount(one);
     const client = new Redis(redis.url);
-    const ofAccount = async () =>
+    const redisKeysOfAccount = async () =>
       (await client.keys('tg:*')).filter((each) => each.includes(id) || each.includes(key.id));
     for (const node of [one, other]) expect((await call(node, key.secret)).status).toBe(200);
     expect((await call(other, key.secret, { 'idempotency-key': 'first-caravan' })).status).toBe(200);
-    expect((await ofAccount()).map((each) => each.slice(0, 5)).toSorted()).toEqual(
+    expect((await redisKeysOfAccount()).map((each) => each.slice(0, 5)).toSorted()).toEqual(
       expect.arrayContaining(['tg:i:', 'tg:q:']),
     );
     await one.admin.call('DELETE', `/accounts/${id}`, { name: NAME });
     for (const node of [one, other]) {
       await eventually('the key is refused', async () => (await call(node, key.secret)).status === 401, SOON_MS);
     }
-    expect(await ofAccount()).toEqual([]);
+    expect(await redisKeysOfAccount()).toEqual([]);
     client.disconnect();
   });
 });

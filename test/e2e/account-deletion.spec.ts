@@ -1,4 +1,4 @@
-/** A deleted account is nowhere any more: no key, no name, no address, in no table. What others have stays. */
+/** Deleting an account erases its keys, names and addresses from every table. Data of other accounts stays. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { compileDataSchema } from '../../src/config/data-schema.js';
 import { OWN_EVENTS } from '../../src/outbox/own-events.js';
@@ -39,7 +39,7 @@ const TABLES = [
   'webhook_endpoint',
 ] as const satisfies readonly (keyof Tables)[];
 
-describeOnDatabases('an account that is deleted', (kind) => {
+describeOnDatabases('account deletion', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
 
@@ -53,7 +53,7 @@ describeOnDatabases('an account that is deleted', (kind) => {
   });
 
   const rowsOf = (table: (typeof TABLES)[number]) => database.db.selectFrom(table).selectAll().execute();
-  /** Everything that is stored, as text, with what is encoded in base64. */
+  /** Returns all stored rows as text, with base64 bodies decoded. */
   async function stored(): Promise<string> {
     const rows = await Promise.all(TABLES.map(rowsOf));
     const bodies = (await rowsOf('idempotent_request')) as readonly { body: string | null }[];
@@ -61,7 +61,7 @@ describeOnDatabases('an account that is deleted', (kind) => {
   }
   const remove = (id: string, name: string) => running.admin.request('DELETE', `/accounts/${id}`, { name });
 
-  /** An account with something in every table. */
+  /** Creates an account with keys, members, mail, usage, a request log and stored responses. */
   async function account() {
     const created = await send(`${running.url}/admin/v1/accounts`, {
       method: 'POST',
@@ -96,7 +96,7 @@ describeOnDatabases('an account that is deleted', (kind) => {
     return { id, other, keyId: key.id, only, both };
   }
 
-  it('goes only where the caller repeats its name, and then with all that names it', async () => {
+  it('requires the current account name, and then erases all personal data of the account', async () => {
     const { id, other, keyId, only, both } = await account();
     expect(await stored()).toMatch(PERSONAL);
     const refused = await remove(id, NAME);
@@ -122,10 +122,10 @@ describeOnDatabases('an account that is deleted', (kind) => {
     expect(usage.map((row) => row.account_id)).toEqual([other]);
   });
 
-  it('takes nothing in while its deletion goes on, and an owner who joined in between does not stop it', async () => {
+  it('rejects imports into the account while it is in progress, and removes an owner who joins meanwhile', async () => {
     const { id } = await running.admin.createAccount({ plan: 'starter' });
     const { name } = await running.admin.call<{ name: string }>('GET', `/accounts/${id}`);
-    // An endpoint keeps the account until its last event has gone.
+    // An endpoint keeps the account until its last event is sent.
     await addEndpoint(database.db, running.clock.now(), { account_id: id });
     await running.admin.call('POST', `/accounts/${id}/invitations`, { email: 'late@example.com', role: 'owner' });
     expect((await remove(id, name)).status).toBe(204);
@@ -148,7 +148,7 @@ describeOnDatabases('an account that is deleted', (kind) => {
     expect((await database.db.selectFrom('member').select('removed_at').where('id', '=', late).executeTakeFirst())?.removed_at).toEqual(expect.any(Number)); // prettier-ignore
   });
 
-  it('sends its last event before its endpoints go, and waits for that no longer than an hour', async () => {
+  it('queues account.deleted for the endpoints of the account, and keeps them for at most an hour', async () => {
     const labels = { external_id: 'tadmor-1', metadata: { caravan: 'Palmyra' } };
     const { id } = await running.admin.createAccount({ plan: 'starter', name: NAME, ...labels });
     const url = 'https://tadmor.example/hooks';
@@ -182,7 +182,7 @@ describeOnDatabases('an account that is deleted', (kind) => {
     );
   });
 
-  it('loses what other processes still write within the hour', async () => {
+  it('erases request logs that another process writes after the deletion', async () => {
     const { id } = await running.admin.createAccount({ plan: 'starter', name: NAME });
     expect((await remove(id, NAME)).status).toBe(204);
     const at = running.clock.now();
@@ -192,7 +192,7 @@ describeOnDatabases('an account that is deleted', (kind) => {
     expect(await stored()).not.toMatch(PERSONAL);
   });
 
-  it('loses the stored response of a request that was in progress when its keys were deleted', async () => {
+  it('erases a response that was stored after its key was deleted', async () => {
     const { id, keyId } = await account();
     expect((await remove(id, `${NAME} and Sons`)).status).toBe(204);
     const claim = { fingerprint: 'f', owner: 'o', leased_until: 0, status: 201, body_hash: '', code: '', fields: '' };
@@ -204,7 +204,7 @@ describeOnDatabases('an account that is deleted', (kind) => {
     expect(await stored()).not.toMatch(PERSONAL);
   });
 
-  it('and another one at the same time erase a member of both', async () => {
+  it('erases a member of two accounts that are deleted at the same time', async () => {
     for (let attempt = 0; attempt < 5; attempt++) {
       const names = [`Palmyra ${attempt}`, `Tadmor ${attempt}`];
       const ids = await Promise.all(
@@ -220,7 +220,7 @@ describeOnDatabases('an account that is deleted', (kind) => {
     expect(await stored()).not.toMatch(PERSONAL);
   });
 
-  it('loses queued mail that names it, also to members who stay elsewhere', async () => {
+  it('erases queued mail that names the account, also to members of other accounts', async () => {
     const { id, both } = await account();
     const to = { name: 'Both', address: 'both@example.com' };
     const names = { accountId: id, accountName: NAME, endpointId: 'whe_1', host: 'h' };

@@ -1,4 +1,4 @@
-/** Members of an account are invited, given another role and removed. Nobody grants more than they have. */
+/** Inviting, promoting and removing members of an account. Members cannot grant more than they have. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Role } from '../../src/members/permissions.js';
@@ -14,7 +14,7 @@ interface Invitation {
   readonly status: string;
 }
 
-describeOnDatabases('members of an account', (kind) => {
+describeOnDatabases('the members API', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accountId: string;
@@ -56,10 +56,10 @@ describeOnDatabases('members of an account', (kind) => {
     const list = await running.admin.call<{ data: Invitation[] }>('GET', of('/invitations?limit=100'));
     return list.data.find((each) => each.id === id) ?? { status: 'none' };
   };
-  const takeWith = (link: string, own = new PanelBrowser(running.url)) =>
+  const acceptWith = (link: string, own = new PanelBrowser(running.url)) =>
     own.ask('POST', '/links/take', { token: link.split('#')[1], name: 'Bea', password: GOOD_PASSWORD });
 
-  it('are listed for everybody in it, with what they are', async () => {
+  it('lists members with their roles to a viewer, without password or TOTP fields', async () => {
     const answer = await ask('viewer', 'GET', of('/members'));
     const roles = answer.json<{ data: { id: string; role: Role }[] }>().data.map(({ id, role }) => [id, role]);
     expect(roles).toEqual([
@@ -70,7 +70,7 @@ describeOnDatabases('members of an account', (kind) => {
     expect(answer.text).not.toMatch(/password|totp_secret/);
   });
 
-  it('an admin gives and takes admin and viewer, and neither makes nor unmakes owners', async () => {
+  it('lets an admin promote a viewer to admin, but not create, demote or remove owners', async () => {
     expect(await outcome(ask('admin', 'PATCH', of(`/members/${ids.viewer}`), { role: 'admin' }))).toBe(200);
     expect(await outcome(ask('admin', 'PATCH', of(`/members/${ids.viewer}`), { role: 'owner' }))).toBe('forbidden');
     expect(await outcome(ask('admin', 'PATCH', of(`/members/${ids.admin}`), { role: 'owner' }))).toBe('forbidden');
@@ -82,7 +82,7 @@ describeOnDatabases('members of an account', (kind) => {
     expect(await outcome(ask('owner', 'PATCH', of(`/members/${ids.admin}`), { role: 'owner' }))).toBe(200);
   });
 
-  it('a role counts with the next request', async () => {
+  it('applies a new role or a removal from the next request', async () => {
     expect(await outcome(ask('viewer', 'GET', of('/invitations')))).toBe('forbidden');
     await ask('owner', 'PATCH', of(`/members/${ids.viewer}`), { role: 'admin' });
     expect(await outcome(ask('viewer', 'GET', of('/invitations')))).toBe(200);
@@ -90,7 +90,7 @@ describeOnDatabases('members of an account', (kind) => {
     expect(await outcome(ask('viewer', 'GET', of('/invitations')))).toBe('resource_not_found');
   });
 
-  it('the last owner stays, whoever asks, also where another owner is disabled or two go at once', async () => {
+  it('refuses to demote or remove the last active owner, also if two are removed at once', async () => {
     expect(await outcome(ask('owner', 'PATCH', of(`/members/${ids.owner}`), { role: 'admin' }))).toBe('last_owner');
     expect(await outcome(ask('owner', 'DELETE', of(`/members/${ids.owner}`)))).toBe('last_owner');
     const second = await newMember(database, { roles: { [accountId]: 'owner' } });
@@ -104,13 +104,13 @@ describeOnDatabases('members of an account', (kind) => {
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
   });
 
-  it('an invitation is shown with its link once, and lets in whom it is for', async () => {
+  it('shows the link of an invitation once, and marks the invitation as accepted once it is used', async () => {
     const made = await invite('admin', 'bea@example.com', 'admin');
     expect(made.link).toMatch(new RegExp(`^http://localhost:${running.port}/link#[A-Za-z0-9_-]{43}$`));
     const listed = await ask('owner', 'GET', of('/invitations'));
     expect(listed.text).not.toContain(made.link.split('#')[1]);
     expect(listed.json<{ data: Invitation[] }>().data).toMatchObject([{ id: made.id, status: 'open' }]);
-    expect((await takeWith(made.link)).status).toBe(200);
+    expect((await acceptWith(made.link)).status).toBe(200);
     expect((await ask('owner', 'GET', of('/invitations'))).json()).toMatchObject({ data: [{ status: 'accepted' }] });
     expect(await outcome(ask('owner', 'POST', of('/invitations'), { email: 'BEA@example.com', role: 'viewer' }))).toBe(
       'already_a_member',
@@ -118,19 +118,19 @@ describeOnDatabases('members of an account', (kind) => {
     expect(await outcome(ask('owner', 'DELETE', `/invitations/${made.id}`))).toBe('conflict');
   });
 
-  it('an invitation that is sent again, made again or taken back ends the link before', async () => {
+  it('invalidates the link of an invitation that is resent, replaced or revoked', async () => {
     const first = await invite('owner', 'cy@example.com');
     const again = (await ask('owner', 'POST', `/invitations/${first.id}/resend`)).json<Invitation>();
-    expect((await takeWith(first.link)).status).toBe(410);
+    expect((await acceptWith(first.link)).status).toBe(410);
     const other = await invite('owner', 'cy@example.com');
-    expect((await takeWith(again.link)).status).toBe(410);
+    expect((await acceptWith(again.link)).status).toBe(410);
     expect(await outcome(ask('owner', 'DELETE', `/invitations/${other.id}`))).toBe(200);
     expect(await outcome(ask('owner', 'DELETE', `/invitations/${other.id}`))).toBe(200);
-    expect((await takeWith(other.link)).status).toBe(410);
+    expect((await acceptWith(other.link)).status).toBe(410);
     expect(await outcome(ask('owner', 'POST', `/invitations/${other.id}/resend`))).toBe('conflict');
   });
 
-  it('an address is invited five times an hour and an account a hundred times, whoever asks; nobody is mailed without end', async () => {
+  it('limits invitations per hour to 5 per address and 100 per account, except for operators', async () => {
     const again = await invite('admin', 'dot@example.com');
     let { id } = again;
     for (let sent = 1; sent < 5; sent++) {
@@ -146,21 +146,21 @@ describeOnDatabases('members of an account', (kind) => {
     expect(await outcome(ask('owner', 'POST', of('/invitations'), { email: 'x@example.com', role: 'viewer' }))).toBe(
       'too_many_requests',
     );
-    // Of another account, or by an operator, as many as before.
+    // The limits do not apply to operators.
     await running.admin.call('POST', of('/invitations'), { email: 'dot@example.com', role: 'viewer' });
     running.clock.advance(3_600_000);
     sessions = { ...sessions, owner: await signIn(running, ids.owner) };
     await invite('owner', 'dot@example.com');
   });
 
-  it('an admin neither sends again nor takes back an owner’s invitation', async () => {
+  it('does not let an admin resend or revoke an invitation to become owner', async () => {
     const made = await invite('owner', 'dan@example.com', 'owner');
     expect(await outcome(ask('admin', 'POST', `/invitations/${made.id}/resend`))).toBe('forbidden');
     expect(await outcome(ask('admin', 'DELETE', `/invitations/${made.id}`))).toBe('forbidden');
-    expect((await takeWith(made.link)).status).toBe(200);
+    expect((await acceptWith(made.link)).status).toBe(200);
   });
 
-  it('who is removed, disabled or may invite no more leaves no open invitation behind; what they may still give stays', async () => {
+  it('revokes open invitations that their sender may no longer make, and keeps the others open', async () => {
     const states = async () => {
       const { data } = await running.admin.call<{ data: { email: string; status: string }[] }>(
         'GET',
@@ -176,13 +176,13 @@ describeOnDatabases('members of an account', (kind) => {
     };
     sessions = { ...sessions, owner: await signIn(running, second) };
     await invite('owner', 'jim@example.com');
-    // An admin may invite admins, and owners no more.
+    // An admin can invite admins, but no owners.
     expect(await outcome(ask('owner', 'PATCH', of(`/members/${ids.owner}`), { role: 'admin' }))).toBe(200);
     expect(await outcome(ask('owner', 'DELETE', of(`/members/${ids.admin}`)))).toBe(200);
     const [open, revoked] = ['open', 'revoked'];
     const after = { 'gus@example.com': revoked, 'hal@example.com': revoked, 'ida@example.com': open };
     expect(await states()).toEqual({ ...after, 'jim@example.com': open });
-    for (const { link } of [made.gus, made.hal]) expect((await takeWith(link)).status).toBe(410);
+    for (const { link } of [made.gus, made.hal]) expect((await acceptWith(link)).status).toBe(410);
     await running.admin.call('PATCH', `/members/${ids.owner}`, { status: 'disabled' });
     expect(await states()).toEqual({ ...after, 'ida@example.com': revoked, 'jim@example.com': open });
     const { data } = await running.admin.auditLog(`?account_id=${accountId}&limit=100`);
@@ -192,7 +192,7 @@ describeOnDatabases('members of an account', (kind) => {
     );
   });
 
-  it('an invitation lasts as many days as it says, at most 30', async () => {
+  it('expires an invitation after 7 days by default, and rejects more than 30', async () => {
     expect(
       await outcome(
         ask('owner', 'POST', of('/invitations'), { email: 'e@example.com', role: 'viewer', expires_in_days: 31 }),
@@ -200,10 +200,10 @@ describeOnDatabases('members of an account', (kind) => {
     ).toBe('validation_failed');
     const { link } = await invite('owner', 'e@example.com');
     running.clock.advance(7 * 86_400_000);
-    expect((await takeWith(link)).status).toBe(410);
+    expect((await acceptWith(link)).status).toBe(410);
   });
 
-  it('addresses that would be headers, or no address at all, are refused', async () => {
+  it('rejects invitations to invalid email addresses, and to addresses with line breaks', async () => {
     for (const email of ['a@example.com\r\nBcc: b@example.com', 'no', '', 'a@b', `${'a'.repeat(250)}@example.com`]) {
       expect([email, await outcome(ask('owner', 'POST', of('/invitations'), { email, role: 'viewer' }))]).toEqual([
         email,
@@ -212,9 +212,9 @@ describeOnDatabases('members of an account', (kind) => {
     }
   });
 
-  it('what is done to members stands in the audit log of the account, without any link', async () => {
+  it('records member changes in the audit log of the account, without invitation links', async () => {
     const made = await invite('owner', 'fay@example.com');
-    await takeWith(made.link);
+    await acceptWith(made.link);
     await ask('owner', 'PATCH', of(`/members/${ids.viewer}`), { role: 'admin' });
     await ask('owner', 'DELETE', of(`/members/${ids.viewer}`));
     const log = await ask('owner', 'GET', `/audit-log?account_id=${accountId}&limit=100`);

@@ -1,4 +1,4 @@
-/** Tokens for programs of an account: what they open, until when, from where, and what they never do. */
+/** Account tokens for programs: permissions, expiration, allowed addresses and secrecy. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -17,7 +17,7 @@ interface Token {
 
 const DAY_MS = 86_400_000;
 
-describeOnDatabases('tokens of an account', (kind) => {
+describeOnDatabases('an account token', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accountId: string;
@@ -40,22 +40,22 @@ describeOnDatabases('tokens of an account', (kind) => {
       expires_at: inDays(30),
       ...fields,
     });
-  const keysWith = (secret: string, more: Record<string, string> = {}) =>
+  const listKeysWith = (secret: string, more: Record<string, string> = {}) =>
     send(`${running.url}/admin/v1/accounts/${accountId}/api-keys`, {
       headers: { Authorization: `Bearer ${secret}`, ...more },
     });
-  const expectWrong = async (secret: string) => {
+  const expectInvalid = async (secret: string) => {
     running.clock.advance(61_000);
-    const answer = await keysWith(secret);
+    const answer = await listKeysWith(secret);
     expect([answer.status, answer.json().code]).toEqual([401, 'invalid_credentials']);
     return String(answer.json().detail);
   };
 
-  it('shows its secret once, keeps only its hash, and says when it was last used', async () => {
+  it('has its secret shown once and never stored, and reports when it was last used', async () => {
     const { secret, hint, id } = await newToken();
     expect(secret).toMatch(/^tga_[0-9A-Za-z]{36}$/);
     expect(hint).toBe(`tga_…${secret.slice(-4)}`);
-    expect((await keysWith(secret)).status).toBe(200);
+    expect((await listKeysWith(secret)).status).toBe(200);
     const list = await running.admin.request('GET', `/accounts/${accountId}/tokens?limit=100`);
     expect(list.text).not.toContain(secret);
     expect(list.json<{ data: Token[] }>().data.find((token) => token.id === id)?.last_used_at).not.toBeNull();
@@ -65,7 +65,7 @@ describeOnDatabases('tokens of an account', (kind) => {
     expect(log.text).toContain('account_token.created');
   });
 
-  it('one text tells a wrong token, one that was revoked, and one that has expired', async () => {
+  it('gets the same error text whether it is wrong, revoked or expired', async () => {
     const revoked = await newToken();
     await running.admin.call('DELETE', `/accounts/${accountId}/tokens/${revoked.id}`);
     const expired = await newToken({ expires_at: inDays(1) });
@@ -74,20 +74,20 @@ describeOnDatabases('tokens of an account', (kind) => {
     const wrongChecksum = `${secret.slice(0, -1)}${secret.endsWith('0') ? '1' : '0'}`;
     const texts = new Set<string>();
     for (const each of [revoked.secret, expired.secret, wrongChecksum, 'tga_', `${secret}x`])
-      texts.add(await expectWrong(each));
+      texts.add(await expectInvalid(each));
     expect(texts.size).toBe(1);
-    expect((await keysWith(secret)).status).toBe(200);
+    expect((await listKeysWith(secret)).status).toBe(200);
   });
 
-  it('is refused from an address that it does not name', async () => {
+  it('is refused from an address outside its allowed_ips', async () => {
     const { secret } = await newToken({ allowed_ips: ['192.0.2.0/24'] });
-    const answer = await keysWith(secret);
+    const answer = await listKeysWith(secret);
     expect([answer.status, answer.json().code]).toEqual([403, 'forbidden']);
     const near = await newToken({ allowed_ips: ['127.0.0.0/8'] });
-    expect((await keysWith(near.secret)).status).toBe(200);
+    expect((await listKeysWith(near.secret)).status).toBe(200);
   });
 
-  it('lives at most 366 days, and is made neither in the past nor for owners', async () => {
+  it('cannot be created for more than 366 days, with a past expiration, or with the owner role', async () => {
     for (const fields of [{ expires_at: inDays(367) }, { expires_at: inDays(-1) }, { role: 'owner' }]) {
       const body = { name: 'CI', role: 'admin', expires_at: inDays(30), ...fields };
       const answer = await running.admin.request('POST', `/accounts/${accountId}/tokens`, body);
@@ -95,7 +95,7 @@ describeOnDatabases('tokens of an account', (kind) => {
     }
   });
 
-  it('a token beside a session cookie counts alone: the member may more, the request does not', async () => {
+  it('takes precedence over a session cookie, even if the member has more permissions', async () => {
     const { secret } = await newToken({ role: 'viewer' });
     const memberId = await newMember(database, { isOperator: true });
     const session = await signIn(running, memberId);
@@ -105,23 +105,23 @@ describeOnDatabases('tokens of an account', (kind) => {
       body: { name: 'x', plan: 'starter' },
     });
     expect([answer.status, answer.json().required_roles]).toEqual([403, ['operator']]);
-    expect((await keysWith('tga_junk', session)).status).toBe(401);
+    expect((await listKeysWith('tga_junk', session)).status).toBe(401);
   });
 
-  it('sees its own account in the list, and no other', async () => {
+  it('lists only its own account', async () => {
     await running.admin.createAccount({ plan: 'starter' });
     const { secret } = await newToken({ role: 'viewer' });
     const answer = await send(`${running.url}/admin/v1/accounts`, { headers: { Authorization: `Bearer ${secret}` } });
     expect(answer.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual([accountId]);
   });
 
-  it('has to name its account to read the audit log', async () => {
+  it('gets 400 for the audit log without account_id', async () => {
     const { secret } = await newToken();
     const answer = await send(`${running.url}/admin/v1/audit-log`, { headers: { Authorization: `Bearer ${secret}` } });
     expect([answer.status, answer.json().code]).toEqual([400, 'invalid_parameter']);
   });
 
-  it('changes nothing in a suspended account, and reads it', async () => {
+  it('can read but not change a suspended account', async () => {
     const account = await running.admin.createAccount({ plan: 'starter' });
     const secret = (
       await running.admin.call<Token>('POST', `/accounts/${account.id}/tokens`, {

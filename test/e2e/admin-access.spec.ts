@@ -1,4 +1,4 @@
-/** Access to the admin API, the responses to those without it, and the endpoints beside it that are open. */
+/** Authentication and rate limits of the admin API, and its public endpoints. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -46,7 +46,7 @@ function routesOf(running: RunningAdmin): string[] {
   return routes;
 }
 
-/** More than another caller has, so that bulk work gets through; 6,000 by default. */
+/** Requests per minute of the operator token, more than other callers have. The default is 6,000. */
 const OPERATOR_LIMIT = 1_300;
 
 describe('the admin listener', () => {
@@ -67,7 +67,7 @@ describe('the admin listener', () => {
   const apiRoutes = () =>
     routesOf(running).filter((route) => / \/admin\/v1\//.test(route) && !route.startsWith('HEAD'));
 
-  it('refuses every route of the API without credentials, but those that sign in', async () => {
+  it('requires credentials on every API route except sign-in, links and password resets', async () => {
     const open = new Set(
       Object.entries(document.paths).flatMap(([path, operations]) =>
         Object.entries(operations)
@@ -92,7 +92,7 @@ describe('the admin listener', () => {
     }
   });
 
-  it('describes exactly the routes that it has', () => {
+  it('documents exactly the API routes that exist', () => {
     const described = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -105,7 +105,7 @@ describe('the admin listener', () => {
     ).toMatchObject({ valid: true });
   });
 
-  it('describes each operation once', () => {
+  it('documents each operation with a unique operationId and its 401 and 503 responses', () => {
     const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
@@ -131,12 +131,12 @@ describe('the admin listener', () => {
     expect(answer.text).not.toContain(ADMIN_TOKEN.slice(0, 20));
   });
 
-  it('takes the scheme in any case, as RFC 9110 has it', async () => {
+  it('accepts the Bearer scheme in lower case (RFC 9110)', async () => {
     const headers = { Authorization: `bearer ${ADMIN_TOKEN}` };
     expect((await send(`${running.url}/admin/v1/accounts`, { headers })).status).toBe(200);
   });
 
-  it('throttles an address that keeps trying, and never locks the right token out', async () => {
+  it('throttles an address after 10 failed attempts, but still accepts the right token from it', async () => {
     running.clock.advance(61_000);
     const attempt = () => send(`${running.url}/admin/v1/accounts`, { headers: { Authorization: 'Bearer guess' } });
     const statuses: number[] = [];
@@ -150,7 +150,7 @@ describe('the admin listener', () => {
     expect((await attempt()).status).toBe(401);
   });
 
-  it('looks up few credentials at once for an address over its limit, and those that are valid get through', async () => {
+  it('looks up at most two sessions at once for a throttled address, and still serves valid ones', async () => {
     running.clock.advance(61_000);
     const memberId = await newMember(database, { isOperator: true });
     const [known, fresh] = [await signIn(running, memberId), await signIn(running, memberId)];
@@ -184,7 +184,7 @@ describe('the admin listener', () => {
       expect(await ask(known)).toBe(200);
       held.resolve();
       await Promise.all(flood);
-      // All who wait are served in their turn.
+      // Queued look-ups are served in turn.
       expect(await ask(fresh)).toBe(200);
     } finally {
       held.resolve();
@@ -192,9 +192,9 @@ describe('the admin listener', () => {
     }
   });
 
-  describe('limits each caller for themselves, over all of the API', () => {
+  describe('limits each caller separately, across all routes,', () => {
     const PATHS = ['/accounts', '/plans', '/scopes'];
-    /** Statuses of so many requests at once, each with its number. */
+    /** Sends `count` requests at once, and returns the number of responses for each status. */
     async function statusesOf(count: number, headers: Credentials): Promise<Record<number, number>> {
       const all = Array.from({ length: count }, async (_, index) => {
         return (await send(`${running.url}/admin/v1${PATHS[index % 3]}`, { headers })).status;
@@ -217,7 +217,7 @@ describe('the admin listener', () => {
       for (const headers of callers) expect(await statusesOf(1, headers)).toEqual({ 200: 1 });
     };
 
-    it('so many a minute with the operator token as is configured, then says when to come back', async () => {
+    it('to the configured requests per minute with the operator token, then sends Retry-After', async () => {
       // One was used to create the account.
       expect(await statusesOf(OPERATOR_LIMIT + 2, OPERATOR)).toEqual({ 200: OPERATOR_LIMIT - 1, 429: 3 });
       const refused = await running.admin.request('GET', '/plans');
@@ -227,13 +227,13 @@ describe('the admin listener', () => {
       expect((await send(`${running.url}/livez`)).status).toBe(200);
     });
 
-    it('1,200 a minute for each session and account token', async () => {
+    it('to 1,200 requests per minute for each session and account token', async () => {
       expect(await statusesOf(1_203, member)).toEqual({ 200: 1_200, 429: 3 });
       expect((await statusesOf(1_203, token))[429]).toBe(3);
       await expectServed(other, OPERATOR);
     });
 
-    it('1,200 a minute without valid credentials, which lock out nobody who has some', async () => {
+    it('to 1,200 requests per minute without valid credentials, while valid callers are served', async () => {
       expect(await statusesOf(601, {})).toEqual({ 401: 601 });
       expect(await statusesOf(602, { Cookie: 'tg_session=ses_guess' })).toEqual({ 401: 599, 429: 3 });
       const refused = await send(`${running.url}/admin/v1/plans`);
@@ -244,7 +244,7 @@ describe('the admin listener', () => {
     });
   });
 
-  it('answers 404 for what is not there and 405 with Allow for the wrong method', async () => {
+  it('answers 404 for unknown paths and 405 with Allow for unsupported methods', async () => {
     for (const path of ['/nothing', '/admin/v1', '/admin/v1/accounts/', '/admin/v2/accounts', '//admin/v1/accounts']) {
       const answer = await send(running.url, { path });
       expect([path, answer.status, answer.json()['code']]).toEqual([path, 404, 'route_not_found']);
@@ -256,7 +256,7 @@ describe('the admin listener', () => {
     expect((await send(`${running.url}/livez`, { method: 'POST' })).headers.allow).toBe('GET, HEAD');
   });
 
-  it('answers in the one shape also where no route is reached', async () => {
+  it('answers malformed requests that reach no route with a problem document', async () => {
     const badPath = await send(running.url, { path: '/admin/v1/accounts/%ff' });
     expect(badPath.status).toBe(400);
     expect(badPath.headers['content-type']).toBe('application/problem+json; charset=utf-8');
@@ -270,7 +270,7 @@ describe('the admin listener', () => {
     expect(large).toMatch(/"code":"headers_too_large"/);
   });
 
-  it('gives probes and Prometheus what they need without a token', async () => {
+  it('serves health and metrics without a token', async () => {
     expect((await send(`${running.url}/livez`)).json()).toEqual({ status: 'alive' });
     expect((await send(`${running.url}/readyz`)).json()).toEqual({
       status: 'ready',
@@ -281,7 +281,7 @@ describe('the admin listener', () => {
     expect(metrics.text).toMatch(/^# HELP /m);
   });
 
-  it('writes one line for each request of the API, with neither token nor body', async () => {
+  it('logs API requests without the operator token or the secret of a new key', async () => {
     running.clock.advance(61_000);
     const { secret } = (await running.admin.newKey('starter')).key;
     const lines = running.log.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -298,7 +298,7 @@ describe('the admin listener', () => {
     expect(text).not.toContain(secret.slice(8, 30));
   });
 
-  it('uses only codes of the catalogue', () => {
+  it('documents only error codes that are defined in ERRORS', () => {
     const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
     const text = JSON.stringify(operations.map(({ responses }) => responses));
     expect(text).toContain('`missing_credentials`: ');
@@ -307,7 +307,7 @@ describe('the admin listener', () => {
 });
 
 describe('a process without the admin role', () => {
-  it('has health and metrics, and nothing of the API', async () => {
+  it('serves health endpoints, but no route of the admin API', async () => {
     const database = await testDatabase('sqlite');
     const readiness = () => ({ ready: false, checks: { redis: { status: 'down', detail: 'refused' } } });
     const running = await startAdmin(database, { api: false, readiness });
@@ -326,7 +326,7 @@ describe('a process without the admin role', () => {
 });
 
 describe('the admin API without its database', () => {
-  it('answers 503 while another process locks the file, reads on, and goes on when it is free', async () => {
+  it('answers writes with 503 while another process locks the SQLite file, serves reads, and recovers', async () => {
     const place: TestDatabase = await migratedDatabase('sqlite');
     const database = await openDatabase(place.options);
     const running = await startAdmin(database);
@@ -351,7 +351,7 @@ describe('the admin API without its database', () => {
     });
     afterAll(() => server.stop());
 
-    it('answers 503 database_unavailable with Retry-After within seconds, and goes on when it is back', async () => {
+    it('answers 503 database_unavailable with Retry-After within 5 seconds, and recovers', async () => {
       const database = await openDatabase({ databaseUrl: await server.createDatabase('admin'), dataDir: '' });
       const running = await startAdmin(database);
       const account = await running.admin.createAccount({ plan: 'pro' });

@@ -1,4 +1,4 @@
-/** Guarantees of the admin API for operators and scripts, on both databases. */
+/** The admin API for operators and scripts, on both databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { NewEvent } from '../../src/outbox/event-types.js';
@@ -24,7 +24,7 @@ function expectProblem(answer: Answer, status: number, code: string): Record<str
 }
 
 /** Messages of the validation library. Callers get plain words with the value and the limit instead. */
-const WORDS_OF_ZOD = /Invalid (?:input|option|string)|Too (?:small|big)|expected|received/;
+const ZOD_MESSAGES = /Invalid (?:input|option|string)|Too (?:small|big)|expected|received/;
 
 describeOnDatabases('the admin API', (kind) => {
   let database: DatabaseHandle;
@@ -46,7 +46,7 @@ describeOnDatabases('the admin API', (kind) => {
   const newKey = (fields: object = {}) => running.admin.createKey(accountId, { scopes: ['customers:read'], ...fields });
 
   describe('accounts', () => {
-    it('are created, read, changed and listed', async () => {
+    it('are created, read and changed', async () => {
       const made = await request('POST', '/accounts', { name: ' Isar ', plan: 'pro', billing_day: 15 });
       expect(made.status).toBe(201);
       const account = made.json<{ id: string }>();
@@ -67,7 +67,7 @@ describeOnDatabases('the admin API', (kind) => {
       expect(changed).toMatchObject({ created_at: expect.stringMatching(/\+05:30$/) });
     });
 
-    it('are listed in pages that a client follows by cursor or by Link', async () => {
+    it('are listed in pages that a client can follow by cursor or by Link header', async () => {
       for (let count = 0; count < 4; count += 1) await running.admin.createAccount({ plan: 'pro' });
       const seen: string[] = [];
       let path: string | undefined = '/accounts?limit=2';
@@ -85,7 +85,7 @@ describeOnDatabases('the admin API', (kind) => {
       expect(seen).toEqual([...seen].toSorted());
     });
 
-    it('that do not exist are 404, in the one shape', async () => {
+    it('that do not exist are answered with a 404 problem document', async () => {
       for (const path of ['/accounts/acc_none', '/accounts/acc_none/api-keys', '/accounts/acc_none/usage']) {
         expectProblem(await request('GET', path), 404, 'resource_not_found');
       }
@@ -95,7 +95,7 @@ describeOnDatabases('the admin API', (kind) => {
   });
 
   describe('keys', () => {
-    it('show their secret once, when they are made', async () => {
+    it('show their secret only when they are created', async () => {
       const answer = await request('POST', `/accounts/${accountId}/api-keys`, {
         name: 'Booking site',
         scopes: ['customers:read'],
@@ -126,7 +126,7 @@ describeOnDatabases('the admin API', (kind) => {
       expect((await running.admin.listKeys(accountId)).data).toContainEqual(expect.objectContaining(shown));
     });
 
-    it('rotate with an overlap, and say until when the old secret works', async () => {
+    it('rotate with an overlap, and the response says when the old secret expires', async () => {
       const key = await newKey({ environment: 'test' });
       const answer = await request('POST', `/api-keys/${key.id}/rotate`, { overlap_seconds: 3_600 });
       expect(answer.status).toBe(201);
@@ -137,7 +137,7 @@ describeOnDatabases('the admin API', (kind) => {
       expect(untilMs).toBe(running.clock.now() + 3_600_000);
     });
 
-    it('are revoked for good; repeating it answers the same, changing or rotating them is a conflict', async () => {
+    it('are revoked idempotently, and cannot be changed or rotated afterward', async () => {
       const { id } = await newKey();
       const first = await request('DELETE', `/api-keys/${id}`);
       expect(first.status).toBe(200);
@@ -154,7 +154,7 @@ describeOnDatabases('the admin API', (kind) => {
       expectProblem(await request('POST', `/api-keys/${id}/rotate`, { overlap_seconds: 0 }), 409, 'conflict');
     });
 
-    it('are narrowed by PATCH, which touches only what it names', async () => {
+    it('are changed by PATCH only in the fields that it contains', async () => {
       const key = await newKey({ scopes: ['customers:*'], allowed_ips: ['203.0.113.7'] });
       const changed = await running.admin.updateKey(key.id, { scopes: ['tours:read'] });
       expect(changed).toMatchObject({ scopes: ['tours:read'], allowed_ips: ['203.0.113.7'], name: key.name });
@@ -187,7 +187,7 @@ describeOnDatabases('the admin API', (kind) => {
       expect(next.json()).toMatchObject({ data: [{ data: { threshold_percent: 80 } }], has_more: false });
     });
 
-    it('of an account are found by type, resource and time, and a cursor belongs to its filters', async () => {
+    it('of an account are filtered by type, resource and time, and a cursor is bound to its filters', async () => {
       const other = await running.admin.createAccount({ plan: 'pro' });
       const about = (resource: string) => ({ ...reached(resource, 80), accountId: other.id, resource });
       const now = running.clock.now();
@@ -214,7 +214,7 @@ describeOnDatabases('the admin API', (kind) => {
       );
     });
 
-    it('of an account that is not there are 404, and of no other account', async () => {
+    it('of an unknown account are 404, and those of another account are not listed', async () => {
       expectProblem(await request('GET', '/accounts/acc_none/events'), 404, 'resource_not_found');
       await addEvents(database.db, [reached('three', 80)], running.clock.now());
       const other = await running.admin.createAccount({ plan: 'pro' });
@@ -225,7 +225,7 @@ describeOnDatabases('the admin API', (kind) => {
   describe('quota adjustments', () => {
     const adjust = (body: object, of = accountId) => request('POST', `/accounts/${of}/quota-adjustments`, body);
 
-    it('are made, and listed in pages, newest first', async () => {
+    it('are created, and listed in pages, newest first', async () => {
       const made = await adjust({ window: 'month', type: 'set', amount: 7, reason: ' moved in ' });
       expect(made.status).toBe(201);
       expect(made.json()).toEqual({
@@ -268,15 +268,15 @@ describeOnDatabases('the admin API', (kind) => {
       [{ type: 'reset', reason: undefined }, '#/reason'],
       [{ type: 'reset', api_key_id: 'key_none' }, '#/api_key_id'],
       [{ type: 'reset', api_key: 'key_none' }, '#/api_key'],
-    ])('are refused as %j', async (body, pointer) => {
+    ])('are rejected with a pointer to the invalid field: %j', async (body, pointer) => {
       const answer = await adjust({ window: 'month', reason: 'r', ...body });
       const { errors } = expectProblem(answer, 422, 'validation_failed') as { errors: { pointer: string }[] };
       expect([...new Set(errors.map((error) => error.pointer))]).toEqual([pointer]);
-      expect(JSON.stringify(errors)).not.toMatch(WORDS_OF_ZOD);
+      expect(JSON.stringify(errors)).not.toMatch(ZOD_MESSAGES);
       expect((await request('GET', `/accounts/${accountId}/quota-adjustments`)).json()).toMatchObject({ data: [] });
     });
 
-    it('of no account are 404', async () => {
+    it('of an unknown account are 404', async () => {
       const body = { window: 'month', type: 'reset', reason: 'r' };
       expectProblem(await adjust(body, 'acc_none'), 404, 'resource_not_found');
       expectProblem(await request('GET', '/accounts/acc_none/quota-adjustments'), 404, 'resource_not_found');
@@ -284,7 +284,7 @@ describeOnDatabases('the admin API', (kind) => {
   });
 
   describe('limits of a key', () => {
-    it('are set when it is made or later, replaced whole, and taken back with null', async () => {
+    it('are set at creation or later, replaced as a whole, and removed with null', async () => {
       const key = await newKey({ limits: { minute: 5, month: null } });
       expect(key).toMatchObject({ limits: { minute: 5, month: null } });
       expect(await running.admin.updateKey(key.id, { name: 'x' })).toMatchObject({
@@ -304,7 +304,7 @@ describeOnDatabases('the admin API', (kind) => {
       ]);
     });
 
-    it('that name nothing are none', async () => {
+    it('are null if the object is empty', async () => {
       expect(await newKey({ limits: {} })).toMatchObject({ limits: null });
     });
 
@@ -316,12 +316,12 @@ describeOnDatabases('the admin API', (kind) => {
       [{ month: '5' }, '#/limits/month'],
       [{ hour: 5 }, '#/limits/hour'],
       [5, '#/limits'],
-    ])('are refused as %j', async (limits, pointer) => {
+    ])('are rejected with a pointer to the invalid limit: %j', async (limits, pointer) => {
       const { id } = await newKey();
       const answer = await request('PATCH', `/api-keys/${id}`, { limits });
       const { errors } = expectProblem(answer, 422, 'validation_failed') as { errors: { pointer: string }[] };
       expect(errors.map((error) => error.pointer)).toContain(pointer);
-      expect(JSON.stringify(errors)).not.toMatch(WORDS_OF_ZOD);
+      expect(JSON.stringify(errors)).not.toMatch(ZOD_MESSAGES);
     });
   });
 
@@ -337,36 +337,36 @@ describeOnDatabases('the admin API', (kind) => {
       ['an empty name', { name: '   ' }, '#/name'],
       ['a field that nobody may set', { status: 'active' }, '#/status'],
       ['a field whose name needs escaping', { 'a/b~c d': 1 }, '#/a~1b~0c%20d'],
-    ])('of a key: %s is 422 and names its place', async (_, fields, pointer) => {
+    ])('of a key: %s is answered with 422 and a pointer to the field', async (_, fields, pointer) => {
       const answer = await request('POST', `/accounts/${accountId}/api-keys`, { name: 'k', scopes: ['*'], ...fields });
       const body = expectProblem(answer, 422, 'validation_failed');
       expect(body['errors']).toContainEqual(expect.objectContaining({ pointer, detail: expect.any(String) }));
-      expect(JSON.stringify(body['errors'])).not.toMatch(WORDS_OF_ZOD);
+      expect(JSON.stringify(body['errors'])).not.toMatch(ZOD_MESSAGES);
       expect((await running.admin.listKeys(accountId)).data).toEqual([]);
     });
 
-    it('are all named at once', async () => {
+    it('are all reported in one response', async () => {
       const answer = await request('POST', '/accounts', { name: '', time_zone: 'Mars', billing_day: 32, id: 'acc_1' });
       const { errors } = expectProblem(answer, 422, 'validation_failed') as { errors: { pointer: string }[] };
       const pointers = ['#/billing_day', '#/id', '#/name', '#/plan', '#/time_zone'];
       expect(errors.map(({ pointer }) => pointer).toSorted()).toEqual(pointers);
     });
 
-    it('of an account name the plans that there are', async () => {
+    it('of an account: an unknown plan is answered with the list of plans', async () => {
       const answer = await request('PATCH', `/accounts/${accountId}`, { plan: 'gold' });
       const { errors } = expectProblem(answer, 422, 'validation_failed');
       expect(errors).toEqual([{ pointer: '#/plan', detail: 'is not a plan; the plans are starter, pro' }]);
     });
 
     it.each(['limit=0', 'limit=101', 'limit=1.5', 'limit=x', 'limit=', 'limit=1&limit=2', 'offset=3'])(
-      'of a query, ?%s, are 400 and name the parameter',
+      'of a query: ?%s is answered with 400 and names the parameter',
       async (query) => {
         const { errors } = expectProblem(await request('GET', `/accounts?${query}`), 400, 'invalid_parameter');
         expect(errors).toEqual([expect.objectContaining({ parameter: query.split('=')[0] })]);
       },
     );
 
-    it('of text that no database takes are refused where it stands', async () => {
+    it('with NUL characters are rejected in paths, bodies, parameters and cursors', async () => {
       for (const path of ['/accounts/%00', '/accounts/a%00b/usage']) {
         expectProblem(await request('GET', path), 400, 'bad_request');
       }
@@ -388,7 +388,7 @@ describeOnDatabases('the admin API', (kind) => {
       expectProblem(await request('GET', `/accounts?cursor=${cursor}`), 400, 'invalid_cursor');
     });
 
-    it('of a cursor that this list never gave are 400', async () => {
+    it('with a cursor that this list did not issue are answered with 400', async () => {
       expectProblem(await request('GET', '/accounts?cursor=junk'), 400, 'invalid_cursor');
       await running.admin.createAccount({ plan: 'pro' });
       const { next_cursor: cursor } = (await request('GET', '/accounts?limit=1')).json();
@@ -407,32 +407,32 @@ describeOnDatabases('the admin API', (kind) => {
         },
       });
 
-    it('that are no JSON are 400', async () => {
+    it('that are invalid JSON or set __proto__ are answered with 400', async () => {
       for (const body of ['{"name": ', 'null,', '{"__proto__": {"plan": "pro"}, "name": "x"}']) {
         expectProblem(await post(body, 'application/json'), 400, 'bad_request');
       }
     });
 
-    it('that are no object, or not there, are 422', async () => {
+    it('that are empty or not an object are answered with 422', async () => {
       for (const body of ['[]', '"text"', '7', 'null', '']) {
         expectProblem(await post(body, 'application/json'), 422, 'validation_failed');
       }
     });
 
-    it('of another type are 415', async () => {
+    it('of another media type are answered with 415', async () => {
       for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
         expectProblem(await post('name=x', type), 415, 'unsupported_media_type');
       }
     });
 
-    it('that are too large are 413', async () => {
+    it('that are too large are answered with 413', async () => {
       const body = JSON.stringify({ name: 'x'.repeat(100_000), plan: 'pro' });
       expectProblem(await post(body, 'application/json'), 413, 'content_too_large');
     });
   });
 
   describe('the audit log', () => {
-    it('holds who changed what, before and after, from where, newest first, and never a secret', async () => {
+    it('records actor, action, target, old and new values and IP address, newest first, without secrets', async () => {
       const key = await newKey();
       const rotated = await running.admin.rotateKey(key.id, 86_400);
       await running.admin.revokeKey(key.id);
@@ -456,8 +456,8 @@ describeOnDatabases('the admin API', (kind) => {
     });
   });
 
-  describe('what the configuration offers', () => {
-    it('is listed: scopes with their operations, plans with their limits', async () => {
+  describe('the configuration', () => {
+    it('is listed as scopes with their operations and plans with their limits', async () => {
       const scopes = (await request('GET', '/scopes')).json<{ data: object[] }>();
       expect(scopes).toMatchObject({ has_more: false, next_cursor: null });
       expect(scopes.data).toMatchObject([
@@ -479,7 +479,7 @@ describeOnDatabases('the admin API', (kind) => {
   });
 
   describe('usage', () => {
-    it('shows the windows of an account, and with a key that of the key', async () => {
+    it('is returned for an account, or with the windows of a key', async () => {
       const key = await newKey();
       expect(await running.admin.usage(accountId)).toMatchObject({ account_id: accountId, api_key_id: null });
       const usage = await running.admin.usage(accountId, `?api_key_id=${key.id}`);
@@ -493,7 +493,7 @@ describeOnDatabases('the admin API', (kind) => {
       });
     });
 
-    it('shows no key of another account', async () => {
+    it('is 404 for a key of another account', async () => {
       const other = await running.admin.createAccount({ plan: 'pro' });
       const key = await newKey();
       const answer = await request('GET', `/accounts/${other.id}/usage?api_key_id=${key.id}`);

@@ -1,4 +1,4 @@
-/** The recipe for the admin listener on the internet, as it stands in the docs, with a real nginx in front. */
+/** Runs the recipe of docs/recipes.md for an admin listener on the internet, with a real nginx in front. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -13,14 +13,14 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 const TARGETS = '/admin/v1/targets';
 const HEALTH = ['/livez', '/readyz', '/metrics'];
 
-/** The block of a language in the recipe, as it stands there. */
+/** Returns the code block of the recipe in a language. */
 function recipe(language: string, begin: string): string {
   const [, section = ''] = readFileSync('docs/recipes.md', 'utf8').split('## The admin listener on the internet\n');
   const [, block = ''] = new RegExp(`\`\`\`${language}\n(# ${begin}[\\s\\S]*?)\`\`\``).exec(section) ?? [];
   return block;
 }
 
-describeWithNginx('the recipe with nginx in front', () => {
+describeWithNginx('the nginx recipe for the admin listener', () => {
   let trailgate: RunningTrailgate;
   let nginx: OwnedProcess;
   let ports: { readonly https: number; readonly http: number };
@@ -51,19 +51,19 @@ describeWithNginx('the recipe with nginx in front', () => {
     await trailgate?.stop();
   });
 
-  /** Not from the address that nginx itself has. */
+  /** Sends from another address than the one of nginx. */
   const agent = new Agent({ localAddress: '127.0.0.2' });
   const ask = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     send(`https://127.0.0.1:${ports.https}${path}`, { agent, headers: { host: 'admin.example.com', ...headers } });
 
-  it('is the way in for people, over HTTPS alone', async () => {
+  it('hides operator routes, sends HSTS, and redirects HTTP to HTTPS', async () => {
     expectProblem(await ask(TARGETS), 'route_not_found', 404);
     expect((await ask(TARGETS)).headers['strict-transport-security']).toBe('max-age=31536000');
     const plain = await send(`http://127.0.0.1:${ports.http}/x?y=1`, { headers: { host: 'admin.example.com' } });
     expect([plain.status, plain.headers.location]).toEqual([308, 'https://admin.example.com/x?y=1']);
   });
 
-  it('does not believe what a client writes into X-Forwarded-For', async () => {
+  it('ignores X-Forwarded-For addresses that a client sends', async () => {
     const authorization = `Bearer ${trailgate.adminToken}`;
     for (const claimed of ['203.0.113.7', '203.0.113.7, 203.0.113.7', '198.51.100.1, 127.0.0.1, 203.0.113.7']) {
       expectProblem(await ask(TARGETS, { authorization, 'x-forwarded-for': claimed }), 'route_not_found', 404);
@@ -73,7 +73,7 @@ describeWithNginx('the recipe with nginx in front', () => {
     expect(new Set(addresses())).toEqual(new Set(['127.0.0.2']));
   });
 
-  it('has neither health nor metrics, and no other name', async () => {
+  it('exposes neither health nor metrics, and refuses other host names', async () => {
     for (const path of HEALTH) expect((await ask(path)).status).toBe(404);
     expectProblem(await ask('/admin/v1/nowhere', { host: 'evil.example' }), 'misdirected_request', 421);
   });

@@ -1,4 +1,4 @@
-/** The admin API's description says what the API does: names, headers, and what is sent where a path does not take a method. */
+/** The OpenAPI document of the admin API matches its behavior: headers and responses to unsupported methods. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ERRORS } from '../../src/platform/problems/errors.js';
@@ -18,7 +18,7 @@ interface Document {
 
 const AUTHORIZED = { headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } };
 
-describe('the description of the admin API', () => {
+describe('the admin API', () => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let document: Document;
@@ -35,7 +35,7 @@ describe('the description of the admin API', () => {
 
   const operationsOf = () => Object.values(document.paths).flatMap((path) => Object.values(path));
 
-  it('refers to nothing that is not there, and has nothing that is not referred to', () => {
+  it('has neither dangling references nor unused components in its OpenAPI document', () => {
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/([^"]+)"/g);
     const had = Object.entries(document.components).flatMap(([type, named]) =>
       type === 'securitySchemes' ? [] : Object.keys(named).map((name) => `${type}/${name}`),
@@ -43,7 +43,7 @@ describe('the description of the admin API', () => {
     expect([...new Set([...references].map(([, place]) => place))].toSorted()).toEqual(had.toSorted());
   });
 
-  it('declares every header that a response has', async () => {
+  it('documents every header of the 200, 400 and 401 responses of GET /accounts', async () => {
     await running.admin.createAccount({ plan: 'starter' });
     await running.admin.createAccount({ plan: 'starter' });
     const usual = new Set(
@@ -68,7 +68,7 @@ describe('the description of the admin API', () => {
     expect(Object.keys(asked[0][1].headers)).toEqual(expect.arrayContaining(['x-ratelimit-limit', 'link']));
   });
 
-  it('names the codes of errors in the one schema of a problem', () => {
+  it('documents all error codes in a single Problem schema', () => {
     const properties = document.components.schemas['Problem']?.['properties'] as Record<string, Json> | undefined;
     expect(properties?.['code']).toMatchObject({ type: 'string', 'x-extensible-enum': Object.keys(ERRORS) });
     expect(Object.keys(document.components.schemas).filter((name) => /Problem|FieldError/.test(name))).toEqual([
@@ -77,9 +77,9 @@ describe('the description of the admin API', () => {
     ]);
   });
 
-  it('has a bound for every number and text, and no default in what is sent or answered', () => {
+  it('documents bounds for every number and string, and no defaults in its components', () => {
     const faults: string[] = [];
-    const look = (value: unknown, path: string): void => {
+    const visit = (value: unknown, path: string): void => {
       if (typeof value !== 'object' || value === null) return;
       const { type, format, maxLength, maximum, minimum, enum: values = (value as Json)['const'] } = value as Json;
       const hasType = (name: string) => type === name || (Array.isArray(type) && type.includes(name));
@@ -89,15 +89,15 @@ describe('the description of the admin API', () => {
         faults.push(`${path} default`);
       }
       for (const [name, child] of Object.entries(value))
-        if (name !== 'enum' && name !== 'propertyNames') look(child, `${path}/${name}`);
+        if (name !== 'enum' && name !== 'propertyNames') visit(child, `${path}/${name}`);
     };
-    look(document.components, '/components');
-    for (const { parameters } of operationsOf()) look(parameters, '/parameters');
+    visit(document.components, '/components');
+    for (const { parameters } of operationsOf()) visit(parameters, '/parameters');
     expect(faults).toEqual([]);
   });
 
   it.each([['limit', ['1', '100', '007'], ['0', '101', '1e1', '0x10', '5.0', ' 5', '', '+5']]])(
-    'takes of %s what it says',
+    'accepts valid and rejects invalid values of %s',
     async (name, good, bad) => {
       const statusOf = async (value: string) => {
         const query = new URLSearchParams({ [name]: value }).toString();
@@ -109,7 +109,7 @@ describe('the description of the admin API', () => {
   );
 
   it.each(['QUERY', 'PUT', 'TRACE', 'REPORT', 'MKCALENDAR'])(
-    'is right that a path does not take %s: 405 with Allow, whatever the body',
+    'answers %s to a path without that method with 405 and Allow, whatever the body',
     async (method) => {
       for (const headers of [{}, { 'Content-Type': 'application/json' }, { 'Content-Type': 'text/x' }]) {
         const body = method === 'TRACE' ? {} : { body: '{' };
@@ -121,7 +121,7 @@ describe('the description of the admin API', () => {
     },
   );
 
-  it('answers a method that nobody knows with 501, and what is no HTTP with 400', async () => {
+  it('answers an unknown method with 501, and bytes that are not HTTP with 400', async () => {
     const port = Number(new URL(running.url).port);
     for (const method of ['FOO', 'PURGE', 'SOURCE', 'get', 'GETS']) {
       const answer = await sendRaw(

@@ -1,4 +1,4 @@
-/** The admin listener where strangers reach it: under which names, from which addresses, and how many. */
+/** The admin listener on a public network: host names, client addresses and connection limits. */
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -34,14 +34,14 @@ describe('the admin listener', () => {
 
   const PUBLIC: Settings = { url: 'https://admin.example.com', trustedProxies: ['127.0.0.1'] };
 
-  it('takes no password of a proxy in front for a token that was tried', async () => {
+  it('does not count Basic credentials as failed token attempts', async () => {
     const admin = await start(PUBLIC);
     for (let count = 0; count < 15; count++) {
       expectProblem(await ask(admin, PLANS, { authorization: 'Basic eDp5' }), 'missing_credentials', 401);
     }
   });
 
-  it('is not asked under a name that a page on the internet lets lead to it', async () => {
+  it('answers 421 to unknown host names (DNS rebinding), except on health and metrics', async () => {
     const admin = await start({ ...PUBLIC, hosts: ['trailgate-admin'] });
     for (const host of ['evil.example', 'admin.example.com.evil.example', '203.0.113.9:8081']) {
       for (const path of [PLANS, '/', '/admin/v1/nowhere']) {
@@ -51,12 +51,12 @@ describe('the admin listener', () => {
     for (const host of ['admin.example.com', 'ADMIN.example.com:443', 'trailgate-admin:8081', 'localhost']) {
       expect([host, (await ask(admin, PLANS, { host })).status]).toEqual([host, 200]);
     }
-    // Probes and Prometheus know addresses.
+    // Probes and Prometheus connect to IP addresses.
     for (const path of HEALTH)
       expect((await send(admin.url + path, { headers: { host: '10.0.0.7:8081' } })).status).toBe(200);
   });
 
-  it('gives every response the fields that keep browsers from misuse, whoever writes it', async () => {
+  it('sends security headers with every response, also with errors outside of any route', async () => {
     const admin = await start({ ...PUBLIC, hsts: { maxAge: '365d' } });
     const raw = await sendRaw(admin.port, 'GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n');
     const texts = [
@@ -86,12 +86,12 @@ describe('the admin listener', () => {
     }
   });
 
-  it('promises browsers no HTTPS where there is none', async () => {
+  it('sends no HSTS header if its URL is not HTTPS', async () => {
     const admin = await start({ hsts: { maxAge: '365d' } });
     expect((await ask(admin, PLANS)).headers).not.toHaveProperty('strict-transport-security');
   });
 
-  it('believes X-Forwarded-For of its load balancers alone, and of that what they have added', async () => {
+  it('trusts X-Forwarded-For only from trusted proxies, and only the address that they added', async () => {
     const ipOf = (admin: RunningAdmin): unknown =>
       (JSON.parse(admin.log.findLast((line) => line.includes('"admin_request"')) ?? '{}') as { ip?: unknown }).ip;
     const trusting = await start(PUBLIC);
@@ -103,7 +103,7 @@ describe('the admin listener', () => {
     expect(ipOf(alone)).toBe('127.0.0.1');
   });
 
-  it('counts wrong tokens by the client behind the load balancer, not by what a client claims', async () => {
+  it('counts failed attempts by the client address that the load balancer added, not by claimed ones', async () => {
     const admin = await start(PUBLIC);
     const attempt = async (forwardedFor: string): Promise<number> =>
       (await ask(admin, PLANS, { authorization: 'Bearer wrong', 'x-forwarded-for': forwardedFor })).status;
@@ -112,7 +112,7 @@ describe('the admin listener', () => {
     expect(await attempt('198.51.100.2')).toBe(401);
   });
 
-  it('writes the address of the client into the audit log', async () => {
+  it('records the client address behind a trusted proxy in the audit log', async () => {
     const admin = await start(PUBLIC);
     const headers = { 'x-forwarded-for': '198.51.100.7', authorization: `Bearer ${admin.admin.token}` };
     const made = await send(`${admin.url}/admin/v1/accounts`, {
@@ -125,7 +125,7 @@ describe('the admin listener', () => {
     expect(log.data.map(({ ip }) => ip)).toEqual(['198.51.100.7']);
   });
 
-  it('has no operators’ routes outside of their networks, with or without a token', async () => {
+  it('hides operator routes outside operatorNetworks, and refuses the operator token there', async () => {
     const admin = await start({ ...PUBLIC, operatorNetworks: ['203.0.113.0/24', '2001:db8::/32'] });
     const from = (address: string, more = {}, path = TARGETS) =>
       ask(admin, path, { 'x-forwarded-for': address, ...more });
@@ -133,23 +133,23 @@ describe('the admin listener', () => {
     expectProblem(outside, 'route_not_found', 404);
     expect(outside.headers).not.toHaveProperty('www-authenticate');
     expect(outside.json()).toMatchObject({ detail: 'This path does not exist.' });
-    // A wrong token is not looked at either: no way to try them, and nothing is counted.
+    // Tokens are not even checked, so that nobody can guess them here. Nothing is counted.
     for (let attempt = 0; attempt < 12; attempt++) {
       expectProblem(await from('198.51.100.1', { authorization: 'Bearer wrong' }), 'route_not_found', 404);
     }
     expectProblem(await from('203.0.113.7', { authorization: 'Bearer wrong' }), 'invalid_credentials', 401);
     expect((await from('203.0.113.7')).status).toBe(200);
     expect((await from('2001:db8::1')).status).toBe(200);
-    // Nobody has told on whose behalf: the load balancer itself is in no network of theirs.
+    // Without X-Forwarded-For, the address of the load balancer applies. It is not in operatorNetworks.
     expectProblem(await ask(admin, TARGETS), 'route_not_found', 404);
-    // On the routes of everybody the right token is refused as a wrong one is, and counted.
+    // On all other routes, the right token is refused just like a wrong one.
     const right = await from('198.51.100.1', {}, PLANS);
     const wrong = await from('198.51.100.1', { authorization: 'Bearer wrong' }, PLANS);
     expectProblem(right, 'invalid_credentials', 401);
     expect(right.json()['detail']).toBe(wrong.json()['detail']);
   });
 
-  it('takes a member who is an operator for no more than their own roles outside of those networks', async () => {
+  it('limits a member who is an operator to their account roles outside operatorNetworks', async () => {
     const admin = await start({ trustedProxies: ['127.0.0.1'], operatorNetworks: ['203.0.113.0/24'] });
     const input = { name: 'Isar Rafting', plan: 'starter', time_zone: 'UTC', billing_day: 1 };
     const newAccount = () => admin.rooms.accounts.create(input, OPERATOR);
@@ -169,7 +169,7 @@ describe('the admin listener', () => {
     expect(await statuses(token, '198.51.100.1')).toEqual([200, 404, 404]);
   });
 
-  it('gives health and metrics to their networks alone', async () => {
+  it('serves health and metrics only to healthNetworks', async () => {
     const admin = await start({ ...PUBLIC, healthNetworks: ['127.0.0.0/8'] });
     for (const path of HEALTH) {
       expect((await send(admin.url + path)).status).toBe(200);
@@ -180,14 +180,14 @@ describe('the admin listener', () => {
     }
   });
 
-  it('counts no page and no file of the panel among the requests of an address', async () => {
+  it('does not count panel pages toward the request limit', async () => {
     const panel = { files: new Map(), page: ['<', '>'] } as const;
     const admin = (running = await startAdmin(database, { panel }));
     for (let count = 0; count < 20; count++) expect((await send(admin.url)).status).toBe(200);
     expect((await ask(admin, PLANS)).headers['x-ratelimit-remaining']).toBe('5999');
   });
 
-  it('has a bound of connections, and serves those that it has', async () => {
+  it('closes connections above its limit, and still serves the open ones', async () => {
     const admin = await start({ limits: { connections: 3 } });
     const sockets = await Promise.all(
       Array.from({ length: 3 }, async () => {

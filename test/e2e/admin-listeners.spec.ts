@@ -1,4 +1,4 @@
-/** The admin listener as the program opens it: beside health and the public one, and with a certificate of its own. */
+/** The listeners of the running program: admin, health and public, and the admin listener with TLS. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { connect as connectPlain } from 'node:net';
@@ -25,7 +25,7 @@ describe('the program', () => {
   const healthUrlOf = ({ logs }: RunningTrailgate): string =>
     String(logs().find(({ event, role }) => event === 'listening' && role === 'health')?.['url']);
 
-  it('has health and metrics on a listener of their own where the configuration says so, and nothing else there', async () => {
+  it('serves health and metrics, and nothing else, on a separate listener if configured', async () => {
     trailgate = await startTrailgate({ config: { admin: { health: { port: 0 } } } });
     const health = healthUrlOf(trailgate);
     for (const path of HEALTH) {
@@ -35,7 +35,7 @@ describe('the program', () => {
     const authorization = `Bearer ${trailgate.adminToken}`;
     expectProblem(await send(health + PLANS, { headers: { authorization } }), 'route_not_found', 404);
     expect((await send(trailgate.adminUrl + PLANS, { headers: { authorization } })).status).toBe(200);
-    // Where the listener is, and where browsers find the panel: a passkey is of a name, and never of 127.0.0.1.
+    // The log has the URL of the listener and that of the panel. Passkeys need a host name, not 127.0.0.1.
     const said = trailgate.logs().find(({ event, role }) => event === 'listening' && role === 'admin');
     expect(said).toMatchObject({
       url: trailgate.adminUrl,
@@ -43,7 +43,7 @@ describe('the program', () => {
     });
   });
 
-  it('ends though somebody holds a connection with half of a request', async () => {
+  it('shuts down cleanly while a client holds a connection with an incomplete request', async () => {
     trailgate = await startTrailgate();
     const socket = connectPlain(Number(new URL(trailgate.adminUrl).port), '127.0.0.1');
     socket.on('error', () => undefined);
@@ -54,14 +54,14 @@ describe('the program', () => {
     expect(failed).toEqual([]);
   });
 
-  it('without the admin role opens no admin listener beside the one for health', async () => {
+  it('opens a health listener but no admin listener without the admin role', async () => {
     trailgate = await startTrailgate({ roles: ['gateway'], config: { admin: { health: { port: 0 } } } });
     expect((await send(`${healthUrlOf(trailgate)}/readyz`)).status).toBe(200);
     const roles = trailgate.logs().flatMap(({ event, role }) => (event === 'listening' ? [role] : []));
     expect(roles).toEqual(['health', 'gateway']);
   });
 
-  it('has nothing of it on the public listener', async () => {
+  it('answers 404 to admin and health paths on the public listener', async () => {
     trailgate = await startTrailgate();
     const headers = { authorization: `Bearer ${trailgate.adminToken}` };
     for (const path of [...HEALTH, '/', '/admin/v1/openapi.json', PLANS, '/admin/v1/me', '/sign-in']) {
@@ -72,7 +72,7 @@ describe('the program', () => {
     }
   });
 
-  it('takes changed networks over while it runs, and names a changed address as what waits for a restart', async () => {
+  it('applies changed operatorNetworks on reload, and logs that a changed URL needs a restart', async () => {
     trailgate = await startTrailgate({ config: { admin: { trustedProxies: ['127.0.0.1'] } } });
     const { adminUrl, adminToken, configPath, logs } = trailgate;
     const headers = { authorization: `Bearer ${adminToken}`, 'x-forwarded-for': '198.51.100.1' };
@@ -90,7 +90,7 @@ describe('the program', () => {
     expect(waiting()?.['settings']).toEqual(['admin.url']);
   });
 
-  it('does not start where it would stand on the network without an address or TLS', async () => {
+  it('does not start with an admin listener on 0.0.0.0 and no admin.url', async () => {
     const folder = temporaryFolder('exposed');
     const services = 'services: { a: { targets: ["http://127.0.0.1:9"] } }\nplans: { starter: {} }\n';
     writeFileSync(`${folder}/gateway.yaml`, `admin: { host: 0.0.0.0 }\n${services}`);
@@ -122,7 +122,7 @@ describeWithOpenssl('the admin listener with a certificate', () => {
       socket.once('error', reject);
     });
 
-  it('speaks HTTP/1.1 over TLS 1.2 and 1.3, and promises it', async () => {
+  it('serves HTTP/1.1 with HSTS, and refuses TLS 1.1', async () => {
     expect(trailgate.adminUrl).toMatch(/^https:/);
     const authorization = `Bearer ${trailgate.adminToken}`;
     const answer = await send(trailgate.adminUrl + PLANS, { headers: { authorization } });
@@ -133,7 +133,7 @@ describeWithOpenssl('the admin listener with a certificate', () => {
     await expect(shown(old)).rejects.toThrow(/protocol/i);
   });
 
-  it('gives plain HTTP nothing, and goes on', async () => {
+  it('does not serve plain HTTP, and keeps serving HTTPS afterward', async () => {
     const plain = await sendRaw(
       Number(new URL(trailgate.adminUrl).port),
       'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n',
@@ -142,7 +142,7 @@ describeWithOpenssl('the admin listener with a certificate', () => {
     expect((await send(`${trailgate.adminUrl}/livez`)).status).toBe(200);
   });
 
-  it('takes a changed certificate over, keeps the old one where the new is no pair, and says both', async () => {
+  it('loads a changed certificate, refuses an invalid one, and reports both', async () => {
     const { cert, fingerprint } = makeCertificate(folder, 'admin');
     await eventually('the new one is shown', async () => (await shown()).fingerprint === fingerprint());
     writeFileSync(cert, 'no certificate');

@@ -1,4 +1,4 @@
-/** The alerts of deploy/alerts.yaml fire when the real thing breaks, and clear when it is mended. */
+/** The alerts of deploy/alerts.yaml fire when a component fails, and clear when it recovers. */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -16,14 +16,14 @@ const FILE = readFileSync('deploy/alerts.yaml', 'utf8');
 /** The rules with shorter windows, so that they fire within seconds. */
 const RULES = FILE.replaceAll(/\[(?:5m|15m|1h)\]/g, '[10s]')
   .replaceAll(/for: \w+/g, 'for: 1s')
-  // Normal without the message bus: 10 s.
+  // Up to 10 s are normal without the message bus.
   .replace('trailgate_key_staleness_seconds > 60', 'trailgate_key_staleness_seconds > 12')
   .replaceAll(/> (?:60|300)\b/g, '> 4');
 const FIRES_MS = 60_000;
 const PAUSE_MS = 50;
 
-/** Alerts that no row below breaks, with the reason. `promtool` tests their rules in test/alerts.spec.ts. */
-const NOT_BROKEN = {
+/** Alerts that no case below triggers, with the reason. `promtool` tests their rules in test/alerts.spec.ts. */
+const NOT_TRIGGERED = {
   OverheadHigh: 'needs a machine that is too slow',
   DescriptorsRunOut: 'needs most descriptors of a process; test/e2e/file-descriptors.spec.ts uses them up',
   OutOfResources: 'the same',
@@ -97,7 +97,7 @@ describeWithPrometheus('with Prometheus', () => {
         gateway = await startTrailgate(options);
         second = await startSecond();
         const { account, key } = await gateway.admin.newKey('unlimited');
-        // Keys that no process has in memory need the database. They are kept for the outage of the stores.
+        // Keys that no process has cached need the database. The outage of the stores below uses them.
         const unused = await Promise.all(
           Array.from({ length: 60 }, () => gateway.admin.createKey(account.id, { name: 'x', scopes: ['*'] })),
         );
@@ -192,19 +192,19 @@ describeWithPrometheus('with Prometheus', () => {
         },
       ];
 
-      it('has a row here, or a reason why not', () => {
+      it('has a test case, or a reason for having none', () => {
         const { groups } = parse(FILE) as { groups: { rules: { alert: string }[] }[] };
         const all = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
         const broken = BREAKAGES.flatMap(({ alerts }) => alerts);
-        expect([...new Set([...broken, ...Object.keys(NOT_BROKEN)])].toSorted()).toEqual(all.toSorted());
+        expect([...new Set([...broken, ...Object.keys(NOT_TRIGGERED)])].toSorted()).toEqual(all.toSorted());
       });
 
-      it('does not fire while nothing is broken', async () => {
+      it('does not fire while all components work', async () => {
         await eventually('nothing fires', async () => (await firing()).length === 0, FIRES_MS);
       });
 
       it.each(BREAKAGES.map((row) => [row.what, row] as const))(
-        'fires for %s, and clears when that is mended',
+        'fires for %s, and clears after the recovery',
         async (what, { alerts, break: breaks, mend }) => {
           await breaks();
           const seen = new Set<string>();

@@ -1,4 +1,4 @@
-/** `trailgate apply` makes accounts, keys and endpoints equal to those of a file, and shows what it changes. */
+/** `trailgate apply` makes accounts, keys and endpoints match a file, and prints its changes. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ describeOnDatabases('trailgate apply', (kind) => {
     return (await send(`${running.gatewayUrl}/api/v1/usage`, { headers })).status;
   };
 
-  it('creates what is missing, and finds nothing to do the second time', async () => {
+  it('creates what is missing, and reports no changes on the second run', async () => {
     count += 1;
     const file = one({ metadata: { tier: 'gold' }, keys: [key], endpoints: [{ url: 'https://example.com/hooks' }] });
     const name = account().external_id;
@@ -111,7 +111,7 @@ describeOnDatabases('trailgate apply', (kind) => {
     ]);
     const [found] = (await running.admin.listKeys(await idOf())).data;
     expect(found).toMatchObject({ status: 'paused', limits: { minute: 5 }, expires_at: '2099-01-30T23:00:00+00:00' });
-    // The same in other words.
+    // The same values in another notation.
     const same = { ...changed, scopes: ['customers:read', 'customers:write'], expires_at: '2099-01-30T23:00:00Z' };
     expect(await apply(one({ plan: 'pro', keys: [same] }))).toEqual(unchanged);
   });
@@ -137,7 +137,7 @@ describeOnDatabases('trailgate apply', (kind) => {
     expect(await apply(one(), '--prune')).toEqual(unchanged);
   });
 
-  it('gives a new key the secret of the file, from a variable or as a hash', async () => {
+  it('creates keys with a secret from an environment variable, or from a hash in the file', async () => {
     count += 1;
     const hashed = `unkey_${kind}_0123456789abcdef`;
     const own = `\${OWN_SECRET}_${kind}`;
@@ -155,7 +155,7 @@ describeOnDatabases('trailgate apply', (kind) => {
     expect(await apply(file)).toEqual(unchanged);
   });
 
-  it('takes the example of docs/apply.md', async () => {
+  it('applies the example of docs/apply.md', async () => {
     const [, example = ''] =
       /^```yaml\n(# accounts.yaml\n[\s\S]*?)^```/m.exec(readFileSync('docs/apply.md', 'utf8')) ?? [];
     const { out, problems, code } = await apply(example);
@@ -166,7 +166,7 @@ describeOnDatabases('trailgate apply', (kind) => {
     });
   });
 
-  it('changes nothing if the file has a problem, and names each with its line', async () => {
+  it('refuses an invalid file, and reports each problem with its line', async () => {
     count += 1;
     const { problems, code } = await apply(
       'accounts:\n  - external_id: a\n    name: A\n    plan: starter\n    keys:\n      - external_id: k\n        scopse: [x]\n' +
@@ -181,7 +181,7 @@ describeOnDatabases('trailgate apply', (kind) => {
     expect(text).not.toMatch(/\n\s+at /);
   });
 
-  it('reports an entry that fails with its line, and applies the others', async () => {
+  it('reports each entry that fails with its line, and applies the others', async () => {
     count += 1;
     const bad = { external_id: `bad-${kind}`, name: 'Bad', plan: 'no-such-plan', keys: [key] };
     const good = account({ keys: [key, { ...key, external_id: 'unknown', scopes: ['nothing:here'] }] });

@@ -1,4 +1,4 @@
-/** The audit log calls things and people by their names: nobody knows a key by its id. On both databases. */
+/** The audit log shows names of resources and people, not only their IDs. On both databases. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -13,7 +13,7 @@ interface Entry {
   readonly target: { readonly type: string; readonly id: string; readonly name: string | null };
 }
 
-describeOnDatabases('an entry of the audit log', (kind) => {
+describeOnDatabases('an audit log entry', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accountId: string;
@@ -34,7 +34,7 @@ describeOnDatabases('an entry of the audit log', (kind) => {
   };
   const namesOf = async (targetId: string) => (await entriesOf(targetId)).map(({ target }) => target.name);
 
-  it('names a key as it is called now, in those of when it had another name, too', async () => {
+  it('shows the current name of a key, also for changes made under an earlier name', async () => {
     const key = await running.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
     await running.admin.call('PATCH', `/api-keys/${key.id}`, { name: 'Shop in Graz' });
     await running.admin.revokeKey(key.id);
@@ -42,7 +42,7 @@ describeOnDatabases('an entry of the audit log', (kind) => {
     expect(await namesOf(accountId)).toEqual(['Isar Rafting']);
   });
 
-  it('names who did it, and whom it was done to, until they ask to be forgotten', async () => {
+  it('shows the names of its actor and target until those members are deleted', async () => {
     const { id, email } = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } });
     const other = await newMember(database, { roles: { [accountId]: 'viewer' } });
     await newMember(database, { roles: { [accountId]: 'owner' } });
@@ -55,14 +55,14 @@ describeOnDatabases('an entry of the audit log', (kind) => {
       return [entry?.actor, entry?.actor_label, entry?.target.name];
     };
     expect(await changed()).toEqual([id, 'Ana', 'Benedikt']);
-    // As in entries of before labels were written: what is known of them now is better than an id.
+    // Old entries have no stored label. They show the current name instead of an ID.
     await database.db.updateTable('audit_entry').set({ actor_label: null }).where('actor', '=', id).execute();
     expect(await changed()).toEqual([id, 'Ana', 'Benedikt']);
     for (const each of [other, id]) await running.admin.call('DELETE', `/members/${each}`);
     expect(await changed()).toEqual([id, null, null]);
   });
 
-  it('names a token, and an endpoint by its address without what may be a secret of the receiver', async () => {
+  it('shows the name of a token, and the URL of an endpoint without its query string', async () => {
     const expires = new Date(running.clock.now() + 3_600_000).toISOString();
     const wanted = { name: 'Nightly export', role: 'admin', expires_at: expires };
     const token = await running.admin.call<{ id: string }>('POST', `/accounts/${accountId}/tokens`, wanted);

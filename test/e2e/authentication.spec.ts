@@ -1,4 +1,4 @@
-/** Authentication: valid callers get in, and all others get the same refusal, which reveals nothing. */
+/** Authentication with API keys: which requests are admitted, and what a refusal reveals. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ErrorCode } from '../../src/platform/problems/errors.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
@@ -31,7 +31,7 @@ const bearer = (secret: string) => ({ Authorization: `Bearer ${secret}` });
 const call = (headers: NonNullable<SendOptions['headers']>, path = '/api/v1/customers', running = gateway) =>
   send(running.gatewayUrl + path, { headers });
 
-/** Expects the refusal, that no backend heard of it, and that it tells nothing about limits. */
+/** Expects a refusal with this code and without rate limit headers. */
 function expectRefused(answer: Answer, code: ErrorCode): void {
   expectProblem(answer, code);
   expect(Object.keys(answer.headers).filter((name) => name.includes('ratelimit'))).toEqual([]);
@@ -63,26 +63,26 @@ describe('without a usable key', () => {
     expect(answer.text).not.toContain(token);
   });
 
-  it('a live secret under the name of a test key is invalid, and the other way round', async () => {
+  it('a live secret with the test prefix is invalid, and a test secret with the live prefix', async () => {
     const testKey = await gateway.admin.createKey(account.id, { environment: 'test' });
     expectRefused(await call(bearer(key.secret.replace('tg_live_', 'tg_test_'))), 'invalid_api_key');
     expectRefused(await call(bearer(testKey.secret.replace('tg_test_', 'tg_live_'))), 'invalid_api_key');
   });
 
-  it('two Authorization headers are 400 malformed_authorization, also when both are the same good key', async () => {
+  it('two Authorization headers with the same valid key are 400 malformed_authorization', async () => {
     const twice = ['Authorization', `Bearer ${key.secret}`, 'authorization', `Bearer ${key.secret}`];
     const answer = await call(twice);
     expectRefused(answer, 'malformed_authorization');
     expect(answer.headers['www-authenticate']).toContain('error="invalid_request"');
   });
 
-  it('a good key in the query is no key, and beside a header it is 400', async () => {
+  it('a valid key in the query is 401 missing_api_key, and 400 next to an Authorization header', async () => {
     const path = `/api/v1/customers?api_key=${key.secret}`;
     expectRefused(await call({}, path), 'missing_api_key');
     expectRefused(await call(bearer(key.secret), path), 'malformed_authorization');
   });
 
-  it('a good key in other headers is no key', async () => {
+  it('a valid key in other headers is 401 missing_api_key', async () => {
     const headers = {
       'X-Api-Key': key.secret,
       Cookie: `api_key=${key.secret}`,
@@ -91,33 +91,33 @@ describe('without a usable key', () => {
     expectRefused(await call(headers), 'missing_api_key');
   });
 
-  it('a key in the body is no key', async () => {
+  it('a valid key in the body is 401 missing_api_key', async () => {
     const body = { api_key: key.secret, access_token: key.secret };
     expectRefused(await send(`${gateway.gatewayUrl}/api/v1/customers`, { method: 'POST', body }), 'missing_api_key');
   });
 
-  it('an empty or broken header is 401, never 500', async () => {
+  it('an empty or malformed Authorization header is 401', async () => {
     for (const value of ['', 'Bearer', 'Bearer ', ' ', ',', 'Bearer ,', 'Bearer \u00e9']) {
       expect((await call({ Authorization: value })).status).toBe(401);
     }
   });
 
-  it('the operator token of the admin API opens nothing here', async () => {
+  it('the operator token of the admin API is 401 invalid_api_key', async () => {
     expectRefused(await call(bearer(gateway.adminToken)), 'invalid_api_key');
   });
 
-  it('nothing of all this has reached the backend', () => {
+  it('none of these requests reaches the backend', () => {
     expect(backend.requests).toEqual([]);
   });
 
-  it('paths that do not exist are 404 before a key is asked for', async () => {
+  it('unknown paths are 404 instead of 401', async () => {
     expectProblem(await call({}, '/api/v1/nothing'), 'route_not_found');
     expectProblem(await call({}, '/'), 'route_not_found');
   });
 });
 
-describe('a key that was good', () => {
-  it('expires at its second: 401 expired_api_key', async () => {
+describe('a valid key', () => {
+  it('is 401 expired_api_key once it has expired', async () => {
     const expiresAtMs = Date.now() + 1_500;
     const expires = { expires_at: new Date(expiresAtMs).toISOString() };
     const { secret } = await gateway.admin.createKey(account.id, expires);
@@ -128,7 +128,7 @@ describe('a key that was good', () => {
     expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');
   });
 
-  it('is revoked: 401 revoked_api_key, at the next request', async () => {
+  it('is 401 revoked_api_key at the first request after its revocation', async () => {
     const made = await gateway.admin.createKey(account.id);
     expect((await call(bearer(made.secret))).status).toBe(200);
     await gateway.admin.revokeKey(made.id);
@@ -137,7 +137,7 @@ describe('a key that was good', () => {
     expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');
   });
 
-  it('belongs to an account that is suspended: 403 account_suspended, until it is active again', async () => {
+  it('is 403 account_suspended while its account is suspended', async () => {
     const other = await gateway.admin.newKey();
     expect((await call(bearer(other.key.secret))).status).toBe(200);
     await gateway.admin.updateAccount(other.account.id, { status: 'suspended' });
@@ -147,7 +147,7 @@ describe('a key that was good', () => {
     expect((await call(bearer(other.key.secret))).status).toBe(200);
   });
 
-  it('is refused the same at /usage, which needs no scope', async () => {
+  it('needs no scope for /usage, but is refused there after its revocation', async () => {
     const made = await gateway.admin.createKey(account.id, { scopes: ['files:read'] });
     expect((await call(bearer(made.secret), '/api/v1/usage')).status).toBe(200);
     await gateway.admin.revokeKey(made.id);
@@ -157,7 +157,7 @@ describe('a key that was good', () => {
 });
 
 describe('live and test keys', () => {
-  it('both work, look different, and the backend is not told the secret of either', async () => {
+  it('both work, differ in their prefix, and reach the backend as a key ID without the secret', async () => {
     const made = await gateway.admin.createKey(account.id, { environment: 'test' });
     expect(made).toMatchObject({ environment: 'test', secret: expect.stringMatching(/^tg_test_[0-9A-Za-z]{36}$/) });
     expect(key.secret).toMatch(/^tg_live_[0-9A-Za-z]{36}$/);
@@ -169,18 +169,18 @@ describe('live and test keys', () => {
   });
 });
 
-describe('a key with an address list', () => {
+describe('a key with allowed_ips', () => {
   const keyFrom = (...allowed: string[]): Promise<ApiKeyWithSecret> =>
     gateway.admin.createKey(account.id, { allowed_ips: allowed } satisfies NewApiKey);
 
-  it('works from an address on the list, and is 403 ip_not_allowed from any other', async () => {
+  it('works from a listed address, and is 403 ip_not_allowed from any other', async () => {
     expect((await call(bearer((await keyFrom('127.0.0.0/8')).secret))).status).toBe(200);
     const answer = await call(bearer((await keyFrom('192.0.2.0/24', '2001:db8::/32')).secret));
     expectRefused(answer, 'ip_not_allowed');
     expect(answer.json()['detail']).toContain('127.0.0.1');
   });
 
-  it('does not believe X-Forwarded-For or any of its kin from just anybody', async () => {
+  it('ignores X-Forwarded-For and similar headers of an untrusted peer', async () => {
     const { secret } = await keyFrom('192.0.2.7');
     for (const name of [
       'X-Forwarded-For',
@@ -195,7 +195,7 @@ describe('a key with an address list', () => {
     }
   });
 
-  it('changes at once when the list is changed', async () => {
+  it('follows a change of the list at the next request', async () => {
     const made = await keyFrom('192.0.2.7');
     expectRefused(await call(bearer(made.secret)), 'ip_not_allowed');
     await gateway.admin.updateKey(made.id, { allowed_ips: [] });
@@ -216,17 +216,17 @@ describe('a key with an address list', () => {
     const from = (forwarded: string) =>
       call({ ...bearer(secret), 'X-Forwarded-For': forwarded }, '/api/v1/customers', proxied);
 
-    it('goes by the address that the proxy names', async () => {
+    it('is checked against the address that the proxy reports', async () => {
       expect((await from('192.0.2.7')).status).toBe(200);
       expectRefused(await from('192.0.2.8'), 'ip_not_allowed');
     });
 
-    it('believes the proxy and not what the client told the proxy', async () => {
+    it('is checked against the address that the proxy added, not those that the client sent', async () => {
       expectRefused(await from('192.0.2.7, 203.0.113.5'), 'ip_not_allowed');
       expect((await from('203.0.113.5, 192.0.2.7')).status).toBe(200);
     });
 
-    it('lets nothing but an address through to the backend as one', async () => {
+    it('does not pass invalid X-Forwarded-For values on to the backend', async () => {
       const { key } = await proxied.admin.newKey('unlimited');
       for (const junk of ['1.1.1.1;by=evil";proto=https', 'unknown', '_hidden']) {
         const answer = await call({ ...bearer(key.secret), 'X-Forwarded-For': junk }, '/api/v1/customers', proxied);
@@ -237,7 +237,7 @@ describe('a key with an address list', () => {
       }
     });
 
-    it('takes a name that is no address for no address', async () => {
+    it('is refused if the reported address is invalid', async () => {
       for (const junk of ['unknown', '', '192.0.2.7:80, x', '"192.0.2.7"'])
         expectRefused(await from(junk), 'ip_not_allowed');
     });

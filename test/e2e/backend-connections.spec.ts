@@ -1,6 +1,6 @@
 /**
- * The connections to a backend survive whatever clients send. Were each odd request to cost the pool a connection for good, then, with
- * eight of them, eight requests would end the service.
+ * Unusual client requests do not cost the pool a backend connection. If each cost one for good, a pool of eight
+ * connections would stop serving after eight requests.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { startProxied, type Proxied } from '../support/proxied.js';
@@ -70,7 +70,7 @@ const SHAPES: readonly [string, () => string][] = [
 ];
 
 it.each(SHAPES)(
-  `%s, ${TIMES} times: all are answered, and all connections serve the next requests`,
+  `${TIMES} requests with %s are all answered, and every connection still serves requests`,
   async (_what, shape) => {
     const answers = await Promise.all(Array.from({ length: TIMES }, () => gateway.raw(shape(), 3_000)));
     for (const text of answers)
@@ -82,7 +82,7 @@ it.each(SHAPES)(
   },
 );
 
-it('what was answered with 200 reached the backend as often', async () => {
+it('every request that is answered with 200 reaches the backend once', async () => {
   const answers = await Promise.all(SHAPES.map(([, shape]) => gateway.raw(shape(), 3_000)));
   const served = answers.filter((text) => /HTTP\/1\.1 200 /.test(text));
   expect(served.length).toBeGreaterThan(10);

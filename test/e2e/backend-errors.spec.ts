@@ -1,4 +1,4 @@
-/** Errors of backends as callers see them, and the debugging fields for the operator. */
+/** Backend errors as clients receive them, and the Proxy-Status header for operators. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startRawBackend } from '../support/backend.js';
@@ -11,7 +11,7 @@ interface Answer {
   readonly problem: { readonly detail?: string | null };
 }
 
-describe("a framework's refusal", () => {
+describe("a framework's error response", () => {
   let gateway: Proxied;
 
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe("a framework's refusal", () => {
   afterAll(() => gateway.stop());
 
   it.each(['rails', 'spring-boot', 'django-rest-framework', 'laravel', 'nestjs', 'fastapi'])(
-    'of %s keeps its status, and its wrong fields have pointers',
+    'of %s keeps its status and becomes a problem document with pointers to the fields',
     async (name) => {
       const { responses } = JSON.parse(readFileSync(`test/support/backend-errors/${name}.json`, 'utf8')) as {
         responses: Answer[];
@@ -41,13 +41,13 @@ describe("a framework's refusal", () => {
   );
 });
 
-describe('Proxy-Status (RFC 9209), where it is turned on', () => {
+describe('Proxy-Status (RFC 9209), if enabled,', () => {
   const config = {
     gateway: { proxyStatus: true },
     services: { backend: { timeouts: { firstByte: '200ms' }, retries: { most: 0 } } },
   };
 
-  it('names the status that was received, and nothing on an answer that is passed on', async () => {
+  it('reports a received error status or a timeout, and is absent on success', async () => {
     const gateway = await startProxied({ config });
     const host = new URL(gateway.backend.url).host;
     const statusFor = async (status: number): Promise<unknown> => {
@@ -68,7 +68,7 @@ describe('Proxy-Status (RFC 9209), where it is turned on', () => {
     ['http_protocol_error', (port: number) => `http://127.0.0.1:${port}`, /next-hop="127\.0\.0\.1:\d+"/],
     ['dns_error', () => 'http://nothing.invalid', /next-hop="nothing\.invalid"/],
     ['connection_refused', () => 'http://127.0.0.1:9', /next-hop="127\.0\.0\.1:9"; details="ECONNREFUSED"$/],
-  ])('%s', async (type, target, more) => {
+  ])('reports %s', async (type, target, more) => {
     const backend = await startRawBackend((socket) => socket.once('data', () => socket.end('nonsense\r\n\r\n')));
     const gateway = await startProxied({ targets: target(backend.port), config });
     const field = String((await gateway.send('/open')).headers['proxy-status']);
@@ -78,7 +78,7 @@ describe('Proxy-Status (RFC 9209), where it is turned on', () => {
     await backend.stop();
   });
 
-  it('of a handshake of a WebSocket names the next hop as well', async () => {
+  it('reports failed WebSocket handshakes with their next hop', async () => {
     const live = { match: 'GET /live/{room}', service: 'backend', scopes: [], websocket: true };
     const refusal = 'HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n';
     const answers: Record<string, string> = {

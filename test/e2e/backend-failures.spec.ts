@@ -1,4 +1,4 @@
-/** Whatever a backend does wrong, the client sees a clean problem, or a connection that breaks: never something that looks whole. */
+/** A faulty backend causes a problem document or an aborted connection, never a response that looks complete. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ import { startProxied, type Proxied } from '../support/proxied.js';
 const CONNECT_MS = 300;
 const FIRST_BYTE_MS = 400;
 const IDLE_MS = 400;
-/** How late a deadline may be noticed, on a busy machine. */
+/** Tolerance for timeouts on a busy machine. */
 const SLACK_MS = 900;
 
 const SECRET = 'postgres://app:hunter2@10.0.0.5/prod';
@@ -37,7 +37,7 @@ beforeAll(async () => {
       services: {
         backend: { timeouts },
         refusing: { targets: [`http://127.0.0.1:${await freePort()}`] },
-        // No packet to this block is ever answered (RFC 5737), or the network says at once that it has no way there.
+        // Packets to this block (RFC 5737) are never answered, or fail at once because there is no route.
         unroutable: { targets: ['http://192.0.2.1:81'], timeouts },
         authenticating: { targets: [backend.url], authenticates: true },
       },
@@ -58,7 +58,7 @@ beforeEach(() => {
   answer = (socket) => socket.destroy();
 });
 
-/** The backend sends this and closes, unless told otherwise. */
+/** Makes the backend send this response. It closes the connection afterward, unless `then` replaces that. */
 function answers(
   head: string,
   body: string | Buffer = '',
@@ -82,22 +82,22 @@ async function timed<T>(work: Promise<T>): Promise<[T, number, number]> {
   return [result, performance.now() - startedMs, quietMsSince(startedMs)];
 }
 
-describe('no answer at all', () => {
-  it.each(['GET', 'POST'])('a backend that refuses the connection: 502 backend_unreachable (%s)', async (method) => {
+describe('without a response', () => {
+  it.each(['GET', 'POST'])('a backend that refuses the connection is 502 backend_unreachable (%s)', async (method) => {
     expectProblem(
       await gateway.send('/refusing', { method, ...(method === 'POST' ? { body: '{}' } : {}) }),
       'backend_unreachable',
     );
   });
 
-  it('a backend that never accepts the connection: in the time for connecting', async () => {
+  it('a backend that never accepts the connection fails within the connect and first-byte timeouts', async () => {
     const [refused, , quietMs] = await timed(gateway.send('/unroutable'));
     expect([502, 504]).toContain(refused.status);
     expectProblem(refused, refused.status === 504 ? 'backend_timeout' : 'backend_unreachable');
     expect(quietMs).toBeLessThan(CONNECT_MS + FIRST_BYTE_MS + SLACK_MS);
   });
 
-  it('a backend that hangs: 504 backend_timeout in the time for the first byte', async () => {
+  it('a backend that hangs is 504 backend_timeout after the first-byte timeout', async () => {
     answer = () => {};
     const [refused, durationMs, quietMs] = await timed(gateway.send('/open'));
     expectProblem(refused, 'backend_timeout');
@@ -105,7 +105,7 @@ describe('no answer at all', () => {
     expect(quietMs).toBeLessThan(FIRST_BYTE_MS + SLACK_MS);
   });
 
-  it('the time for the first byte begins when the request has been sent, not while it is', async () => {
+  it('the first-byte timeout begins only when the request has been sent', async () => {
     answer = (socket, received) => {
       if (received.endsWith('0\r\n\r\n')) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     };
@@ -119,13 +119,13 @@ describe('no answer at all', () => {
     expect(uploaded.status).toBe(200);
   });
 
-  it('a backend that stops reading an upload is to blame for it: 504, not 408', async () => {
+  it('a backend that stops reading an upload causes a 504', async () => {
     answer = (socket) => void socket.pause();
     const [refused] = await timed(gateway.send('/files/a', { method: 'PUT', body: Buffer.alloc(64 * 1024 * 1024) }));
     expectProblem(refused, 'backend_timeout');
   });
 
-  it('a client that stops sending an upload is to blame for it: 408', async () => {
+  it('a client that stops sending an upload gets a 408 and a closed connection', async () => {
     answer = () => {};
     const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
     socket.write(
@@ -138,7 +138,7 @@ describe('no answer at all', () => {
   });
 });
 
-describe('an answer that is none: 502 backend_bad_response', () => {
+describe('an invalid response', () => {
   it.each<[string, (socket: Socket) => unknown]>([
     ['closed without a byte', (socket) => socket.end()],
     ['reset without a byte', (socket) => socket.resetAndDestroy()],
@@ -163,14 +163,14 @@ describe('an answer that is none: 502 backend_bad_response', () => {
       (socket) => socket.write('HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'),
     ],
     ['a small body that breaks off', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n')],
-  ])('%s', async (_what, act) => {
+  ])('is 502 backend_bad_response: %s', async (_what, act) => {
     answer = act;
     const refused = await gateway.send('/open');
     expectProblem(refused, 'backend_bad_response');
     expect(refused.json()['detail']).not.toMatch(/garbage|SSH|127\.0\.0\.1|\d{4}/);
   });
 
-  it('what could not be parsed is not logged', async () => {
+  it('is logged as a failure without the bytes that could not be parsed', async () => {
     answer = (socket) => socket.end(`HTTP/1.1 200 OK\r\nX-A: \x01${SECRET}\r\n\r\n`);
     const { 'x-request-id': id } = (await gateway.send('/open')).headers;
     const logged = () => gateway.trailgate.logs().filter((line) => line['request_id'] === id);
@@ -179,18 +179,18 @@ describe('an answer that is none: 502 backend_bad_response', () => {
     expect(JSON.stringify(gateway.trailgate.logs())).not.toContain('hunter2');
   });
 
-  it('a break in the middle of an error body is answered with a clean problem', async () => {
+  it('is 502 backend_bad_response if an error body breaks off', async () => {
     answers('HTTP/1.1 422 X\r\nContent-Type: application/json\r\nContent-Length: 100', '{"message": "hal');
     expectProblem(await gateway.send('/open'), 'backend_bad_response');
   });
 
-  it('silence in the middle of an error body is answered with 504', async () => {
+  it('is 504 backend_timeout if an error body stalls', async () => {
     answers('HTTP/1.1 422 X\r\nContent-Type: application/json\r\nContent-Length: 100', '{"message": "hal', () => {});
     expectProblem(await gateway.send('/open'), 'backend_timeout');
   });
 });
 
-describe('an answer that breaks off aborts the connection of the client, which never looks like a clean end', () => {
+describe('a response that breaks off', () => {
   const half = Buffer.alloc(20_000, 'x');
   const length = 'HTTP/1.1 200 OK\r\nContent-Length: 40000';
   const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked';
@@ -206,7 +206,7 @@ describe('an answer that breaks off aborts the connection of the client, which n
     ['garbage after a chunk', chunked, Buffer.concat([chunk, Buffer.from('garbage\r\n')]), () => {}],
     ['silent, chunked', chunked, chunk, () => {}],
     ['reset, without a length', 'HTTP/1.1 200 OK', half, (socket) => setTimeout(() => socket.resetAndDestroy(), 50)],
-  ])('%s', async (_what, head, body, then) => {
+  ])('aborts the client connection without a regular end: %s', async (_what, head, body, then) => {
     answers(head, body, then);
     const [text, , quietMs] = await timed(
       gateway.raw(`GET /api/v1/open HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\n\r\n`, 5_000),
@@ -218,7 +218,7 @@ describe('an answer that breaks off aborts the connection of the client, which n
     await expect(gateway.send('/open')).rejects.toThrow(/aborted|ECONNRESET|socket hang up/);
   });
 
-  it('to HTTP/1.0, where the end of the connection is the end of the answer: it is reset', async () => {
+  it('resets the connection of an HTTP/1.0 client', async () => {
     answers(chunked, chunk, (socket) => setTimeout(() => socket.resetAndDestroy(), 50));
     const socket = connect(gateway.port, '127.0.0.1');
     let received = 0;
@@ -228,14 +228,14 @@ describe('an answer that breaks off aborts the connection of the client, which n
     expect(received).toBeGreaterThan(0);
   });
 
-  it('an answer that goes on until the connection is closed is whole', async () => {
+  it('differs from a complete response without a length, which ends when the connection closes', async () => {
     answers('HTTP/1.1 200 OK', half);
     expect((await gateway.send('/open')).body).toEqual(half);
   });
 });
 
 describe('errors of the backend', () => {
-  it('an HTML page of a 500 becomes a clean problem without a byte of it', async () => {
+  it('a 500 with an HTML page becomes a problem document without its content', async () => {
     answers(
       'HTTP/1.1 500 Oops\r\nContent-Type: text/html\r\nX-Debug: yes',
       `<h1>RuntimeError</h1><pre>${SECRET}\n at x.rb:1</pre>`,
@@ -245,12 +245,12 @@ describe('errors of the backend', () => {
     expect(JSON.stringify([refused.text, refused.rawHeaders])).not.toMatch(/hunter2|RuntimeError|<|debug/i);
   });
 
-  it('JSON of a 500 is not passed on, either', async () => {
+  it('a 500 with JSON becomes a problem document without its content', async () => {
     json(500, { message: SECRET, code: 'x' });
     expect((await gateway.send('/open')).text).not.toMatch(/hunter2|"x"/);
   });
 
-  it('JSON of a 422 keeps its message, its code and its field errors as JSON pointers', async () => {
+  it('a 422 with JSON keeps its message, its code and its field errors as JSON pointers', async () => {
     json(422, {
       error: {
         code: 'validation_failed',
@@ -265,7 +265,7 @@ describe('errors of the backend', () => {
     });
   });
 
-  it('a compressed 422 keeps its meaning; the problem is not compressed', async () => {
+  it('a compressed 422 keeps its field errors in an uncompressed problem document', async () => {
     const body = gzipSync('{"errors":{"email":["is taken"]}}');
     answers(
       `HTTP/1.1 422 X\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}`,
@@ -284,7 +284,7 @@ describe('errors of the backend', () => {
     expectProblem(await gateway.send('/open'), 'resource_not_found');
   });
 
-  it.each([401, 403, 407])('a %i toward the gateway is our fault: 502', async (status) => {
+  it.each([401, 403, 407])('a %i for the gateway itself becomes a 502 without details', async (status) => {
     json(status, { message: SECRET }, '\r\nWWW-Authenticate: Basic realm="internal"');
     const refused = await gateway.send('/open');
     expectProblem(refused, 'backend_bad_response');
@@ -295,7 +295,7 @@ describe('errors of the backend', () => {
   it.each([
     [401, 'invalid_api_key'],
     [403, 'forbidden'],
-  ] as const)('a %i of a service that authenticates is passed on', async (status, code) => {
+  ] as const)('a %i of a service that authenticates clients is passed on', async (status, code) => {
     json(status, { message: 'Not yours.' });
     expect(expectProblem(await gateway.send('/authenticating'), code, status)).toMatchObject({ detail: 'Not yours.' });
   });
@@ -310,7 +310,7 @@ describe('errors of the backend', () => {
     expect(refused.headers['retry-after']).toBe('17');
   });
 
-  it('the connection of the client is good for the next request after each of them', async () => {
+  it('the client connection serves the next request after a 500', async () => {
     answer = (socket, received) => {
       const status = received.startsWith('GET /open?1 ') ? 500 : 200;
       socket.end(`HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\nok`);
@@ -323,14 +323,14 @@ describe('errors of the backend', () => {
   });
 });
 
-describe('answers without a body', () => {
+describe('a response without a body', () => {
   it.each([
     ['GET', 204, 'HTTP/1.1 204 No Content'],
     ['GET', 304, 'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\nContent-Length: 100'],
     ['HEAD', 200, 'HTTP/1.1 200 OK\r\nContent-Length: 100000'],
     ['HEAD', 404, 'HTTP/1.1 404 Not Found\r\nContent-Length: 100'],
     ['HEAD', 500, 'HTTP/1.1 500 X\r\nTransfer-Encoding: chunked'],
-  ])('%s with %i has none, and the connection goes on', async (method, status, head) => {
+  ])('to %s with %i stays without one, and the connection serves the next request', async (method, status, head) => {
     answers(head);
     const fields = `Host: a\r\nAuthorization: ${gateway.authorization}\r\n`;
     const text = await gateway.raw(
@@ -342,7 +342,7 @@ describe('answers without a body', () => {
     expect(second).toContain('route_not_found');
   });
 
-  it('interim answers are passed on to HTTP/1.1, at most eight of them, and not to HTTP/1.0 (RFC 9110 section 15.2)', async () => {
+  it('with an interim status is passed on, at most 8 times and only to HTTP/1.1 (RFC 9110 15.2)', async () => {
     const hint = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nLink: </y>\r\nX-Account-Id: evil\r\n\r\n';
     answers(`${hint.repeat(20)}HTTP/1.1 200 OK\r\nContent-Length: 2`, 'ok');
     const ask = (version: string): Promise<string> =>

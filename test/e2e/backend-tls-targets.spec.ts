@@ -1,7 +1,7 @@
 /**
- * A service over TLS with several targets: each is verified by its own name, whichever of its addresses responds. A
- * target with a wrong certificate counts as dead. Nothing is sent to it, callers notice nothing, and it returns when it
- * is mended.
+ * A TLS service with several targets. The gateway verifies each target by its own name, at each of its addresses. A
+ * target with a wrong certificate counts as failed. It gets no request, clients see no error, and it returns once its
+ * certificate is fixed.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -27,9 +27,9 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'dead.test': ['127.0.0.6'],
 };
 
-/** The request that reached an address. */
+/** Handshakes and requests that reached an address. */
 interface Seen {
-  /** Server names of the handshakes that were begun; `false`: none was sent. */
+  /** Server names (SNI) of the handshakes. `false` means that none was sent. */
   readonly names: (string | false)[];
   readonly hosts: string[];
   requests: number;
@@ -42,7 +42,7 @@ interface TargetState {
   readonly last_failure: { readonly outcome: string } | null;
 }
 
-describeWithOpenssl('several targets over TLS', () => {
+describeWithOpenssl('a service with several TLS targets', () => {
   let folder: string;
   let authority: Authority;
   let gateway: Proxied;
@@ -57,22 +57,22 @@ describeWithOpenssl('several targets over TLS', () => {
   const at = (address: string): Seen => seen.get(address) ?? { names: [], hosts: [], requests: 0 };
 
   async function listen(address: string, certificate: string): Promise<void> {
-    const here: Seen = { names: [], hosts: [], requests: 0 };
-    seen.set(address, here);
+    const record: Seen = { names: [], hosts: [], requests: 0 };
+    seen.set(address, record);
     const SNICallback = (name: string, done: (error: null) => void): void => {
-      here.names.push(name);
+      record.names.push(name);
       done(null);
     };
     const server = createServer({ ...files(certificate), SNICallback }, (request, response) => {
-      here.requests += 1;
-      here.hosts.push(request.headers.host ?? '');
+      record.requests += 1;
+      record.hosts.push(request.headers.host ?? '');
       response.end(address);
     });
     server.on('connection', (socket: Socket) => socket.on('error', () => undefined));
     server.on('tlsClientError', () => undefined);
     server.on('upgrade', (request: IncomingMessage, socket: Socket) => {
-      here.requests += 1;
-      here.hosts.push(request.headers.host ?? '');
+      record.requests += 1;
+      record.hosts.push(request.headers.host ?? '');
       const text = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
       const accept = createHash('sha1').update(text).digest('base64');
       socket.end(
@@ -111,7 +111,7 @@ describeWithOpenssl('several targets over TLS', () => {
   const stateOf = async (address: string): Promise<TargetState | undefined> =>
     (await states()).find((each) => each.address === address || each.target === `https://${address}:${port}`);
 
-  /** So many requests, all of which are answered; who answered. */
+  /** Sends requests that must all succeed, and returns the addresses that responded. */
   async function answeredBy(count: number, method = 'GET'): Promise<Set<string>> {
     const by = new Set<string>();
     for (let index = 0; index < count; index++) {
@@ -142,7 +142,7 @@ describeWithOpenssl('several targets over TLS', () => {
     servers.clear();
   });
 
-  /** Everything as it should be, but for one target with another's certificate and one that is not there. */
+  /** Starts valid targets, one with another target's certificate, and one that nothing listens on. */
   async function startAll(): Promise<void> {
     await listen('127.0.0.2', 'one.test');
     await listen('127.0.0.3', 'two.test');
@@ -153,7 +153,7 @@ describeWithOpenssl('several targets over TLS', () => {
   }
 
   it.each(['GET', 'POST'])(
-    '%s: the wrong and the dead one cost no request and are left alone; the others are asked by name',
+    'serves every %s by name although one target has a wrong certificate and one is down',
     async (method) => {
       await startAll();
       expect(await answeredBy(60, method)).toEqual(new Set(['127.0.0.2', '127.0.0.3', '127.0.0.4']));
@@ -176,7 +176,7 @@ describeWithOpenssl('several targets over TLS', () => {
     },
   );
 
-  it('one address of a name that shows the certificate of another goes alone, and is back when it is mended', async () => {
+  it('ejects a single address with a wrong certificate, and restores it once that is fixed', async () => {
     await listen('127.0.0.3', 'two.test');
     await listen('127.0.0.4', 'one.test');
     await start(['two.test']);
@@ -191,17 +191,17 @@ describeWithOpenssl('several targets over TLS', () => {
     expect(await answeredBy(40)).toEqual(new Set(['127.0.0.3', '127.0.0.4']));
   });
 
-  it('where only wrong ones are left: 502, then 503 at once, and no request is ever sent', async () => {
+  it('answers 502 and later 503 if no target has a valid certificate, and sends them no request', async () => {
     await listen('127.0.0.5', 'one.test');
     await start(['wrong.test', 'dead.test']);
     const code = async (): Promise<unknown> => (await gateway.send('/customers')).json()['code'];
     expect(await code()).toBe('backend_unreachable');
-    // Failures of one moment do not take the last one out.
+    // Simultaneous failures do not eject the last target.
     await eventually('both are out', async () => (await code()) === 'backend_unavailable');
     expect(at('127.0.0.5').requests).toBe(0);
   });
 
-  it('a name that is configured is asked for and verified at each of them', async () => {
+  it('sends the configured serverName to every target, and verifies each by it', async () => {
     await listen('127.0.0.2', 'service.internal');
     await listen('127.0.0.3', 'service.internal');
     await listen('127.0.0.4', 'two.test');
@@ -213,7 +213,7 @@ describeWithOpenssl('several targets over TLS', () => {
     expect(new Set(at('127.0.0.2').hosts)).toEqual(new Set([`one.test:${port}`]));
   });
 
-  it('an address has no server name, and is verified as an address', async () => {
+  it('verifies an IP address target by its address, without a server name', async () => {
     await listen('127.0.0.7', '127.0.0.7');
     await listen('127.0.0.8', '127.0.0.7');
     await start(['127.0.0.7', '127.0.0.8']);
@@ -222,7 +222,7 @@ describeWithOpenssl('several targets over TLS', () => {
     expect((await stateOf('127.0.0.8'))?.state).toBe('ejected');
   });
 
-  it('health checks verify as requests do: a wrong one is out before a request comes', async () => {
+  it('detects a wrong certificate by health checks, before a request is sent to that target', async () => {
     await listen('127.0.0.2', 'one.test');
     await listen('127.0.0.5', 'one.test');
     await start(['one.test', 'wrong.test'], {}, { health: { path: '/', interval: '100ms', unhealthyAfter: 2 } });
@@ -234,7 +234,7 @@ describeWithOpenssl('several targets over TLS', () => {
     await eventually('it is back', async () => (await stateOf('127.0.0.5'))?.state === 'healthy');
   });
 
-  it('WebSockets go to the same ones, by the same names', async () => {
+  it('opens WebSockets only to targets with a valid certificate, under their own names', async () => {
     await startAll();
     const url = `${gateway.trailgate.gatewayUrl.replace('http', 'ws')}/api/v1/live`;
     const outcomes: string[] = [];
@@ -247,7 +247,7 @@ describeWithOpenssl('several targets over TLS', () => {
         }),
       );
     }
-    // Never sent twice: until a target is out, one that fails costs a handshake.
+    // Handshakes are not retried, so some of them fail until the bad targets are ejected.
     expect(outcomes.filter((outcome) => outcome === 'refused').length).toBeLessThanOrEqual(2 * (FAILURES + 2));
     expect(outcomes.slice(-10)).toContain('open');
     expect(at('127.0.0.5').requests).toBe(0);

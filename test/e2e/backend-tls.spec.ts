@@ -1,4 +1,4 @@
-/** Backends over TLS: verified always, by the authorities that are named; shown a certificate where they ask for one. */
+/** Backends over TLS are verified by the configured authorities, and get a client certificate if they request one. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ describeWithOpenssl('a backend over TLS', () => {
   let peers: (string | undefined)[] = [];
 
   async function listen(options: ServerOptions): Promise<string> {
-    // A handshake with an earlier server may end behind its test.
+    // A handshake with an earlier server may end after its test.
     const own: typeof peers = [];
     peers = own;
     server = createServer(options, (request, response) => {
@@ -75,7 +75,7 @@ describeWithOpenssl('a backend over TLS', () => {
     server.close();
   });
 
-  it('is verified by the authority that is named', async () => {
+  it('is verified by the configured authority', async () => {
     const { send } = await start(await listen(files('server')), { ca: authority.cert });
     expect((await send('/open')).status).toBe(200);
   });
@@ -89,7 +89,7 @@ describeWithOpenssl('a backend over TLS', () => {
       'server',
       () => ({ ca: authority.cert, serverName: 'backend.internal' }),
     ],
-  ])('whose certificate %s is never spoken to: 502', async (_what, name, tls) => {
+  ])('gets no request if its certificate %s, and the client gets a 502', async (_what, name, tls) => {
     const { send } = await start(await listen(files(name)), tls());
     const answer = await send('/open');
     expect(answer.json()).toMatchObject({ status: 502, code: 'backend_unreachable' });
@@ -97,7 +97,7 @@ describeWithOpenssl('a backend over TLS', () => {
     expect(peers).toEqual([]);
   });
 
-  it('may have another name than its address, where that is configured', async () => {
+  it('is verified by the configured serverName instead of its host name', async () => {
     const { send } = await start(await listen(files('elsewhere')), {
       ca: authority.cert,
       serverName: 'backend.internal',
@@ -105,7 +105,7 @@ describeWithOpenssl('a backend over TLS', () => {
     expect((await send('/open')).status).toBe(200);
   });
 
-  it('that asks who we are is shown our certificate: by requests, health checks and WebSockets', async () => {
+  it('gets the client certificate with requests, health checks and WebSockets if it requests one', async () => {
     const asking = { ...files('server'), ca: readFileSync(authority.cert), requestCert: true };
     const tls = { ca: authority.cert, cert: `${folder}/gateway.crt`, key: `${folder}/gateway.key` };
     const { send, trailgate, authorization } = await start(await listen(asking), tls);
@@ -123,7 +123,7 @@ describeWithOpenssl('a backend over TLS', () => {
   it.each([
     ['nothing', undefined],
     ['the certificate of a stranger', 'stranger'],
-  ])('that asks who we are and is shown %s: 502', async (_what, name) => {
+  ])('that requires a client certificate and gets %s causes a 502', async (_what, name) => {
     const asking = {
       ...files('server'),
       ca: readFileSync(authority.cert),
@@ -136,7 +136,7 @@ describeWithOpenssl('a backend over TLS', () => {
     expect(peers).toEqual([]);
   });
 
-  it('is verified by another authority once the file has changed', async () => {
+  it('is verified by a changed authority file, and an invalid file is reported', async () => {
     const ca = `${folder}/changing.crt`;
     copyFileSync(`${folder}/other.crt`, ca);
     const { send, trailgate } = await start(await listen(files('server')), { ca });
@@ -156,7 +156,7 @@ describeWithOpenssl('a backend over TLS', () => {
     expect((await send('/open')).status).toBe(200);
   });
 
-  it('has files that check names when they are missing or belong together', async () => {
+  it('has TLS files that `trailgate check` rejects if they are missing, invalid or incomplete', async () => {
     const config = (tls: Json): string =>
       writeConfig(temporaryFolder('check'), {
         targets: ['https://localhost:1'],

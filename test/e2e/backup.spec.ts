@@ -1,4 +1,4 @@
-/** A backup of a running SQLite is whole: what was answered before it began is in it, and a program starts from it. */
+/** A backup of a running SQLite database has every write acknowledged before it, and a program can start from it. */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
@@ -13,7 +13,7 @@ afterEach(() => running?.stop());
 const backup = (file: string, dataDir: string, env: Record<string, string> = {}) =>
   runTrailgate(['backup', file], { env: { TRAILGATE_DATA_DIR: dataDir, ...env } });
 
-it('is restored by copying it to a data folder, with every key that was made before it, under writes', async () => {
+it('a backup made during writes is restored by copying it, with every key created before it', async () => {
   const backend = await startBackend((_request, response) => response.end('{}'));
   try {
     running = await startTrailgate({ backend: backend.url });
@@ -51,7 +51,7 @@ it('is restored by copying it to a data folder, with every key that was made bef
   }
 });
 
-it('is refused where a file would be overwritten, there is no database, it cannot be written, or there is PostgreSQL', async () => {
+it('a backup is refused if its file exists or cannot be written, or if there is no SQLite database', async () => {
   const folder = temporaryFolder('backup');
   const [dataDir, file] = [join(folder, 'data'), join(folder, 'there')];
   mkdirSync(dataDir);

@@ -1,4 +1,4 @@
-/** `trailgate bench` sends what it says at the rate that it says, and charges a stall to all requests that were due. */
+/** `trailgate bench` sends requests at the given rate, and counts a stall as latency of all requests that were due. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
@@ -7,7 +7,7 @@ import type { BenchResult } from '../../src/program/commands/bench-command.js';
 
 let backend: Backend;
 let gateway: RunningTrailgate;
-/** Responses wait until then. */
+/** Time until which the backend delays its responses. */
 let stallUntilMs = 0;
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const bench = async (key: string, ...args: string[]) => {
   return { ...(JSON.parse(stdout) as BenchResult), code };
 };
 
-it('sends each request once, at a constant rate, with the key', async () => {
+it('bench sends each request once with the key, over the given time', async () => {
   const { key } = await gateway.admin.newKey('unlimited');
   const before = backend.requests.length;
   const result = await bench(key.secret, '--rate', '100', '--seconds', '2');
@@ -38,7 +38,7 @@ it('sends each request once, at a constant rate, with the key', async () => {
   expect(backend.requests.length - before).toBe(200);
 });
 
-it('charges a stall to the requests that were due meanwhile, also those that found no connection', async () => {
+it('bench counts a stall as latency of the requests that were due, also without a free connection', async () => {
   const { key } = await gateway.admin.newKey('unlimited');
   stallUntilMs = performance.now() + 3_000;
   const result = await bench(key.secret, '--rate', '100', '--seconds', '3', '--connections', '2');
@@ -48,12 +48,12 @@ it('charges a stall to the requests that were due meanwhile, also those that fou
   expect(result.latency['max']).toBeGreaterThan(500);
 });
 
-it('counts refusals by status', async () => {
+it('bench counts refusals by status', async () => {
   const { statuses, code } = await bench('tg_live_no_such_key', '--rate', '10', '--seconds', '1');
   expect({ statuses, code }).toEqual({ statuses: { 401: 10 }, code: 0 });
 });
 
-it('names why nothing answers, and exits with 1', async () => {
+it('bench reports why no response arrives, and exits with 1', async () => {
   const url = `http://127.0.0.1:${await freePort()}/api/v1/customers`;
   const { stdout, code } = await runTrailgate(['bench', '--against', url, '--rate', '5', '--seconds', '1']);
   expect(code).toBe(1);

@@ -1,4 +1,4 @@
-/** A body that is too large is refused before it does harm, and the connection it came on is never misread afterwards. */
+/** A body that is too large is refused before it does harm, and its connection is never misread afterward. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
@@ -19,17 +19,17 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 beforeEach(() => gateway.answerWith(json({ ok: true })));
 
-/** Statuses of the answers in what came back. */
+/** Returns the statuses of all responses in the text. */
 const statuses = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status ?? '');
 
-describe('a body larger than the service takes', () => {
-  it('is refused by its Content-Length before a byte reaches the backend', async () => {
+describe('a request body', () => {
+  it('above the limit is refused by its Content-Length before the backend gets a request', async () => {
     const refused = await gateway.send('/customers', { method: 'POST', body: Buffer.alloc(LIMIT + 1) });
     expect(expectProblem(refused, 'content_too_large').detail).toContain(String(LIMIT));
     expect(gateway.backend.requests).toHaveLength(0);
   });
 
-  it('is refused in mid-stream when it is chunked, and the backend never sees the end of it', async () => {
+  it('above the limit is refused midstream if it is chunked, and the backend never receives its end', async () => {
     const body = Readable.from([Buffer.alloc(LIMIT), Buffer.alloc(1), Buffer.alloc(1)]);
     expectProblem(await gateway.send('/customers', { method: 'POST', body }), 'content_too_large');
     for (const received of gateway.backend.requests) {
@@ -38,7 +38,7 @@ describe('a body larger than the service takes', () => {
     }
   });
 
-  it('of just the limit passes, either way', async () => {
+  it('of exactly the limit passes, with Content-Length or chunked', async () => {
     for (const body of [Buffer.alloc(LIMIT), Readable.from([Buffer.alloc(LIMIT / 2), Buffer.alloc(LIMIT / 2)])]) {
       expect((await gateway.send('/customers', { method: 'POST', body })).status).toBe(200);
       expect(gateway.backend.requests.at(-1)?.bodyBytes).toBe(LIMIT);
@@ -63,7 +63,7 @@ describe('a body larger than the service takes', () => {
       (): string => `POST /api/v1/customers HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n1312D00\r\n`,
       413,
     ],
-  ])('reaches a client whole that sends everything before it looks: %s', async (_why, start, status) => {
+  ])('has its refusal delivered even if the client sends it all before reading: %s', async (_why, start, status) => {
     for (let time = 0; time < 4; time++) {
       const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
       socket.on('error', () => {});
@@ -71,7 +71,7 @@ describe('a body larger than the service takes', () => {
       socket.write(Buffer.alloc(20_000_000));
       let text = '';
       socket.on('data', (data: string) => (text += data));
-      // Not by once(): what it still writes when the gateway has closed is an error to it, and no matter here.
+      // Not `once()`: writing after the gateway has closed is an error, which does not matter here.
       await new Promise((closed) => socket.on('close', closed));
       expect(parseAnswer(text)).toMatchObject({ status, headers: { connection: 'close' } });
       expect(JSON.parse(parseAnswer(text).text)).toMatchObject({ status });
@@ -79,7 +79,7 @@ describe('a body larger than the service takes', () => {
   });
 });
 
-describe('a connection on which a body was refused', () => {
+describe('a connection with request bodies', () => {
   const smuggled = (): string => `GET /api/v1/open?smuggled HTTP/1.1\r\n${head}\r\n`;
 
   it.each<[string, () => string, string]>([
@@ -125,7 +125,7 @@ describe('a connection on which a body was refused', () => {
       () => `GET /api/v1/nowhere HTTP/1.1\r\n${head}Content-Length: ${smuggled().length}\r\n\r\n${smuggled()}`,
       '404',
     ],
-  ])('never takes that body for a request: %s', async (_why, bytes, status) => {
+  ])('never parses a refused body as a request: %s', async (_why, bytes, status) => {
     const text = await gateway.raw(bytes(), 400, 1);
     expect(statuses(text)).toEqual([status]);
     expect(gateway.backend.requests).toHaveLength(0);
@@ -135,8 +135,8 @@ describe('a connection on which a body was refused', () => {
     ['401', 'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n'],
     ['401', 'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc'],
     ['400', 'GET /api/v1/open HTTP/1.1\r\nHost: a b\r\n\r\n'],
-  ])('serves nothing behind a %s that closes it', async (status, first) => {
-    // With a connection to the backend at hand, a request behind it would get there before the socket is closed.
+  ])('serves nothing after a %s that closes it', async (status, first) => {
+    // With an idle backend connection, a following request would reach the backend before the socket is closed.
     await gateway.send('/open');
     gateway.backend.requests.length = 0;
     const text = await gateway.raw(`${first}${smuggled()}${smuggled()}`, 400, 1);
@@ -149,7 +149,7 @@ describe('a connection on which a body was refused', () => {
     ['no key', 'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\n', '401'],
     ['no such path', 'POST /api/v1/nowhere HTTP/1.1\r\nHost: a\r\n', '404'],
     ['no such method', 'PATCH /api/v1/open HTTP/1.1\r\nHost: a\r\n', '405'],
-  ])('goes on behind a body of up to 64 KiB, which is read and thrown away: %s', async (_why, start, status) => {
+  ])('serves the next request after discarding a refused body of 64 KiB: %s', async (_why, start, status) => {
     await gateway.send('/open');
     gateway.backend.requests.length = 0;
     const length = 64 * 1024;
@@ -160,7 +160,7 @@ describe('a connection on which a body was refused', () => {
     expect(gateway.backend.requests.map(({ url }) => url)).toEqual(['/open']);
   });
 
-  it('is cut where such a body does not come', async () => {
+  it('is closed within 4 seconds if a refused body does not arrive', async () => {
     const startedMs = performance.now();
     const text = await gateway.raw(
       'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nContent-Length: 30\r\n\r\nabc',
@@ -170,7 +170,7 @@ describe('a connection on which a body was refused', () => {
     expect(quietMsSince(startedMs)).toBeLessThan(4_000);
   });
 
-  it('goes on where the body was forwarded: each of many requests is the one that was sent', async () => {
+  it('forwards many pipelined requests with accepted bodies as they were sent', async () => {
     const count = 50;
     const requests = Array.from(
       { length: count },
@@ -179,7 +179,7 @@ describe('a connection on which a body was refused', () => {
     );
     const text = await gateway.raw(requests.join(''), 800, 2 * count);
     expect(statuses(text)).toEqual(Array.from({ length: 2 * count }, () => '200'));
-    // They are under way at the same time, on several connections to the backend.
+    // They run at the same time on several backend connections.
     const seen = gateway.backend.requests.map(({ method, url }) => `${method} ${url}`);
     const sent = Array.from({ length: count }, (_, index) => [`POST /customers?${index}`, `GET /open?${index}`]).flat();
     expect(seen.toSorted()).toEqual(sent.toSorted());

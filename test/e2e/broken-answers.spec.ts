@@ -1,4 +1,4 @@
-/** Answers that can never become HTTP are not waited for, and a connection whose answer cannot be trusted serves nobody else. */
+/** The gateway does not wait for bytes that cannot become HTTP, or reuse a connection after an ambiguous response. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
@@ -46,7 +46,7 @@ it.each([
   ['lines that end with LF', ['HTTP/1.1 200 OK\nContent-Length: 2\n\nok']],
   ['a line that ends with LF, in two pieces', ['HTTP/1.1 200 OK\r\nX-A: b', '\nContent-Length: 2\r\n']],
   ['garbage behind a hint', ['HTTP/1.1 103 Early Hints\r\n\r\n', 'garbage']],
-])('%s: 502 at once, though the connection stays open', async (_what, bytes) => {
+])('%s is a 502 at once, although the connection stays open', async (_what, bytes) => {
   pieces = bytes;
   const begun = performance.now();
   const answer = await gateway.send('/open', { method: 'GET' });
@@ -54,7 +54,7 @@ it.each([
   expect(quietMsSince(begun)).toBeLessThan(FIRST_BYTE_MS / 2);
 });
 
-it('a head in any pieces is a head', async () => {
+it('a response head is parsed however it is split', async () => {
   const head = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
   for (const at of [1, 5, 7, 8, 15, 16, 25, 26, 27, 28, 40, 42, 43, 44, head.length - 4, head.length - 3]) {
     pieces = [head.slice(0, at), head.slice(at)];
@@ -62,7 +62,7 @@ it('a head in any pieces is a head', async () => {
   }
 });
 
-it('an error that trickles in has the idle time, and not once more for every piece', async () => {
+it('an error body that trickles in gets one idle timeout in total, not one for every piece', async () => {
   pieces = ['HTTP/1.1 404 Not Found\r\nContent-Length: 2000\r\n\r\n', ...Array.from({ length: 300 }, () => 'x')];
   const begun = performance.now();
   const answer = await gateway.send('/open');
@@ -70,14 +70,14 @@ it('an error that trickles in has the idle time, and not once more for every pie
   expect(quietMsSince(begun)).toBeLessThan(IDLE_MS + 1_000);
 });
 
-it('a 204 whose fields speak of a body: what comes of it later is nobody else’s answer', async () => {
+it('a backend connection is not reused after a 204 with a Content-Length', async () => {
   pieces = ['HTTP/1.1 204 No Content\r\nContent-Length: 46\r\n\r\n'];
   const ask = async (): Promise<void> => {
     const { status, headers } = await gateway.send('/open');
-    // RFC 9110 section 8.6: a 204 has none.
+    // RFC 9110 section 8.6: a 204 has no Content-Length.
     expect([status, headers['content-length']]).toEqual([204, undefined]);
   };
-  // On the connection that the answers before it left.
+  // Uses the connection that earlier responses left open.
   await ask();
   const before = backend.connections;
   for (const time of [1, 2, 3]) {
@@ -86,12 +86,12 @@ it('a 204 whose fields speak of a body: what comes of it later is nobody else’
   }
 });
 
-it('a length, and what caches are told, that a Connection names belong to the answer all the same', async () => {
+it('Content-Length and Cache-Control are kept even if the Connection header lists them', async () => {
   pieces = [
     'HTTP/1.1 200 OK\r\nConnection: close, Content-Length, cache-control\r\n',
     'Content-Length: 2\r\nCache-Control: no-store\r\n\r\nok',
   ];
-  // One behind the other on a connection: who does not know where the first ends waits, and takes the next for more.
+  // One after the other on a connection: a client that cannot tell where the first one ends would wait.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (const path of ['/open?1', '/open?2']) {
     const answer = await gateway.send(path, { agent, timeoutMs: 2_000 });

@@ -1,5 +1,5 @@
 /**
- * A configuration that is broken is refused with a place, a reason and a hint, whatever is wrong with it, and within a second.
+ * A broken configuration is refused within a second, with a location, a reason and a hint.
  * The tables are in `test/support/broken-configs/`.
  */
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -21,12 +21,12 @@ import { temporaryFolder } from '../support/processes.js';
 import { runTrailgate } from '../support/program.js';
 
 const MAX_CPU_MS = 1_000;
-/** Processor time is dear where the cores are shared: what is slow is measured again before it counts. */
+/** CPU time varies on shared cores, so a slow case is measured again before it counts. */
 const MEASUREMENTS = 4;
-/** Words of the libraries, and of values that were put together wrongly; what is quoted is the operator's own. */
-const NO_WORDS = /Invalid input|Too (?:small|big)|expected|flow-|undefined|\[object|function|ERR_|NaN/;
+/** Words of libraries and of badly formatted values. Quoted text is exempt because the operator wrote it. */
+const LIBRARY_WORDS = /Invalid input|Too (?:small|big)|expected|flow-|undefined|\[object|function|ERR_|NaN/;
 
-/** Loads until it was quick once, or does not become so. */
+/** Loads a configuration until one load is fast enough, at most `MEASUREMENTS` times. Returns the fastest. */
 async function loadQuickly(folder: string, variables?: Readonly<Record<string, string>>): Promise<Loaded> {
   let best = await loadBroken(folder, variables);
   for (let count = 1; count < MEASUREMENTS && best.cpuMs > MAX_CPU_MS; count += 1) {
@@ -47,21 +47,21 @@ function refusesAll(cases: readonly BrokenConfig[], prepare?: (folder: string) =
       const told = problems.map((each) => `${placeOf(each)} ${each.message} → ${each.hint}`);
       const wanted = problems.filter((each) => each.message.includes(message) && each.hint.includes(hint));
       expect([told.slice(0, 5), wanted.map(placeOf)]).toEqual([told.slice(0, 5), expect.arrayContaining([place])]);
-      expect(problems.filter((each) => !isWhole(each))).toEqual([]);
+      expect(problems.filter((each) => !isComplete(each))).toEqual([]);
       expect(cpuMs).toBeLessThan(cpuMs < MAX_CPU_MS ? MAX_CPU_MS : MAX_CPU_MS * slowness());
     },
   );
 }
 
-function isWhole({ line, column, message, hint }: ConfigProblem): boolean {
+function isComplete({ line, column, message, hint }: ConfigProblem): boolean {
   return (
-    line >= 1 && column >= 1 && message !== '' && hint !== '' && !NO_WORDS.test(message.replaceAll(/`[^`]*`/g, ''))
+    line >= 1 && column >= 1 && message !== '' && hint !== '' && !LIBRARY_WORDS.test(message.replaceAll(/`[^`]*`/g, ''))
   );
 }
 
 const inherited = Reflect.ownKeys(Object.prototype);
 beforeAll(async () => {
-  // What is compiled at the first document of each version is not the fault of one.
+  // Compiles the schemas of each OpenAPI version first, so that no case pays for it.
   for (const version of ['3.0.3', '3.1.0']) {
     const folder = temporaryFolder('broken');
     const document = `openapi: ${version}\ninfo: { title: T, version: '1' }\npaths: 1\n`;
@@ -73,26 +73,26 @@ beforeAll(async () => {
   }
 });
 
-it('the tables have more than two hundred broken configurations, and what they vary is right', async () => {
+it('the tables have more than 200 broken configurations, and the one that they vary is valid', async () => {
   expect([FILES, YAML, VALUES, OPERATIONS, OPENAPI, TLS].flat().length).toBeGreaterThan(200);
   const folder = temporaryFolder('right');
   writeFileSync(join(folder, 'gateway.yaml'), RIGHT);
   expect((await loadBroken(folder)).problems).toEqual([]);
 });
 
-describe('a file is refused that is or has', () => {
+describe('a file is refused if it is or has', () => {
   refusesAll(FILES);
 });
 describe('YAML is refused with', () => {
   refusesAll(YAML);
 });
-describe('a setting is refused that is or has', () => {
+describe('a setting is refused if it is or has', () => {
   refusesAll(VALUES);
 });
 describe('operations and variables are refused with', () => {
   refusesAll(OPERATIONS);
 });
-describe('an OpenAPI document is refused that is or has', () => {
+describe('an OpenAPI document is refused if it is or has', () => {
   refusesAll(OPENAPI);
 });
 
@@ -109,8 +109,8 @@ describe('an OpenAPI document is refused that is or has', () => {
   refusesAll(TLS, (folder) => cpSync(made, folder, { recursive: true }));
 });
 
-describe('a file that this user may not read', () => {
-  it('is said to be that', async () => {
+describe('a file without read permission', () => {
+  it('is reported as such', async () => {
     const folder = temporaryFolder('broken');
     const path = join(folder, 'gateway.yaml');
     writeFileSync(path, RIGHT, { mode: 0 });
@@ -138,7 +138,7 @@ describe('trailgate check', () => {
     pick(YAML, 'two documents'),
     pick(OPERATIONS, 'a wildcard'),
     pick(OPENAPI, 'path items that are each other'),
-  ])('says so as text and as JSON, and exits with 1: %s', async (_, files, place, message, hint) => {
+  ])('reports the problem as text and as JSON, and exits with 1: %s', async (_, files, place, message, hint) => {
     const folder = temporaryFolder('broken');
     writeBroken(folder, files);
     const [text, json] = await Promise.all(
@@ -155,10 +155,10 @@ describe('trailgate check', () => {
     const document = JSON.parse(json?.stdout ?? '') as { valid: boolean; problems: ConfigProblem[] };
     expect(document.valid).toBe(false);
     expect(document.problems.map(placeOf)).toContain(place);
-    expect(document.problems.every(isWhole)).toBe(true);
+    expect(document.problems.every(isComplete)).toBe(true);
   });
 });
 
-it('none of them has given every object something', () => {
+it('no broken configuration pollutes Object.prototype', () => {
   expect(Reflect.ownKeys(Object.prototype)).toEqual(inherited);
 });

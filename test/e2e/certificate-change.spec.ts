@@ -1,4 +1,4 @@
-/** A new certificate is taken over while the program runs: new connections get it, nothing that is under way notices. */
+/** The program loads a new certificate while it runs. New connections get it, and current requests are not affected. */
 import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
@@ -9,7 +9,7 @@ import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 
-describeWithOpenssl('a certificate that changes', () => {
+describeWithOpenssl('a changed certificate', () => {
   let backend: Backend;
   let trailgate: RunningTrailgate;
   let folder: string;
@@ -40,7 +40,7 @@ describeWithOpenssl('a certificate that changes', () => {
       );
       request.on('error', () => resolve(-1));
     });
-  /** Puts a new pair in the place of the old one, each file in one step. */
+  /** Replaces the certificate and key files, each atomically. */
   const replace = (): string => {
     const made = makeCertificate(folder, 'next');
     const fingerprint = made.fingerprint();
@@ -65,7 +65,7 @@ describeWithOpenssl('a certificate that changes', () => {
     await backend?.stop();
   });
 
-  it('is shown to new connections within three seconds, while no request under load fails', async () => {
+  it('is used for new connections within three seconds, and no request under load fails', async () => {
     const kept = new Agent({ keepAlive: true, maxSockets: 4 });
     const fresh = new Agent({ keepAlive: false });
     let going = true;
@@ -88,7 +88,7 @@ describeWithOpenssl('a certificate that changes', () => {
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
   });
 
-  it('stays where the new files cannot be used, and the log names the file and what is wrong with it', async () => {
+  it('is refused if its files are invalid, with the file and reason in the log, and the old one stays', async () => {
     const before = await shown();
     const refusals = () => trailgate.logs().filter(({ event }) => event === 'certificate_refused');
     const refused = async (change: () => void): Promise<Record<string, unknown> | undefined> => {
@@ -99,7 +99,7 @@ describeWithOpenssl('a certificate that changes', () => {
     };
     expect(await refused(() => writeFileSync(files.cert, 'not a certificate'))).toMatchObject({
       files: [files.cert],
-      problems: `${files.cert}: the certificate cannot be used: it is no certificate\n  → it is PEM, and begins with -----BEGIN CERTIFICATE-----`,
+      problems: `${files.cert}: the certificate cannot be used: it is no certificate\n  → the file must be PEM and begin with -----BEGIN CERTIFICATE-----`,
     });
     const other = makeCertificate(folder, 'other');
     expect(await refused(() => copyFileSync(other.cert, files.cert))).toMatchObject({

@@ -1,4 +1,4 @@
-/** A plan with `charge: successes` reserves at the decision and settles at the answer: used is what succeeded, never more is under way. */
+/** A plan with `charge: successes` reserves the cost at the decision, and refunds it if the response is an error. */
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -49,7 +49,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     await backend.stop();
   });
 
-  /** A new key, and a caller of each node with it. */
+  /** Creates a key, and a caller with it for each node. */
   async function callersOn(plan: keyof typeof plans): Promise<Caller[]> {
     const { key } = await gateways[0]!.admin.newKey(plan);
     callers = gateways.map((gateway) => new Caller(gateway.gatewayUrl, key.secret));
@@ -61,7 +61,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     callers = [];
   });
 
-  it('holds 50 clients of which half fail to the limit, in flight and succeeded together', async () => {
+  it('holds in-flight and successful requests of 50 clients to the limit while half of them fail', async () => {
     await callersOn('exact');
     let arrived = 0;
     let inFlight = 0;
@@ -105,7 +105,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     ['/speaks', 401],
     ['/speaks', 403],
     ['/costly', 422],
-  ])('on %s an answer of %i costs nothing in any window, and its own fields say so', async (path, status) => {
+  ])('on %s a response with %i costs nothing in any window, as its own fields show', async (path, status) => {
     const [caller] = await callersOn('wide');
     handler = (_request, response) => void response.writeHead(status).end();
     const answer = await caller!.get(path);
@@ -115,14 +115,14 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     expect(await caller!.used()).toEqual(all(0));
   });
 
-  it.each([200, 204, 301, 304])('an answer of %i is charged', async (status) => {
+  it.each([200, 204, 301, 304])('a response with %i is charged', async (status) => {
     const [caller] = await callersOn('wide');
     handler = (_request, response) => void response.writeHead(status).end();
     expect((await caller!.get('/open')).status).toBe(status);
     expect(await caller!.used()).toEqual(all(1));
   });
 
-  it('a large error body that is cut short gives back once', async () => {
+  it('a large error body that is cut off is refunded once', async () => {
     const [caller] = await callersOn('wide');
     expect((await caller!.get('/open')).status).toBe(200);
     handler = (_request, response) => void response.writeHead(400).end(Buffer.alloc(1024 * 1024, 'x'));
@@ -131,7 +131,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     expect(await caller!.used()).toEqual(all(1));
   });
 
-  it('a client that leaves before or in the middle of its answer is charged', async () => {
+  it('a client that disconnects before or during the response is charged', async () => {
     const [caller] = await callersOn('wide');
     const { key } = await gateways[0]!.admin.newKey('wide');
     const leaver = new Caller(gateways[0]!.gatewayUrl, key.secret);
@@ -154,7 +154,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     leaver.close();
   });
 
-  it('a plan that says nothing goes on charging for 4xx', async () => {
+  it('a plan without `charge` counts 4xx responses', async () => {
     const [caller] = await callersOn('all');
     handler = (_request, response) => void response.writeHead(422).end();
     expect((await caller!.get('/open')).status).toBe(422);
@@ -162,11 +162,11 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
   });
 }
 
-describe('counters in the process', () => {
+describe('charge: successes with counters in the process:', () => {
   suite(async (options) => [await acquireTrailgate(options)]);
 });
 
-describeWithRedis('counters in Redis, two nodes', () => {
+describeWithRedis('charge: successes with counters in Redis and two nodes:', () => {
   suite(async (options) => {
     const shared = { ...options, env: { REDIS_URL: await sharedRedisUrl() } };
     return startNodes(2, shared);

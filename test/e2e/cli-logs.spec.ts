@@ -1,4 +1,4 @@
-/** Guarantees of `trailgate logs` for people and scripts. */
+/** The output of `trailgate logs` for people and scripts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
@@ -24,7 +24,7 @@ describe('trailgate logs', () => {
     account = made.account.id;
     secret = made.key.secret;
     for (const path of ['/open', '/files/a', '/customers']) sent.push(await call(path));
-    await written(3);
+    await waitForLog(3);
   });
   afterAll(async () => {
     await trailgate?.stop();
@@ -36,14 +36,14 @@ describe('trailgate logs', () => {
     const answer: Answer = await send(`${trailgate.gatewayUrl}/api/v1${path}`, { headers });
     return String(answer.headers['x-request-id']);
   };
-  const written = (most: number) =>
+  const waitForLog = (most: number) =>
     eventually('the requests are in the log', async () => {
       const list = await trailgate.admin.call<{ data: unknown[] }>('GET', `/accounts/${account}/requests`);
       return list.data.length === most;
     });
   const logs = (...line: string[]) => runTrailgate(['logs', ...line], { env });
 
-  it('prints a line of 80 columns for each request, the newest last, under its day', async () => {
+  it('prints one line of at most 80 columns per request under its day, newest last', async () => {
     const { stdout, code } = await logs(account);
     expect(code).toBe(0);
     const [day, ...lines] = stdout.trimEnd().split('\n');
@@ -54,14 +54,14 @@ describe('trailgate logs', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
-  it('chooses, says where it was cut off, and prints JSON for scripts', async () => {
+  it('filters by status and code, prints JSON for scripts, and reports entries beyond --limit', async () => {
     expect((await logs(account, '--status', 'error', '--json')).stdout).toContain('"insufficient_scope"');
     expect((await logs(account, '--code', 'quota_exceeded')).stdout).toBe('none\n');
     expect((await logs(account, '--limit', '1')).stdout).toMatch(/^… and earlier ones: --limit shows more than 1\n/);
     expect((await logs(account, '--status', 'teapot')).stderr).toMatch(/status: must be a status such as 403/);
   });
 
-  it('says of one request why it was refused, and what it would get now', async () => {
+  it('shows why one request was refused, and what it would get now', async () => {
     const { stdout } = await logs(account, sent[2] ?? '');
     expect(stdout).toMatch(/^code +insufficient_scope$/m);
     expect(stdout).toMatch(/^means +\S/m);
@@ -69,7 +69,7 @@ describe('trailgate logs', () => {
     expect((await logs(account, 'req_nobody')).stderr).toMatch(/The account has no stored request/);
   });
 
-  it('follows what comes, each request once', async () => {
+  it('prints each new request once with --follow', async () => {
     const following = spawn(process.execPath, [resolve('dist/main.js'), 'logs', account, '--follow', '--json'], {
       env: { PATH: process.env['PATH'] ?? '', ...env },
     });

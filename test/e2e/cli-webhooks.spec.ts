@@ -1,4 +1,4 @@
-/** Guarantees of `trailgate webhooks` and `trailgate events` for people and scripts. */
+/** The output of `trailgate webhooks` and `trailgate events` for people and scripts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { runTrailgate } from '../support/program.js';
@@ -25,7 +25,7 @@ describe('trailgate webhooks', () => {
   const webhooks = (...line: string[]) => runTrailgate(['webhooks', ...line], { env });
   const tooWide = (stdout: string) => stdout.split('\n').filter((line) => line.length > 80);
 
-  it('adds an endpoint, says its secret once, lists it in 80 columns, tests it, pauses it and lets it go on', async () => {
+  it('creates, lists, tests, pauses, resumes and rotates an endpoint, and shows its secret once', async () => {
     const made = await webhooks(
       'create',
       account,
@@ -49,7 +49,7 @@ describe('trailgate webhooks', () => {
     expect((await webhooks('rotate', id, '--overlap', '60')).stdout).toMatch(/^secret +whsec_/m);
   });
 
-  it('shows deliveries and events in 80 columns, attempts them again, and deletes what is not needed', async () => {
+  it('shows deliveries and events in 80 columns, retries a delivery, and deletes an endpoint', async () => {
     const list = await webhooks('deliveries', endpoint);
     expect(list.stdout).toMatch(/^\d\d-\d\d \d\d:\d\d  succeeded  2\d\d +webhook\.test  whd_\w{25}$/m);
     expect(tooWide(list.stdout)).toEqual([]);

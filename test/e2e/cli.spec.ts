@@ -1,5 +1,5 @@
 /**
- * Guarantees of `trailgate accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes`, `targets` and `audit`
+ * The output of `trailgate accounts`, `keys`, `usage`, `quota-adjustments`, `plans`, `scopes`, `targets` and `audit`
  * for people and scripts.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -98,7 +98,7 @@ describe('the client commands', () => {
     return JSON.parse(out) as Record<string, unknown>;
   };
 
-  it('set, find by and remove external ids and metadata of accounts and keys', async () => {
+  it('set, filter by and remove external IDs and metadata of accounts and keys', async () => {
     const made = ['--external-id', 'crm-9', '--metadata', 'tier=gold', '--metadata', 'note=a=b'];
     const account = await json('accounts', 'create', '--name', 'Inn', '--plan', 'starter', ...made);
     const id = String(account['id']);
@@ -118,7 +118,7 @@ describe('the client commands', () => {
     expect(await json('keys', 'update', String(key['id']), '--no-external-id', '--no-metadata')).toMatchObject(gone);
   });
 
-  it('list the targets with their state, as each gateway sees it and how long ago it said so, in 80 columns', async () => {
+  it('list targets with the state and report age of each gateway, in 80 columns', async () => {
     const { out } = await cli('targets');
     const [heading, first, second] = out.split('\n') as [string, string, string];
     expect(heading.split(/ {2,}/)).toEqual(['SERVICE', 'TARGET', 'ADDRESS', 'NODE', 'STATE', 'AGE', 'LAST FAILURE']);
@@ -153,7 +153,7 @@ describe('the client commands', () => {
     expect(await json('accounts', 'get', id)).toMatchObject({ id, status: 'active', billing_day: 15 });
   });
 
-  it('create, narrow, rotate and revoke a key', async () => {
+  it('create, update, rotate, pause, resume and revoke a key', async () => {
     const key = await json('keys', 'create', accountId, '--name', 'Shop', '--scope', 'customers:read,tours:read');
     const id = String(key['id']);
     expect(key).toMatchObject({ scopes: ['customers:read', 'tours:read'], secret: expect.stringMatching(/^tg_live_/) });
@@ -167,7 +167,7 @@ describe('the client commands', () => {
     for (const name in shown) expect(await json('keys', name, id)).toMatchObject({ status: shown[name as 'get'] });
   });
 
-  it('give a key limits of its own, and the plan’s again', async () => {
+  it('set the limits of a key, and reset them to those of the plan', async () => {
     const made = await json('keys', 'create', accountId, '--name', 'l', '--scope', '*', '--minute-limit', '5');
     const id = String(made['id']);
     expect(made).toMatchObject({ limits: { minute: 5 } });
@@ -180,7 +180,7 @@ describe('the client commands', () => {
     expect((await cli('keys', 'update', id, '--month-limit', '1e3')).err).toMatch(/whole number/);
   });
 
-  it('adjust a month, and list what was adjusted', async () => {
+  it('create and list adjustments of a month', async () => {
     const adjust = (...line: string[]) => json('quota-adjustments', 'create', accountId, '--reason', 'fair', ...line);
     expect(await adjust('--type', 'set', '--amount', '12')).toMatchObject({ type: 'set', amount: 12, reason: 'fair' });
     expect(await adjust('--type', 'reset')).toMatchObject({ type: 'reset', amount: null, api_key_id: null });
@@ -205,7 +205,7 @@ describe('the client commands', () => {
     expect(unlimited.err).toMatch(/^trailgate: 409 conflict: The plan starter has no monthly limit for the account/);
   });
 
-  it('warn beside the output, never in it, that a secret is shown once', async () => {
+  it('warn on stderr, not in the output, that a secret is shown once', async () => {
     const { out, err } = await cli('keys', 'create', accountId, '--name', 'Once', '--scope', '*', '--json');
     expect(JSON.parse(out)).toHaveProperty('secret');
     expect(err).toMatch(/^This secret is shown only once/);
@@ -230,7 +230,7 @@ describe('the client commands', () => {
     expect(missing).toMatchObject({ out: '', code: 1 });
   });
 
-  it('follow the pages of a list up to the limit, and say that there is more', async () => {
+  it('follow the pages of a list up to the limit, and report that there are more', async () => {
     const { id } = await running.admin.createAccount({ plan: 'pro' });
     for (let count = 0; count < 105; count += 1) {
       if (count % 40 === 0) running.clock.advance(61_000);
@@ -243,10 +243,10 @@ describe('the client commands', () => {
     expect((await json('keys', 'list', id, '--limit', '1000'))['data']).toHaveLength(105);
     const { out } = await cli('keys', 'list', id, '--limit', '101');
     expect(out.split('\n')).toHaveLength(104);
-    expect(out).toMatch(/\n… and more: --limit shows more than 101\n$/);
+    expect(out).toMatch(/\n… more rows exist: raise --limit above 101\n$/);
   });
 
-  it('say in one line what the API refused, with the request id, and exit with 1', async () => {
+  it('report a refusal of the API in one line with the request ID, and exit with 1', async () => {
     const { out, err, code } = await cli('keys', 'create', accountId, '--name', 'x', '--scope', 'boats:steer');
     expect({ out, code }).toEqual({ out: '', code: 1 });
     expect(err).toMatch(
@@ -257,14 +257,14 @@ describe('the client commands', () => {
     );
   });
 
-  it('never let an id become another path', async () => {
+  it('never let an ID change the path of the request', async () => {
     for (const id of ['..', '.', ''])
       expect((await cli('accounts', 'get', id)).err).toBe(`trailgate: "${id}" is not a valid id.\n`);
     expect((await cli('accounts', 'get', '../plans')).err).toMatch(/404 resource_not_found/);
     expect((await cli('accounts', 'get', 'x?limit=1')).err).toMatch(/404 resource_not_found/);
   });
 
-  it('check what only the command line can know, before anything is sent', async () => {
+  it('reject invalid, conflicting and missing options', async () => {
     expect(await cli('keys', 'rotate', 'key_1', '--overlap', '2h')).toMatchObject({
       code: 1,
       err: expect.stringMatching(/one of 0, 1h, 24h, 7d/),
@@ -275,7 +275,7 @@ describe('the client commands', () => {
     expect((await cli('accounts', 'list', '--limit', '0')).err).toMatch(/number from 1/);
   });
 
-  it('say what to start where nothing answers', async () => {
+  it('name the URL and the command to start if nothing answers', async () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const { err, code } = await run(['plans', 'list'], { TRAILGATE_ADMIN_URL: url, TRAILGATE_ADMIN_TOKEN: 'x' });
@@ -283,7 +283,7 @@ describe('the client commands', () => {
     expect({ err, code }).toEqual({ err: `trailgate: ${message}\n`, code: 1 });
   });
 
-  it('say so where something else answers, or the URL is none', async () => {
+  it('report a server that is not the admin API, and an invalid URL', async () => {
     const server = createServer((_, response) => response.end('<html>\u001b[2J')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -296,7 +296,7 @@ describe('the client commands', () => {
     }
   });
 
-  it('take the token from the data folder where the environment gives none, and say so where there is neither', async () => {
+  it('read the token from the data folder if the environment has none, and report if neither has one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'trailgate-cli-'));
     const variables = { TRAILGATE_ADMIN_URL: running.url, TRAILGATE_DATA_DIR: folder, TRAILGATE_ADMIN_TOKEN: '' };
     const without = await run(['plans', 'list'], variables);
@@ -308,14 +308,14 @@ describe('the client commands', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('say that a token is wrong', async () => {
+  it('report an invalid token', async () => {
     const variables = { TRAILGATE_ADMIN_URL: running.url, TRAILGATE_ADMIN_TOKEN: 'wrong' };
     expect((await run(['plans', 'list'], variables)).err).toMatch(
       /^trailgate: 401 invalid_credentials: .*\(request req_/,
     );
   });
 
-  it('say how long to wait after too many requests, and after too many wrong tokens', async () => {
+  it('report how long to wait after too many requests, and after too many invalid tokens', async () => {
     const busy = await startAdmin(database, { settings: { operatorRequestsPerMinute: 100 } });
     const until429 = async (token: string): Promise<string> => {
       for (let count = 0; count < 1_500; count += 1) {
@@ -337,7 +337,7 @@ describe('the client commands', () => {
     }
   });
 
-  it('say how long to wait where only the header of a response does', async () => {
+  it('report how long to wait if only the Retry-After header has it', async () => {
     const body = JSON.stringify({ code: 'database_unavailable', detail: 'It cannot be reached.' });
     const answer = { 'retry-after': '17', 'content-type': 'application/problem+json' };
     const server = createServer((_, response) => response.writeHead(503, answer).end(body)).listen(0, '127.0.0.1');
@@ -348,7 +348,7 @@ describe('the client commands', () => {
     expect(err).toBe('trailgate: 503 database_unavailable: It cannot be reached. Try again in 17 s.\n');
   });
 
-  it('show nothing that moves the cursor of a terminal', async () => {
+  it('remove terminal control characters from error messages', async () => {
     const body = JSON.stringify({ code: 'x', detail: 'a\u001b[2J\nb', data: [] });
     const server = createServer((_, response) => response.writeHead(400).end(body)).listen(0, '127.0.0.1');
     await once(server, 'listening');

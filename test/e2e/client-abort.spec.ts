@@ -1,4 +1,4 @@
-/** A client that goes away takes the backend's work with it, whenever it goes. */
+/** A client that disconnects aborts its backend call, whenever it disconnects. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { eventually } from '../support/processes.js';
@@ -14,31 +14,31 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-const backendIsReleased = () =>
+const backendCallIsAborted = () =>
   eventually('the backend is told', () => gateway.backend.requests.at(-1)?.aborted === true);
 
 const requestLines = () => gateway.trailgate.logs().filter(({ event }) => event === 'request');
 
-it('gone before there is an answer: the call to the backend ends', async () => {
+it('a client that disconnects before the response aborts the backend call', async () => {
   gateway.answerWith(() => {});
   const request = gateway.open('/open').on('error', () => {});
   request.end();
   await eventually('the backend has it', () => gateway.backend.requests.length === 1);
   request.destroy();
-  await backendIsReleased();
+  await backendCallIsAborted();
 });
 
-it('gone while the answer streams: the call to the backend ends', async () => {
+it('a client that disconnects while the response streams aborts the backend call', async () => {
   gateway.answerWith((_request, response) => {
     response.write('first');
   });
   const { request, response } = await gateway.exchange('/open');
   await once(response, 'data');
   request.destroy();
-  await backendIsReleased();
+  await backendCallIsAborted();
 });
 
-it('gone while it reads slowly and the backend is held: the call to the backend ends', async () => {
+it('a client that disconnects while it reads slowly aborts the backend call', async () => {
   gateway.answerWith((_request, response) => {
     const more = (): void => {
       while (response.write(Buffer.alloc(256 * 1024)));
@@ -50,10 +50,10 @@ it('gone while it reads slowly and the backend is held: the call to the backend 
   response.pause();
   await new Promise((done) => setTimeout(done, 300));
   request.destroy();
-  await backendIsReleased();
+  await backendCallIsAborted();
 });
 
-it('gone in the middle of an upload: the call ends, and the backend never sees the end of a body', async () => {
+it('a client that disconnects during an upload aborts the backend call without ending the body', async () => {
   gateway.answerWith((request) => void request.resume());
   for (const framing of [
     ['Transfer-Encoding', 'chunked'],
@@ -64,13 +64,13 @@ it('gone in the middle of an upload: the call ends, and the backend never sees t
     request.write('half');
     await eventually('half of it has arrived', () => gateway.backend.requests[0]?.bodyBytes === 4);
     request.destroy();
-    await backendIsReleased();
+    await backendCallIsAborted();
     expect(gateway.backend.requests[0]).toMatchObject({ bodyBytes: 4 });
     expect(gateway.backend.requests[0]?.bodySha256).toBeUndefined();
   }
 });
 
-it('gone while it waits for a free connection: the backend never hears of it', async () => {
+it('a client that disconnects while it waits for a free connection never reaches the backend', async () => {
   gateway.answerWith(() => {});
   const holders = [1, 2].map(() => gateway.open('/open').on('error', () => {}));
   for (const holder of holders) holder.end();
@@ -87,7 +87,7 @@ it('gone while it waits for a free connection: the backend never hears of it', a
   expect(gateway.backend.requests.map(({ url }) => url)).toEqual(['/open']);
 });
 
-it('is logged as 499, once', async () => {
+it('a client that disconnects is logged once, as 499', async () => {
   gateway.answerWith(() => {});
   const request = gateway.open('/open', { headers: ['X-Request-Id', 'gone-client'] }).on('error', () => {});
   request.end();
@@ -98,7 +98,7 @@ it('is logged as 499, once', async () => {
   expect(lines()).toEqual([expect.objectContaining({ status: 499 })]);
 });
 
-it('costs no connection: after a hundred of them the two connections still serve', async () => {
+it('a hundred clients that disconnect leave both backend connections usable', async () => {
   gateway.answerWith(() => {});
   for (let index = 0; index < 100; index++) {
     const request = gateway.open('/open').on('error', () => {});

@@ -1,6 +1,6 @@
 /**
- * A compressed body that would fill the memory costs only its own size. It is passed on as it is, and cut if it is an
- * error.
+ * A compression bomb costs only its compressed size. The gateway passes it on without decoding it, and truncates it if
+ * it is an error.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -26,12 +26,12 @@ const encoders = {
 } as const;
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** The most memory that a process has held, by the kernel. */
+/** Returns the peak memory of a process, as the kernel reports it. */
 function peakBytes(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
-describe.each(Object.entries(encoders))('a bomb in %s', (coding, encode) => {
+describe.each(Object.entries(encoders))('a compression bomb in %s', (coding, encode) => {
   let gateway: OwnProxied;
   let bomb: Buffer;
   let before: number;
@@ -47,7 +47,7 @@ describe.each(Object.entries(encoders))('a bomb in %s', (coding, encode) => {
   const times = <T>(run: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: TIMES }, run));
   const fields = { 'content-type': 'application/json', 'content-encoding': coding };
 
-  it('passes as an answer, byte for byte', async () => {
+  it('passes unchanged as a response', async () => {
     gateway.answerWith((_request, response) => response.writeHead(200, fields).end(bomb));
     for (const answer of await times(() => gateway.send('/open'))) {
       expect(answer.headers['content-encoding']).toBe(coding);
@@ -55,7 +55,7 @@ describe.each(Object.entries(encoders))('a bomb in %s', (coding, encode) => {
     }
   });
 
-  it('passes as a request, byte for byte', async () => {
+  it('passes unchanged as a request body', async () => {
     gateway.answerWith((_request, response) => response.end('{}'));
     const answers = await times(() => gateway.send('/files/a', { method: 'PUT', headers: fields, body: bomb }));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -64,7 +64,7 @@ describe.each(Object.entries(encoders))('a bomb in %s', (coding, encode) => {
     }
   });
 
-  it('is cut short as an error: the status and code, without its words', async () => {
+  it('keeps its status and code as an error response, but loses its message', async () => {
     expect(bomb.length).toBeLessThan(ERROR_BYTES);
     const small = encode(Buffer.from('{"message":"Read me."}'));
     gateway.answerWith((_request, response) => response.writeHead(422, fields).end(small));
@@ -77,7 +77,7 @@ describe.each(Object.entries(encoders))('a bomb in %s', (coding, encode) => {
     expect((await gateway.send('/open')).status).toBe(422);
   });
 
-  it('has taken no memory for what it would be', () => {
+  it('does not increase peak memory by its decoded size', () => {
     expect(peakBytes(gateway.trailgate.pid) - before).toBeLessThan(MAX_GROWTH_BYTES);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Two administrators who edit one key, or one account: the second is told what the first has changed, and nothing of the
- * first is lost. On both databases.
+ * Two administrators edit the same key or account. The second learns what the first has changed, and no change is lost.
+ * On both databases.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -13,7 +13,7 @@ import { expectProblem } from '../support/problem.js';
 
 const RFC_3339 = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+01:00$/);
 
-describeOnDatabases('two administrators', (kind) => {
+describeOnDatabases('a conditional request', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accountId: string;
@@ -60,7 +60,7 @@ describeOnDatabases('two administrators', (kind) => {
   const keyPath = () => `/api-keys/${key.id}`;
   const etagOf = async (path = keyPath()) => String((await ask(ADMIN_TOKEN, 'GET', path)).headers['etag']);
 
-  it('the second is told 412 with field, who and when, and takes over or leaves; nothing is lost', async () => {
+  it('to edit an outdated key gets 412 with the changed fields, by whom and when, and loses nothing', async () => {
     const seen = await etagOf();
     const first = { body: { name: 'Shop Graz', scopes: ['tours:read'] }, 'If-Match': seen };
     expect((await ask(ana, 'PATCH', keyPath(), first)).status).toBe(200);
@@ -90,7 +90,7 @@ describeOnDatabases('two administrators', (kind) => {
     ['DELETE', '', undefined],
     ['POST', '/pause', undefined],
     ['POST', '/rotate', { overlap_seconds: 0 }],
-  ])('%s %s on what is not there any more changes nothing', async (method, action, body) => {
+  ])('with an outdated version changes nothing: %s %s', async (method, action, body) => {
     const seen = await etagOf();
     await ask(ana, 'PATCH', keyPath(), { body: { allowed_ips: ['192.0.2.1'] } });
     const path = `${keyPath()}${action}`;
@@ -100,7 +100,7 @@ describeOnDatabases('two administrators', (kind) => {
     expect(await running.admin.getKey(key.id)).toMatchObject({ status: 'active', hint: key.hint, version: 2 });
   });
 
-  it('at the same moment: one is done, the other is told', async () => {
+  it('succeeds for one of two simultaneous edits, and gets 412 for the other', async () => {
     const seen = await etagOf();
     const edit = (token: string, name: string) => ask(token, 'PATCH', keyPath(), { body: { name }, 'If-Match': seen });
     const both = await Promise.all([edit(ana, 'a'), edit(ben, 'b')]);
@@ -108,7 +108,7 @@ describeOnDatabases('two administrators', (kind) => {
     expect(await running.admin.getKey(key.id)).toMatchObject({ version: 2 });
   });
 
-  it('of whom one repeats a change, because its response was lost, is not in the other’s way nor in its own', async () => {
+  it('can be repeated after a lost response without a conflict', async () => {
     const seen = await etagOf();
     const edit = { body: { name: 'New' }, 'If-Match': seen };
     const [first, again] = [await ask(ana, 'PATCH', keyPath(), edit), await ask(ana, 'PATCH', keyPath(), edit)];
@@ -121,31 +121,31 @@ describeOnDatabases('two administrators', (kind) => {
     }
   });
 
-  it('who say no version, * or one of a list change what is there', async () => {
+  it('succeeds without If-Match, with *, and with a list that has the current version', async () => {
     for (const condition of [{}, { 'If-Match': '*' }, { 'If-Match': '"99", "3.anything"' }]) {
       const name = `n${JSON.stringify(condition).length}`;
       expect((await ask(ana, 'PATCH', keyPath(), { body: { name }, ...condition })).status).toBe(200);
     }
   });
 
-  it.each(['7', 'W/"1"', '"1'])('who say If-Match: %s are refused, and nothing changes', async (condition) => {
+  it.each(['7', 'W/"1"', '"1'])('with If-Match: %s is refused as malformed, and changes nothing', async (condition) => {
     expectProblem(await ask(ana, 'PATCH', keyPath(), { body: { name: 'x' }, 'If-Match': condition }), 'bad_request');
     expect(await running.admin.getKey(key.id)).toMatchObject({ name: 'Shop', version: 1 });
   });
 
-  it('who have a key as it is are told 304, and the whole again once anything of it differs', async () => {
+  it('to read a key gets 304 until any of its fields differs', async () => {
     const seen = await etagOf();
     const same = await ask(ana, 'GET', keyPath(), { 'If-None-Match': `"x", W/${seen}` });
     expect([same.status, same.text, same.headers['etag']]).toEqual([304, '', seen]);
-    // Nobody has changed it: it was used.
+    // Using a key changes a field, but not its version.
     await database.db.updateTable('api_key').set({ last_used_at: 1 }).where('id', '=', key.id).execute();
     const used = await ask(ana, 'GET', keyPath(), { 'If-None-Match': seen });
     expect([used.status, used.json()['version']]).toEqual([200, 1]);
-    // And may be changed on what was seen before its use.
+    // An ETag from before the use still allows an edit.
     expect((await ask(ana, 'PATCH', keyPath(), { body: { name: 'x' }, 'If-Match': seen })).status).toBe(200);
   });
 
-  it('edit an account by its version, too', async () => {
+  it('to edit or read an account is checked against its version', async () => {
     const path = `/accounts/${accountId}`;
     const seen = await etagOf(path);
     const edit = (body: object) => ask(ADMIN_TOKEN, 'PATCH', path, { body, 'If-Match': seen });

@@ -1,6 +1,7 @@
 /**
- * Two who manage the same people at once: the second is told what the first has changed. A request that makes something
- * for people may be sent again: nothing is made twice, and no secret is kept. On both databases.
+ * Two administrators manage the same members at once. The second learns what the first has changed. A request that
+ * creates an invitation, link or token can be repeated. Nothing is created twice, and no secret is stored. On both
+ * databases.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -54,14 +55,14 @@ describeOnDatabases('members', (kind) => {
     });
   const etagOf = (answer: Answer) => String(answer.headers['etag']);
 
-  it('are edited on the version that was read: 412 says which field, by whom and when; then it can be taken over', async () => {
+  it('reject an edit of an outdated version with 412, the changed field, by whom and when', async () => {
     const path = `/members/${memberId}`;
     const read = await ask('GET', path);
     const seen = etagOf(read);
     expect(read.json().version).toBe(1);
     expect((await ask('GET', path, { 'If-None-Match': seen })).status).toBe(304);
     expect((await ask('PATCH', path, { 'If-Match': seen }, { name: 'Ana Maria' })).status).toBe(200);
-    // What is there already is no change to be in the way of.
+    // An edit to the current value is no conflict.
     expect((await ask('PATCH', path, { 'If-Match': seen }, { name: 'Ana Maria' })).status).toBe(200);
     const refused = await ask('PATCH', path, { 'If-Match': seen }, { status: 'disabled' });
     expect(expectProblem(refused, 'precondition_failed').errors).toMatchObject([
@@ -75,7 +76,7 @@ describeOnDatabases('members', (kind) => {
     }
   });
 
-  it('have a version in each account, which their own has no part in', async () => {
+  it('have a version in each account, independent of their own version', async () => {
     const path = `/accounts/${accountId}/members/${memberId}`;
     const listed = await running.admin.call<{ data: { id: string; version: number }[] }>(
       'GET',
@@ -93,7 +94,7 @@ describeOnDatabases('members', (kind) => {
     expect((await ask('DELETE', path, { 'If-Match': etagOf(first) })).status).toBe(200);
   });
 
-  it('at the same moment: one change is done, the other is told', async () => {
+  it('accept one of two simultaneous role changes, and reject the other with 412', async () => {
     const path = `/accounts/${accountId}/members/${memberId}`;
     const both = await Promise.all(
       ['viewer', 'owner'].map((role) => ask('PATCH', path, { 'If-Match': '"1"' }, { role })),
@@ -101,7 +102,7 @@ describeOnDatabases('members', (kind) => {
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412]);
   });
 
-  /** Returns requests that make something, each with the request that returns its secret again. */
+  /** Returns create requests, each with the expected Location and the advice on how to get another secret. */
   const made = () => {
     const n = ++count;
     const expires = new Date(running.clock.now() + 86_400_000).toISOString();
@@ -125,7 +126,7 @@ describeOnDatabases('members', (kind) => {
     ] as const;
   };
 
-  it('and what lets people in are made once: who asks again is told so, where it is, and no secret', async () => {
+  it('and their links and tokens are created once: a repeated request gets the location but no secret', async () => {
     for (const [path, body, location, advice] of made()) {
       const key = { 'Idempotency-Key': `key-${++count}-${kind}` };
       const first = await ask('POST', path, key, body);
@@ -144,7 +145,7 @@ describeOnDatabases('members', (kind) => {
     expect(invitations.data).toHaveLength(1);
   });
 
-  it('whose link goes out by mail are told the same again: there is no secret in it', async () => {
+  it('whose link goes out by mail are created once, and a repeated request gets the same response', async () => {
     for (const [path, body] of made().slice(0, 3)) {
       const key = { 'Idempotency-Key': `key-${++count}-${kind}` };
       const [first, again] = [
@@ -159,7 +160,7 @@ describeOnDatabases('members', (kind) => {
     ).toHaveLength(1);
   });
 
-  it('are invited in the language that was asked for, else in their own, else in that of who invites', async () => {
+  it('are invited in the requested language, else in their own, else in English', async () => {
     const languageOf = async (fields: object, headers: Record<string, string> = {}) => {
       const body = { email: `${kind}-${++count}@example.com`, role: 'viewer', ...fields };
       const answer = await ask('POST', `/accounts/${accountId}/invitations`, headers, body, withMail);
@@ -184,7 +185,7 @@ describeOnDatabases('members', (kind) => {
     );
   });
 
-  it('of a portal have an actor of their own in the audit log, whatever they are called', async () => {
+  it('of a portal session have a distinct actor in the audit log, whatever their name is', async () => {
     const { key, account } = await running.admin.newKey('starter');
     const actors = [];
     for (const name of ['operator', 'operator', '']) {

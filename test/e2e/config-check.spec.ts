@@ -1,4 +1,4 @@
-/** The process that checks a configuration, as it is built: what it finds, and that it is bounded whatever happens to it. */
+/** The built process that checks a configuration: its results, and its limits on time and memory. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -42,8 +42,8 @@ const large = (operations = 1_000): string =>
 
 const checks = (): number[] => childrenOf(process.pid, CHECK);
 
-describe('a check in a process of its own', () => {
-  it('finds what a check in this one finds, and describes the API by what stays as it runs', async () => {
+describe('a check in a separate process', () => {
+  it('returns the same result as in this process, and describes the API under the running base path', async () => {
     const path = writeConfig(folder(), {
       targets: TARGETS,
       config: { api: { basePath: '/v9', title: 'Next', deprecation: '2030-01-01', sunset: '2032-01-01' } },
@@ -60,7 +60,7 @@ describe('a check in a process of its own', () => {
     await eventually('its process has gone', () => checks().length === 0);
   });
 
-  it('waits a while for the next one, which begins quicker then, unless it holds much', async () => {
+  it('keeps its process for the next check, unless the process holds much memory', async () => {
     const check = new ConfigCheck({ ...BOUNDS, keptMs: 60_000 });
     const request = await requestFor(writeConfig(folder(), { targets: TARGETS }));
     await check.run(request);
@@ -74,13 +74,13 @@ describe('a check in a process of its own', () => {
     await eventually('its process has gone', () => checks().length === 0);
   });
 
-  it('makes no description where nobody hands it out', async () => {
+  it('creates no API description if none is requested', async () => {
     const path = writeConfig(folder(), { targets: TARGETS });
     const result = await new ConfigCheck(BOUNDS).run(await requestFor(path, false));
     expect(result).toMatchObject({ kind: 'valid', description: undefined });
   });
 
-  it('says what is wrong to the letter as `trailgate check` does: place, words and hint', async () => {
+  it('reports problems exactly as `trailgate check` does, with location, message and hint', async () => {
     const operations = Array.from({ length: 150 }, (_, index) => ({ match: `GET /x${index}`, scopes: [] }));
     const path = writeConfig(folder(), { targets: TARGETS, config: { operations, planz: {}, gateway: { port: -1 } } });
     const wrong = await loadConfig(path, ENVIRONMENT, {});
@@ -91,42 +91,42 @@ describe('a check in a process of its own', () => {
   });
 });
 
-describe('a check that fails is a configuration that is refused, in words, and nothing of it is left', () => {
+describe('a check refuses the configuration and leaves no process', () => {
   const refusal = async (bounds: Partial<CheckBounds>, path: string): Promise<string> => {
     const result = await new ConfigCheck({ ...BOUNDS, ...bounds }).run(await requestFor(path));
     await eventually('its process has gone', () => checks().length === 0);
     return result.kind === 'refused' ? result.problems : 'valid';
   };
 
-  it('where it takes too long', async () => {
+  it('if it takes too long', async () => {
     expect(await refusal({ timeoutMs: 200 }, large())).toBe('It could not be checked: it took longer than 0.2 s');
   });
 
-  it('where its process hangs', async () => {
+  it('if its process hangs', async () => {
     const refused = refusal({ timeoutMs: 3_000 }, large());
     await eventually('it runs', () => checks().length === 1);
     process.kill(checks()[0]!, 'SIGSTOP');
     expect(await refused).toBe('It could not be checked: it took longer than 3 s');
   });
 
-  it('where it takes too much memory', async () => {
+  it('if it takes too much memory', async () => {
     expect(await refusal({ memoryMb: 24 }, large())).toBe('It could not be checked: it took more than 24 MB of memory');
   });
 
-  it('where its process is killed', async () => {
+  it('if its process is killed', async () => {
     const refused = refusal({}, large());
     await eventually('it runs', () => checks().length === 1);
     process.kill(checks()[0]!, 'SIGKILL');
     expect(await refused).toMatch(/^It could not be checked: its process was killed \(SIGKILL\), perhaps because/);
   });
 
-  it('where its process cannot even begin', async () => {
+  it('if its process cannot start', async () => {
     expect(await refusal({ file: join(folder(), 'missing.js') }, large())).toMatch(
       /^It could not be checked: its process ended \(exit code 1\): Error: Cannot find module/,
     );
   });
 
-  it('where its process fails', async () => {
+  it('if its process fails', async () => {
     const directory = folder();
     mkdirSync(directory, { recursive: true });
     const file = join(directory, 'failing.mjs');
@@ -136,7 +136,7 @@ describe('a check that fails is a configuration that is refused, in words, and n
     );
   });
 
-  it('where it is stopped', async () => {
+  it('if it is stopped', async () => {
     const check = new ConfigCheck(BOUNDS);
     const result = check.run(await requestFor(large()));
     await eventually('it runs', () => checks().length === 1);

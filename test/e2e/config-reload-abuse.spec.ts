@@ -1,4 +1,4 @@
-/** A configuration that is changed again and again, in pieces, behind links and while the program ends: nothing is lost, nothing grows. */
+/** Repeated reloads: in pieces, through symlinks and during shutdown. No request is lost, and no resource leaks. */
 import {
   appendFileSync,
   mkdirSync,
@@ -51,7 +51,7 @@ const events = (trailgate: RunningTrailgate, name: string): number =>
   trailgate.stdout.filter((line) => line.includes(`"event":"${name}"`)).length;
 const metrics = async ({ adminUrl }: RunningTrailgate): Promise<Map<string, number>> =>
   seriesOf(await (await fetch(`${adminUrl}/metrics`)).text());
-/** Writes, asks for it by SIGHUP and waits until it is in force. */
+/** Writes a configuration, sends SIGHUP and waits until the program has applied it. */
 const reload = async (trailgate: RunningTrailgate, content: string): Promise<void> => {
   const before = events(trailgate, 'config_changed');
   writeFileSync(trailgate.configPath, content);
@@ -59,8 +59,8 @@ const reload = async (trailgate: RunningTrailgate, content: string): Promise<voi
   await eventually('it is in force', () => events(trailgate, 'config_changed') > before);
 };
 
-describeWithRedis('services that come, go and are renamed under load', () => {
-  it('lose no request, six times in a row', async () => {
+describeWithRedis('services that are renamed under load', () => {
+  it('lose no request in six reloads', async () => {
     const backend = await backendOf((_request, response) => void setTimeout(() => response.end('{}'), 2));
     const trailgate = await start({ backend: backend.url, env: { REDIS_URL: await sharedRedisUrl() } });
     const { key } = await trailgate.admin.newKey('pro', { scopes: ['*'] });
@@ -76,7 +76,7 @@ describeWithRedis('services that come, go and are renamed under load', () => {
       while (going) {
         for (const [status, count] of Object.entries(await caller.burst(40)))
           seen[status] = (seen[status] ?? 0) + count;
-        // The checks have room beside it.
+        // Leaves CPU time for the checks.
         await sleep(20);
       }
     })();
@@ -89,7 +89,7 @@ describeWithRedis('services that come, go and are renamed under load', () => {
   });
 });
 
-it('leaves nothing behind after a dozen changes: no connection, no check, no target in the metrics', async () => {
+it('a dozen reloads leave no connection, health check or metric of a removed target', async () => {
   const [first, second] = [await backendOf(json({ n: 1 })), await backendOf(json({ n: 2 }))];
   const health = { path: '/health', interval: '500ms' };
   const trailgate = await start({ backend: first.url, config: { services: { backend: { health } } } });
@@ -119,11 +119,11 @@ it('leaves nothing behind after a dozen changes: no connection, no check, no tar
   const sinceMs = performance.now();
   await eventually('the one in service is checked on', () => first.requests.length >= checks.first + 2);
   expect(second.requests.length).toBe(checks.second);
-  // By one checker.
+  // Only one health checker runs.
   expect(first.requests.length - checks.first).toBeLessThanOrEqual((performance.now() - sinceMs) / 500 + 2);
 });
 
-describe('one program whose files are changed', () => {
+describe('a running program', () => {
   let backend: Backend;
   let trailgate: RunningTrailgate;
   let folder: string;
@@ -149,7 +149,7 @@ describe('one program whose files are changed', () => {
   const refused = (): number => events(trailgate, 'config_refused') - seen.refused;
   const status = async (path: string) => (await send(`${trailgate.gatewayUrl}/api/v1${path}`, { headers })).status;
 
-  it('waits for the end of a file that is written in pieces, whatever the pieces would mean', async () => {
+  it('reloads a file that is written in pieces once, when it is complete, and refuses no piece', async () => {
     const lines = `${first.trimEnd()}\n`.split('\n');
     writeFileSync(trailgate.configPath, '');
     for (const line of lines) {
@@ -161,7 +161,7 @@ describe('one program whose files are changed', () => {
     expect(await status('/open')).toBe(200);
   });
 
-  it('takes a document that was missing when it comes, and stays with what it has while one is gone', async () => {
+  it('loads a missing OpenAPI document once it exists, and keeps the current one if it is deleted', async () => {
     const document = readFileSync(join(folder, 'backend.openapi.yaml'), 'utf8');
     writeFileSync(
       trailgate.configPath,
@@ -180,7 +180,7 @@ describe('one program whose files are changed', () => {
     await reload(trailgate, first);
   });
 
-  it('follows links that are swapped, as Kubernetes does it', async () => {
+  it('follows symlinks that are swapped as in Kubernetes', async () => {
     const more = { match: 'GET /new', service: 'backend', scopes: [] };
     const versions = [first, edited(first, (file) => void file.operations?.push(more))];
     versions.forEach((content, index) => {
@@ -196,7 +196,7 @@ describe('one program whose files are changed', () => {
     await eventually('the swap is in force', async () => (await status('/new')) === 200);
   });
 
-  it('ends in order amid a storm of SIGHUP', async () => {
+  it('shuts down cleanly while it receives many SIGHUP signals', async () => {
     for (let index = 0; index < 300; index++) trailgate.signal('SIGHUP');
     await eventually('it is in force', () => changed() > 0);
     isSlow = true;

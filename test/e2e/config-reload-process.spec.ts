@@ -1,4 +1,4 @@
-/** A changed configuration is checked in a process of its own, which makes way for requests and which nothing depends on. */
+/** A changed configuration is checked in a separate process of lower priority. Nothing else depends on that process. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,9 +13,9 @@ import { quietMsSince } from '../support/machine-time.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
-/** So many that a check takes a while. */
+/** Enough operations that a check takes a while. */
 const OPERATIONS = 600;
-/** Seconds of a core, which others may want as well. */
+/** Long, because a check needs seconds of CPU time on shared cores. */
 const RELOAD_TIMEOUT_MS = 120_000;
 
 describeWithProc('the check of a changed configuration', () => {
@@ -27,13 +27,13 @@ describeWithProc('the check of a changed configuration', () => {
   const events = (name: string) => trailgate.logs().filter(({ event }) => event === name);
   const title = async (): Promise<string> =>
     (await send(`${trailgate.gatewayUrl}/api/v1/openapi.json`)).json<{ info: { title: string } }>().info.title;
-  /** Writes another title, asks for it by SIGHUP. */
+  /** Writes another title and sends SIGHUP. */
   const rename = (to: string): void => {
     const config = parse(readFileSync(trailgate.configPath, 'utf8')) as { api: object };
     writeFileSync(trailgate.configPath, stringify({ ...config, api: { ...config.api, title: to } }));
     trailgate.signal('SIGHUP');
   };
-  /** The process that checks. */
+  /** Waits until a check runs, and returns the ID of its process. */
   async function begun(): Promise<number> {
     await eventually('it is being checked', () => checks().length === 1);
     return checks()[0]!;
@@ -51,7 +51,7 @@ describeWithProc('the check of a changed configuration', () => {
     await backend?.stop();
   });
 
-  it('steps back with all of its threads, and is followed by another where the files change meanwhile: the last one counts', async () => {
+  it('lowers the priority of all its threads, runs once at a time, and the last change applies', async () => {
     let most = 0;
     const watch = setInterval(() => (most = Math.max(most, checks().length)), 50);
     try {
@@ -69,9 +69,9 @@ describeWithProc('the check of a changed configuration', () => {
     expect(most).toBe(1);
   });
 
-  it('is refused where its process dies, with why in log and metrics; what runs goes on, and the next one is taken', async () => {
+  it('is logged as refused if its process is killed, requests are served, and the next check succeeds', async () => {
     rename('Fourth');
-    // One that waits for another change dies unnoticed; then a check has another one.
+    // A process that is idle dies unnoticed, and the next check starts another one.
     const kill = (): boolean => {
       for (const pid of checks()) process.kill(pid, 'SIGKILL');
       return events('config_refused').length > 0;
@@ -89,7 +89,7 @@ describeWithProc('the check of a changed configuration', () => {
     await inForce('Fourth');
   });
 
-  it('does not hold up the end of the program, and ends with it', async () => {
+  it('does not delay the shutdown of the program, and ends with it', async () => {
     const { length: refused } = events('config_refused');
     rename('Fifth');
     const pid = await begun();

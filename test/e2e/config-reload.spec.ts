@@ -1,4 +1,4 @@
-/** A changed gateway.yaml is in force within seconds, without a lost request; a bad one changes nothing. */
+/** A changed gateway.yaml applies within seconds and without a lost request. An invalid one changes nothing. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
@@ -9,7 +9,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 type Yaml = Record<string, Record<string, unknown>>;
 
-describe('a configuration that changes', () => {
+describe('a changed configuration', () => {
   let first: Backend;
   let second: Backend;
   let trailgate: RunningTrailgate;
@@ -43,7 +43,7 @@ describe('a configuration that changes', () => {
     await Promise.all([first?.stop(), second?.stop()]);
   });
 
-  it('takes new limits, scopes, routes and targets over under load, and no request fails', async () => {
+  it('applies new limits, scopes, routes and targets under load, and no request fails', async () => {
     let going = true;
     const statuses = new Map<number, number>();
     const load = Promise.all(
@@ -82,7 +82,7 @@ describe('a configuration that changes', () => {
     expect(await metric('trailgate_config_reloads_total{result="applied"}')).toBe(1);
   });
 
-  it('is refused with its problems where it is wrong, and what runs goes on', async () => {
+  it('is refused with its problems in the log if it is invalid, and the running one stays', async () => {
     const good = readFileSync(trailgate.configPath, 'utf8');
     writeFileSync(trailgate.configPath, `${good}\nplanz: {}\n`);
     await eventually('the refusal is logged', () => trailgate.logs().some(({ event }) => event === 'config_refused'));
@@ -95,7 +95,7 @@ describe('a configuration that changes', () => {
     await eventually('a good file is in force', async () => (await metric('trailgate_config_refused')) === 0);
   });
 
-  it('is read again on SIGHUP, and says what only counts after a restart', async () => {
+  it('is applied on SIGHUP, and settings that need a restart are logged', async () => {
     change((config) => {
       config['gateway'] = { ...config['gateway'], port: 1 };
       config['gateway']['failedAuthentication'] = { perMinute: 3 };

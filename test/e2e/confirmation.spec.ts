@@ -1,4 +1,4 @@
-/** Actions that give something away for good require confirmation ten minutes after the last one. */
+/** Sensitive actions require confirmation once the last confirmation is ten minutes old. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -9,7 +9,7 @@ import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/sign
 
 const MINUTE_MS = 60_000;
 
-describeOnDatabases('confirming', (kind) => {
+describeOnDatabases('confirmation', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accountId: string;
@@ -33,7 +33,7 @@ describeOnDatabases('confirming', (kind) => {
 
   const createKey = () => own.ask('POST', `/accounts/${accountId}/api-keys`, { name: 'x', scopes: ['*'] });
 
-  it('is not asked for ten minutes after the sign-in, and then is, with the ways that the member has', async () => {
+  it('is required from ten minutes after sign-in, with the methods that the member has', async () => {
     running.clock.advance(10 * MINUTE_MS - 1);
     expect((await createKey()).status).toBe(201);
     running.clock.advance(1);
@@ -42,11 +42,11 @@ describeOnDatabases('confirming', (kind) => {
       403,
       expect.objectContaining({ code: 'confirmation_required', confirm_with: ['password'] }),
     ]);
-    // What takes away is never held up, and reading is not.
+    // Reading needs no confirmation.
     expect((await own.ask('GET', `/accounts/${accountId}/api-keys`)).status).toBe(200);
   });
 
-  it('does not hold for as long as the clock was ahead, once that is set right', async () => {
+  it('from a clock that was ahead does not count once the clock is corrected', async () => {
     const { clock } = running;
     clock.advance(24 * 60 * MINUTE_MS);
     const ahead = new PanelBrowser(running.url);
@@ -58,7 +58,7 @@ describeOnDatabases('confirming', (kind) => {
     expect((await ahead.ask('POST', `/accounts/${accountId}/api-keys`, { name: 'x', scopes: ['*'] })).status).toBe(201);
   });
 
-  it('the same request works once the password was shown, for ten more minutes, in the same session', async () => {
+  it('with the password allows the action for ten more minutes in the same session', async () => {
     running.clock.advance(11 * MINUTE_MS);
     const cookie = own.cookies.get('tg_session');
     const shown = await own.ask('POST', '/confirmations', { password: GOOD_PASSWORD });
@@ -71,7 +71,7 @@ describeOnDatabases('confirming', (kind) => {
     expect((await createKey()).status).toBe(403);
   });
 
-  it('a wrong password confirms nothing, ends nothing, and is counted like a sign-in', async () => {
+  it('with a wrong password fails, keeps the session, and is limited to ten attempts', async () => {
     running.clock.advance(11 * MINUTE_MS);
     const statuses = [];
     for (let guess = 0; guess < 11; guess++)
@@ -81,7 +81,7 @@ describeOnDatabases('confirming', (kind) => {
     expect((await createKey()).status).toBe(403);
   });
 
-  it('takes the password and a code of the app from who has one, and never one of them alone', async () => {
+  it('requires both the password and an unused TOTP code from a member who has TOTP', async () => {
     const { clock } = running;
     const { secret: text } = await own.call<{ secret: string }>('POST', '/me/totp');
     const secret = fromBase32(text);
@@ -113,7 +113,7 @@ describeOnDatabases('confirming', (kind) => {
     expect(await remove()).toEqual([204, undefined]);
   });
 
-  it('of another session confirms nothing in this one', async () => {
+  it('in another session does not count in this one', async () => {
     running.clock.advance(11 * MINUTE_MS);
     const other = new PanelBrowser(running.url);
     await other.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
@@ -121,12 +121,12 @@ describeOnDatabases('confirming', (kind) => {
     expect((await createKey()).status).toBe(403);
   });
 
-  it('programs with a token are not asked', async () => {
+  it('is not required for the operator token', async () => {
     running.clock.advance(11 * MINUTE_MS);
     await running.admin.createKey(accountId);
   });
 
-  it('operators who are members are asked as everybody is', async () => {
+  it('is required for members who are operators', async () => {
     const operator = await memberWithPassword(database, running, { isOperator: true });
     const browser = new PanelBrowser(running.url);
     await browser.call('POST', '/sign-in/password', { email: operator.email, password: GOOD_PASSWORD });
@@ -137,7 +137,7 @@ describeOnDatabases('confirming', (kind) => {
     });
   });
 
-  it('a new password needs it, ends every other session, and this browser has a new one', async () => {
+  it('is required for a new password, which ends other sessions and renews the current one', async () => {
     const other = new PanelBrowser(running.url);
     await other.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
     running.clock.advance(11 * MINUTE_MS);
@@ -153,7 +153,7 @@ describeOnDatabases('confirming', (kind) => {
     expect((await own.ask('POST', '/confirmations', { password })).status).toBe(200);
   });
 
-  it('the sessions of a member are theirs to see and to end, and nobody else’s', async () => {
+  it('sessions can be listed and ended by their member, but not ended by another member', async () => {
     const other = new PanelBrowser(running.url, { 'User-Agent': 'Another browser' });
     await other.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
     const { data } = await own.call<{ data: { id: string; current: boolean; user_agent: string }[] }>(

@@ -1,4 +1,4 @@
-/** A page in a browser can call the API where, and only where, the configuration says so: the Fetch standard, section 3.2. */
+/** A page in a browser can call the API only if the configuration allows its origin (Fetch standard, section 3.2). */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { send, type Answer, type SendOptions } from '../support/http.js';
@@ -20,14 +20,14 @@ const preflight = (path: string, origin: string, method = 'GET', ...more: string
 const call = (path: string, origin: string, options: SendOptions = {}): Promise<Answer> =>
   gateway.send(path, { ...options, headers: ['Origin', origin, ...((options.headers as string[] | undefined) ?? [])] });
 
-/** The fields of CORS in an answer, and `Vary`. */
+/** Returns the CORS headers of a response, and `Vary`. */
 function corsOf(answer: Answer): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(answer.headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'),
   );
 }
 
-/** A backend with opinions of its own. */
+/** Makes the backend send CORS headers itself. */
 const withOwnCors = (): void =>
   gateway.answerWith((_request, response) => {
     response.writeHead(200, {
@@ -51,7 +51,7 @@ describe('with a list of origins', () => {
   afterAll(() => gateway.stop());
   beforeEach(() => gateway.answerWith(json({ ok: true })));
 
-  it('a preflight is answered with 204 before a key is asked for, and does not reach the backend or a quota', async () => {
+  it('a preflight without a key is answered with 204, without the backend and without quota headers', async () => {
     const answer = await preflight('/customers', APP, 'POST', 'Access-Control-Request-Headers', 'authorization');
     expect(answer.status).toBe(204);
     expect(corsOf(answer)).toEqual({
@@ -76,7 +76,7 @@ describe('with a list of origins', () => {
     ['an empty origin', ''],
     ['a list', `${APP}, ${OTHER}`],
     ['a star', '*'],
-  ])('%s gets neither a preflight nor an answer that it may read', async (_what, origin) => {
+  ])('%s gets CORS headers neither with a preflight nor with a response', async (_what, origin) => {
     const refused = await preflight('/customers', origin);
     expect([refused.status, corsOf(refused)]).toEqual([204, { vary: 'Origin' }]);
     withOwnCors();
@@ -84,7 +84,7 @@ describe('with a list of origins', () => {
     expect([answer.status, corsOf(answer)]).toEqual([200, { vary: 'Accept, Origin' }]);
   });
 
-  it.each([APP, 'http://localhost:3000'])('%s may read an answer and the fields that matter', async (origin) => {
+  it.each([APP, 'http://localhost:3000'])('%s can read a response and its exposed headers', async (origin) => {
     withOwnCors();
     const answer = await call('/customers', origin);
     expect(corsOf(answer)).toEqual({
@@ -94,7 +94,7 @@ describe('with a list of origins', () => {
     });
   });
 
-  it('an answer to no page at all varies too, so that a cache does not hand it to one', async () => {
+  it('a response to a request without Origin also has Vary: Origin, for caches', async () => {
     expect(corsOf(await gateway.send('/customers'))).toEqual({ vary: 'Origin' });
   });
 
@@ -105,14 +105,14 @@ describe('with a list of origins', () => {
     ['a path that can be read in two ways', () => call('/customers/..', APP), 'invalid_path'],
     ['a URL that is too long', () => call(`/open?${'x'.repeat(9_000)}`, APP), 'uri_too_long'],
     ['a percent sign alone', () => call('/customers/%zz', APP), 'invalid_path'],
-  ])('an error can be read as well: %s', async (_what, ask, code) => {
+  ])('an error of the gateway can be read: %s', async (_what, ask, code) => {
     const answer = await ask();
     expectProblem(answer, code);
     expect(answer.headers['access-control-allow-origin']).toBe(APP);
     expect(answer.headers['access-control-expose-headers']).toMatch(/X-Request-Id/);
   });
 
-  it('the error of a backend, of a dead one and of the usage page too', async () => {
+  it('an error of the backend, a broken connection to it and the usage page can be read', async () => {
     gateway.answerWith(json({ message: 'no' }, 422));
     expect((await call('/customers', APP)).headers['access-control-allow-origin']).toBe(APP);
     gateway.answerWith((_request, response) => response.destroy());
@@ -126,7 +126,7 @@ describe('with a list of origins', () => {
     ['/openapi.json', 'GET, HEAD'],
     ['/customers/1', 'DELETE, GET, HEAD, PATCH, PUT'],
     ['/files/a', 'GET, HEAD, OPTIONS, PUT'],
-  ])('a preflight of %s names %s', async (path, methods) => {
+  ])('a preflight of %s allows the methods %s', async (path, methods) => {
     expect((await preflight(path, APP)).headers['access-control-allow-methods']).toBe(methods);
     expect(gateway.backend.requests).toHaveLength(0);
   });
@@ -138,7 +138,7 @@ describe('with a list of origins', () => {
     ['that can be read in two ways', '/api/v1/customers/a%2Fb', 'invalid_path'],
     ['with a query that no URL has', '/api/v1/customers?q=<', 'bad_request'],
     ['that is too long', `/api/v1/customers?q=${'x'.repeat(9_000)}`, 'uri_too_long'],
-  ])('a page may ask for a path %s, and reads what is wrong with it', async (_what, path, code) => {
+  ])('a preflight of a path %s succeeds, and the error of the request can be read', async (_what, path, code) => {
     const { origin: gatewayOrigin } = new URL(gateway.url);
     const asked = await send(gatewayOrigin + path, {
       method: 'OPTIONS',
@@ -164,14 +164,14 @@ describe('with a list of origins', () => {
   });
 
   it.each(['/docs/errors/quota_exceeded', '/docs/errors', '/.well-known/webhooks/public-keys', '/api/v1/openapi.json'])(
-    'every page may read the public document %s',
+    'every origin can read the public document %s',
     async (path) => {
       const answer = await send(new URL(path, gateway.url).href, { headers: ['Origin', OTHER] });
       expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, '*']);
     },
   );
 
-  it('an OPTIONS that is no preflight is a request like any other', async () => {
+  it('an OPTIONS request that is no preflight is handled like any other request', async () => {
     expectProblem(await call('/customers', APP, { method: 'OPTIONS' }), 'method_not_allowed');
     expect((await call('/files/a', APP, { method: 'OPTIONS' })).status).toBe(200);
     expectProblem(await send(`${gateway.url}/files/a`, { method: 'OPTIONS' }), 'missing_api_key');
@@ -193,10 +193,10 @@ async function answerToUnread(bytes: string): Promise<Record<string, string>> {
 const tooLarge = (...fields: string[]): string =>
   `GET /api/v1/customers HTTP/1.1\r\n${['Host: a', ...fields, `X: ${'x'.repeat(20_000)}`].join('\r\n')}\r\n\r\n`;
 
-describe('of an answer to a request that could not be read', () => {
+describe('the response to a request that is too large or malformed', () => {
   afterEach(() => gateway.stop());
 
-  it('pages that are named may read that their headers were too large', async () => {
+  it('can be read only by listed origins if the headers are too large', async () => {
     await startWith({ origins: [APP], allowCredentials: true, exposedHeaders: ['X-Request-Id'] });
     expect(await answerToUnread(tooLarge(`oRiGin: ${APP}`, 'Cookie: a=b'))).toMatchObject({
       status: '431',
@@ -215,7 +215,7 @@ describe('of an answer to a request that could not be read', () => {
     expect([broken['status'], broken['access-control-allow-origin']]).toEqual(['400', undefined]);
   });
 
-  it('every page may where every origin is allowed, and none where nothing is configured', async () => {
+  it('can be read by every origin with origins: *, and by none without configuration', async () => {
     await startWith({ origins: ['*'] });
     for (const bytes of [tooLarge(), 'nonsense\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n']) {
       const answer = await answerToUnread(bytes);
@@ -231,7 +231,7 @@ describe('of an answer to a request that could not be read', () => {
     ]);
   });
 
-  it('what is too long and can be read is answered as ever', async () => {
+  it('can be read by a listed origin if the URL is too long or there are too many headers', async () => {
     await startWith({ origins: [APP] });
     for (const [path, fields, status] of [
       [`/customers?x=${'x'.repeat(9_000)}`, [], 414],
@@ -243,14 +243,14 @@ describe('of an answer to a request that could not be read', () => {
   });
 });
 
-describe('with every origin', () => {
+describe('with origins: *', () => {
   beforeAll(() =>
     startWith({ origins: ['*'], exposedHeaders: ['X-Total'], allowedHeaders: ['Authorization', 'X-Own'] }),
   );
   afterAll(() => gateway.stop());
   beforeEach(() => gateway.answerWith(json({ ok: true })));
 
-  it('every page may ask and read; nothing varies, and no origin is sent back', async () => {
+  it('every origin can send requests and read responses, without Vary: Origin or an echoed origin', async () => {
     expect(corsOf(await preflight('/customers', OTHER))).toEqual({
       'access-control-allow-origin': '*',
       'access-control-allow-methods': 'GET, HEAD, POST',
@@ -268,7 +268,7 @@ describe('with credentials', () => {
   beforeAll(() => startWith({ origins: [APP], allowCredentials: true }));
   afterAll(() => gateway.stop());
 
-  it('an origin that is named may send cookies, another may not', async () => {
+  it('a listed origin can send credentials, and another cannot', async () => {
     for (const answer of [await preflight('/customers', APP), await call('/customers', APP)])
       expect(answer.headers).toMatchObject({
         'access-control-allow-credentials': 'true',
@@ -279,11 +279,11 @@ describe('with credentials', () => {
   });
 });
 
-describe('where nothing is configured', () => {
+describe('without CORS configuration', () => {
   beforeAll(() => startWith(undefined));
   afterAll(() => gateway.stop());
 
-  it('a preflight is refused, and a backend that speaks for itself is heard', async () => {
+  it('a preflight is refused, and CORS headers of the backend are passed on', async () => {
     const refused = await preflight('/customers', APP);
     expectProblem(refused, 'method_not_allowed');
     expect(corsOf(refused)).toEqual({});

@@ -1,6 +1,6 @@
 /**
- * Credentials follow their creator: whatever a member made stops working when the member may no longer make it,
- * whichever way that came about. API keys and webhook endpoints belong to the account and stay.
+ * Credentials depend on their creator. What a member created stops working once the member may no longer create it,
+ * for whatever reason. API keys and webhook endpoints belong to the account and stay.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
@@ -23,14 +23,14 @@ interface Made {
   readonly works: () => Promise<boolean>;
 }
 
-/** An entry of a member's list in the API. */
+/** Credentials that a removal ends, and those that it keeps, as the API lists them. */
 interface Listed {
   readonly ended: readonly { readonly type: Type; readonly id: string; readonly account_id: string | null }[];
   readonly kept: readonly { readonly type: string; readonly id: string; readonly name: string }[];
   readonly kept_has_more: boolean;
 }
 
-/** Ways to lose access, with the cause that the audit log names. The third says what the member is before. */
+/** Ways to lose access, with the cause that the audit log names. The third element has the member's earlier access. */
 const LOSSES = [
   ['is removed by an owner', 'creator_removed', { role: 'admin' }],
   ['leaves', 'creator_left', { role: 'admin' }],
@@ -44,7 +44,7 @@ const LOSSES = [
   ['is forgotten, being an operator', 'creator_forgotten', { isOperator: true }],
 ] as const satisfies readonly (readonly [string, string, { role?: Role; isOperator?: boolean }])[];
 
-describeOnDatabases('credentials that a member made', (kind) => {
+describeOnDatabases('credentials that a member created', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let other: RunningAdmin;
@@ -60,7 +60,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
     ownerId = await newMember(database, { roles: { [accountId]: 'owner' } });
   });
-  // Links and wrong tokens are tried so many times a minute.
+  // Attempts with links and invalid tokens are limited per minute.
   beforeEach(() => [running, other].forEach(({ clock }) => clock.advance(61_000)));
   afterAll(async () => {
     await other.close();
@@ -89,7 +89,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     const headers = { Authorization: `Bearer ${secret}` };
     const statusAt = async (at: RunningAdmin) =>
       (await ask(headers, 'GET', `/accounts/${account}`, undefined, at)).status;
-    // Both nodes say the same, or the test fails.
+    // Fails unless both nodes agree.
     const works = async () => {
       const statuses = [await statusAt(running), await statusAt(other)];
       expect([
@@ -147,7 +147,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
       works: () => linkWorks(link),
     };
   };
-  /** One of everything that a member can make. */
+  /** Creates one credential of each type that a member can create. */
   const everythingBy = async (memberId: string, { isOperator = false }): Promise<readonly Made[]> => {
     const as = await signIn(running, memberId);
     const all = [
@@ -164,7 +164,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     return ids;
   };
 
-  /** Takes the access away. @returns what the response lists, where it has a list. */
+  /** Takes the access away. @returns The list in the response, if it has one. */
   async function lose(how: (typeof LOSSES)[number][0], memberId: string): Promise<Listed | undefined> {
     const path = `/accounts/${accountId}/members/${memberId}`;
     const owner = await signIn(running, ownerId);
@@ -225,12 +225,12 @@ describeOnDatabases('credentials that a member made', (kind) => {
     const own = ['account_token.revoked', 'api_key.revoked', 'invitation.revoked'];
     const operators = ['member.password_link_revoked', 'portal_session.revoked'];
     expect([...actions].toSorted()).toEqual([...own, ...(isOperator ? operators : [])]);
-    // Every node lets go of the key that it has in its memory.
+    // Every node drops the key from its cache.
     const grant = all.find(({ type }) => type === 'oauth_grant')?.id;
     expect(published).toContainEqual({ type: 'api_key', accountId, keyId: grant });
   });
 
-  it('stay as far as the member still may make them', async () => {
+  it('stay valid as long as the member may still create them', async () => {
     const elsewhere = (await running.admin.createAccount({ plan: 'starter' })).id;
     const memberId = await newMember(database, {
       roles: { [accountId]: 'owner', [elsewhere]: 'admin' },
@@ -239,19 +239,19 @@ describeOnDatabases('credentials that a member made', (kind) => {
     const as = await signIn(running, memberId);
     const operators = await portalMade(as);
     const [toOwners, toViewers] = [await newInvitation(as, 'owner'), await newInvitation(as, 'viewer')];
-    const [here, there] = [await newToken(as, 'admin'), await newToken(as, 'viewer', elsewhere)];
-    const all = [...operators, toOwners, toViewers, here, there];
-    // An operator may everything in every account: nothing ends.
+    const [ownToken, tokenElsewhere] = [await newToken(as, 'admin'), await newToken(as, 'viewer', elsewhere)];
+    const all = [...operators, toOwners, toViewers, ownToken, tokenElsewhere];
+    // An operator has all permissions in every account, so nothing ends.
     await running.admin.call('PATCH', `/accounts/${accountId}/members/${memberId}`, { role: 'admin' });
     expect(await working(all)).toEqual(all.map(({ id }) => id));
-    // An admin makes no owners and no portal sessions.
+    // An admin can invite no owners and create no portal sessions.
     await running.admin.call('PATCH', `/members/${memberId}`, { is_operator: false });
-    expect(await working(all)).toEqual([toViewers, here, there].map(({ id }) => id));
+    expect(await working(all)).toEqual([toViewers, ownToken, tokenElsewhere].map(({ id }) => id));
     await running.admin.call('DELETE', `/accounts/${accountId}/members/${memberId}`);
-    expect(await working(all)).toEqual([there.id]);
+    expect(await working(all)).toEqual([tokenElsewhere.id]);
   });
 
-  it('stay where somebody else made them, and where the operator token did', async () => {
+  it('stay valid if another member or the operator token created them', async () => {
     const memberId = await newMember(database, { roles: { [accountId]: 'admin' } });
     const operator = { Authorization: `Bearer ${running.admin.token}` };
     const owner = await signIn(running, ownerId);
@@ -264,7 +264,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     expect(await working(all)).toEqual(all.map(({ id }) => id));
   });
 
-  it('that are made while their creator is removed do not outlive it', async () => {
+  it('are revoked if they are created while the member is removed', async () => {
     for (let round = 0; round < 10; round++) {
       const memberId = await newMember(database, { roles: { [accountId]: 'admin' } });
       const as = await signIn(running, memberId);
@@ -276,7 +276,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     }
   });
 
-  it('an owner who becomes an admin leaves no invitation for owners behind, also one that is made meanwhile', async () => {
+  it('leave no open owner invitation if the member becomes an admin at the same time', async () => {
     for (let round = 0; round < 5; round++) {
       const memberId = await newMember(database, { roles: { [accountId]: 'owner' } });
       const as = await signIn(running, memberId);
@@ -292,7 +292,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     }
   });
 
-  it('an invitation that is taken while its creator is removed lets in or has ended, and the removal succeeds', async () => {
+  it('are accepted or gone if an invitation is used while the member is removed, which succeeds', async () => {
     for (let round = 0; round < 10; round++) {
       const memberId = await newMember(database, { roles: { [accountId]: 'admin' } });
       const as = await signIn(running, memberId);
@@ -302,7 +302,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
       const taking = { token: link.split('#')[1], name: 'Bea', password: GOOD_PASSWORD };
       const [taken, removed] = await Promise.all([
         ask({ 'Sec-Fetch-Site': 'same-origin' }, 'POST', '/links/take', taking),
-        // As long as the password takes to be hashed, more or less.
+        // About the time that hashing the password takes.
         new Promise((resolve) => setTimeout(resolve, 15 + round * 10)).then(() =>
           running.admin.request('DELETE', `/accounts/${accountId}/members/${memberId}`),
         ),
@@ -312,7 +312,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     }
   });
 
-  it('are listed before a removal as after it, and the keys and endpoints that stay beside them', async () => {
+  it('are listed by the impact endpoint as by the removal, with the keys and endpoints that stay', async () => {
     const account = (await running.admin.createAccount({ plan: 'starter' })).id;
     const [owner, memberId] = [
       await newMember(database, { roles: { [account]: 'owner' } }),

@@ -1,4 +1,4 @@
-/** The customers backend as a program over real sockets: the same guarantees on SQLite and on PostgreSQL. */
+/** The customers backend as a program over real sockets, on SQLite. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sqliteStore, type CustomerStore } from '../support/customer-stores.js';
 import { CustomersClient, type CustomerBody, type PageBody } from '../support/customers-client.js';
@@ -38,14 +38,14 @@ describe('the customers backend', () => {
   });
 
   describe('the list', () => {
-    it('yields all 10,000 seeded customers exactly once, newest first, to who follows next_cursor', async () => {
+    it('yields all 10,000 seeded customers exactly once, newest first, through next_cursor', async () => {
       const all = await first.walk();
       expect(all).toHaveLength(10_000);
       expect(new Set(idsOf(all)).size).toBe(10_000);
       expect(idsOf(all)).toEqual(idsOf(all.toSorted(newestFirst)));
     });
 
-    it('yields the same to who follows the Link header, under the address that the client sees', async () => {
+    it('yields the same through the Link header, which has the address that the client sees', async () => {
       const found: string[] = [];
       const forwarded = {
         'x-forwarded-prefix': '/api/v1',
@@ -70,7 +70,7 @@ describe('the customers backend', () => {
       expect(found).toEqual(idsOf(await second.walk({ search: 'a' })));
     });
 
-    it('yields every customer that stays exactly once while others come and go', async () => {
+    it('yields every remaining customer exactly once while others are created and deleted', async () => {
       const own = of('acc_busy');
       for (let i = 0; i < 30; i++) await own.create(`stays-${i}@example.com`);
       const leaving = await own.create('leaves@example.com');
@@ -89,7 +89,7 @@ describe('the customers backend', () => {
       expect(stayed).toHaveLength(30);
     });
 
-    it('lets through what matches the filters, all of it and nothing else', async () => {
+    it('yields exactly the customers that match the filters', async () => {
       const all = await first.walk();
       const [from, to] = ['2025-06-01T00:00:00.000Z', '2025-07-01T00:00:00.000Z'];
       const email = all[4_321]?.email ?? '';
@@ -110,7 +110,7 @@ describe('the customers backend', () => {
       }
     });
 
-    it('finds people by parts of name and email, whatever the case and accents', async () => {
+    it('finds customers by parts of name and email, regardless of case and accents', async () => {
       const own = of('acc_search');
       await own.create('weiss@example.com', { first_name: 'Jürgen', last_name: 'Weiß' });
       await own.create('zk@example.com', { first_name: 'Žiga', last_name: 'Kovačič' });
@@ -142,7 +142,7 @@ describe('the customers backend', () => {
       expect((await first.get(`/customers?limit=50&status=active&cursor=${cursor}`)).status).toBe(200);
     });
 
-    it('names every wrong parameter', async () => {
+    it('reports every invalid parameter', async () => {
       const { status, body } = await first.get<ErrorBody>('/customers?limit=101&status=new&page=2');
       expect(status).toBe(400);
       expect(body.error.code).toBe('invalid_parameter');
@@ -151,7 +151,7 @@ describe('the customers backend', () => {
   });
 
   describe('an account', () => {
-    it('sees and touches only its own customers', async () => {
+    it('can read and change only its own customers', async () => {
       const theirs = (await second.get('/customers?limit=1')).body.data[0];
       const path = `/customers/${theirs?.id}`;
       const attempts = [
@@ -168,20 +168,20 @@ describe('the customers backend', () => {
       expect(await of('acc_empty').walk()).toEqual([]);
     });
 
-    it('may have a customer with an email address that another account has too', async () => {
+    it('can have a customer with an email address that another account also has', async () => {
       const { email } = (await second.get('/customers?limit=1')).body.data[0] ?? { email: '' };
       expect((await of('acc_same_email').create(email)).status).toBe(201);
     });
 
     it.each([[''], ['a b'], ['a,b'], ['x'.repeat(200)]])(
-      'must be named: X-Account-Id %j is refused',
+      'is required: X-Account-Id %j is refused',
       async (accountId) => {
         const { status, body } = await of(accountId).get<ErrorBody>('/customers');
         expect([status, body.error.code]).toEqual([401, 'missing_account']);
       },
     );
 
-    it('must be named: no X-Account-Id at all is refused, but not for the health check', async () => {
+    it('is required: a missing X-Account-Id is refused, except for the health check', async () => {
       expect((await fetch(`${backend.url}/customers`)).status).toBe(401);
       expect(await (await fetch(`${backend.url}/health`)).json()).toEqual({ status: 'ok' });
     });
@@ -227,7 +227,7 @@ describe('the customers backend', () => {
       expect((await own.send('DELETE', path)).status).toBe(404);
     });
 
-    it('is found under its new name at once', async () => {
+    it('is found under its new name immediately', async () => {
       const own = of('acc_rename');
       const { body } = await own.create('anna@example.com');
       await own.send('PATCH', `/customers/${body.id}`, { last_name: 'Gruber' });
@@ -244,7 +244,7 @@ describe('the customers backend', () => {
       });
     });
 
-    it('has an email address that no other customer of the account has, in any case', async () => {
+    it('has an email address that is unique within its account, regardless of case', async () => {
       const own = of('acc_unique');
       await own.create('taken@example.com');
       const other = await own.create('other@example.com');
@@ -259,14 +259,14 @@ describe('the customers backend', () => {
       expect((await own.send('PATCH', `/customers/${other.body.id}`, { email: 'other@example.com' })).status).toBe(200);
     });
 
-    it('is created once by twenty who try at the same time', async () => {
+    it('is created only once by twenty simultaneous requests', async () => {
       const own = of('acc_race');
       const answers = await Promise.all(Array.from({ length: 20 }, () => own.create('race@example.com')));
       expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
       expect(await own.walk()).toHaveLength(1);
     });
 
-    it('keeps both of two changes of different fields at the same time', async () => {
+    it('keeps all simultaneous changes to different fields', async () => {
       const own = of('acc_parallel');
       const { body } = await own.create('parallel@example.com');
       const fields = [
@@ -282,7 +282,7 @@ describe('the customers backend', () => {
   });
 
   describe('a bad request', () => {
-    it('is told every wrong field, and stores nothing', async () => {
+    it('gets every invalid field reported, and stores nothing', async () => {
       const own = of('acc_wrong');
       const { status, body } = await own.send<ErrorBody>('POST', '/customers', {
         first_name: '',
@@ -364,7 +364,7 @@ describe('the customers backend', () => {
   });
 
   describe('another process on the same database', () => {
-    it('seeds nothing again, reads what the first wrote, and continues its cursors', async () => {
+    it('does not seed again, reads and writes beside the first, and continues its cursors', async () => {
       const other = await startCustomers({ ...store.env, ...SEEDS });
       try {
         const there = new CustomersClient(other.url, SECOND);

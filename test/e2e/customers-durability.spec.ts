@@ -1,4 +1,4 @@
-/** The customers backend keeps what it acknowledged, and leaves nothing unfinished, whatever kills it. */
+/** The customers backend keeps what it acknowledged, and leaves nothing unfinished, even if it is killed. */
 import { describe, expect, it } from '@jest/globals';
 import { sqliteStore, type CustomerStore } from '../support/customer-stores.js';
 import { CustomersClient, type CustomerBody } from '../support/customers-client.js';
@@ -11,7 +11,7 @@ const SEEDS = { CUSTOMERS_SEED_ACCOUNTS: `${FIRST},${SECOND}` };
 const idsOf = (customers: readonly CustomerBody[]) => customers.map(({ id }) => id);
 
 describe('the customers backend survives', () => {
-  it('kill -9: every acknowledged create is there afterwards, and the account is not seeded again', async () => {
+  it('kill -9: every acknowledged customer is kept, and the account is not seeded again', async () => {
     const store = await sqliteStore();
     const backend = await startCustomers(store.env);
     const client = new CustomersClient(backend.url, 'acc_durable');
@@ -36,7 +36,7 @@ describe('the customers backend survives', () => {
     expect(kept.size).toBeLessThanOrEqual(acknowledged.length + writers.length);
   });
 
-  it('kill -9 half-way through seeding: nothing is left of it, and the next start seeds everything', async () => {
+  it('kill -9 while seeding: nothing of it remains, and the next start seeds everything', async () => {
     const store = await killedWhileSeeding();
     const backend = await startCustomers({ ...store.env, ...SEEDS });
     const all = await new CustomersClient(backend.url, FIRST).walk();
@@ -45,7 +45,7 @@ describe('the customers backend survives', () => {
     expect(new Set(idsOf(all)).size).toBe(10_000);
   });
 
-  it('a first start of three processes at once: one seeds, all serve', async () => {
+  it('a simultaneous first start of three processes: one seeds, and all serve', async () => {
     const store = await sqliteStore();
     const backends = await Promise.all(
       [1, 2, 3].map(() => startCustomers({ ...store.env, CUSTOMERS_SEED_ACCOUNTS: `x,${SECOND}` })),
@@ -59,9 +59,9 @@ describe('the customers backend survives', () => {
   });
 });
 
-/** A store whose first process was killed after it began to write and before it committed, and left nothing. */
+/** Returns a store whose first process was killed after its first write and before its commit. */
 async function killedWhileSeeding(): Promise<CustomerStore> {
-  // On a busy machine the kill may come too late: then everything is there, which is no half-way either.
+  // On a busy machine the kill may come after the commit. Then all customers are there, and the loop tries again.
   for (let attempt = 0; attempt < 5; attempt++) {
     const store = await sqliteStore();
     const dying = spawnCustomers({ ...store.env, ...SEEDS });

@@ -1,4 +1,4 @@
-/** The customers backend's process: how it starts, how it ends, and what it says when it cannot do either. */
+/** The process of the customers backend: start, shutdown and error messages. */
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,8 +12,8 @@ const folder = temporaryFolder('customers-process');
 const env = { CUSTOMERS_DATA_DIR: join(folder, 'data') };
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('the process', () => {
-  it('says on standard output where it listens, and nothing else there', async () => {
+describe('the customers process', () => {
+  it('prints its URL, and nothing else, to standard output', async () => {
     const port = await freePort();
     const backend = await startCustomers({ ...env, TRAILGATE_CUSTOMERS_PORT: `${port}`, LOG_LEVEL: 'debug' });
     await new CustomersClient(backend.url, 'acc_a').get('/customers');
@@ -24,7 +24,7 @@ describe('the process', () => {
     expect(await backend.stop()).toEqual({ code: 0, signal: null });
   });
 
-  it('logs no query and no body, which hold personal data', async () => {
+  it('logs neither queries nor bodies, because they have personal data', async () => {
     const backend = await startCustomers({ ...env, LOG_LEVEL: 'trace' });
     const client = new CustomersClient(backend.url, 'acc_a');
     await client.get('/customers?search=privatename');
@@ -34,7 +34,7 @@ describe('the process', () => {
     expect(backend.stderr.join('\n')).not.toMatch(/privatename|private@address/);
   });
 
-  it('leaves a closed database behind after SIGTERM, with requests in flight answered', async () => {
+  it('answers or refuses requests in flight on SIGTERM, and closes its database', async () => {
     const backend = await startCustomers({ ...env, CUSTOMERS_SEED_ACCOUNTS: 'acc_term' });
     const client = new CustomersClient(backend.url, 'acc_term');
     await client.get('/customers?limit=1');
@@ -42,14 +42,14 @@ describe('the process', () => {
     const [answers, exit] = [Promise.allSettled(inFlight), backend.stop()];
     expect(await exit).toEqual({ code: 0, signal: null });
     for (const answer of await answers) {
-      // Refused with 503 or not connected at all is fine; half an answer is not.
+      // A 503 or a refused connection is fine. A partial response is not.
       const outcome = answer.status === 'fulfilled' ? answer.value.status : 'not connected';
       expect([200, 503, 'not connected']).toContain(outcome);
     }
     expect(readdirSync(env.CUSTOMERS_DATA_DIR)).toEqual(['customers.db']);
   });
 
-  it('ends when the process that started it with a channel is killed', async () => {
+  it('ends when the process that forked it with an IPC channel is killed', async () => {
     const parent = `
       const { fork } = require('node:child_process');
       const child = fork('dist/customers/main.js', { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
@@ -67,8 +67,8 @@ describe('the process', () => {
   });
 });
 
-describe('a start that cannot be', () => {
-  it('says which port is in use', async () => {
+describe('a failed start', () => {
+  it('reports the port that is in use', async () => {
     const backend = await startCustomers(env);
     const { port } = new URL(backend.url);
     const failed = await failToStart({ ...env, TRAILGATE_CUSTOMERS_PORT: port });
@@ -80,7 +80,7 @@ describe('a start that cannot be', () => {
     });
   });
 
-  it('says which folder cannot be written', async () => {
+  it('reports the folder that cannot be written', async () => {
     const file = join(folder, 'a-file');
     writeFileSync(file, '');
     const { code, stderr } = await failToStart({ CUSTOMERS_DATA_DIR: join(file, 'data') });
@@ -90,7 +90,7 @@ describe('a start that cannot be', () => {
     );
   });
 
-  it('says that a file is not a database, and leaves it alone', async () => {
+  it('reports a file that is not a database', async () => {
     const data = temporaryFolder('not-a-database');
     writeFileSync(join(data, 'customers.db'), 'These are my notes.'.repeat(100));
     const { code, stderr } = await failToStart({ CUSTOMERS_DATA_DIR: data });
@@ -99,7 +99,7 @@ describe('a start that cannot be', () => {
     expect(stderr).toMatch(/^customers: cannot open the database file .*customers\.db \(file is not a database\)/);
   });
 
-  it('refuses to start on a database that a newer version wrote', async () => {
+  it('reports a database that a newer version wrote', async () => {
     const data = temporaryFolder('newer');
     await (await startCustomers({ CUSTOMERS_DATA_DIR: data })).stop();
     const direct = new DatabaseSync(join(data, 'customers.db'));
@@ -113,7 +113,7 @@ describe('a start that cannot be', () => {
     );
   });
 
-  it('names every wrong variable in one line', async () => {
+  it('reports every invalid variable in one line', async () => {
     const { code, stderr } = await failToStart({ ...env, TRAILGATE_CUSTOMERS_PORT: 'http', LOG_LEVEL: 'loud' });
     expect(code).toBe(1);
     expect(stderr).toBe(

@@ -1,4 +1,4 @@
-/** PostgreSQL goes away: known keys go on, nobody is told that a good key is bad, and everything comes back by itself. */
+/** PostgreSQL goes down. Cached keys keep working, no valid key is refused as invalid, and everything recovers. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
@@ -12,16 +12,16 @@ import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
-/** While the bus is up a key is trusted for longer; ten seconds is what holds without Redis. */
+/** Time after which a cached key is checked again without Redis. With the message bus it is longer. */
 const RECHECK_MS = 10_000;
 
-describeWithOwnPostgres('while the database is away', () => {
+describeWithOwnPostgres('while PostgreSQL is down', () => {
   let backend: Backend;
   let postgres: PostgresServer;
   let gateway: RunningTrailgate;
   let account: Account;
   let known: ApiKeyWithSecret;
-  let unknownYet: ApiKeyWithSecret;
+  let uncached: ApiKeyWithSecret;
   let knownSinceMs: number;
 
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describeWithOwnPostgres('while the database is away', () => {
       config: { usage: { flushInterval: '1s' } },
     });
     ({ account, key: known } = await gateway.admin.newKey('pro'));
-    unknownYet = await gateway.admin.createKey(account.id);
+    uncached = await gateway.admin.createKey(account.id);
     await call(known.secret);
     knownSinceMs = Date.now();
     await postgres.kill9();
@@ -46,24 +46,24 @@ describeWithOwnPostgres('while the database is away', () => {
   const call = (secret: string, path = '/customers') =>
     send(`${gateway.gatewayUrl}/api/v1${path}`, { headers: { Authorization: `Bearer ${secret}` } });
 
-  it('a known key goes on', async () => {
+  it('a cached key keeps working', async () => {
     for (let round = 0; round < 20; round++) expect((await call(known.secret)).status).toBe(200);
     expect((await call(known.secret, '/usage')).status).toBe(200);
   });
 
-  it('a good key that was not asked for yet is 503 authentication_unavailable, never 401', async () => {
-    const answer = await call(unknownYet.secret);
+  it('a key that is not cached is 503 authentication_unavailable, valid or not', async () => {
+    const answer = await call(uncached.secret);
     expectProblem(answer, 'authentication_unavailable');
     expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
     expect(answer.headers).not.toHaveProperty('www-authenticate');
     expectProblem(await call(createSecret('live')), 'authentication_unavailable');
   });
 
-  it('junk with a wrong checksum is 401 all the same', async () => {
+  it('a key with a wrong checksum is still 401', async () => {
     expectProblem(await call('tg_live_junk'), 'invalid_api_key');
   });
 
-  it('the admin API answers 503 database_unavailable, in bounded time, and changes nothing', async () => {
+  it('the admin API answers 503 database_unavailable within 5 seconds', async () => {
     const startedMs = performance.now();
     const answer = await gateway.admin.request('DELETE', `/api-keys/${known.id}`);
     expectProblem(answer, 'database_unavailable');
@@ -73,9 +73,9 @@ describeWithOwnPostgres('while the database is away', () => {
     expectProblem(await gateway.admin.request('GET', `/api-keys/${known.id}`), 'database_unavailable');
   });
 
-  it('the probes say so, and keep the process in service', async () => {
+  it('the readiness probe warns, and both probes keep the process in service', async () => {
     expect((await send(`${gateway.adminUrl}/livez`)).status).toBe(200);
-    // What is asked by the second in the background is told, so that the probe itself waits for nothing.
+    // A check in the background runs every second. The probe reports its result without waiting.
     await eventually('the probe has found out', async () => {
       const { status, text } = await send(`${gateway.adminUrl}/readyz`);
       const ready = JSON.parse(text) as { status: string; checks: { database: { status: string } } };
@@ -84,7 +84,7 @@ describeWithOwnPostgres('while the database is away', () => {
     });
   });
 
-  it('a known key whose time for a check has come goes on, and is counted as stale', async () => {
+  it('a cached key that is due for a check keeps working, and is counted as stale', async () => {
     await new Promise((done) => setTimeout(done, Math.max(0, knownSinceMs + RECHECK_MS + 200 - Date.now())));
     const waits: number[] = [];
     for (let round = 0; round < 10; round++) {
@@ -100,9 +100,9 @@ describeWithOwnPostgres('while the database is away', () => {
     expect(series.get('trailgate_usage_flush_lag_seconds')).toBeGreaterThan(1);
   });
 
-  it('and when it is back, everything works again by itself, and nothing that was counted is lost', async () => {
+  it('usage is counted in memory, and everything works again after a restart without lost counts', async () => {
     await postgres.restart();
-    await eventually('the key is found', async () => (await call(unknownYet.secret)).status === 200);
+    await eventually('the key is found', async () => (await call(uncached.secret)).status === 200);
     await eventually('the admin API answers', async () => {
       return (await gateway.admin.request('GET', `/api-keys/${known.id}`)).status === 200;
     });

@@ -1,4 +1,4 @@
-/** A database that answers and takes no writes is told in /readyz, in the metrics and in the log, and requests go on. */
+/** A database that accepts no writes is reported in /readyz, in the metrics and in the log, and requests continue. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -11,7 +11,7 @@ import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { canMountDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.js';
 
-/** Beyond the pause in which nobody writes, after which the probe does. */
+/** Longer than the pause without writes, after which the probe itself writes. */
 const NOTICED_MS = 20_000;
 
 interface Check {
@@ -21,7 +21,7 @@ interface Check {
 
 async function databaseCheck({ adminUrl }: RunningTrailgate): Promise<Check> {
   const { status, text } = await send(`${adminUrl}/readyz`);
-  // It still serves: no balancer must take it out for this.
+  // The gateway still serves, so a load balancer must keep it.
   expect(status).toBe(200);
   return (JSON.parse(text) as { checks: { database: Check } }).checks.database;
 }
@@ -34,7 +34,7 @@ async function isUp(gateway: RunningTrailgate): Promise<unknown> {
   return ['read', 'write'].map((access) => series.get(`trailgate_database_up{access="${access}"}`));
 }
 
-const tellsAll = async (gateway: RunningTrailgate, cause: RegExp): Promise<void> => {
+const expectReported = async (gateway: RunningTrailgate, cause: RegExp): Promise<void> => {
   expect(await databaseCheck(gateway)).toEqual({
     status: 'warn',
     detail: expect.stringMatching(/^takes no writes since \d{4}-.*: requests go on, usage waits in memory/),
@@ -53,7 +53,7 @@ afterAll(() => backend.stop());
 const call = ({ gatewayUrl }: RunningTrailgate, secret: string) =>
   send(`${gatewayUrl}/api/v1/customers`, { headers: { Authorization: `Bearer ${secret}` } });
 
-describeWithPostgres('a PostgreSQL that has become read-only', () => {
+describeWithPostgres('a PostgreSQL that becomes read-only', () => {
   let database: FreshDatabase;
   let gateway: RunningTrailgate;
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describeWithPostgres('a PostgreSQL that has become read-only', () => {
     await database.drop();
   });
 
-  /** New sessions are what the database says; those that stand are ended. */
+  /** Makes new sessions read-only or not, and ends all existing ones. */
   async function readOnly(isReadOnly: boolean): Promise<void> {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
@@ -82,14 +82,14 @@ describeWithPostgres('a PostgreSQL that has become read-only', () => {
     }
   }
 
-  it('is noticed without a request, and passes again when it takes writes', async () => {
+  it('is detected without a request, and passes again once it accepts writes', async () => {
     await becomes(gateway, 'pass');
     const { key } = await gateway.admin.newKey('pro');
     expect((await call(gateway, key.secret)).status).toBe(200);
     await readOnly(true);
     await becomes(gateway, 'warn');
     await eventually('it answers', async () => /no writes/.test((await databaseCheck(gateway)).detail ?? ''));
-    await tellsAll(gateway, /read-only transaction/);
+    await expectReported(gateway, /read-only transaction/);
     expect((await call(gateway, key.secret)).status).toBe(200);
     expectProblem(await gateway.admin.request('POST', '/accounts', { name: 'a', plan: 'pro' }), 'database_unavailable');
     await readOnly(false);
@@ -117,7 +117,7 @@ describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small di
       disk.unmount();
     });
 
-    it('is noticed by what is written anyway, and passes when that has been written', async () => {
+    it('is detected by regular writes, and passes once they succeed, without lost counts', async () => {
       await becomes(gateway, 'pass');
       const { account, key } = await gateway.admin.newKey('pro');
       expect((await call(gateway, key.secret)).status).toBe(200);
@@ -126,7 +126,7 @@ describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small di
       await eventually(
         'nothing can be written',
         async () => {
-          // The log of SQLite has room of its own for a while.
+          // The write-ahead log of SQLite still has room for a while.
           expect((await call(gateway, key.secret)).status).toBe(200);
           served += 1;
           await gateway.admin.request('POST', '/accounts', { name: 'a'.repeat(100), plan: 'pro' });
@@ -134,7 +134,7 @@ describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small di
         },
         60_000,
       );
-      await tellsAll(gateway, /database or disk is full/);
+      await expectReported(gateway, /database or disk is full/);
       disk.clear();
       await becomes(gateway, 'pass');
       const month = (await gateway.admin.usage(account.id)).windows.find(({ policy }) => policy === 'account-month');

@@ -1,4 +1,4 @@
-/** A gateway starts while Redis is away, as far as its plans allow, and waits for a database that is away. */
+/** A gateway starts while Redis is down, as far as its plans allow, and waits for a database that is down. */
 import { createServer, connect, type Server } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => backend.stop());
 
-describeWithOwnRedis('a gateway that starts while Redis is away', () => {
+describeWithOwnRedis('a gateway that starts while Redis is down', () => {
   let redis: RedisServer;
   beforeAll(async () => {
     redis = await startRedis();
@@ -40,7 +40,7 @@ describeWithOwnRedis('a gateway that starts while Redis is away', () => {
   const used = async (gateway: RunningTrailgate, accountId: string): Promise<number | undefined> =>
     (await gateway.admin.usage(accountId)).windows.find(({ policy }) => policy === 'account-month')?.used;
 
-  it('goes on from the counts of the database, and adds what it admits to Redis when it is back', async () => {
+  it('continues from the counts in the database, and adds its own counts to Redis afterward', async () => {
     const first = await start();
     const { account, key } = await first.admin.newKey('local');
     const strict = await first.admin.newKey('closed');
@@ -70,7 +70,7 @@ describeWithOwnRedis('a gateway that starts while Redis is away', () => {
     await second.stop();
   });
 
-  it('hands out its share of what is left, by the number of gateways that have just written usage', async () => {
+  it('admits its share of the remaining limit, by the number of gateways that recently wrote usage', async () => {
     const first = await start();
     const { key } = await first.admin.newKey('local');
     const caller = new Caller(first.gatewayUrl, key.secret);
@@ -84,7 +84,7 @@ describeWithOwnRedis('a gateway that starts while Redis is away', () => {
     for (let request = 0; request < 100; request++) statuses.push((await other.get()).status);
     const admitted = statuses.filter((status) => status === 200).length;
     expect(statuses.filter((status) => status === 429)).toHaveLength(100 - admitted);
-    // Two gateways share almost 100, and a third one may still be remembered from the test before.
+    // Two gateways share almost 100. A third one from the previous test may still count.
     expect(admitted).toBeLessThanOrEqual(50);
     expect(admitted).toBeGreaterThan(20);
     await second.stop();
@@ -93,14 +93,14 @@ describeWithOwnRedis('a gateway that starts while Redis is away', () => {
   });
 });
 
-describeWithPostgres('a gateway that starts while the database is away', () => {
+describeWithPostgres('a gateway that starts while the database is down', () => {
   let database: FreshDatabase;
   beforeAll(async () => {
     database = await freshDatabase();
   });
   afterAll(() => database?.drop());
 
-  /** Passes connections on to the database, at a port that was closed until now. */
+  /** Opens a port that forwards connections to the database. */
   async function open(port: number): Promise<Server> {
     const { hostname, port: target } = new URL(database.url);
     const server = createServer((client) => {
@@ -114,7 +114,7 @@ describeWithPostgres('a gateway that starts while the database is away', () => {
     return server;
   }
 
-  it('is alive and not ready until the database is there, then serves', async () => {
+  it('is live but not ready until the database is reachable, and then serves', async () => {
     const [port, adminPort] = [await freePort(), await freePort()];
     const url = new URL(database.url);
     url.host = `127.0.0.1:${port}`;

@@ -1,6 +1,6 @@
 /**
- * A backend may answer before an upload has ended: the client gets that answer whole, and no connection is left hanging.
- * Behind a 2xx the rest of the upload is passed on.
+ * A backend may respond before an upload has ended. The client gets the whole response, and no connection hangs.
+ * After a 2xx response, the rest of the upload is still forwarded.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
@@ -46,7 +46,7 @@ it.each([
   [422, 'validation_failed', 'with a Content-Length'],
   [413, 'content_too_large', 'chunked'],
   [422, 'validation_failed', 'chunked'],
-] as const)('a %i (%s) reaches a client that is still sending whole (%s)', async (status, code, framing) => {
+] as const)('an early %i (%s) reaches a client that is still sending (%s)', async (status, code, framing) => {
   for (let time = 0; time < 5; time++) {
     early(status);
     const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
@@ -56,7 +56,7 @@ it.each([
       `PUT /api/v1/files/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\n${length}\r\n\r\n`,
     );
     const piece = framing === 'chunked' ? `2000\r\n${'x'.repeat(0x2000)}\r\n` : 'x'.repeat(0x2000);
-    // A client that sends what it has before it looks for an answer, as many do.
+    // Like many clients, it sends everything before it reads the response.
     if (time % 2 === 1) for (let index = 0; index < 2_000; index++) socket.write(piece);
     const sending = setInterval(() => socket.writable && socket.write(piece), 1);
     let text = '';
@@ -72,14 +72,14 @@ it.each([
 const UPLOAD_BYTES = 1_000_000;
 const PIECES = 10;
 
-/** Behavior of a backend on an upload: it responds after so many bytes, and reads on or closes. */
+/** Behavior of a backend on an upload: it responds after `afterBytes`, and then reads on or closes. */
 interface EarlyAnswer {
   readonly afterBytes: number;
   readonly bytes: string;
   readonly closes?: boolean;
 }
 
-/** Answers the next upload early; returns how much of its body the backend has received. */
+/** Answers the next upload early. The returned function reports how many body bytes the backend has received. */
 function answerEarly({ afterBytes, bytes, closes = false }: EarlyAnswer): () => number {
   let received = -1;
   let answered = false;
@@ -115,8 +115,8 @@ const EARLY: readonly (readonly [string, EarlyAnswer, number])[] = [
 ];
 const uploadLine = (id: string) => () => gateway.trailgate.logs().find(({ request_id }) => request_id === id);
 
-describe('an upload whose backend answers 2xx before it has read it', () => {
-  it.each(EARLY)('arrives whole over HTTP/1.1, answered %s; the connection goes on', async (what, early, status) => {
+describe('an upload whose backend answers 2xx early', () => {
+  it.each(EARLY)('arrives whole over HTTP/1.1 and keeps its connection, answered %s', async (what, early, status) => {
     const received = answerEarly(early);
     const id = `h1-${what.replaceAll(/\W+/g, '-')}`;
     const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
@@ -139,7 +139,7 @@ describe('an upload whose backend answers 2xx before it has read it', () => {
     expect(uploadLine(id)()).not.toHaveProperty('upload');
   });
 
-  it('arrives whole with an Idempotency-Key, and its answer is stored', async () => {
+  it('arrives whole with an Idempotency-Key, and its response is stored', async () => {
     const received = answerEarly({ afterBytes: 0, bytes: SIZED });
     const post = () =>
       gateway.send('/customers', {
@@ -153,7 +153,7 @@ describe('an upload whose backend answers 2xx before it has read it', () => {
     expect([replayed.status, replayed.headers['idempotent-replayed'], received()]).toEqual([200, 'true', UPLOAD_BYTES]);
   });
 
-  it('and closes ends the connection of its client behind the answer, and the log says so', async () => {
+  it('is logged as cut if the backend closes, and the client connection ends after the response', async () => {
     const received = answerEarly({ afterBytes: 0, bytes: SIZED, closes: true });
     const socket = connect({ port: gateway.port, host: '127.0.0.1' }).setEncoding('latin1');
     socket.on('error', () => undefined);
@@ -170,7 +170,7 @@ describe('an upload whose backend answers 2xx before it has read it', () => {
   });
 });
 
-describeWithOpenssl('the same over HTTP/2', () => {
+describeWithOpenssl('an upload over HTTP/2 whose backend answers 2xx early', () => {
   let tls: Proxied;
   beforeAll(async () => {
     const { cert, key } = makeCertificate(temporaryFolder('early-answers'));
@@ -187,10 +187,10 @@ describeWithOpenssl('the same over HTTP/2', () => {
       authorization: tls.authorization,
       'content-length': UPLOAD_BYTES,
     });
-    let told = 0;
+    let receivedStatus = 0;
     let text = '';
     stream.setEncoding('latin1').on('data', (data: string) => (text += data));
-    stream.on('response', (headers) => (told = Number(headers[':status'])));
+    stream.on('response', (headers) => (receivedStatus = Number(headers[':status'])));
     for (let piece = 0; piece < PIECES; piece++) {
       stream.write(Buffer.alloc(UPLOAD_BYTES / PIECES));
       await sleep(20);
@@ -199,12 +199,12 @@ describeWithOpenssl('the same over HTTP/2', () => {
     stream.end();
     await once(stream, 'close');
     session.destroy();
-    expect([told, text, stream.rstCode]).toEqual([status, '{}', 0]);
+    expect([receivedStatus, text, stream.rstCode]).toEqual([status, '{}', 0]);
     expect(received()).toBe(UPLOAD_BYTES);
   });
 });
 
-it('a 200 reaches it as well; the connection goes on behind an upload that ends soon', async () => {
+it('an early 200 reaches the client, and its connection serves the next request after the upload', async () => {
   early(200);
   const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
   const head = `Host: a\r\nAuthorization: ${gateway.authorization}\r\n`;
@@ -218,7 +218,7 @@ it('a 200 reaches it as well; the connection goes on behind an upload that ends 
   expect(text).toMatch(/route_not_found"[^}]*}$/);
 });
 
-it('an upload that never ends behind its answer is cut', async () => {
+it('an upload that stalls after its response is cut off', async () => {
   early(200);
   const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
   let text = '';

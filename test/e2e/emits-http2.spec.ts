@@ -1,4 +1,4 @@
-/** An operation that emits whose client speaks HTTP/2, with events in SQLite. */
+/** An operation with `emits` whose client uses HTTP/2, with events in SQLite. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
@@ -11,7 +11,7 @@ import { eventually, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 
-describeWithOpenssl('an operation that emits, on SQLite', () => {
+describeWithOpenssl('an event of an operation that emits, with HTTP/2 and SQLite,', () => {
   let backend: Backend;
   let trailgate: RunningTrailgate;
   let receiver: Receiver;
@@ -47,7 +47,7 @@ describeWithOpenssl('an operation that emits, on SQLite', () => {
       .on('error', () => undefined)
       .end('{}');
 
-  it('is told within a quarter of a second, ten times of ten', async () => {
+  it('reaches the receiver within 250 ms, ten times out of ten', async () => {
     const tookMs: number[] = [];
     for (let count = 0; count < 10; count++) {
       says = whole(`{"id":"cus_h2_${count}"}`);
@@ -61,7 +61,7 @@ describeWithOpenssl('an operation that emits, on SQLite', () => {
     expect(Math.max(...tookMs)).toBeLessThan(MAX_MS);
   });
 
-  it('is told where the client has reset its stream', async () => {
+  it('reaches the receiver even if the client resets its stream', async () => {
     const { say, go } = heldBack('{"id":"cus_h2_left"}');
     says = say;
     const seen = backend.requests.length;

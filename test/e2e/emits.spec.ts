@@ -1,4 +1,4 @@
-/** An operation that emits makes an event of each success, in the database before the client has the response; nothing else is one. */
+/** An operation with `emits` writes an event for each success before the client has the response, and no others. */
 import { request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -17,7 +17,7 @@ import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { openDatabase } from '../../src/stores/database/connect.js';
 import { newSecretsKey } from '../../src/stores/secrets/secret-box.js';
 
-/** The deadline of a response, and time for all else. */
+/** The deadline of a response that waits for the database, with some tolerance. */
 const MAX_MS_WITHOUT_DATABASE = 1_500;
 
 interface EventBody {
@@ -106,7 +106,7 @@ describeWithPostgres('an operation that emits', () => {
     ['with a length', whole('{"id":"cus_whole","name":"Ana"}'), 'cus_whole'],
     ['in pieces', inPieces, 'cus_pieces'],
     ['compressed', whole(GZIPPED, 200, { ...JSON_FIELDS, 'content-encoding': 'gzip' }), 'cus_gzip'],
-  ])('has written the event of a response %s before the client has it', async (_how, say, id) => {
+  ])('writes the event of a response %s before the client has it', async (_how, say, id) => {
     says = say;
     const answer = await call();
     expect(answer.status).toBeLessThan(300);
@@ -114,18 +114,18 @@ describeWithPostgres('an operation that emits', () => {
     expect(newest).toMatchObject({ type: 'customer.created', source: 'emits', resource: id, data: { id } });
   });
 
-  it('passes a response on as it was, with its length, that came in pieces', async () => {
+  it('passes on a response that came in pieces unchanged and with a Content-Length', async () => {
     says = inPieces;
     const answer = await call();
     expect(answer.json()).toEqual({ id: 'cus_pieces', name: 'Ana' });
     expect(answer.headers['content-length']).toBe(String(Buffer.byteLength(answer.text)));
   });
 
-  it('is told at the receiver of its account within a quarter of a second, and at no other, ten times of ten', async () => {
+  it('sends each event to the receiver of its account within 250 ms, and to no other', async () => {
     const tookMs: number[] = [];
     for (let count = 0; count < 10; count++) {
       says = whole(`{"id":"cus_quick_${count}"}`);
-      // The same id of a request each time: it is the client's, and no reason to leave an event out.
+      // The request ID is always the same. It comes from the client, and must not suppress an event.
       const request = () => call('POST', '/customers', { 'X-Request-Id': 'req-of-the-client' });
       tookMs.push(await msUntilReceived(own!, accountId, `cus_quick_${count}`, request));
     }
@@ -137,7 +137,7 @@ describeWithPostgres('an operation that emits', () => {
   it.each([
     ['the head', undefined],
     ['the body', '{"id":"cus_left_'],
-  ])('is written where the client has left before %s of the response', async (what, begun) => {
+  ])('writes the event if the client disconnects before %s of the response', async (what, begun) => {
     const id = begun === undefined ? 'cus_left_head' : 'cus_left_body';
     let end = (): void => undefined;
     says = (response) => {
@@ -154,7 +154,7 @@ describeWithPostgres('an operation that emits', () => {
     });
     request.on('error', () => undefined).end('{}');
     await eventually('the backend has it', () => backend.requests.length > seen);
-    // Time for what was begun to arrive at the gateway.
+    // Time for the first part of the response to arrive at the gateway.
     await sleep(50);
     request.destroy();
     const isGone = () =>
@@ -169,7 +169,7 @@ describeWithPostgres('an operation that emits', () => {
     expect((await call()).status).toBe(201);
   });
 
-  it('makes no event of a response that breaks off, and one of a request that was sent again', async () => {
+  it('writes no event for a response that breaks off, and one for a request that was retried', async () => {
     const before = (await events()).length;
     says = (response) => {
       response.writeHead(201, { ...JSON_FIELDS, 'content-length': 50 });
@@ -199,20 +199,20 @@ describeWithPostgres('an operation that emits', () => {
     ['more than 64 KiB', whole(LARGE), 'POST', '/customers', 201],
     ['more than 64 KiB in pieces', largeInPieces, 'POST', '/customers', 201],
     ['an operation that does not emit', whole('{"id":"no"}', 200), 'PUT', '/customers/1', 200],
-  ])('makes no event of %s, which goes out as always', async (what, say, method, path, status) => {
+  ])('writes no event for %s, and passes the response on', async (what, say, method, path, status) => {
     const [before, unusable] = [await events(), await counted('unusable')];
     says = say;
     const answer = await call(method, path);
     expect(answer.status).toBe(status);
     expect(answer.text === LARGE).toBe(status === 201);
     expect(await events()).toEqual(before);
-    const isComplaint = status < 300 && what !== 'an operation that does not emit';
-    expect((await counted('unusable')) - unusable).toBe(isComplaint ? 1 : 0);
+    const isCounted = status < 300 && what !== 'an operation that does not emit';
+    expect((await counted('unusable')) - unusable).toBe(isCounted ? 1 : 0);
   });
 
-  it('lets the response go when the database is silent, and writes the event when it is back', async () => {
+  it('releases the response if the database hangs, and writes the event once it is back', async () => {
     const late = await counted('late');
-    // What the key was looked up for stands in memory.
+    // Caches the key.
     await call();
     says = whole('{"id":"cus_late"}');
     proxy.holdAnswers();
@@ -233,8 +233,8 @@ describeWithPostgres('an operation that emits', () => {
     expect([await counted('dropped'), await unwritten()]).toEqual([0, 0]);
   });
 
-  // The last: it ends the program.
-  it('is written before the program ends by SIGTERM, though it had to wait for the database', async () => {
+  // This test is last because it ends the program.
+  it('writes an event that waits for the database before the program ends on SIGTERM', async () => {
     says = whole('{"id":"cus_last"}');
     proxy.holdAnswers();
     expect((await call()).status).toBe(201);

@@ -1,4 +1,4 @@
-/** However an error comes about, it has the one shape: RFC 9457, held to the catalogue. */
+/** Every error is a problem document (RFC 9457) with a code of the catalog, whatever causes it. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -10,7 +10,7 @@ import { send, sendRaw, type Answer, type SendOptions } from '../support/http.js
 import { expectProblem, parseAnswer, type ProblemBody } from '../support/problem.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
-/** Status and body by path, as a backend might fail. */
+/** Failures of the backend by path: status, content type and body. */
 const FAILURES: Readonly<Record<string, readonly [number, string, string]>> = {
   '/customers/400': [400, 'application/json', '{"message":"The date is in the past","code":"date_past"}'],
   '/customers/401': [401, 'application/json', '{"message":"gateway not known"}'],
@@ -73,7 +73,7 @@ afterAll(async () => {
 const call = (path: string, options: SendOptions = {}, secret = key.secret) =>
   send(`${gateway.gatewayUrl}/api/v1${path}`, { headers: { Authorization: `Bearer ${secret}` }, ...options });
 
-describe('what the parser refuses', () => {
+describe('as an error of the HTTP parser,', () => {
   const LINE = 'GET /api/v1/customers HTTP/1.1';
   it.each<[string, ErrorCode, string]>([
     ['bytes that are not HTTP', 'bad_request', '\x16\x03\x01\x02\x00\x01\x00\r\n\r\n'],
@@ -93,13 +93,13 @@ describe('what the parser refuses', () => {
     ['another version of HTTP', 'bad_request', 'GET /api/v1/customers HTTP/9.9\r\nHost: a\r\n\r\n'],
     ['a NUL in a header', 'bad_request', `${LINE}\r\nHost: a\r\nX-A: b\0c\r\n\r\n`],
     ['a head of more than 16 KiB', 'headers_too_large', `${LINE}\r\nHost: a\r\nX-A: ${'a'.repeat(17_000)}\r\n\r\n`],
-  ])('%s is %s in the one shape, and the connection is closed', async (_what, code, bytes) => {
+  ])('%s is answered with the problem %s and a closed connection', async (_what, code, bytes) => {
     const answer = parseAnswer(await sendRaw(port, bytes));
     expectProblem(answer, code);
     expect(answer.headers['connection']).toBe('close');
   });
 
-  it('garbage after an answered request is answered in the one shape too', async () => {
+  it('garbage after an answered request is answered with the problem bad_request', async () => {
     const socket = connect(port, '127.0.0.1');
     socket.write(`${LINE}\r\nHost: a\r\n\r\n`);
     const [first] = (await once(socket, 'data')) as [Buffer];
@@ -110,12 +110,12 @@ describe('what the parser refuses', () => {
     socket.destroy();
   });
 
-  it('an expectation that nobody knows is ignored (RFC 9110 section 10.1.1)', async () => {
+  it('an unknown Expect value is not refused but ignored (RFC 9110 section 10.1.1)', async () => {
     expectProblem(await call('/nothing', { headers: { Expect: '200-maybe' } }), 'route_not_found');
   });
 });
 
-describe('what the gateway refuses', () => {
+describe('as an error of the gateway,', () => {
   it.each<[string, ErrorCode, () => Promise<Answer>]>([
     ['a URL of more than 8 KiB', 'uri_too_long', () => call(`/customers?q=${'a'.repeat(8_200)}`)],
     ['a path that can be read in two ways', 'invalid_path', () => call('/customers/..%2fopen')],
@@ -131,21 +131,21 @@ describe('what the gateway refuses', () => {
       'content_too_large',
       () => call('/customers', { method: 'POST', body: 'a'.repeat(1_001) }),
     ],
-  ])('%s is %s', async (_what, code, request) => {
+  ])('%s is answered with the problem %s', async (_what, code, request) => {
     expectProblem(await request(), code);
   });
 
-  it('405 lists the methods in Allow', async () => {
+  it('a 405 lists the methods in Allow', async () => {
     expect((await call('/customers', { method: 'DELETE' })).headers['allow']).toBe('GET, HEAD, POST');
     expect((await call('/usage', { method: 'POST' })).headers['allow']).toBe('GET, HEAD');
   });
 
-  it('a scope that is missing is insufficient_scope', async () => {
+  it('a missing scope is insufficient_scope', async () => {
     const { key: narrow } = await gateway.admin.newKey('unlimited', { scopes: ['files:read'] });
     expectProblem(await call('/customers', {}, narrow.secret), 'insufficient_scope');
   });
 
-  it('a minute that is used up is rate_limited, a month quota_exceeded, each naming its policy', async () => {
+  it('a used-up minute is rate_limited and a used-up month quota_exceeded, each with its policy', async () => {
     const three = (await gateway.admin.newKey('three')).key.secret;
     for (let count = 0; count < 3; count++) expect((await call('/customers', {}, three)).status).toBe(200);
     const minute = await call('/customers', {}, three);
@@ -158,7 +158,7 @@ describe('what the gateway refuses', () => {
     expect(refused.headers['x-should-retry']).toBe('false');
   });
 
-  it('a used-up month can be told from a full minute by its type, which leads to the page of its code', async () => {
+  it('a used-up month and a used-up minute differ in their type, which links to the page of the code', async () => {
     const three = (await gateway.admin.newKey('three')).key.secret;
     const month = (await gateway.admin.newKey('month')).key.secret;
     await Promise.all([three, three, three, month].map((secret) => call('/customers', {}, secret)));
@@ -174,12 +174,12 @@ describe('what the gateway refuses', () => {
     }
   });
 
-  it('the id that the client gave comes back in the body and in the header', async () => {
+  it('the request ID that the client sent is returned in the body and the header', async () => {
     const answer = await call('/nothing', { headers: { 'X-Request-Id': 'from-the-client.1' } });
     expect(expectProblem(answer, 'route_not_found').request_id).toBe('from-the-client.1');
   });
 
-  it('type is where the reference page of the code stands', async () => {
+  it('the type is the URL of the reference page of the code', async () => {
     const { type } = expectProblem(await call('/nothing'), 'route_not_found');
     const page = await send(gateway.gatewayUrl + new URL(type).pathname);
     expect([page.status, page.headers['content-type']]).toEqual([200, expect.stringContaining('text/html')]);
@@ -187,7 +187,7 @@ describe('what the gateway refuses', () => {
   });
 });
 
-describe('what backends do', () => {
+describe('as an error of a backend,', () => {
   it.each<[string, ErrorCode, number]>([
     ['/customers/400', 'request_refused', 400],
     ['/customers/401', 'backend_bad_response', 502],
@@ -208,7 +208,7 @@ describe('what backends do', () => {
     ['/garbage', 'backend_bad_response', 502],
     ['/reset', 'backend_bad_response', 502],
     ['/hang', 'backend_timeout', 504],
-  ])('%s is %s in the one shape, and shows nothing of its inside', async (path, code, status) => {
+  ])('%s is answered with the problem %s, without internal details', async (path, code, status) => {
     const answer = await call(path);
     expectProblem(answer, code, status);
     expect(answer.text.replace(gateway.gatewayUrl, '')).not.toMatch(/<|secret|internal|127\.0\.0\.1|srv|ECONN|UND_ERR/);
@@ -223,7 +223,7 @@ describe('HEAD', () => {
     ['/customers/500', 500],
     ['/nowhere', 502],
     ['/customers?too-long', 414],
-  ])('has the status and fields of the error, and no body: %s', async (path, status) => {
+  ])('has the status and headers of the error, and no body: %s', async (path, status) => {
     const secret = key.secret;
     const raw = await sendRaw(
       port,
@@ -295,7 +295,7 @@ describe('the admin API', () => {
       `GET /livez HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(70_000)}\r\n\r\n`,
     ],
     ['an expectation that nobody knows', 'route_not_found', 'GET /no HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n'],
-  ])('answers %s with %s', async (_what, code, bytes) => {
+  ])('answers %s on a raw connection with %s', async (_what, code, bytes) => {
     expectProblem(parseAnswer(await sendRaw(adminPort, bytes, 300)), code);
   });
 });

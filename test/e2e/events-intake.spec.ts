@@ -1,4 +1,4 @@
-/** Events from services are accepted whole or not at all, once, and only from authorized ones. */
+/** Events from services are accepted as a whole or not at all, once, and only from authorized services. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
@@ -30,7 +30,7 @@ describe('POST /internal/v1/events', () => {
   let database: DatabaseHandle;
   let gateway: RunningAdmin;
   let endpointId: string;
-  const told: SignaledEndpoints[] = [];
+  const signals: SignaledEndpoints[] = [];
   beforeAll(async () => {
     database = await testDatabase('sqlite');
     gateway = await startAdmin(database, {
@@ -44,7 +44,7 @@ describe('POST /internal/v1/events', () => {
         ['bookings', OTHER],
       ]),
     });
-    gateway.rooms.workSignal.follow((each) => told.push(each));
+    gateway.rooms.workSignal.follow((each) => signals.push(each));
     const now = gateway.clock.now();
     for (const id of ['acc_1', 'acc_2']) await addAccount(database.db, id, now);
     endpointId = await addEndpoint(database.db, now);
@@ -77,7 +77,7 @@ describe('POST /internal/v1/events', () => {
   });
   const eventCount = async () => (await database.db.selectFrom('event').select('id').execute()).length;
 
-  it('takes events in, says how many will be told of each, and tells whoever delivers', async () => {
+  it('accepts events, returns the number of deliveries of each, and notifies the delivery worker', async () => {
     const [first, second] = [
       event({ resource: 'cus_1', timestamp: '2026-11-18T16:26:40.5+01:00' }),
       event({ account_id: 'acc_2', type: 'customer.deleted' }),
@@ -93,7 +93,7 @@ describe('POST /internal/v1/events', () => {
         ],
       },
     ]);
-    expect(told).toEqual([[endpointId]]);
+    expect(signals).toEqual([[endpointId]]);
     const row = database.db.selectFrom('event').selectAll().where('dedupe_key', '=', `svc:customers:${first.id}`);
     expect(await row.executeTakeFirst()).toMatchObject({
       source: 'customers',
@@ -103,7 +103,7 @@ describe('POST /internal/v1/events', () => {
     });
   });
 
-  it('takes the same event once, however its JSON is written, and says so', async () => {
+  it('accepts the same event once, regardless of its JSON notation, and reports duplicates', async () => {
     const once = event({ data: { name: 'Ben', email: 'ben@example.com' } });
     const again = { ...once, data: { email: 'ben@example.com', name: 'Ben' } };
     const before = await eventCount();
@@ -123,7 +123,7 @@ describe('POST /internal/v1/events', () => {
     ['another account', { account_id: 'acc_2' }],
     ['another type', { type: 'customer.deleted' }],
     ['another resource', { resource: 'cus_9' }],
-  ])('refuses an id with %s, also within one request, and takes in nothing beside it', async (_what, change) => {
+  ])('refuses a reused ID with %s, also within one request, and stores no other event', async (_what, change) => {
     const once = event();
     await send({ events: [once] });
     const before = await eventCount();
@@ -135,7 +135,7 @@ describe('POST /internal/v1/events', () => {
     expect(await eventCount()).toBe(before);
   });
 
-  it('lets two services count their events the same way', async () => {
+  it('accepts the same event ID from two services', async () => {
     const same = event();
     const [one, other] = [await send({ events: [same] }), await send({ events: [same] }, OTHER)];
     expect([one, other].map(({ body }) => body.data[0]?.duplicate)).toEqual([false, false]);
@@ -155,7 +155,7 @@ describe('POST /internal/v1/events', () => {
     ['a time in an hour', { events: [event({ timestamp: '2026-11-18T17:00:00Z' })] }, '#/events/0/timestamp'],
     ['a time of last year', { events: [event({ timestamp: '2025-11-18T17:00:00Z' })] }, '#/events/0/timestamp'],
     ['data of 256 KiB and more', { events: [event({ data: { name: 'x'.repeat(262_144) } })] }, '#/events/0/data'],
-  ])('refuses %s with its place, and all of the request', async (_what, body, pointer) => {
+  ])('refuses %s with a pointer to it, and stores nothing of the request', async (_what, body, pointer) => {
     const before = await eventCount();
     const { status, body: problem } = await send({ ...body, events: [...body.events] });
     expect([status, problem.code]).toEqual([422, 'validation_failed']);
@@ -163,12 +163,12 @@ describe('POST /internal/v1/events', () => {
     expect(await eventCount()).toBe(before);
   });
 
-  it('names the first twenty faults of a request that is all wrong', async () => {
+  it('reports the first 20 errors of a request with 100 invalid events', async () => {
     const { body } = await send({ events: times(100, () => event({ type: 'x.y' })) });
     expect(body.errors).toHaveLength(20);
   });
 
-  it('takes a request of a mebibyte and refuses one byte more', async () => {
+  it('accepts a request of 1 MiB and refuses one byte more', async () => {
     const padded = (bytes: number) => {
       const body = JSON.stringify({ events: [event()] });
       return body + ' '.repeat(bytes - body.length);
@@ -177,7 +177,7 @@ describe('POST /internal/v1/events', () => {
     expect((await send(padded(1_048_577))).status).toBe(413);
   });
 
-  it('refuses whoever has no token of a service, the operators too, before it looks at the body', async () => {
+  it('refuses callers without a service token, also operators, before it parses the body', async () => {
     const { admin } = gateway;
     for (const token of [null, `${TOKEN}x`, admin.token]) {
       const { status, response } = await send('{', token);
@@ -186,19 +186,19 @@ describe('POST /internal/v1/events', () => {
     expect((await send({ events: [event()] })).status).toBe(202);
   });
 
-  it('is not there for those outside of the operators’ networks', async () => {
+  it('is 404 for addresses outside operatorNetworks', async () => {
     const { status, body } = await send({ events: [event()] }, TOKEN, { 'x-forwarded-for': '192.0.2.7' });
     expect([status, body.code]).toEqual([404, 'route_not_found']);
   });
 
-  it('lets an address try no more tokens after ten wrong ones, and the right one all the time', async () => {
+  it('throttles an address after repeated wrong tokens, but still accepts the right one from it', async () => {
     const statuses = [];
     for (let attempt = 0; attempt < 12; attempt++) statuses.push((await send({}, `wrong-${attempt}`)).status);
     expect(statuses.at(-1)).toBe(429);
     expect((await send({ events: [event()] })).status).toBe(202);
   });
 
-  it('writes many small requests in few transactions, and each is told of its own', async () => {
+  it('writes many small requests in fewer transactions, and answers each with its own event', async () => {
     const { executed, done } = countTransactions(database);
     const sent = times(60, () => event());
     const responses = await Promise.all(sent.map((each) => send({ events: [each] })));
@@ -208,7 +208,7 @@ describe('POST /internal/v1/events', () => {
     expect((await deliveriesIn(database.db)).length).toBeGreaterThanOrEqual(60);
   });
 
-  it('says that the database is away, and has taken in nothing', async () => {
+  it('answers 503 and stores nothing if the database is unavailable', async () => {
     const { transaction } = database.db;
     const before = await eventCount();
     database.db.transaction = () => {
@@ -222,7 +222,7 @@ describe('POST /internal/v1/events', () => {
   });
 });
 
-/** How many transactions were begun on a handle until `done`. */
+/** Counts the transactions that begin on a handle until `done` is called. */
 function countTransactions({ db }: DatabaseHandle) {
   const { transaction } = db;
   let count = 0;

@@ -1,4 +1,4 @@
-/** An event is delivered and listed as it was handed in, or refused: digits, texts and structure. The admin API refuses what is ambiguous. */
+/** An event is delivered and listed exactly as it was sent, or refused. The admin API refuses ambiguous JSON. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -47,8 +47,8 @@ interface Answer {
   readonly detail: string;
 }
 
-/** Hands in one event with data as it stands there. */
-async function handIn(id: string, data: string | Buffer, headers: Record<string, string> = {}) {
+/** Sends one event with exactly this data. */
+async function sendEvent(id: string, data: string | Buffer, headers: Record<string, string> = {}) {
   const begin = `{"events":[{"id":"${id}","type":"customer.created","account_id":"${accountId}","data":`;
   return post(Buffer.concat([Buffer.from(begin), Buffer.from(data as string), Buffer.from('}]}')]), headers);
 }
@@ -58,7 +58,7 @@ const post = async (body: Buffer, headers: Record<string, string> = {}) => {
   return send(`${trailgate.adminUrl}/internal/v1/events`, { method: 'POST', headers: all, body });
 };
 
-/** The data of a webhook or of an event, as its text. */
+/** Returns the data of a webhook or of an event as raw text. */
 const dataIn = (text: string): string => /"data":(\{.*?\})(?:,"occurred_at".*)?\}$/s.exec(text)?.[1] ?? '';
 
 async function delivered(eventId: string): Promise<string> {
@@ -74,19 +74,19 @@ async function listed(eventId: string): Promise<string> {
   return dataIn(text);
 }
 
-describe('an event that is handed in', () => {
+describe('an event that a service sends', () => {
   it('keeps the digits of its numbers, in the webhook and in the list', async () => {
     const data = '{"id":9007199254740993123,"price":1.10,"of":[1e400,-0.0,{"n":0.10000000000000000555}]}';
-    const answer = await handIn('digits', data);
+    const answer = await sendEvent('digits', data);
     const eventId = answer.json<Answer>().data[0]!.event_id;
     expect([answer.status, await delivered(eventId), await listed(eventId)]).toEqual([202, data, data]);
   });
 
-  it('is the same one where its numbers are equal, and another one where they are not', async () => {
-    const first = await handIn('again', '{"n":1.10,"id":9007199254740993123}');
-    const again = await handIn('again', '{"id":9007199254740993123.0,"n":11E-1}');
+  it('is a duplicate if its numbers are equal, and a conflict if they differ', async () => {
+    const first = await sendEvent('again', '{"n":1.10,"id":9007199254740993123}');
+    const again = await sendEvent('again', '{"id":9007199254740993123.0,"n":11E-1}');
     expect([first.status, again.status, again.json<Answer>().data[0]?.duplicate]).toEqual([202, 202, true]);
-    const other = await handIn('again', '{"n":1.10,"id":9007199254740993000}');
+    const other = await sendEvent('again', '{"n":1.10,"id":9007199254740993000}');
     expect([other.status, other.json<{ code: string }>().code]).toEqual([409, 'event_conflict']);
   });
 
@@ -120,19 +120,19 @@ describe('an event that is handed in', () => {
     ['with too much data', `{"a":"${'x'.repeat(300_000)}"}`, {}, 422, expect.any(String)],
     ['with far too much data', `{"a":"${'x'.repeat(1_100_000)}"}`, {}, 413, expect.any(String)],
   ])('%s is refused', async (_what, data, headers: Record<string, string>, status, detail) => {
-    const answer = await handIn('refused', data, headers);
+    const answer = await sendEvent('refused', data, headers);
     expect([answer.status, answer.json<Answer>().detail]).toEqual([status, detail]);
   });
 
-  it('may say that it is UTF-8, and must not be compressed', async () => {
-    expect((await handIn('utf8', '{}', { 'content-type': 'application/json; charset="UTF-8"' })).status).toBe(202);
+  it('can declare UTF-8 as its charset, and must not be compressed', async () => {
+    expect((await sendEvent('utf8', '{}', { 'content-type': 'application/json; charset="UTF-8"' })).status).toBe(202);
     const answer = await post(gzipSync('{"events":[]}'), { 'content-encoding': 'gzip' });
     expect([answer.status, answer.headers['accept-encoding']]).toEqual([415, 'identity']);
     expect(answer.json<Answer>().detail).toBe('Send the body without a Content-Encoding.');
   });
 });
 
-describe('a response that is an event', () => {
+describe('a response that becomes an event', () => {
   const call = () =>
     send(`${trailgate.gatewayUrl}/api/v1/customers`, {
       method: 'POST',
@@ -144,7 +144,7 @@ describe('a response that is an event', () => {
     return data[0]!;
   };
 
-  it('keeps its digits, as the id that it is about does', async () => {
+  it('keeps the digits of its numbers, also in the resource ID', async () => {
     says = whole('{"id":1234567890123456789,"price":1.10}');
     await call();
     const { id, resource } = await last();
@@ -152,13 +152,13 @@ describe('a response that is an event', () => {
     expect([await delivered(id), await listed(id)]).toEqual(Array(2).fill('{"id":1234567890123456789,"price":1.10}'));
   });
 
-  it('has no half of a surrogate pair that a strict receiver would refuse', async () => {
+  it('has its unpaired surrogates replaced, because a strict receiver would refuse them', async () => {
     says = whole('{"id":"cus_half","text":"\\ud83d\\ude00 \\uD83D"}');
     await call();
     expect(await delivered((await last()).id)).toBe('{"id":"cus_half","text":"\\ud83d\\ude00 \\ufffd"}');
   });
 
-  it('is none where it is not UTF-8', async () => {
+  it('is skipped if it is not UTF-8', async () => {
     const before = await last();
     says = whole(Buffer.from('{"id":"J\xf6rg"}', 'latin1'));
     expect((await call()).status).toBe(201);
@@ -166,7 +166,7 @@ describe('a response that is an event', () => {
   });
 });
 
-it('a refusal of a backend is well-formed, whatever its text is', async () => {
+it('an error response of a backend with unpaired surrogates becomes well-formed', async () => {
   says = whole('{"message":"a \\ud83d end","errors":{"name\\udc00":["no \\ud83d"]}}', 422, JSON_FIELDS);
   const { text } = await send(`${trailgate.gatewayUrl}/api/v1/customers`, {
     method: 'POST',
@@ -188,9 +188,9 @@ it.each([
   );
 });
 
-describe('ten thousand documents', () => {
-  it('are delivered and listed as they were handed in', async () => {
-    // NUL is refused wherever it stands: PostgreSQL keeps no text with one.
+describe('random documents', () => {
+  it('are delivered and listed as they were sent', async () => {
+    // NUL is refused everywhere, because PostgreSQL cannot store it.
     const documents = fc.sample(
       DOCUMENT.filter((json) => !json.includes('\\u0000')),
       BATCHES * BATCH,
@@ -198,7 +198,7 @@ describe('ten thousand documents', () => {
     const expected = new Map<string, string>();
     for (let batch = 0; batch < BATCHES; batch++) {
       const data = `{"any":[${documents.slice(batch * BATCH, (batch + 1) * BATCH).join(',')}]}`;
-      const answer = await handIn(`random_${batch}`, data);
+      const answer = await sendEvent(`random_${batch}`, data);
       expect([answer.status, batch]).toEqual([202, batch]);
       expected.set(answer.json<Answer>().data[0]!.event_id, data);
     }
@@ -208,10 +208,10 @@ describe('ten thousand documents', () => {
     }
   });
 
-  it('that two readers may read in two ways are refused', async () => {
+  it('that two parsers may read differently are refused', async () => {
     for (const broken of fc.sample(BROKEN, BROKEN_RUNS)) {
       const data = Buffer.concat([Buffer.from('{"any":'), broken, Buffer.from('}')]);
-      const answer = await handIn('broken', data);
+      const answer = await sendEvent('broken', data);
       expect([answer.status, answer.json<Answer>().detail]).toEqual([400, expect.stringMatching(/^The body /)]);
     }
   });

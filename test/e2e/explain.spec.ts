@@ -1,4 +1,4 @@
-/** `POST /admin/v1/explain` says what a key would be answered and by which limits, and leaves no trace of having asked. */
+/** `POST /admin/v1/explain` returns the response that a key would get and its limits, without side effects. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
@@ -66,12 +66,12 @@ function suite(env: () => Promise<Record<string, string>>): void {
     gateway.admin.call('POST', '/explain', { api_key_id, ...asked });
   const get = (path: string) => ({ method: 'GET', path });
 
-  it('names operation, cost, charge, limits and what is used of them', async () => {
+  it('returns the operation, cost, charge, limits and their usage', async () => {
     const { key } = await gateway.admin.newKey('small');
     const caller = new Caller(gateway.gatewayUrl, key.secret);
     expect(await caller.burst(3)).toEqual({ 200: 3 });
-    const said = await explain(key.id, get('/api/v1/customers/cus_1?limit=2'));
-    expect(said).toMatchObject({
+    const explained = await explain(key.id, get('/api/v1/customers/cus_1?limit=2'));
+    expect(explained).toMatchObject({
       operation: { id: 'getCustomer', path: '/api/v1/customers/{id}' },
       cost: 1,
       charge: 'successes',
@@ -79,22 +79,22 @@ function suite(env: () => Promise<Record<string, string>>): void {
       answer: { admitted: true, status: null, code: null, violated_policies: [], retry_after_seconds: null },
     });
     expect(
-      said.limits.map(({ policy, limit, source, used, refuses }) => [policy, limit, source, used, refuses]),
+      explained.limits.map(({ policy, limit, source, used, refuses }) => [policy, limit, source, used, refuses]),
     ).toEqual([
       ['key-minute', 5, 'plan', 3, false],
       ['account-minute', 50, 'plan', 3, false],
       ['account-month', 1_000, 'plan', 3, false],
     ]);
-    expect(said.shadow).toMatchObject([{ policy: 'key-minute', limit: 2, used: 2, remaining: 0, refuses: true }]);
+    expect(explained.shadow).toMatchObject([{ policy: 'key-minute', limit: 2, used: 2, remaining: 0, refuses: true }]);
     caller.close();
   });
 
-  it('foretells the refusal that the request then gets, with its policies and its wait', async () => {
+  it('predicts the refusal that the request then gets, with its policies and retry time', async () => {
     const { key } = await gateway.admin.newKey('small');
     const caller = new Caller(gateway.gatewayUrl, key.secret);
     await caller.burst(2);
     expect((await explain(key.id, { operation: 'getOpen' })).answer.admitted).toBe(true);
-    // Two are used and one costs four.
+    // Two of five are used, and this operation costs four.
     const { answer } = await explain(key.id, get('/api/v1/costly'));
     const real = await caller.get('/costly');
     expect(answer).toMatchObject({
@@ -106,7 +106,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     caller.close();
   });
 
-  it('says when a used-up month resets', async () => {
+  it('reports when a used-up month resets', async () => {
     const { key } = await gateway.admin.newKey('monthly');
     const caller = new Caller(gateway.gatewayUrl, key.secret);
     await caller.burst(3);
@@ -118,7 +118,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     caller.close();
   });
 
-  it('says of each step what it finds, also behind the one that refuses', async () => {
+  it('returns the verdict of each step, also after one that refuses', async () => {
     const wanted = { scopes: ['files:read'], allowed_ips: ['10.0.0.0/8'] };
     const { key } = await gateway.admin.newKey('small', wanted);
     const steps = async (asked: object) =>
@@ -143,7 +143,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     caller.close();
   });
 
-  it('walks the steps in the order of the request path', async () => {
+  it('returns the first refusal in the order of the request path', async () => {
     const { account, key } = await gateway.admin.newKey('small', {
       scopes: ['files:read'],
       allowed_ips: ['10.0.0.0/8'],
@@ -185,7 +185,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     expect(answer.status).toBe(status);
   });
 
-  it('counts nothing: counts, time of last use and audit log stay as they were, also after a restart', async () => {
+  it('changes neither counts nor last use nor the audit log, also after a restart', async () => {
     const { account, key } = await gateway.admin.newKey('small');
     const { key: unused } = await gateway.admin.newKey('small');
     const caller = new Caller(gateway.gatewayUrl, key.secret);
@@ -210,7 +210,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     expect((await state()).used.at(-1)).toBe(2);
   });
 
-  it('is a command: for people, and as JSON', async () => {
+  it('is available as a command, with text or JSON output', async () => {
     const { key } = await gateway.admin.newKey('small');
     const cliEnv = { TRAILGATE_ADMIN_URL: gateway.adminUrl, TRAILGATE_ADMIN_TOKEN: gateway.adminToken };
     let people = { stdout: '' };
@@ -228,10 +228,10 @@ function suite(env: () => Promise<Record<string, string>>): void {
   });
 }
 
-describe('counters in the process', () => {
+describe('explain with counters in the process', () => {
   suite(async () => ({}));
 });
 
-describeWithRedis('counters in Redis', () => {
+describeWithRedis('explain with counters in Redis', () => {
   suite(async () => ({ REDIS_URL: await sharedRedisUrl() }));
 });

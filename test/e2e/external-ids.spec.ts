@@ -1,4 +1,4 @@
-/** Accounts and keys carry the IDs and notes of the operator's own systems, on both databases. */
+/** Accounts and keys have external IDs and metadata for the operator's own systems, on both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -68,7 +68,7 @@ describeOnDatabases('external IDs and metadata', (kind) => {
     expect((await request('PATCH', `/api-keys/${second.id}`, { external_id: 'key-1' })).json()).toMatchObject(taken);
   });
 
-  it('find accounts and keys, exactly and page by page', async () => {
+  it('find accounts and keys by exact match, in pages', async () => {
     const gold = { metadata: { level: 'gold', note: '"level":"silver"' } };
     const account = await newAccount({ external_id: 'Find-Me', ...gold });
     const others = [await newAccount(gold), await newAccount({ metadata: { level: 'Gold' } })];

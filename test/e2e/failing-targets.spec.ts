@@ -1,4 +1,4 @@
-/** Targets whose calls fail are found by the calls alone: a dead only one is told of, a half-sick one of two is left alone. */
+/** Failing targets are detected by their calls. A single dead one is reported, and one of two is ejected. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { send } from '../support/http.js';
@@ -52,7 +52,7 @@ const post = async (path: string) => (await gateway.send(path, { method: 'POST' 
 const logged = (event: string, service: string) =>
   gateway.trailgate.logs().filter((line) => line['event'] === event && line['service'] === service);
 
-describe('an only target that is dead, without `health` and `ejection`,', () => {
+describe('a single dead target without `health` and `ejection`', () => {
   const seen = async () => {
     const { adminUrl, admin } = gateway.trailgate;
     const { checks } = (await send(`${adminUrl}/readyz`)).json() as { checks: Record<string, unknown> };
@@ -68,7 +68,7 @@ describe('an only target that is dead, without `health` and `ejection`,', () => 
     };
   };
 
-  it('is told of as failing after three calls, everywhere, and goes on being asked', async () => {
+  it('is reported as failing after three failed calls, in readiness, metrics, admin API and log', async () => {
     expect(await post('/only')).toBe(200);
     expect(await seen()).toEqual({ backends: { status: 'pass' }, state: 'healthy', healthy: 1, failing: 0 });
     await dead.stop();
@@ -89,7 +89,7 @@ describe('an only target that is dead, without `health` and `ejection`,', () => 
     ]);
   });
 
-  it('is well again with its first call that succeeds', async () => {
+  it('is reported as healthy after its first successful call', async () => {
     dead = await startBackend((_request, response) => void response.end('well'), {
       port: Number(new URL(dead.url).port),
     });
@@ -104,7 +104,7 @@ describe('an only target that is dead, without `health` and `ejection`,', () => 
   });
 });
 
-it('an only target that is frozen is told of after some seconds, and not for three slow calls at once', async () => {
+it('a single frozen target is reported after some seconds, not for three simultaneous timeouts', async () => {
   const stateOf = async () => {
     const { data } = await gateway.trailgate.admin.call<{ data: { service: string; state: string }[] }>(
       'GET',
@@ -129,10 +129,10 @@ describe('one of two targets', () => {
   it.each([
     ['answers half of its calls with 503', 'unwilling'],
     ['resets three in ten', 'resetting'],
-  ])('that %s is left alone, though they do not fail in a row', async (_what, service) => {
+  ])('that %s is ejected, although its failures are not consecutive', async (_what, service) => {
     const statuses: number[] = [];
     for (let call = 0; call < CALLS; call++) statuses.push(await post(`/${service}`));
-    // By chance it gets more of the first calls than the other.
+    // By chance it may get more of the first calls than the other target.
     expect(statuses.filter((status) => status !== 200).length).toBeLessThan(20);
     const [lost] = logged('target_lost', service);
     expect(lost).toMatchObject({ state: 'ejected', recent_calls: expect.any(Number) });

@@ -1,4 +1,4 @@
-/** A process that has run out of file descriptors blames nobody else, says so, and keeps the last ones for what it has begun. */
+/** A process without free file descriptors blames no target, reports the shortage, and serves open connections. */
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
@@ -21,7 +21,7 @@ let backend: Backend;
 let agent: Agent;
 
 beforeAll(async () => {
-  // Each call needs a connection of its own.
+  // Each call needs a new connection.
   backend = await startBackend((_request, response) => {
     response.writeHead(200, { connection: 'close' }).end('well');
   });
@@ -30,11 +30,11 @@ afterAll(() => backend.stop());
 beforeEach(() => void (agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })));
 afterEach(() => agent.destroy());
 
-/** A request on a connection that stands already, once `connected`. */
+/** Sends a request, on an existing connection after `connected`. */
 const ask = (gateway: OwnProxied, path = '/open', method = 'GET'): Promise<Answer> =>
   gateway.send(path, { agent, method, ...(method === 'POST' ? { body: '{}' } : {}) });
 
-/** Opens the connections of all clients, and waits until none to a backend is left. */
+/** Opens the connections of all clients, which stay open for the next requests. */
 async function connected(gateway: OwnProxied): Promise<void> {
   const slow = Array.from({ length: CLIENTS }, () => ask(gateway));
   for (const answer of await Promise.all(slow)) expect(answer.status).toBe(200);
@@ -77,7 +77,7 @@ describeWithLimits('without a file descriptor for a backend', () => {
     ['to a name', '/named', 'GET'],
     ['by POST', '/customers', 'POST'],
   ])(
-    'a request %s is refused as our fault and costs nothing, and its target stays in service',
+    'a request %s is refused as gateway_overloaded and not counted, and its target stays healthy',
     async (_what, path, method) => {
       const { pid } = gateway.trailgate;
       await connected(gateway);
@@ -85,14 +85,14 @@ describeWithLimits('without a file descriptor for a backend', () => {
       const refusals = 'trailgate_refusals_total{code="gateway_overloaded",fault="gateway"}';
       const refusedBefore = (await metric(gateway, refusals)) ?? 0;
       await sleep(2 * CHECK_INTERVAL_MS);
-      // Long enough for the health checks to have their say.
+      // The rounds last long enough for several health checks.
       const answers: Answer[] = [];
       let cutOff = 0;
       for (let round = 0; round < 12; round++) {
-        // Each time anew: what it has closed meanwhile it could open again.
+        // Repeated in each round, because the process may have closed descriptors meanwhile.
         limitDescriptors(pid, lowestFreeDescriptor(pid));
         const asked = Array.from({ length: CLIENTS }, () => ask(gateway, path, method).catch(() => undefined));
-        // A connection that was closed meanwhile cannot be opened anew.
+        // A connection that was closed meanwhile cannot be reopened.
         const answered = (await Promise.all(asked)).filter((answer) => answer !== undefined);
         cutOff += CLIENTS - answered.length;
         answers.push(...answered);
@@ -120,7 +120,7 @@ describeWithLimits('without a file descriptor for a backend', () => {
     },
   );
 
-  it('that is told in the log, once for many, and in a metric', async () => {
+  it('the shortage is logged at most once every 9 seconds, and counted in a metric', async () => {
     await eventually('it is told', () => events(gateway, 'out_of_resources').length > 0);
     const told = events(gateway, 'out_of_resources');
     expect(told[0]).toMatchObject({ level: 'error', resource: 'file_descriptors' });
@@ -153,13 +153,13 @@ describeWithLimits('without file descriptors for clients', () => {
   afterEach(() => flood.forEach((socket) => socket.destroy()));
   afterAll(() => gateway.stop());
 
-  it('that there are few is said at the start', () => {
+  it('a low limit is logged at the start', () => {
     expect(events(gateway, 'few_file_descriptors')).toMatchObject([
       { level: 'warn', limit: LIMIT, for_clients: LIMIT - LIMIT / 8, connections: 16_384 },
     ]);
   });
 
-  it('new connections are closed and counted, and those that stand are served as ever', async () => {
+  it('new connections are closed and counted, and existing ones are still served', async () => {
     await connected(gateway);
     let closed = 0;
     for (let count = 0; count < 2 * LIMIT; count++) {
@@ -177,12 +177,12 @@ describeWithLimits('without file descriptors for clients', () => {
   });
 });
 
-describeWithLimits('where the system closes new connections itself', () => {
-  it('that is told all the same', async () => {
+describeWithLimits('if the system closes new connections itself', () => {
+  it('the shortage is still logged and counted', async () => {
     const gateway = await startProxied({ own: true, targets: backend.url });
     const { pid } = gateway.trailgate;
     await eventually('it is told', () => {
-      // Again and again: what it closes meanwhile it could open again.
+      // Repeated, because the process may have closed descriptors meanwhile.
       limitDescriptors(pid, lowestFreeDescriptor(pid));
       return events(gateway, 'out_of_resources').length > 0;
     });

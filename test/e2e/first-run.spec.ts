@@ -1,4 +1,4 @@
-/** `npm start` on a machine that has nothing: what it prints works, and what it keeps is there at the next start. */
+/** `npm start` on a new machine: what it prints works, and its data is there at the next start. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { copyFileSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -28,11 +28,11 @@ interface Demo {
   readonly output: string;
   readonly adminUrl: string;
   stop(): Promise<Exit>;
-  /** Ctrl-C in a terminal: every process of the group gets it. Gives what is printed from then on. */
+  /** Interrupts every process of the group, like Ctrl-C in a terminal. Returns what is printed from then on. */
   interrupt(): Promise<{ exit: Exit; output: string }>;
 }
 
-/** The reference configuration in a folder of its own; with `roomy` limits, for reading every page within a minute. */
+/** Copies the reference configuration to a new folder. `roomy` limits allow reading every page within a minute. */
 function referenceConfig(roomy: boolean): string {
   const folder = temporaryFolder('first-run');
   copyFileSync('customers.openapi.yaml', join(folder, 'customers.openapi.yaml'));
@@ -51,7 +51,7 @@ async function ports(): Promise<Record<string, string>> {
   };
 }
 
-/** Runs a command of the program until it has printed what it should. */
+/** Runs a command of the program, and waits until its output satisfies `until`. */
 async function run(args: readonly string[], env: Record<string, string>, until: (output: string) => boolean) {
   const program = spawnOwned(process.execPath, [MAIN, ...args], {
     detached: true,
@@ -81,7 +81,7 @@ async function run(args: readonly string[], env: Record<string, string>, until: 
   return { output, stop: () => program.end('SIGTERM'), interrupt };
 }
 
-/** `npm start`, and what its curl line says. */
+/** Runs the command of `npm start`, and parses its curl line. */
 async function startDemo(config: string, env: Record<string, string>): Promise<Demo> {
   const { output, stop, interrupt } = await run(['demo', '--config', config], env, (text) => text.includes('curl '));
   const curl = /curl .*/.exec(output())?.[0] ?? '';
@@ -111,7 +111,7 @@ function expectFirstAnswer({ status, headers, ...answer }: Answer): CustomerPage
   return page;
 }
 
-/** Follows `next_cursor` to the end; each request goes to the next of the gateways. */
+/** Follows `next_cursor` to the end. The requests alternate between the gateways. */
 async function allIds(gateways: readonly string[], key: string): Promise<string[]> {
   const agent = new Agent({ keepAlive: true });
   const ids: string[] = [];
@@ -143,14 +143,14 @@ describe('on a machine with nothing but Node', () => {
   });
   afterAll(() => first.stop());
 
-  it('the printed line is one that can be pasted, and answers 200 with customers and what is left', async () => {
+  it('the printed curl line can be pasted, and returns customers and rate limit headers', async () => {
     expect(first.curl).toMatch(
       /^curl -i 'http:\/\/\S+\/api\/v1\/customers\?limit=10' -H 'Authorization: Bearer tg_live_\w{36}'$/,
     );
     page = expectFirstAnswer(await get(first.url, first.key));
   });
 
-  it('the printed pages are there', async () => {
+  it('the printed URLs and the admin token work', async () => {
     const urls = [...first.output.matchAll(/(https?:\/\/[^\s']+)/g)].map(([url]) => url);
     expect(urls.some((url) => url.endsWith('/docs'))).toBe(true);
     expect((await send(urls.find((url) => url.endsWith('/docs')) ?? '')).status).toBe(200);
@@ -160,7 +160,7 @@ describe('on a machine with nothing but Node', () => {
     expect([accounts.status, accounts.json<{ data: unknown[] }>().data.length]).toEqual([200, 1]);
   });
 
-  it('assistants see the operations of the example as tools, and can call them', async () => {
+  it('the operations of the example are listed as MCP tools, and can be called', async () => {
     const call = async (method: string, params: object) => {
       const headers = {
         authorization: `Bearer ${first.key}`,
@@ -179,14 +179,14 @@ describe('on a machine with nothing but Node', () => {
     expect(structuredContent.data).toHaveLength(1);
   });
 
-  it('the key stands in the output once, and in no file', () => {
+  it('the key is printed once, and stored in no file', () => {
     expect(first.output.split(first.key)).toHaveLength(2);
     const files = globSync(`${dataDir}/**/*`).filter((file) => statSync(file).isFile());
     expect(files.map((file) => basename(file))).toEqual(expect.arrayContaining(['trailgate.db', 'admin-token']));
     expect(files.filter((file) => readFileSync(file, 'latin1').includes(first.key.slice(8)))).toEqual([]);
   });
 
-  it('the next start finds the account and its customers again, and gives a key of its own', async () => {
+  it('the next start keeps the account and its customers, and prints a new key', async () => {
     expect((await first.stop()).code).toBe(0);
     const second = await startDemo(config, env);
     try {
@@ -202,7 +202,7 @@ describe('on a machine with nothing but Node', () => {
     }
   });
 
-  it('the first request after /readyz says ready is served, also at a later start, and Ctrl-C ends backend and all without an error', async () => {
+  it('the first request after /readyz is ready is served, and Ctrl-C ends the program without an error', async () => {
     const starting = startDemo(config, env);
     const readyz = `${first.adminUrl}/readyz`;
     const isReady = (): Promise<boolean> =>
@@ -242,7 +242,7 @@ describeWithOwnRedisAndPostgres('with REDIS_URL and DATABASE_URL', () => {
   });
   afterAll(() => Promise.all([redis.stop(), database.drop()]));
 
-  it('the same works, and a second gateway on other ports serves the same account and counts on', async () => {
+  it('two gateways serve all customers of the same account, and count its requests together', async () => {
     const config = referenceConfig(true);
     const stores = { REDIS_URL: redis.url, DATABASE_URL: database.url };
     const env: Record<string, string> = { ...(await ports()), ...stores, TRAILGATE_DATA_DIR: temporaryFolder('data') };

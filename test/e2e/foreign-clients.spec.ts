@@ -1,6 +1,6 @@
 /**
- * Reactions of the clients that integrators use to our refusals. None waits longer than necessary, and none repeats a
- * request that may have taken effect if it can be told so. The table is in docs/clients.md.
+ * Reactions of common HTTP clients to our refusals. None waits longer than necessary. None repeats a request that may
+ * have taken effect, if the response can prevent it. The table is in docs/clients.md.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -30,14 +30,14 @@ const PLANS = { month: { account: { month: 1 } }, minute: { key: { minute: 1 } }
 /** Statuses of the backend by the first part of the path; 200 by default. */
 const STATUSES: Readonly<Record<string, number>> = { health: 503, broken: 500 };
 
-/** They send a POST again whatever they are told, unless they are set otherwise. */
+/** Clients that retry a POST by default, whatever the response says. */
 const REPEATS_EVERYTHING = ['stripe', 'octokit'];
-/** They give each POST an `Idempotency-Key`, and repeat it with the same one. */
+/** Clients that send an `Idempotency-Key` with each POST, and retry with the same one. */
 const SENDS_KEYS = ['stripe'];
-/** They never wait for `Retry-After`. */
+/** Clients that ignore `Retry-After`. */
 const NEVER_WAITS = /^(?:stripe|octokit|httpx)/;
-/** They throw the response away when they have tried often enough. */
-const LOSES_WORDS = ['undici', 'requests'];
+/** Clients that discard the response after their last attempt. */
+const LOSES_MESSAGE = ['undici', 'requests'];
 const READS_SHOULD_RETRY = ['openai', '@anthropic-ai/sdk'];
 
 const TITLES = {
@@ -102,7 +102,7 @@ async function get(path: string, secret: string): Promise<number> {
   return (await send(`${gateway.gatewayUrl}/api/v1${path}`, { headers })).status;
 }
 
-/** The clock of the gateway goes as far as a client waits. */
+/** Advances the clock of the gateway by the time that a client waits. */
 function turn(byMs: number): void {
   aheadMs += byMs;
   clock.runAhead(aheadMs);
@@ -154,7 +154,7 @@ function describeClients(language: string, names: readonly string[], missing: st
       const resultOf = (scenario: Scenario): ClientResult =>
         results.find((result) => result.client === name && result.scenario === scenario)!;
 
-      it('is back within half a minute from a used-up month, and has not come nearer by asking', () => {
+      it('gives up on a used-up month within 30 seconds', () => {
         const { statuses, waitsMs } = resultOf('month');
         expect(new Set(statuses)).toEqual(new Set([429]));
         expect(statuses.length).toBeLessThanOrEqual(READS_SHOULD_RETRY.includes(name) ? 1 : 8);
@@ -162,7 +162,7 @@ function describeClients(language: string, names: readonly string[], missing: st
       });
 
       const waits = !NEVER_WAITS.test(name);
-      it(`${waits ? 'waits until a full minute has room, and is served' : 'does not wait for a full minute'}`, () => {
+      it(`${waits ? 'waits for the next minute, and is served' : 'does not wait for the next minute'}`, () => {
         const { statuses, waitsMs, text } = resultOf('minute');
         expect(statuses.at(-1)).toBe(waits ? 200 : 429);
         // undici never waits longer than half a minute at a time.
@@ -172,7 +172,7 @@ function describeClients(language: string, names: readonly string[], missing: st
         expect(text === null || !waits).toBe(true);
       });
 
-      it('gives up within half a minute while a service is out of order', () => {
+      it('gives up on an unavailable service within 30 seconds', () => {
         const { statuses, waitsMs } = resultOf('down');
         expect(new Set(statuses)).toEqual(new Set([503]));
         expect(statuses.length).toBeLessThanOrEqual(6);
@@ -180,13 +180,13 @@ function describeClients(language: string, names: readonly string[], missing: st
       });
 
       const repeats = REPEATS_EVERYTHING.includes(name);
-      it(`sends a POST that may have had its effect ${repeats ? 'again, whatever it is told' : 'only once'}`, () => {
+      it(`sends a POST that may have taken effect ${repeats ? 'again despite the response' : 'only once'}`, () => {
         for (const [scenario, status] of [
           ['slow', 504],
           ['broken', 500],
         ] as const) {
           const { statuses, path } = resultOf(scenario);
-          // Under a key of its own a request is not carried out again: of a lost response nobody knows more.
+          // With an idempotency key, a request whose outcome is unknown is refused and not carried out again.
           const others = SENDS_KEYS.includes(name) && scenario === 'slow' ? [409] : [];
           expect([scenario, ...new Set(statuses)]).toEqual([scenario, status, ...others]);
           expect([scenario, statuses.length > 1]).toEqual([scenario, repeats]);
@@ -195,12 +195,12 @@ function describeClients(language: string, names: readonly string[], missing: st
         }
       });
 
-      it('stops at the first 401, and has our words', () => {
+      it('stops at the first 401, and exposes our error message', () => {
         expect(resultOf('key')).toMatchObject({ statuses: [401], waitsMs: [], detail: 'There is no such API key.' });
       });
 
-      const loses = LOSES_WORDS.includes(name);
-      it(`${loses ? 'has lost' : 'has'} our words where it gives up`, () => {
+      const loses = LOSES_MESSAGE.includes(name);
+      it(`${loses ? 'loses' : 'exposes'} our error message when it gives up`, () => {
         const used = /^Account \S+ has used 1 of 1 requests this month\. It resets at 2027-02-01T00:00:00\+00:00\.$/;
         expect(resultOf('month').detail ?? 'nothing').toMatch(loses ? /^nothing$/ : used);
       });
@@ -218,7 +218,7 @@ describeClients('JavaScript', NODE_CLIENTS, missingNode);
 describeClients('Python', PYTHON_CLIENTS, missingPython);
 
 describeUnless(missingNode ?? missingPython)(PAGE, () => {
-  it('says what the clients do (TRAILGATE_TEST_WRITE=1 writes it)', () => {
+  it('documents the behavior of the clients (TRAILGATE_TEST_WRITE=1 updates it)', () => {
     const page = readFileSync(PAGE, 'utf8');
     const before = page.slice(0, page.indexOf(BEGIN) + BEGIN.length);
     const written = before + clientTables(entries, TITLES, results) + page.slice(page.indexOf(END));

@@ -1,4 +1,4 @@
-/** A person who asks to be forgotten is named nowhere any more, signs in by nothing, and leaves no account without an owner. */
+/** A deleted member is named nowhere, cannot sign in, and leaves no account without an owner. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { deleteExpiredSignIns } from '../../src/members/housekeeping.js';
@@ -31,8 +31,8 @@ describeOnDatabases('a member', (kind) => {
     return [answer.status, answer.status < 400 ? undefined : answer.json().code];
   };
   const forget = async (id: string) => (await running.admin.request('DELETE', `/members/${id}`)).status;
-  /** Somebody who was invited, has a second factor, a passkey, an identity, a session and a trace in the audit log. */
-  async function known() {
+  /** Creates a member with an accepted invitation, a session, an identity, a password link and audit log entries. */
+  async function createMember() {
     const email = `zenobia-${++count}@palmyra.example`;
     const invited = { email, role: 'viewer' };
     const { link } = await running.admin.call<{ link: string }>('POST', `/accounts/${accountId}/invitations`, invited);
@@ -54,7 +54,7 @@ describeOnDatabases('a member', (kind) => {
     await running.admin.call('POST', `/members/${id}/password-reset-links`);
     return { id, email, own };
   }
-  /** Everything that is stored, as text. */
+  /** Returns all stored rows about members as text. */
   async function stored(): Promise<string> {
     const tables = [
       'member',
@@ -69,8 +69,8 @@ describeOnDatabases('a member', (kind) => {
     return JSON.stringify(await Promise.all(rows));
   }
 
-  it('who asks for it is forgotten: no name, no address, no way in, and entries that go on without a name', async () => {
-    const { id, email, own } = await known();
+  it('who is deleted leaves no name or address, cannot sign in, and is anonymous in the audit log', async () => {
+    const { id, email, own } = await createMember();
     expect(await stored()).toMatch(/zenobia/i);
     expect(await forget(id)).toBe(200);
     expect(await stored()).not.toMatch(/zenobia/i);
@@ -91,7 +91,7 @@ describeOnDatabases('a member', (kind) => {
       actor_label: null,
       after: expect.stringContaining('"name":null'),
     });
-    // Again it is done already; somebody new may have the address.
+    // A repeated deletion succeeds, and another member can have the address.
     expect(await forget(id)).toBe(200);
     const again = { email, name: 'Odaenathus', is_operator: false };
     const somebody = await running.admin.request('POST', '/members', again);
@@ -99,8 +99,8 @@ describeOnDatabases('a member', (kind) => {
     expect(await forget(String(somebody.json().id))).toBe(200);
   });
 
-  it('is forgotten also where the links of their invitations are gone, and nobody else is', async () => {
-    const { id, email } = await known();
+  it('is erased even if the links of their invitations are gone, and other people are not', async () => {
+    const { id, email } = await createMember();
     const { id: other } = await running.admin.createAccount({ plan: 'starter' });
     for (const invited of [email.toUpperCase(), 'vaballathus@palmyra.example']) {
       const invitation = { email: invited, role: 'viewer' };
@@ -116,7 +116,7 @@ describeOnDatabases('a member', (kind) => {
   });
 
   it('is erased as a whole or not at all', async () => {
-    const { id } = await known();
+    const { id } = await createMember();
     const { id: owned } = await running.admin.createAccount({ plan: 'starter' });
     const times = { version: 1, created_at: running.clock.now(), updated_at: running.clock.now() };
     const membership = { account_id: owned, member_id: id, role: 'owner' as const, ...times };
@@ -130,7 +130,7 @@ describeOnDatabases('a member', (kind) => {
     expect(await stored()).not.toMatch(/zenobia/i);
   });
 
-  it('who is the last owner of an account is not forgotten, and keeps everything', async () => {
+  it('who is the last owner of an account is not deleted, and keeps their password', async () => {
     const { id: owned } = await running.admin.createAccount({ plan: 'starter' });
     const { id } = await memberWithPassword(database, running, { roles: { [accountId]: 'viewer', [owned]: 'owner' } });
     expect(await ask('DELETE', `/members/${id}`)).toEqual([409, 'last_owner']);
@@ -141,15 +141,15 @@ describeOnDatabases('a member', (kind) => {
     expect(await entries.where('target_id', '=', id).execute()).toHaveLength(1);
   });
 
-  it('of two last owners who go at once one stays', async () => {
+  it('stays if the only two owners of an account are deleted at once, which succeeds for the other', async () => {
     const { id: owned } = await running.admin.createAccount({ plan: 'starter' });
     const owners = [await newMember(database, { roles: { [owned]: 'owner' } })];
     owners.push(await newMember(database, { roles: { [owned]: 'owner' } }));
     expect((await Promise.all(owners.map(forget))).toSorted()).toEqual([200, 409]);
   });
 
-  it('is forgotten by operators who confirm who they are, and not by anybody of the account', async () => {
-    const { id } = await known();
+  it('cannot be deleted by an owner of their account, or by an operator without confirmation', async () => {
+    const { id } = await createMember();
     const owner = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } });
     const operator = await memberWithPassword(database, running, { isOperator: true });
     for (const [{ email }, code] of [
@@ -165,7 +165,7 @@ describeOnDatabases('a member', (kind) => {
     }
   });
 
-  it('who lost their phone comes in with the password alone, once an operator took the second factor away', async () => {
+  it('can sign in with the password alone after an operator removed the second factor', async () => {
     const { id, email } = await memberWithPassword(database, running);
     await database.db
       .updateTable('member')
@@ -191,7 +191,7 @@ describeOnDatabases('a member', (kind) => {
     expect(await ask('DELETE', '/members/mem_none/second-factor')).toEqual([404, 'resource_not_found']);
   });
 
-  it('leaves an account whatever their role, the last owner excepted, and no account that is not theirs', async () => {
+  it('can leave an account in any role except as its last owner, and cannot leave other accounts', async () => {
     const { id: shared } = await running.admin.createAccount({ plan: 'starter' });
     for (const role of ['viewer', 'admin', 'owner'] as const) {
       const { email } = await memberWithPassword(database, running, { roles: { [shared]: role } });

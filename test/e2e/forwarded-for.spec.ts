@@ -1,4 +1,4 @@
-/** Behind load balancers of ours the client's address is the last that none of them has, with or without ports (X-Forwarded-For). */
+/** Behind trusted proxies, the client address is the last address in X-Forwarded-For that is not trusted. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startProxied, type Proxied } from '../support/proxied.js';
 
@@ -23,7 +23,7 @@ it.each([
   ['unknown', '127.0.0.1'],
   ['203.0.113.7:port', '127.0.0.1'],
   ['', '127.0.0.1'],
-])('of %p the client is %s', async (told, client) => {
-  expect((await gateway.send('/open', { headers: ['X-Forwarded-For', told] })).status).toBe(200);
+])('with X-Forwarded-For %p the client address is %s', async (forwardedFor, client) => {
+  expect((await gateway.send('/open', { headers: ['X-Forwarded-For', forwardedFor] })).status).toBe(200);
   expect(gateway.backend.requests.at(-1)?.headers['x-forwarded-for']).toBe(client);
 });

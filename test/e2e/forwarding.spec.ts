@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Sends it and returns the one request that the backend has received. */
+/** Sends a request, and returns the one that the backend has received. */
 async function forwarded(path: string, options: SendOptions = {}, through = gateway): Promise<RecordedRequest> {
   through.backend.requests.length = 0;
   const answer = await through.send(path, options);
@@ -21,7 +21,7 @@ async function forwarded(path: string, options: SendOptions = {}, through = gate
   return through.backend.requests[0] as RecordedRequest;
 }
 
-/** `Name: value` lines, flat. */
+/** Converts `Name: value` lines to a flat list of names and values. */
 function fieldLines(lines: string): string[] {
   return lines
     .trim()
@@ -81,7 +81,7 @@ describe('method and body', () => {
     ['a compressed body', gzipSync('{"a":1}'), { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
     ['a body in Latin-1', Buffer.from('caf\xe9', 'latin1'), { 'content-type': 'text/csv; charset=iso-8859-1' }],
     ['a coding that nobody knows', Buffer.from('x'), { 'content-encoding': 'x-own, gzip' }],
-  ])('%s arrives undecoded, with the fields that describe it', async (_what, body, headers) => {
+  ])('%s arrives undecoded, with the headers that describe it', async (_what, body, headers) => {
     const received = await forwarded('/customers', { method: 'POST', body, headers });
     expect(received).toMatchObject({ body, headers });
   });
@@ -96,12 +96,12 @@ describe('method and body', () => {
     expect(received.headers['transfer-encoding']).toBeUndefined();
   });
 
-  it('a body of no bytes keeps its Content-Length of zero', async () => {
+  it('an empty body keeps its Content-Length of zero', async () => {
     const received = await forwarded('/customers', { method: 'POST', headers: { 'Content-Length': '0' } });
     expect(received.headers['content-length']).toBe('0');
   });
 
-  it('HEAD is forwarded as HEAD where GET is configured, and answered with the fields of a GET', async () => {
+  it('HEAD is forwarded as HEAD where GET is configured, and gets the headers of the backend', async () => {
     gateway.answerWith((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/csv', 'content-length': '12345' });
       response.end();
@@ -114,8 +114,8 @@ describe('method and body', () => {
   });
 });
 
-describe('fields for the backend', () => {
-  it('are the end-to-end ones of the client and ours, and nothing else', async () => {
+describe('headers for the backend', () => {
+  it('are the end-to-end headers of the client and those of the gateway, and no others', async () => {
     const { backend, key, port } = gateway;
     const received = await forwarded('/customers', {
       headers: fieldLines(`
@@ -166,7 +166,7 @@ describe('fields for the backend', () => {
     expect(port).toBeGreaterThan(0);
   });
 
-  it('never hold the key, wherever the client has put it', async () => {
+  it('never contain the key, wherever the client has put it', async () => {
     const { key } = gateway;
     const received = await forwarded('/customers', {
       method: 'POST',
@@ -185,7 +185,7 @@ describe('fields for the backend', () => {
     expect(JSON.stringify(received.rawHeaders)).not.toContain(key.secret.slice(8));
   });
 
-  it("the absolute form of a request target names the host; the client's Host field does not", async () => {
+  it('take the host from an absolute-form request target, not from the Host header', async () => {
     gateway.backend.requests.length = 0;
     const text = await gateway.raw(
       `GET http://api.example.com/api/v1/customers?x=1 HTTP/1.1\r\nHost: other.example\r\nAuthorization: ${gateway.authorization}\r\nConnection: close\r\n\r\n`,
@@ -201,7 +201,7 @@ describe('fields for the backend', () => {
 describe('the trace context (W3C Trace Context)', () => {
   const trace = '0af7651916cd43dd8448eb211c80319c';
 
-  it.each(['00', '01', 'ff'])('of the client goes on with a new span and its flags %s', async (flags) => {
+  it.each(['00', '01', 'ff'])('of the client continues with a new span and its flags %s', async (flags) => {
     const { headers } = await forwarded('/customers', {
       headers: { traceparent: `00-${trace}-b7ad6b7169203331-${flags}`, tracestate: 'vendor=1' },
     });
@@ -218,17 +218,17 @@ describe('the trace context (W3C Trace Context)', () => {
     [`00-${trace}-${'0'.repeat(16)}-01`],
     [`ff-${trace}-b7ad6b7169203331-01`],
     [`00-${trace}-b7ad6b7169203331-01-extra`],
-  ])('is left out where the client sends %s, and so is its state', async (traceparent) => {
+  ])('is dropped together with its state if the client sends %s', async (traceparent) => {
     const { headers } = await forwarded('/customers', { headers: { traceparent, tracestate: 'vendor=1' } });
     expect(headers['traceparent']).toBeUndefined();
     expect(headers['tracestate']).toBeUndefined();
   });
 
-  it('is not made up: the sampler of the backend decides about requests without one', async () => {
+  it('is not created for a request without one, so that the backend decides about sampling', async () => {
     expect((await forwarded('/customers')).headers['traceparent']).toBeUndefined();
   });
 
-  it('of a higher version is continued as far as it is known', async () => {
+  it('of a higher version continues as version 00', async () => {
     const { headers } = await forwarded('/customers', {
       headers: { traceparent: `01-${trace}-b7ad6b7169203331-01-extra`, tracestate: 'vendor=1' },
     });
@@ -239,7 +239,7 @@ describe('the trace context (W3C Trace Context)', () => {
   });
 });
 
-describe('the request id', () => {
+describe('the request ID', () => {
   const idAnd = async (headers: Record<string, string>): Promise<[unknown, unknown]> => {
     gateway.backend.requests.length = 0;
     const answer = await gateway.send('/customers', { headers });
@@ -251,7 +251,7 @@ describe('the request id', () => {
   });
 
   it.each(['', ' ', 'a b', 'a/b', 'x'.repeat(129), 'ü', 'a"b', '{}', 'a,b'])(
-    'of another kind is replaced: "%s"',
+    'of the client is replaced if it is invalid: "%s"',
     async (id) => {
       const [answered, forwardedId] = await idAnd({ 'X-Request-Id': id });
       expect(answered).toMatch(/^req_[0-9A-Za-z]{16,}$/);
@@ -259,7 +259,7 @@ describe('the request id', () => {
     },
   );
 
-  it('stands on every answer exactly once, whoever gives it', async () => {
+  it('is sent with every response exactly once, whoever creates the response', async () => {
     gateway.answerWith((_request, response) => response.writeHead(200, { 'x-request-id': 'of-the-backend' }).end());
     const { url, trailgate, authorization } = gateway;
     const answers = {
@@ -283,9 +283,9 @@ describe('the request id', () => {
   });
 });
 
-describe("the backend's answer", () => {
+describe("the backend's response", () => {
   it.each([200, 201, 202, 203, 206, 207, 226, 300, 301, 302, 303, 307, 308])(
-    'of status %i arrives as it is: fields, duplicates, body',
+    'with status %i arrives with its headers, repeated headers and body unchanged',
     async (status) => {
       gateway.answerWith((_request, response) => {
         response.writeHead(status, [
@@ -322,7 +322,7 @@ describe("the backend's answer", () => {
     },
   );
 
-  it('sets none of the fields that only we may set, and none that end at its hop', async () => {
+  it('cannot set headers that are reserved for the gateway, or pass on hop-by-hop headers', async () => {
     gateway.answerWith((_request, response) => {
       response.writeHead(
         200,

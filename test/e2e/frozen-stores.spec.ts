@@ -1,4 +1,4 @@
-/** A store that hangs takes no gateway out of its load balancer: probes are answered from what is known. */
+/** A store that hangs takes no gateway out of its load balancer, because probes do not wait for it. */
 import { execFileSync } from 'node:child_process';
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -18,7 +18,7 @@ const PROBE_TIMEOUT_MS = 1_500;
 /** How long the database hangs at least before the last request: longer than a statement may take. */
 const HANGING_MS = 2_500;
 const PROBES = 20;
-/** Longest time of all probes together on a quiet machine. A single probe that asked a frozen store would take longer. */
+/** Maximum time of all probes together on a quiet machine. A single probe that waited for a store would take longer. */
 const PROBES_TAKE_MS = 1_000;
 
 type Checks = Record<string, { readonly status: string; readonly detail?: string }>;
@@ -38,7 +38,7 @@ async function expectQuickProbes(gateway: RunningTrailgate, paths = ['/readyz', 
   agent.destroy();
 }
 
-describeWithOwnPostgres('two gateways behind a load balancer, and a PostgreSQL that hangs', () => {
+describeWithOwnPostgres('with two gateways and a PostgreSQL that hangs,', () => {
   let backend: Backend;
   let postgres: PostgresServer;
   let redis: RedisServer;
@@ -68,7 +68,7 @@ describeWithOwnPostgres('two gateways behind a load balancer, and a PostgreSQL t
       ...(agent === undefined ? {} : { agent }),
     });
 
-  it('a balancer that gives up on /readyz before a statement does loses no request', async () => {
+  it('a load balancer with a /readyz timeout below the statement timeout loses no request', async () => {
     const balancer = new LoadBalancer(200, PROBE_TIMEOUT_MS);
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
     try {
@@ -89,7 +89,7 @@ describeWithOwnPostgres('two gateways behind a load balancer, and a PostgreSQL t
     }
   });
 
-  it('every probe is answered at once, and /readyz says since when the database is away', async () => {
+  it('every probe is answered quickly, and /readyz reports since when the database is unreachable', async () => {
     const [gateway] = gateways as [RunningTrailgate];
     // Writes may be missed before reads are.
     await eventually('it is known', async () =>
@@ -109,8 +109,8 @@ describeWithOwnPostgres('two gateways behind a load balancer, and a PostgreSQL t
   });
 });
 
-describeWithOwnRedis('a Redis that hangs', () => {
-  it('is noticed without a request, in every role, and no probe waits for it', async () => {
+describeWithOwnRedis('with Redis,', () => {
+  it('a Redis that hangs is detected without a request, and delays no probe of admin and worker roles', async () => {
     const redis = await startRedis();
     const trailgate = await startTrailgate({ roles: ['admin', 'worker'], env: { REDIS_URL: redis.url } });
     try {
@@ -129,7 +129,7 @@ describeWithOwnRedis('a Redis that hangs', () => {
     }
   });
 
-  it('and a worker process that hangs holds up neither probe nor scrape', async () => {
+  it('a worker process that hangs delays neither probes nor the metrics endpoint', async () => {
     const redis = await startRedis();
     const trailgate = await startTrailgate({ env: { REDIS_URL: redis.url }, args: ['--workers', '2'] });
     const pids = execFileSync('ps', ['-o', 'pid=', '--ppid', String(trailgate.pid)], { encoding: 'utf8' });

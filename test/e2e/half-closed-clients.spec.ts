@@ -1,4 +1,7 @@
-/** Clients that close their side of a connection behind their request: they get their response. Those that have gone hold nothing. */
+/**
+ * Clients that close their side of a connection after the request (half-close) still get their response. Clients that
+ * have disconnected hold neither connections nor backend calls.
+ */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -9,7 +12,7 @@ import { send } from '../support/http.js';
 import { eventually, sleep } from '../support/processes.js';
 import { parseAnswer } from '../support/problem.js';
 
-/** Several of the bytes that are written ahead. */
+/** Response delay of the slow backend. The gateway writes several bytes of the status line before it ends. */
 const SLOW_MS = 700;
 const CONNECTIONS = 6;
 const ROUNDS = 7;
@@ -19,7 +22,7 @@ let edge: Edge;
 beforeAll(async () => {
   const timeouts = { firstByte: '20s', idle: '10m' };
   edge = await startEdge({
-    // Its connections are counted.
+    // The test counts its connections.
     own: true,
     backendOptions: { atOnce: true },
     config: { services: { backend: { connections: CONNECTIONS, accountShare: 1, timeouts } } },
@@ -28,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => edge.stop());
 beforeEach(() => edge.answerWith(json({ ok: true })));
 
-const slowly = (): void =>
+const answerSlowly = (): void =>
   edge.answerWith((request, response) => {
     request.resume();
     setTimeout(() => response.end('the whole of it'), SLOW_MS);
@@ -37,13 +40,13 @@ const slowly = (): void =>
 type TcpWay = Exclude<Way, 'over HTTP/2'>;
 const TCP_WAYS = WAYS.filter((way): way is TcpWay => way !== 'over HTTP/2');
 
-/** Tries it in every way and with each of these at a time: all wait for the same time to pass. */
+/** Runs the check for each way and case. The checks run in parallel, because all of them wait. */
 async function inAllWays<Case>(cases: readonly Case[], check: (way: TcpWay, each: Case) => Promise<void>) {
   await Promise.all(TCP_WAYS.flatMap((way) => cases.map((each) => check(way, each))));
 }
 
-/** Sends the requests in one piece, closes this side, and returns all that comes until the other one is closed. */
-async function halfClosed(way: TcpWay, requests: readonly EdgeRequest[], pauseMs = 0): Promise<string> {
+/** Sends the requests in one write, closes this side, and returns everything that arrives until the gateway closes. */
+async function sendAndHalfClose(way: TcpWay, requests: readonly EdgeRequest[], pauseMs = 0): Promise<string> {
   const socket = await edge.connect(way);
   let text = '';
   socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
@@ -57,46 +60,46 @@ async function halfClosed(way: TcpWay, requests: readonly EdgeRequest[], pauseMs
 
 const bodies = (text: string): string[] => text.split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1);
 
-it('a client that closes its side behind its request gets the response, and no byte of it twice', async () => {
-  slowly();
+it('a client that half-closes after its request gets the complete response, and no byte twice', async () => {
+  answerSlowly();
   await inAllWays([0, 50], async (way, pauseMs) => {
-    const answer = parseAnswer(await halfClosed(way, [{}], pauseMs));
+    const answer = parseAnswer(await sendAndHalfClose(way, [{}], pauseMs));
     expect([way, answer.status, answer.text]).toEqual([way, 200, 'the whole of it']);
   });
 });
 
-it('also with a body, and where the request is refused', async () => {
-  slowly();
+it('a client that half-closes gets the response to a request with a body, and the error of a refused one', async () => {
+  answerSlowly();
   const put = { method: 'PUT', target: '/api/v1/files/a', fields: ['Content-Length', '3'], body: 'abc' };
   await inAllWays([put], async (way) => {
-    expect(parseAnswer(await halfClosed(way, [put])).text).toBe('the whole of it');
+    expect(parseAnswer(await sendAndHalfClose(way, [put])).text).toBe('the whole of it');
     expect(edge.received(way)[0]).toMatchObject({ bodyBytes: 3 });
-    expect(parseAnswer(await halfClosed(way, [{ target: '/api/v1/nothing' }])).status).toBe(404);
-    expect(parseAnswer(await halfClosed(way, [{ method: 'FOO' }])).status).toBe(501);
+    expect(parseAnswer(await sendAndHalfClose(way, [{ target: '/api/v1/nothing' }])).status).toBe(404);
+    expect(parseAnswer(await sendAndHalfClose(way, [{ method: 'FOO' }])).status).toBe(501);
   });
 });
 
-it('one with several requests gets all the responses, in their order', async () => {
+it('a client that half-closes after several pipelined requests gets all responses in order', async () => {
   edge.answerWith((request, response) => void setTimeout(() => response.end(`${request.url}`), SLOW_MS));
   const requests = ['1', '2', '3'].map((number) => ({ target: `/api/v1/open?${number}` }));
   await inAllWays([requests], async (way) => {
-    expect(bodies(await halfClosed(way, requests))).toEqual(['/open?1', '/open?2', '/open?3']);
+    expect(bodies(await sendAndHalfClose(way, requests))).toEqual(['/open?1', '/open?2', '/open?3']);
   });
 });
 
-it('a stream that had begun, or begins then, arrives to its end', async () => {
+it('a chunked response arrives to its end if the client half-closes before or after it begins', async () => {
   edge.answerWith((_request, response) => {
     setTimeout(() => response.write('one '), 150);
     setTimeout(() => response.write('two '), 600);
     setTimeout(() => response.end('three'), 1_100);
   });
   await inAllWays([0, 300], async (way, pauseMs) => {
-    const text = await halfClosed(way, [{}], pauseMs);
+    const text = await sendAndHalfClose(way, [{}], pauseMs);
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n$/);
   });
 });
 
-it('so does one whose length is known, in which nothing comes for less than a second at a time', async () => {
+it('a response with Content-Length arrives whole after a half-close, despite pauses under one second', async () => {
   edge.answerWith((_request, response) => {
     response.writeHead(200, { 'Content-Length': '30000' });
     response.write('a'.repeat(20_000));
@@ -105,16 +108,16 @@ it('so does one whose length is known, in which nothing comes for less than a se
   });
   const whole = `${'a'.repeat(20_000)}${'b'.repeat(5_000)}${'c'.repeat(5_000)}`;
   await inAllWays([0, 300], async (way, pauseMs) => {
-    expect(bodies(await halfClosed(way, [{}], pauseMs))).toEqual([whole]);
+    expect(bodies(await sendAndHalfClose(way, [{}], pauseMs))).toEqual([whole]);
   });
 });
 
 it.each(TCP_WAYS)(
-  '%s: a client that has gone holds neither a backend nor a connection, whatever it was to get',
+  '%s: a client that disconnects frees its connection and its backend connection, whatever it waits for',
   async (way) => {
     const connections = async (): Promise<number> =>
       seriesOf((await send(`${edge.of(way).trailgate.adminUrl}/metrics`)).text).get('trailgate_connections') ?? NaN;
-    const leave = async (requests: readonly EdgeRequest[]): Promise<void> => {
+    const sendAndDisconnect = async (requests: readonly EdgeRequest[]): Promise<void> => {
       const sockets: Socket[] = await Promise.all(Array.from({ length: CONNECTIONS }, () => edge.connect(way)));
       const before = edge.received(way).length;
       for (const socket of sockets)
@@ -123,17 +126,17 @@ it.each(TCP_WAYS)(
       for (const socket of sockets) socket.destroy();
     };
     edge.answerWith(() => {});
-    for (let round = 0; round < ROUNDS; round++) await leave([{}]);
-    await leave([{}, { target: '/api/v1/open?behind' }]);
+    for (let round = 0; round < ROUNDS; round++) await sendAndDisconnect([{}]);
+    await sendAndDisconnect([{}, { target: '/api/v1/open?behind' }]);
     edge.answerWith((_request, response) => void response.write('the first of it'));
-    await leave([{}]);
+    await sendAndDisconnect([{}]);
     await eventually('nothing is left', async () => (await connections()) === 0);
     edge.answerWith(json({ ok: true }));
     expect((await edge.ask(way)).status).toBe(200);
   },
 );
 
-it('nor does one that goes in the middle of a stream that is silent then', async () => {
+it('a client that disconnects while a stream is silent ends the backend call', async () => {
   edge.answerWith((request, response) => {
     response.writeHead(200, request.url === '/open?known' ? { 'Content-Length': '100000' } : {});
     response.write('the first of it');
@@ -143,7 +146,7 @@ it('nor does one that goes in the middle of a stream that is silent then', async
     let text = '';
     socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
     socket.write(requestText(edge.of(way), way, { target }), 'latin1');
-    // What has not been read would make a reset of its end, which nobody has to ask for.
+    // Read everything first. Closing with unread data sends a reset, which the gateway would notice without probing.
     await eventually('it has the beginning', () => text.includes('the first of it'));
     socket.destroy();
   });

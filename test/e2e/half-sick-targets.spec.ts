@@ -1,4 +1,7 @@
-/** A target that passes its health check while its calls fail stays out: it is tried ever more rarely, with requests that another can answer. */
+/**
+ * A target that passes its health check while its requests fail stays ejected. The gateway retries it at growing
+ * intervals, with requests that another target can answer.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { eventually, sleep } from '../support/processes.js';
@@ -45,7 +48,7 @@ const callsOf = ({ requests }: Backend): number => requests.filter(({ url }) => 
 const logged = (event: string, service: string): Record<string, unknown>[] =>
   gateway.trailgate.logs().filter((line) => line['event'] === event && line['service'] === service);
 
-/** How many trials so much time has room for, when each rest is twice as long as the one before. */
+/** Returns how many trials fit into a time if each pause is twice as long as the previous one. */
 function mostTrials(elapsedMs: number, firstMs: number, longestMs: number): number {
   let trials = 0;
   for (let atMs = firstMs, restMs = firstMs; atMs <= elapsedMs; trials++) {
@@ -55,7 +58,7 @@ function mostTrials(elapsedMs: number, firstMs: number, longestMs: number): numb
   return trials;
 }
 
-/** Requests one after the other for as long. */
+/** Sends requests one after the other for a duration. */
 async function watch(path: string, durationMs: number): Promise<{ statuses: number[]; elapsedMs: number }> {
   const statuses: number[] = [];
   const beganMs = performance.now();
@@ -66,8 +69,8 @@ async function watch(path: string, durationMs: number): Promise<{ statuses: numb
   return { statuses, elapsedMs: performance.now() - beganMs };
 }
 
-describe('of two targets', () => {
-  it('the half-sick one is tried once in each doubling rest, and no caller of an idempotent request sees a failure', async () => {
+describe('with two targets', () => {
+  it('the failing one is retried no more often than its doubling pauses allow, and no GET fails', async () => {
     await eventually('it is out', async () => {
       await gateway.send('/open');
       return logged('target_lost', 'backend').length > 0;
@@ -83,7 +86,7 @@ describe('of two targets', () => {
     expect(logged('target_back', 'backend')).toEqual([]);
   });
 
-  it('the log says with what its calls ended', () => {
+  it('target_lost in the log counts the failed calls by status', () => {
     expect(logged('target_lost', 'backend')[0]).toMatchObject({
       target: sick.url,
       state: 'ejected',
@@ -93,7 +96,7 @@ describe('of two targets', () => {
     });
   });
 
-  it('the sick one is back when its check passes and a call succeeds', async () => {
+  it('the failing one returns to service after its requests succeed, and no GET fails meanwhile', async () => {
     status = 200;
     const before = callsOf(sick);
     await eventually(
@@ -111,8 +114,8 @@ describe('of two targets', () => {
   });
 });
 
-describe('an only target', () => {
-  it('is tried ever more rarely too, up to a bound', async () => {
+describe('a single target', () => {
+  it('that fails is retried no more often than its doubling pauses allow, and requests get 503', async () => {
     status = 503;
     await eventually('it is out', async () => {
       await gateway.send('/only');
@@ -122,7 +125,7 @@ describe('an only target', () => {
     const { statuses, elapsedMs } = await watch('/only', WATCHED_MS);
     expect(new Set(statuses)).toEqual(new Set([503]));
     expect(callsOf(sick) - before).toBeGreaterThan(1);
-    // One more: it went out a little before it was known here.
+    // One more, because the ejection began shortly before the test saw it.
     expect(callsOf(sick) - before).toBeLessThanOrEqual(1 + mostTrials(elapsedMs, FIRST_REST_MS, LONGEST_REST_MS));
   });
 });

@@ -1,4 +1,7 @@
-/** A target whose health check fails gets no requests; a service without any target says so at once, and comes back by itself. */
+/**
+ * A target whose health check fails gets no requests. A service without a healthy target answers 503 at once and
+ * recovers without intervention.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { quietMsSince } from '../support/machine-time.js';
@@ -25,9 +28,9 @@ interface TargetRow {
 
 let gateway: Proxied;
 let backends: [Backend, Backend];
-/** Status of the health check of each. */
+/** Health check status of each backend. */
 let health: [number, number];
-/** Status of everything else. */
+/** Response status of all other requests. */
 let status: number;
 
 async function startOne(index: 0 | 1): Promise<Backend> {
@@ -85,7 +88,7 @@ const readiness = async (): Promise<{ status: number; backends: unknown }> => {
   return { status: answer.status, backends: answer.json<{ checks: Record<string, unknown> }>().checks['backends'] };
 };
 
-/** How many of the requests each backend got. */
+/** Sends requests and returns how many of them each backend got. */
 async function spread(count: number): Promise<[number, number]> {
   for (const backend of backends) backend.requests.length = 0;
   for (let index = 0; index < count; index++) expect((await gateway.send('/open')).status).toBe(200);
@@ -93,8 +96,8 @@ async function spread(count: number): Promise<[number, number]> {
   return [served(backends[0]), served(backends[1])];
 }
 
-describe('active checks', () => {
-  it('both well: both are used, and both are asked how they are', async () => {
+describe('with active health checks', () => {
+  it('both healthy targets get requests and health checks', async () => {
     await inState('backend', 'healthy', 'healthy');
     const [first, second] = await spread(100);
     expect(first + second).toBe(100);
@@ -106,7 +109,7 @@ describe('active checks', () => {
     }
   });
 
-  it('one fails: it gets nothing until it is well again', async () => {
+  it('a target whose check fails is logged and gets no requests until it is healthy again', async () => {
     await inState('backend', 'healthy', 'healthy');
     health = [503, 200];
     await inState('backend', 'unhealthy', 'healthy');
@@ -118,7 +121,7 @@ describe('active checks', () => {
     expect((await spread(100))[0]).toBeGreaterThan(15);
   });
 
-  it('all fail: 503 with Retry-After at once, without a request to any of them; free, and told in /readyz', async () => {
+  it('requests get 503 with Retry-After when all targets fail; none is tried, and /readyz warns', async () => {
     await inState('backend', 'healthy', 'healthy');
     health = [500, 500];
     await inState('backend', 'unhealthy', 'unhealthy');
@@ -138,8 +141,8 @@ describe('active checks', () => {
   });
 });
 
-describe('without checks', () => {
-  it('answers of 503 in a row take both targets out; one request a second is let through until one is answered', async () => {
+describe('without active health checks', () => {
+  it('consecutive 503 responses eject both targets, and few trial requests restore the service', async () => {
     status = 503;
     await eventually(
       'both are out',
@@ -166,7 +169,7 @@ describe('without checks', () => {
     });
   });
 
-  it('answers of 500 take nobody out', async () => {
+  it('responses with status 500 eject no target', async () => {
     await eventually('all are well', async () => {
       await gateway.send('/passive');
       return (await states('passive')).includes('healthy');
@@ -177,7 +180,7 @@ describe('without checks', () => {
     expect(await states('passive')).toEqual(before);
   });
 
-  it('a single target is asked every time, unless ejection is configured', async () => {
+  it('a single target is tried for every request, unless ejection is configured', async () => {
     for (let index = 0; index < 10; index++) expectProblem(await gateway.send('/alone'), 'backend_unreachable');
     expect(await rows('alone')).toMatchObject([{ state: 'failing', last_failure: { outcome: 'unreachable' } }]);
     await eventually('the other one is out', async () => {
@@ -188,6 +191,6 @@ describe('without checks', () => {
   });
 });
 
-it('GET /admin/v1/targets needs the token', async () => {
+it('GET /admin/v1/targets without a token gets 401', async () => {
   expect((await send(`${gateway.trailgate.adminUrl}/admin/v1/targets`)).status).toBe(401);
 });

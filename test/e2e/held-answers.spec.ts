@@ -1,4 +1,7 @@
-/** A small answer leaves when it is whole, as one; a larger one, or one that takes its time, passes on as it comes. */
+/**
+ * The gateway holds a small response until it is complete and sends it in one piece. It streams larger and slower
+ * responses as they arrive.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { send, type Answer } from '../support/http.js';
@@ -10,7 +13,7 @@ const PAUSE_MS = 50;
 const SMALL = 16 * 1024;
 
 let gateway: Proxied;
-/** A key whose requests are counted. */
+/** Secret of a key with limits. */
 let limited: string;
 
 beforeAll(async () => {
@@ -24,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** The bytes of an answer, one write after the other; `more` goes on with it. */
+/** Makes the backend write these raw pieces one by one, and then calls `more`. */
 function backendWrites(pieces: readonly string[], more?: (response: ServerResponse) => void): void {
   gateway.answerWith((_request, response) => {
     const { socket } = response;
@@ -42,13 +45,13 @@ const sendLimited = (): Promise<Answer> =>
   send(`${gateway.url}/open`, { headers: { Authorization: `Bearer ${limited}` } });
 const leftAfter = (answer: Answer): number[] => policiesOf(answer).map(({ r }) => r);
 
-/** The backend's own server does not know of these answers: each has a connection. */
+/** Start of a raw response. Node's server does not know about it, so each response uses its own connection. */
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n';
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 const LAST = '0\r\n\r\n';
 
-describe('an answer in chunks', () => {
-  it('that is here at once has a length instead', async () => {
+describe('a chunked backend response', () => {
+  it('that arrives complete at once is sent with Content-Length instead', async () => {
     backendWrites([`${OK}Transfer-Encoding: chunked\r\n\r\n${chunk('one ')}${chunk('t\xe9xt')}${LAST}`]);
     const answer = await gateway.send('/open');
     expect(answer.headers).toMatchObject({ 'content-length': '8', 'content-type': 'text/plain' });
@@ -56,7 +59,7 @@ describe('an answer in chunks', () => {
     expect(answer.body.toString('latin1')).toBe('one t\xe9xt');
   });
 
-  it('that is here at once and empty has length 0', async () => {
+  it('that is empty is sent with Content-Length: 0', async () => {
     backendWrites([`${OK}Transfer-Encoding: chunked\r\n\r\n${LAST}`]);
     const answer = await gateway.send('/open');
     expect([answer.headers['content-length'], answer.text]).toEqual(['0', '']);
@@ -65,7 +68,7 @@ describe('an answer in chunks', () => {
   it.each([
     ['takes its time', [chunk('one'), chunk('two'), LAST]],
     ['is large', [chunk('x'.repeat(SMALL + 1)) + LAST]],
-  ])('that %s passes on in chunks', async (_what, pieces) => {
+  ])('that %s is sent in chunks', async (_what, pieces) => {
     const [first = '', ...rest] = pieces;
     backendWrites([`${OK}Transfer-Encoding: chunked\r\n\r\n${first}`, ...rest]);
     const answer = await gateway.send('/open');
@@ -74,7 +77,7 @@ describe('an answer in chunks', () => {
     expect(answer.text).toMatch(/^(?:onetwo|x{16385})$/);
   });
 
-  it('to a client that takes trailers keeps its chunks and its trailers', async () => {
+  it('to a client that accepts trailers keeps its chunks and trailers', async () => {
     backendWrites([`${OK}Trailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n${chunk('one')}0\r\nX-Sum: 3\r\n\r\n`]);
     const answer = await gateway.send('/open', { headers: ['TE', 'trailers'] });
     expect([answer.headers['transfer-encoding'], answer.text, answer.trailers]).toEqual([
@@ -85,11 +88,11 @@ describe('an answer in chunks', () => {
   });
 });
 
-describe('an answer with a length', () => {
+describe('a backend response with Content-Length', () => {
   it.each([
     ['small', 'one'],
     ['large', 'x'.repeat(SMALL)],
-  ])('arrives whole, however many pieces it comes in: %s', async (_what, piece) => {
+  ])('arrives complete when the backend sends it in pieces: %s', async (_what, piece) => {
     const body = piece + piece + piece;
     backendWrites([`${OK}Content-Length: ${body.length}\r\n\r\n${piece}`, piece, piece]);
     const answer = await gateway.send('/open');
@@ -99,7 +102,7 @@ describe('an answer with a length', () => {
   it.each([
     ['breaks off', 502, 'backend_bad_response', (response: ServerResponse) => response.socket?.resetAndDestroy()],
     ['stands still', 504, 'backend_timeout', () => undefined],
-  ])('that %s while it is held is a %i that costs nothing', async (_what, status, code, end) => {
+  ])('that %s while the gateway holds it becomes a %i that consumes no quota', async (_what, status, code, end) => {
     gateway.answerWith((_request, response) => void response.end('{}'));
     const before = leftAfter(await sendLimited());
     backendWrites([`${OK}Content-Length: 10\r\n\r\nhalf`], end);
@@ -108,7 +111,7 @@ describe('an answer with a length', () => {
     expect(leftAfter(answer)).toEqual(before);
   });
 
-  it('that breaks off when it is not held any more cuts the connection', async () => {
+  it('that breaks off after its first bytes were passed on cuts the client connection', async () => {
     backendWrites([`${OK}Content-Length: ${SMALL + 10}\r\n\r\nhalf`], (response) => response.socket?.resetAndDestroy());
     await expect(gateway.send('/open')).rejects.toMatchObject({ code: 'ECONNRESET' });
   });

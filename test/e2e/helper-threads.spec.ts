@@ -1,13 +1,16 @@
-/** The threads beside the event loop step back for it: on a core that they share, requests do not wait for compilers and flushes. */
+/**
+ * Helper threads run at a lower priority than the event loop. On a shared core, requests do not wait for compilers
+ * and flushes.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describeWithProc } from '../support/describe-with.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
-/** Position among the fields behind the name in /proc/<pid>/stat. */
+/** Index of the nice value among the fields after the name in /proc/<pid>/stat. */
 const NICE_FIELD = 16;
 
-/** Name and nice value of each thread. */
+/** Returns the name and nice value of each thread. */
 function threadsOf(pid: number): { name: string; nice: number }[] {
   return readdirSync(`/proc/${pid}/task`).map((id) => {
     const stat = readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8');
@@ -16,20 +19,20 @@ function threadsOf(pid: number): { name: string; nice: number }[] {
   });
 }
 
-describeWithProc('the threads of a gateway', () => {
+describeWithProc('a gateway process', () => {
   let gateway: RunningTrailgate;
   beforeAll(async () => {
     gateway = await startTrailgate();
   });
   afterAll(() => gateway.stop());
 
-  it.each([/^node-V8Worker/, /^sqlite/])('that help the event loop, %s, have a lower priority', (name) => {
+  it.each([/^node-V8Worker/, /^sqlite/])('runs its helper threads at a lower priority: %s', (name) => {
     const helpers = threadsOf(gateway.pid).filter((thread) => name.test(thread.name));
     expect(helpers.length).toBeGreaterThan(0);
     expect(new Set(helpers.map(({ nice }) => nice))).toEqual(new Set([5]));
   });
 
-  it('that runs the event loop has the priority that the program was given', () => {
+  it('runs its event loop at the priority it was started with', () => {
     const [main] = threadsOf(gateway.pid).filter(({ name }) => name.startsWith('node-MainThread'));
     expect(main?.nice).toBe(threadsOf(process.pid).find(({ name }) => name.startsWith('node-MainThread'))?.nice);
   });

@@ -1,4 +1,4 @@
-/** HTTP/2 on the public listener: the same answers as HTTP/1.1, many requests on one connection, clean ends and unclean ones. */
+/** HTTP/2 on the public listener: the same responses as HTTP/1.1, concurrent streams, resets, and shutdown. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.writeHead(200, { 'Set-Cookie': ['a=1', 'b=2'], Connection: 'close', 'Keep-Alive': 'timeout=5' });
     response.end('{}');
   } else if (pathname === '/customers/twice') {
-    // By itself and by what stands before it.
+    // HTTP/2 in Node refuses to send these fields twice.
     response.writeHead(200, ['X-Content-Type-Options', 'nosniff', 'X-Content-Type-Options', 'nosniff', ...TWICE]);
     response.end('{}');
   } else if (pathname === '/customers/many') {
@@ -114,7 +114,7 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     await backend?.stop();
   });
 
-  it('answers as over HTTP/1.1, and the backend is told the version', async () => {
+  it('forwards a request as over HTTP/1.1, and names HTTP/2 to the backend in Via', async () => {
     const { status, headers, body } = await get('/customers?limit=2', { cookie: ['a=1', 'b=2'], 'x-own': 'yes' });
     expect({ status, body: body.toString() }).toEqual({ status: 200, body: '{"data":[]}' });
     expect(headers['x-request-id']).toMatch(/^req_/);
@@ -131,7 +131,7 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     expect(received?.headers['authorization']).toBeUndefined();
   });
 
-  it('refuses in the one shape: without a key, an unknown path, a method, two hosts', async () => {
+  it('returns problem documents for a missing key, unknown path, wrong method and conflicting hosts', async () => {
     const cases = [
       [await get('/customers', { authorization: '' }), 401, 'missing_api_key'],
       [await get('/nothing'), 404, 'route_not_found'],
@@ -145,7 +145,7 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     }
   });
 
-  it('serves requests without a body alike, whatever they say of it', async () => {
+  it('forwards requests without a body and without Transfer-Encoding, whatever their header fields', async () => {
     const heads: OutgoingHttpHeaders[] = [
       {},
       { ':method': 'DELETE' },
@@ -173,7 +173,7 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
-  it('passes bodies both ways byte for byte, with and without a length', async () => {
+  it('passes bodies on byte for byte: responses, and requests with and without Content-Length', async () => {
     for (const length of [{}, { 'content-length': BIG.length }]) {
       const stream = ask(session(), '/customers', { ':method': 'POST', ...length });
       stream.end(BIG);
@@ -185,14 +185,14 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     expect(headers['transfer-encoding']).toBeUndefined();
   });
 
-  it('keeps each of several fields of one name and drops those of the connection', async () => {
+  it('keeps repeated Set-Cookie fields and drops connection-specific fields', async () => {
     const { headers } = await get('/customers/cookies');
     expect(headers['set-cookie']).toEqual(['a=1', 'b=2']);
     expect(Object.keys(headers)).not.toContain('connection');
     expect(Object.keys(headers)).not.toContain('keep-alive');
   });
 
-  it("passes on what a backend says twice, and as many fields as its head may have; nothing of a connection's", async () => {
+  it('passes on a response with repeated fields or with 4,000 fields, and drops HTTP2-Settings', async () => {
     const one = connect(trailgate.gatewayUrl, {
       ca,
       maxHeaderListPairs: 10_000,
@@ -214,7 +214,7 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     expect(body.length).toBe(0);
   });
 
-  it('resets the stream when the backend breaks off, and leaves the others of the connection alone', async () => {
+  it('resets the stream when the backend breaks off, and other streams of the connection continue', async () => {
     const one = session();
     const slow = whole(ask(one, '/customers/late').end());
     await expect(whole(ask(one, '/customers/broken').end())).rejects.toThrow(/closed with error code|aborted/i);
@@ -228,7 +228,7 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     await eventually('the backend sees the end', () => backend.requests.at(-1)?.aborted === true);
   });
 
-  it('refuses a body that is too large without reading it, and goes on with the connection', async () => {
+  it('refuses an oversized body before it is sent in full, and keeps serving the connection', async () => {
     const one = session();
     const stream = ask(one, '/customers', { ':method': 'POST', 'content-length': 50 * 1024 * 1024 });
     stream.on('error', () => undefined);
@@ -238,7 +238,7 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     expect((await whole(ask(one, '/customers').end())).status).toBe(200);
   });
 
-  it('finishes what is under way when the program is told to stop, and takes nothing new', async () => {
+  it('finishes running requests on shutdown and closes the connection', async () => {
     const one = session();
     const late = whole(ask(one, '/customers/late').end());
     await eventually('the backend is asked', () => backend.requests.at(-1)?.url === '/customers/late');

@@ -1,4 +1,4 @@
-/** The public listener with a certificate of its own. */
+/** The public listener with its own TLS certificate. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect } from 'node:tls';
@@ -31,7 +31,7 @@ describeWithOpenssl('the public listener with a certificate', () => {
     await backend?.stop();
   });
 
-  it('answers over TLS and tells the backend so', async () => {
+  it('answers over TLS and reports https to the backend in X-Forwarded-Proto and Forwarded', async () => {
     const status = await new Promise((resolve, reject) => {
       const url = `${trailgate.gatewayUrl}/api/v1/customers`;
       const options = { ca: readFileSync(`${folder}/tls.crt`), headers: { authorization: `Bearer ${secret}` } };
@@ -48,7 +48,7 @@ describeWithOpenssl('the public listener with a certificate', () => {
     expect(received?.headers['forwarded']).toContain('proto=https');
   });
 
-  it('refuses a request without Host in the one shape, as the plain listener does', async () => {
+  it('refuses a request without Host with a 400 problem document', async () => {
     const socket = connect({ port: Number(new URL(trailgate.gatewayUrl).port), rejectUnauthorized: false });
     socket.setEncoding('utf8').write('GET /api/v1/customers HTTP/1.1\r\n\r\n');
     let answer = '';
@@ -58,7 +58,7 @@ describeWithOpenssl('the public listener with a certificate', () => {
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ status: 400, code: 'bad_request' });
   });
 
-  it('speaks TLS 1.2 and 1.3 and nothing older', async () => {
+  it('accepts TLS 1.2 and 1.3, and refuses TLS 1.1', async () => {
     const port = Number(new URL(trailgate.gatewayUrl).port);
     const protocolOf = (version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') =>
       new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** A process that is killed in the middle of making a key: its retry makes it once, whenever the kill came. */
+/** A process is killed while it creates an API key. The retry creates the key once, whenever the kill came. */
 import { afterEach, expect, it } from '@jest/globals';
 import { openDatabase, type DatabaseHandle, type OpenDatabaseOptions } from '../../src/stores/database/connect.js';
 import type { Account } from '../support/admin.js';
@@ -24,8 +24,8 @@ function create({ adminUrl, adminToken }: RunningTrailgate, account: Account, ke
   });
 }
 
-/** Returns the stored keys and requests, and the requests again after half a minute. */
-async function storedAndLater(options: OpenDatabaseOptions) {
+/** Counts the stored keys, audit entries and completed requests. Then expires the leases of open claims. */
+async function countAndExpire(options: OpenDatabaseOptions) {
   const handle: DatabaseHandle = await openDatabase(options);
   const { db } = handle;
   const keys = await db.selectFrom('api_key').select('id').execute();
@@ -36,18 +36,18 @@ async function storedAndLater(options: OpenDatabaseOptions) {
   return { keys: keys.length, audited: audited.length, done: requests.filter(({ status }) => status === 201).length };
 }
 
-it('at any moment: what was made is written down, and what was not is made by the retry (SQLite)', async () => {
+it('a process killed while it creates a key stores nothing partial, and a retry yields one key (SQLite)', async () => {
   const options = { dataDir: temporaryFolder('killed') };
   running = await startTrailgate(options);
   const account = await running.admin.createAccount({ plan: 'unlimited' });
   const outcomes: string[] = [];
   for (let round = 1; round <= 4; round++) {
     const lost = create(running, account, `round ${round}`).catch(() => undefined);
-    // From before the claim to behind the response.
+    // From before the claim to after the response.
     await sleep(round * 5 - 5);
     await running.kill9();
     await lost;
-    const killed = await storedAndLater(options);
+    const killed = await countAndExpire(options);
     expect(killed).toMatchObject({ keys: killed.done, audited: killed.done });
     running = await startTrailgate(options);
     const retried = await create(running, account, `round ${round}`);
@@ -57,11 +57,11 @@ it('at any moment: what was made is written down, and what was not is made by th
   expect(outcomes.filter((outcome) => !['201 made', '409 idempotency_secret_shown'].includes(outcome))).toEqual([]);
 });
 
-describeWithPostgres('between its claim and its change (PostgreSQL)', () => {
+describeWithPostgres('after a kill between claim and change (PostgreSQL)', () => {
   let place: FreshDatabase;
   afterEach(() => place.drop());
 
-  it('the retry waits for half a minute and then makes it once', async () => {
+  it('the retry is refused until the lease expires, and then creates the key once', async () => {
     place = await freshDatabase();
     const env = { DATABASE_URL: place.url };
     running = await startTrailgate({ env });
@@ -70,7 +70,7 @@ describeWithPostgres('between its claim and its change (PostgreSQL)', () => {
     const isClaimed = async () =>
       (await other.db.selectFrom('idempotent_request').select('status').execute()).length === 1;
     await other.db.transaction().execute(async (trx) => {
-      // The change waits for the account, its claim is there.
+      // The claim is stored, and the change waits for the locked account.
       await trx.selectFrom('account').selectAll().where('id', '=', account.id).forUpdate().execute();
       const lost = create(running!, account, 'the one').catch(() => undefined);
       await eventually('it is claimed', isClaimed);
@@ -80,7 +80,7 @@ describeWithPostgres('between its claim and its change (PostgreSQL)', () => {
     await other.close();
     running = await startTrailgate({ env });
     expectProblem(await create(running, account, 'the one'), 'idempotency_in_progress');
-    expect(await storedAndLater({ databaseUrl: place.url, dataDir: '' })).toEqual({ keys: 0, audited: 0, done: 0 });
+    expect(await countAndExpire({ databaseUrl: place.url, dataDir: '' })).toEqual({ keys: 0, audited: 0, done: 0 });
     expect((await create(running, account, 'the one')).status).toBe(201);
     expectProblem(await create(running, account, 'the one'), 'idempotency_secret_shown');
     expect((await running.admin.listKeys(account.id)).data).toHaveLength(1);

@@ -1,6 +1,6 @@
 /**
- * Requests that create something can be repeated with their Idempotency-Key. Nothing is created twice, however the
- * first response was lost, and no secret is kept for a repetition. On both databases.
+ * Clients can repeat create requests with their Idempotency-Key, on both databases. Nothing is created twice, however
+ * the first response was lost. No secret is stored for a repetition.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -52,7 +52,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
   const now = () => instant(running.clock.now());
   const rows = () => readableRecords(database);
 
-  it('whose response was lost makes one key; the retry is told so, where the key is, and no secret', async () => {
+  it('whose response was lost creates one API key; the retry gets its location but no secret', async () => {
     const body = JSON.stringify(newKey);
     const head = [
       `POST /admin/v1${keysPath()} HTTP/1.1`,
@@ -76,7 +76,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     expect(await keysMade()).toHaveLength(1);
   });
 
-  it('that makes a secret keeps nothing of it, in no row and under no other response', async () => {
+  it('that creates or rotates a secret stores no part of it, and a repeated rotation does not return it', async () => {
     const { secret, id } = (await post(keysPath(), newKey)).json<ApiKeyWithSecret>();
     const rotate = await post(`/api-keys/${id}/rotate`, { overlap_seconds: 0 }, `${idempotencyKey}-rotate`);
     const rotated = rotate.json<ApiKeyWithSecret>();
@@ -87,11 +87,11 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
       expect(kept).not.toContain(each.slice(8));
       expect(again.text).not.toContain(each.slice(8, 30));
     }
-    // It was rotated once: what the first response showed is still the current secret.
+    // The key was rotated once, so the first response shows the current secret.
     expect(await running.admin.getKey(id)).toMatchObject({ hint: rotated.hint, version: 2 });
   });
 
-  it('that makes what may be shown again is told the same again', async () => {
+  it('that creates an account gets the same response again when repeated', async () => {
     const body = { name: 'Isar', plan: 'pro', time_zone: 'Europe/Vienna' };
     const first = await post('/accounts', body);
     const again = await post('/accounts', body, `"${idempotencyKey}"`);
@@ -102,7 +102,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     expect((await named.execute(database.db)).rows).toEqual([{ n: 1 }]);
   });
 
-  it('that grants more of a month grants it once', async () => {
+  it('that adjusts a quota creates one adjustment', async () => {
     const path = `/accounts/${accountId}/quota-adjustments`;
     const body = { window: 'month', type: 'set', amount: 7, reason: 'moved in' };
     const [first, again] = [await post(path, body), await post(path, body)];
@@ -113,13 +113,13 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
   it.each([
     ['another body', (path: string) => post(path, { ...newKey, name: 'Other' })],
     ['another path', () => post('/accounts', { name: 'Isar', plan: 'pro' })],
-  ])('that was sent with %s before is 422, and makes nothing', async (_what, other) => {
+  ])('that is repeated with %s is refused and creates nothing', async (_what, other) => {
     await post(keysPath(), newKey);
     expectProblem(await other(keysPath()), 'idempotency_mismatch');
     expect(await keysMade()).toHaveLength(1);
   });
 
-  it('that comes ten times at once makes one key; the others are told to come again, or what came of it', async () => {
+  it('that arrives ten times at once creates one API key, and the other nine get 409', async () => {
     const all = await Promise.all(Array.from({ length: 10 }, () => post(keysPath(), newKey)));
     expect(all.filter(({ status }) => status === 201)).toHaveLength(1);
     for (const each of all.filter(({ status }) => status !== 201)) {
@@ -133,14 +133,14 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     expect(await keysMade()).toHaveLength(1);
   });
 
-  it('that was refused may be tried again, corrected or not', async () => {
+  it('that was refused can be sent again with the same key after a correction', async () => {
     expectProblem(await post(keysPath(), { ...newKey, scopes: ['nothing:read'] }), 'validation_failed');
     expectProblem(await post('/accounts/acc_none/api-keys', newKey), 'resource_not_found');
     expect(await rows()).not.toContainEqual(expect.objectContaining({ status: null }));
     expect((await post(keysPath(), newKey)).status).toBe(201);
   });
 
-  it('of somebody else is another one', async () => {
+  it('that another caller sends with the same key creates its own API key', async () => {
     const expires = new Date(running.clock.now() + DAY_MS).toISOString();
     const token = { name: 'CI', role: 'admin', expires_at: expires };
     const { secret } = (await running.admin.request('POST', `/accounts/${accountId}/tokens`, token)).json<{
@@ -152,7 +152,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     expect(await keysMade()).toHaveLength(2);
   });
 
-  it('that is not heard of again is free after half a minute; where it comes back it changes nothing', async () => {
+  it('that stalls loses its claim after 30 seconds, and then can no longer change anything', async () => {
     const claims = new ChangeClaims(database.db, now);
     const claim = (fingerprint = 'the same request') => claims.claim('operator', idempotencyKey, fingerprint);
     const slow = await claim();
@@ -185,7 +185,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     await sweep.run();
     expectProblem(await post(keysPath(), newKey), 'idempotency_secret_shown');
     running.clock.advance(1);
-    // Also where nobody has swept yet.
+    // Even before the sweep has run.
     expect((await post(keysPath(), newKey)).status).toBe(201);
     running.clock.advance(DAY_MS);
     expect(await sweep.run()).toBeGreaterThan(0);
@@ -197,7 +197,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     expect(await keysMade()).toEqual([]);
   });
 
-  it('that makes nothing needs no key, and is not kept', async () => {
+  it('that creates nothing is carried out every time and is not stored', async () => {
     const { id } = (await post(keysPath(), newKey)).json<ApiKeyWithSecret>();
     const before = (await rows()).length;
     for (let time = 0; time < 2; time++) {

@@ -1,6 +1,6 @@
 /**
- * A gateway is killed while it carries out a request with an Idempotency-Key. Nothing is done twice, whatever the
- * moment. A retry at another node, or at the same one after its return, gets the known result.
+ * A gateway is killed while it carries out a request with an Idempotency-Key. The request is never carried out twice,
+ * whenever the kill comes. A retry at another node, or at the restarted one, gets the stored response.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { describeOnStores } from '../support/worlds.js';
 
-/** How long a claim stands without a word from its gateway. */
+/** Lifetime of a claim whose gateway gives no sign of life. */
 const LEASE_MS = 15_000;
 const ROUNDS = 12;
 
@@ -23,14 +23,14 @@ describeOnStores('a request whose gateway is killed', (kind) => {
   });
   afterAll(() => world?.stop());
 
-  /** Starts a gateway again that was killed. */
+  /** Restarts a killed gateway. */
   async function revive(at: number): Promise<void> {
     const { dataDir } = world.gateways[0]!;
     const roles = at === 0 ? {} : { roles: ['gateway'] as const };
     world.gateways[at] = await startTrailgate({ ...world.options, ...roles, dataDir });
   }
 
-  it(`before its response came, or at any of ${ROUNDS} moments, is carried out at most once, and told again where it had its response`, async () => {
+  it(`at any of ${ROUNDS} moments is carried out at most once, and replayed if its client had a response`, async () => {
     const lostKey = randomUUID();
     world.says = (request, response, recorded) => {
       if (request.headers['idempotency-key'] === lostKey) return;
@@ -39,7 +39,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     const lost = world.post(lostKey).catch(() => 'lost');
     await eventually('the backend has it', () => world.carriedOut(lostKey) === 1);
     const keys = Array.from({ length: ROUNDS }, () => randomUUID());
-    // From before the claim to behind the response.
+    // From before the claim to after the response.
     const sent = keys.map(async (key, at) => {
       await sleep(at * 4);
       return world.post(key).catch(() => undefined);
@@ -50,7 +50,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     const answers = await Promise.all(sent);
     expect(await lost).toBe('lost');
     world.says = makesCustomer;
-    // The node that is asked when the first one is dead: the other one, or the same one again.
+    // Retries go to the other node, or to the same node after a restart.
     const at = kind === 'SQLite' ? 0 : 1;
     if (kind === 'SQLite') await revive(0);
 
@@ -60,8 +60,8 @@ describeOnStores('a request whose gateway is killed', (kind) => {
       const retried = await world.post(key, { at });
       const [after, isDone] = [world.carriedOut(key), retried.status === 201];
       const isUnderWay = retried.text.includes('"idempotency_in_progress"');
-      // Whoever had the response hears it again. Else it is carried out now, or was with its response lost on the way to
-      // the client, or it is under way as far as anybody knows.
+      // A client that had a response gets it again. Otherwise the retry carries the request out, or replays a response
+      // that was lost on the way, or is told that the request is still in progress.
       const isRight =
         answer === undefined
           ? (isDone && after === 1) || (isUnderWay && after === before)
@@ -75,7 +75,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     expect(retried.text).toMatch(
       isSoon ? /"idempotency_in_progress"/ : /"idempotency_(?:in_progress|outcome_unknown)"/,
     );
-    // What a lease is to each store stands in the contract.
+    // The contract tests of the stores cover leases for the other stores.
     if (kind === 'SQLite') {
       const database = new DatabaseSync(join(world.gateways[0]!.dataDir, 'trailgate.db'), { timeout: 30_000 });
       database.exec(`update idempotent_request set leased_until = leased_until - ${LEASE_MS}`);
@@ -83,12 +83,12 @@ describeOnStores('a request whose gateway is killed', (kind) => {
       expectProblem(await world.post(lostKey, { at }), 'idempotency_outcome_unknown');
     }
     expect(world.carriedOut(lostKey)).toBe(1);
-    // Another key does what was asked for.
+    // A new key carries the request out.
     expect((await world.post(randomUUID(), { at })).status).toBe(201);
     if (kind !== 'SQLite') await revive(0);
   });
 
-  it('that comes ten times at once, and ten times again, makes one customer, is charged once, and is told to all', async () => {
+  it('that is sent ten times, and ten times after the restart, is carried out and charged once', async () => {
     const { account, key: apiKey } = await world.gateways[0]!.admin.newKey('pro');
     const key = randomUUID();
     const post = (at: number) => world.post(key, { at, secret: apiKey.secret });
@@ -98,7 +98,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     const first = post(0);
     await eventually('the backend has it', () => world.carriedOut(key) === 1);
     const others = Array.from({ length: 9 }, (_, at) => post(at + 1).catch(() => undefined));
-    // In between: the node that others have asked, or, where there is one only, that one, once all is written down.
+    // Kill the node that serves the other requests. With a single node, kill it after everything is stored.
     if (kind !== 'SQLite') {
       await Promise.race(others);
       await world.gateways[1]!.kill9();

@@ -1,6 +1,6 @@
 /**
- * The store is frozen or away: requests with an Idempotency-Key are refused within a deadline and never done twice.
- * Other requests notice nothing.
+ * While the store is frozen or unreachable, requests with an Idempotency-Key are refused within a deadline and never
+ * carried out twice. Other requests are unaffected.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -19,11 +19,11 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 interface Losable {
   lose(): void | Promise<void>;
   restore(): void | Promise<void>;
-  /** Until a request with a key is refused. */
+  /** Longest time until a request with a key is refused, in milliseconds. */
   readonly mostMs: number;
 }
 
-/** Guarantees for every store. */
+/** Defines the tests for one kind of outage. */
 function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Promise<void>): void {
   let world: KeyedWorld;
   let key: string;
@@ -46,8 +46,8 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
 
   const isTaken = async (some: string) => (await world.post(some)).status === 201;
 
-  it('is refused within its deadline, not carried out, and carried out when the store is back', async () => {
-    // The key of the API is known, its counters are there.
+  it('are refused within the deadline, and carried out once after the store is back', async () => {
+    // Caches the API key and creates its counters.
     await world.post(randomUUID());
     await store.lose();
     for (let time = 0; time < 3; time++) {
@@ -55,7 +55,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
       const refused = await world.post(key);
       expectProblem(refused, 'idempotency_unavailable');
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-      // One at a time waits, to see whether it is back.
+      // One request at a time waits, to find out whether the store is back.
       expect(quietMsSince(atMs)).toBeLessThan(store.mostMs);
     }
     expect(world.carriedOut(key)).toBe(0);
@@ -77,7 +77,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
     expect((await world.post(key)).headers['idempotent-replayed']).toBe('true');
   }, 60_000);
 
-  it('is answered soon where it is lost while the request is carried out, and never done again', async () => {
+  it('get their response soon if the store fails meanwhile, and are never carried out again', async () => {
     world.says = async (request, response, recorded) => {
       await store.lose();
       await makesCustomer(request, response, recorded);
@@ -88,7 +88,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
     expect(quietMsSince(atMs)).toBeLessThan(2_500);
     world.says = makesCustomer;
     await store.restore();
-    // What was on its way to the store may arrive there yet, with the response or without.
+    // A write that was on its way to the store may still arrive there, with or without the response.
     const isKnown = async (): Promise<boolean> => {
       const { text, headers } = await world.post(key);
       return headers['idempotent-replayed'] === 'true' || text.includes('idempotency_not_stored');
@@ -97,7 +97,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
     expect(world.carriedOut(key)).toBe(1);
   }, 60_000);
 
-  it('tells what waits, and loses nothing of it', async () => {
+  it('lose no outcome: the gauges return to zero, and the log has the outage and its end', async () => {
     const gauge = async (name: string) =>
       seriesOf((await send(`${world.gateways[0]!.adminUrl}/metrics`)).text).get(name) ?? -1;
     await eventually('all is told', async () => (await gauge('trailgate_idempotency_unsaid_outcomes')) === 0, 15_000);
@@ -109,7 +109,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
   }, 30_000);
 }
 
-describeWithOwnRedis('a request with an Idempotency-Key, and Redis', () => {
+describeWithOwnRedis('POST requests with an Idempotency-Key while Redis is', () => {
   let redis: RedisServer;
   const worldOnIt = async () => {
     redis = await startRedis();
@@ -131,8 +131,8 @@ describeWithOwnRedis('a request with an Idempotency-Key, and Redis', () => {
   });
 });
 
-describeWithPostgres('a request with an Idempotency-Key, and PostgreSQL without Redis', () => {
-  describe('away', () => {
+describeWithPostgres('POST requests with an Idempotency-Key while PostgreSQL, used without Redis, is', () => {
+  describe('unreachable', () => {
     let database: FreshDatabase;
     let proxy: TcpProxy;
     suite(

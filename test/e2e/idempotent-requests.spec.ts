@@ -1,6 +1,6 @@
 /**
- * A POST or PATCH with an Idempotency-Key is carried out once, by any node, however often it is sent. Repetitions get
- * the stored response for free.
+ * A POST or PATCH with an Idempotency-Key is carried out once across all nodes, however often it is sent. Repetitions
+ * get the stored response free of charge.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
@@ -11,14 +11,15 @@ import { eventually } from '../support/processes.js';
 import { send, type Answer } from '../support/http.js';
 import { describeOnStores } from '../support/worlds.js';
 
-/** Field lines that belong to one response, and may differ. */
-const OF_ONE_RESPONSE = /^(?:date|x-request-id|ratelimit|x-ratelimit-.*|idempotent-replayed|connection|keep-alive)$/;
+/** Header fields that differ between a response and its replay. */
+const PER_RESPONSE = /^(?:date|x-request-id|ratelimit|x-ratelimit-.*|idempotent-replayed|connection|keep-alive)$/;
 
 const SET = { window: 'month', type: 'set', reason: 'A test' };
 
-function sameEachTime({ status, rawHeaders, body }: Answer): unknown {
+/** Returns what a response and its replay must have in common. */
+function repeatable({ status, rawHeaders, body }: Answer): unknown {
   const fields = rawHeaders.flatMap((name, at) =>
-    at % 2 === 0 && !OF_ONE_RESPONSE.test(name.toLowerCase()) ? [`${name}: ${rawHeaders[at + 1]}`] : [],
+    at % 2 === 0 && !PER_RESPONSE.test(name.toLowerCase()) ? [`${name}: ${rawHeaders[at + 1]}`] : [],
   );
   return { status, fields: fields.toSorted(), body: body.toString('latin1') };
 }
@@ -35,13 +36,13 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     world.says = makesCustomer;
   });
 
-  it('is carried out once of ten at once, on every node, and charged once', async () => {
+  it('that is sent ten times at once to all nodes is carried out once and charged once', async () => {
     const before = await world.charged();
     world.says = (request, response, recorded) =>
       void setTimeout(() => void makesCustomer(request, response, recorded), 200);
     const answers = await Promise.all(Array.from({ length: 10 }, (_, at) => world.post(key, { at })));
     const made = answers.filter(({ status }) => status === 201);
-    // What comes late on a busy machine is told what came of it.
+    // On a busy machine, late requests may get the stored response.
     expect(made.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
     for (const answer of answers) {
       if (answer.status === 201) continue;
@@ -53,7 +54,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expect((await world.charged()) - before).toBe(1);
   });
 
-  it('is told again what came of it, byte for byte and for nothing, quoted or bare, on every node', async () => {
+  it('gets the stored response when repeated on any node, byte for byte and free, key quoted or bare', async () => {
     const first = await world.post(key);
     expect(first.status).toBe(201);
     expect(first.headers).not.toHaveProperty('idempotent-replayed');
@@ -61,7 +62,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     const before = await world.charged();
     for (const [at, field] of [key, `"${key}"`, key].entries()) {
       const again = await world.post(field, { at });
-      expect(sameEachTime(again)).toEqual(sameEachTime(first));
+      expect(repeatable(again)).toEqual(repeatable(first));
       expect(again.headers['idempotent-replayed']).toBe('true');
       expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
       expect(again.headers).toHaveProperty('ratelimit');
@@ -70,7 +71,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expect(await world.charged()).toBe(before);
   });
 
-  it('is refused with another body, path, query, method or content type', async () => {
+  it('is refused when repeated with another body, query, content type, or method and path', async () => {
     await world.post(key);
     const others = [
       { body: '{"name":"Eva"}' },
@@ -93,7 +94,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     [409, 'conflict'],
     [422, 'validation_failed'],
     [500, 'backend_error'],
-  ] as const)('hears %d again, which is a result as well', async (status, code) => {
+  ] as const)('gets the stored %d response when repeated', async (status, code) => {
     world.says = (_request, response) =>
       void response
         .writeHead(status, { 'content-type': 'application/json' })
@@ -102,12 +103,12 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expectProblem(first, code);
     world.says = makesCustomer;
     const again = await world.post(key, { at: 1 });
-    expect(sameEachTime(again)).toEqual(sameEachTime(first));
+    expect(repeatable(again)).toEqual(repeatable(first));
     expect(again.headers['idempotent-replayed']).toBe('true');
     expect(world.carriedOut(key)).toBe(1);
   });
 
-  it.each([408, 425, 429, 503, 401, 403])('is carried out after %d: the backend has not done it', async (status) => {
+  it.each([408, 425, 429, 503, 401, 403])('is carried out again after the backend answers %d', async (status) => {
     world.says = (_request, response) => void response.writeHead(status).end();
     expect((await world.post(key)).status).toBeGreaterThanOrEqual(400);
     world.says = makesCustomer;
@@ -115,10 +116,8 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expect(world.carriedOut(key)).toBe(2);
   });
 
-  /**
-   * Returns the response of the other node once the result of the request is stored, which happens beside the response.
-   */
-  async function writtenDown(): Promise<Answer> {
+  /** Repeats the request at the other node until its outcome is stored, which can be later than the response. */
+  async function awaitOutcome(): Promise<Answer> {
     let again = await world.post(key, { at: 1 });
     await eventually('it is written down', async () => {
       if (!again.text.includes('idempotency_in_progress')) return true;
@@ -128,23 +127,23 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     return again;
   }
 
-  it.each([502, 504])('is not carried out again after %d: nobody knows what came of it', async (status) => {
+  it.each([502, 504])('is not carried out again after %d, because its outcome is unknown', async (status) => {
     world.says = (_request, response) => void response.writeHead(status).end();
     expect((await world.post(key)).status).toBe(status);
-    expectProblem(await writtenDown(), 'idempotency_outcome_unknown');
+    expectProblem(await awaitOutcome(), 'idempotency_outcome_unknown');
     expect(world.carriedOut(key)).toBe(1);
   });
 
-  it('is not carried out again where the backend has broken off', async () => {
+  it('is not carried out again after the backend broke the connection', async () => {
     world.says = (request) => void request.socket.destroy();
     const first = await world.post(key);
     expectProblem(first, 'backend_bad_response');
     world.says = makesCustomer;
-    expectProblem(await writtenDown(), 'idempotency_outcome_unknown');
+    expectProblem(await awaitOutcome(), 'idempotency_outcome_unknown');
     expect(world.carriedOut(key)).toBe(1);
   });
 
-  it('is carried out once although its client has left, which hears later what came of it', async () => {
+  it('whose client disconnects is carried out once, and its retry gets the response', async () => {
     world.says = (request, response, recorded) =>
       void setTimeout(() => void makesCustomer(request, response, recorded), 150);
     const gone = new AbortController();
@@ -156,15 +155,15 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expect(world.carriedOut(key)).toBe(1);
   });
 
-  it('says of a response beyond 64 KiB that it is not stored, and refuses what is sent again', async () => {
+  it('with a response over 64 KiB is marked as not stored, and its retry is refused', async () => {
     world.says = (_request, response) => void response.writeHead(201).end('x'.repeat(64 * 1_024 + 1));
     const first = await world.post(key);
     expect([first.status, first.body.length, first.headers['idempotency-stored']]).toEqual([201, 65_537, 'false']);
-    expect(expectProblem(await writtenDown(), 'idempotency_not_stored').detail).toContain('201');
+    expect(expectProblem(await awaitOutcome(), 'idempotency_not_stored').detail).toContain('201');
     expect(world.carriedOut(key)).toBe(1);
   });
 
-  it('stores one of 64 KiB, also in pieces, and with bytes of every kind', async () => {
+  it('gets a stored 64 KiB binary response again byte for byte, although it came in pieces', async () => {
     const body = Buffer.alloc(64 * 1_024, Buffer.from(Array.from({ length: 256 }, (_, at) => at)));
     world.says = (_request, response) => {
       response.writeHead(201, { 'content-type': 'image/png' });
@@ -176,10 +175,10 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expect([again.status, again.headers['idempotent-replayed']]).toEqual([201, 'true']);
     expect(again.body.equals(body)).toBe(true);
     expect(again.headers['content-length']).toBe(String(body.length));
-    expect(sameEachTime(again)).toEqual(sameEachTime(first));
+    expect(repeatable(again)).toEqual(repeatable(first));
   });
 
-  it('passes a stream of events on as it comes, and stores none', async () => {
+  it('passes on a server-sent event stream as it arrives, and does not store it', async () => {
     let end = (): unknown => undefined;
     world.says = (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -198,7 +197,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expectProblem(await world.post(key, { fields: [], body: '' }), 'idempotency_mismatch');
   });
 
-  it('is another one under another key of the account, and in another account', async () => {
+  it('is carried out for each API key that sends it, in the same account and in another one', async () => {
     const admin = world.gateways[0]!.admin;
     const other = await admin.createKey(world.accountId);
     const foreign = (await admin.newKey('pro')).key;
@@ -223,21 +222,21 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     ['not ASCII', ['schl\u00fcssel']],
     ['there twice', ['one', 'two']],
     ['there twice, and the same', ['one', 'one']],
-  ])('is refused where the key is %s', async (_what, fields) => {
+  ])('is refused when its Idempotency-Key is %s', async (_what, fields) => {
     const before = world.backend.requests.length;
     const headers = fields.flatMap((field) => ['idempotency-key', field]);
     expectProblem(await world.post(undefined, { fields: headers }), 'invalid_idempotency_key');
     expect(world.backend.requests).toHaveLength(before);
   });
 
-  it('takes keys of 255 characters of every kind that is allowed', async () => {
+  it('accepts keys of 255 characters, of all allowed punctuation, and with escaped quotes', async () => {
     const odd = `${key}${' !#$%&()*+,-./:;<=>?@[]^_`{|}~'.repeat(9)}`.slice(0, 255);
     expect((await world.post(odd)).status).toBe(201);
     expect((await world.post(`"${odd}"`, { at: 1 })).headers['idempotent-replayed']).toBe('true');
     expect((await world.post('"a\\"b\\\\c"')).status).toBe(201);
   });
 
-  it('is left alone with any other method, and without a key', async () => {
+  it('is carried out every time if it has another method or no Idempotency-Key', async () => {
     world.says = (_request, response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end(key);
     for (const method of ['GET', 'PUT', 'DELETE', 'HEAD']) {
       for (let time = 0; time < 2; time++) {
@@ -249,7 +248,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     for (let time = 0; time < 2; time++) expect((await world.post(undefined)).status).toBe(200);
   });
 
-  it('is carried out later where its quota was used up', async () => {
+  it('that was refused for an exhausted quota is carried out when quota is available again', async () => {
     const { admin } = world.gateways[0]!;
     const { key: narrow, account } = await admin.newKey('starter');
     await admin.call('POST', `/accounts/${account.id}/quota-adjustments`, { ...SET, amount: 10_000 });
@@ -263,7 +262,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expect(world.carriedOut(key)).toBe(1);
   });
 
-  it('is told again although the quota is used up meanwhile', async () => {
+  it('gets the stored response even after the quota is used up', async () => {
     const { admin } = world.gateways[0]!;
     const { key: narrow, account } = await admin.newKey('starter');
     expect((await world.post(key, { secret: narrow.secret })).status).toBe(201);
@@ -272,7 +271,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expect([again.status, again.headers['idempotent-replayed']]).toEqual([201, 'true']);
   });
 
-  it('is marked in the log where it is told again, and counted', async () => {
+  it('that is replayed is marked in the request log and counted in the metrics', async () => {
     const [gateway] = world.gateways;
     const counted = async (outcome: string) => {
       const { text } = await send(`${gateway!.adminUrl}/metrics`);

@@ -1,4 +1,7 @@
-/** Settings decide who handles an `Idempotency-Key` and for how long, beside events, workers, browsers and reloads. */
+/**
+ * Settings for `Idempotency-Key`: whether the gateway or the backend handles it, and for how long, also with events,
+ * workers, browsers and configuration changes.
+ */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -20,24 +23,24 @@ import { openDatabase } from '../../src/stores/database/connect.js';
 let world: KeyedWorld;
 afterEach(() => world.stop());
 
-/** Sends the same twice. @returns how often it reached the backend. */
-async function twice(key = randomUUID(), options = {}): Promise<number> {
+/** Sends the same request twice. @returns how often the backend carried it out. */
+async function sendTwice(key = randomUUID(), options = {}): Promise<number> {
   await world.post(key, options);
   await world.post(key, options);
   return world.carriedOut(key);
 }
 
-describe('who sees to a key', () => {
-  it('is the backend where the service says so, which gets the header as it came, also one that we would refuse', async () => {
+describe('an Idempotency-Key', () => {
+  it('is passed to the backend unchanged, even if invalid, when the service sets idempotency: backend', async () => {
     world = await startKeyedWorld('SQLite', { config: { services: { backend: { idempotency: 'backend' } } } });
-    expect(await twice()).toBe(2);
+    expect(await sendTwice()).toBe(2);
     for (const odd of ['a"b', 'x'.repeat(300)]) {
       expect((await world.post(odd)).status).toBe(201);
       expect(world.backend.requests.at(-1)?.headers['idempotency-key']).toBe(odd);
     }
   });
 
-  it('is the backend where its document has the header, and the gateway where an operation says so', async () => {
+  it('is left to a backend whose OpenAPI document declares it, unless the operation sets gateway', async () => {
     const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } };
     const openapi = structuredClone(testOpenapi) as unknown as { paths: Record<string, Record<string, Json>> };
     for (const [path, method] of [
@@ -47,13 +50,13 @@ describe('who sees to a key', () => {
       openapi.paths[path]![method] = { ...openapi.paths[path]![method], parameters: [key] };
     const operations = [{ match: 'PATCH /customers/{id}', idempotency: 'gateway' }];
     world = await startKeyedWorld('SQLite', { openapi: openapi as unknown as Json, config: { operations } });
-    expect(await twice()).toBe(2);
-    expect(await twice(randomUUID(), { method: 'PATCH', to: '/customers/cus_1' })).toBe(1);
+    expect(await sendTwice()).toBe(2);
+    expect(await sendTwice(randomUUID(), { method: 'PATCH', to: '/customers/cus_1' })).toBe(1);
     const described = await send(`${world.gateways[0]!.gatewayUrl}/api/v1/openapi.json`);
     const { paths } = described.json<{
       paths: Record<string, Record<string, { parameters: unknown[]; responses: object }>>;
     }>();
-    // The backend's own words for its own, ours for ours, and once.
+    // Each operation documents the header once, in the words of the side that handles it.
     expect(paths['/customers']!['post']!.parameters).toEqual([expect.objectContaining({ name: 'Idempotency-Key' })]);
     expect(paths['/customers/{id}']!['patch']!.parameters).toEqual([
       expect.objectContaining({ name: 'id' }),
@@ -63,29 +66,29 @@ describe('who sees to a key', () => {
     expect(Object.keys(paths['/customers']!['post']!.responses)).not.toContain('409');
   });
 
-  it('changes with the configuration, and what is known of keys stays known', async () => {
+  it('is handled as a changed configuration says, and stored responses survive the change', async () => {
     world = await startKeyedWorld('SQLite');
     const [gateway] = world.gateways;
     const key = randomUUID();
-    expect(await twice(key)).toBe(1);
+    expect(await sendTwice(key)).toBe(1);
     const file = parse(readFileSync(gateway!.configPath, 'utf8')) as { services: { backend: Record<string, unknown> } };
-    // Applied twice, by the signal and by the watch of its files: a line in the log may be of the change before.
-    const use = async (idempotency: string, times: number): Promise<void> => {
+    // The signal and the file watcher both apply a change, so a line in the log may belong to the previous one.
+    const reloadWith = async (idempotency: string, times: number): Promise<void> => {
       file.services.backend['idempotency'] = idempotency;
       writeFileSync(gateway!.configPath, stringify(file));
       gateway!.signal('SIGHUP');
-      await eventually(`it is applied: ${idempotency}`, async () => (await twice()) === times);
-      expect(await twice()).toBe(times);
+      await eventually(`it is applied: ${idempotency}`, async () => (await sendTwice()) === times);
+      expect(await sendTwice()).toBe(times);
     };
-    await use('off', 2);
+    await reloadWith('off', 2);
     expect((await world.post(key)).headers['idempotent-replayed']).toBeUndefined();
-    await use('gateway', 1);
+    await reloadWith('gateway', 1);
     expect((await world.post(key)).headers['idempotent-replayed']).toBe('true');
   });
 });
 
-describe('a response that is an event', () => {
-  it('is one event, however often it is told again', async () => {
+describe('a response that emits an event', () => {
+  it('emits one event, even if it is replayed or its client disconnected', async () => {
     world = await startKeyedWorld('SQLite', { config: EMITTING });
     const [gateway] = world.gateways;
     const key = randomUUID();
@@ -100,7 +103,7 @@ describe('a response that is an event', () => {
       return data.filter(({ type }) => type === 'customer.created').map(({ resource }) => resource);
     };
     expect(await events()).toEqual([first.json()['id']]);
-    // One whose client has left is one as well, and is told to the retry.
+    // A request whose client disconnected also emits one event, and the retry gets its response.
     world.says = (request, response, recorded) =>
       void setTimeout(() => void makesCustomer(request, response, recorded), 100);
     const [left, gone] = [randomUUID(), new AbortController()];
@@ -114,8 +117,8 @@ describe('a response that is an event', () => {
   });
 });
 
-describe('what is known of a key', () => {
-  it('is forgotten after a day, and deleted, and not before (by the clock of the next start)', async () => {
+describe('a stored response', () => {
+  it('is replayed for a day and deleted later, measured by the clock at the last start', async () => {
     const clock = new TurnedClock();
     const own = await startKeyedWorld('SQLite', { own: true, env: clock.env });
     world = own;
@@ -144,7 +147,7 @@ describe('what is known of a key', () => {
     clock.close();
   }, 90_000);
 
-  it('does not go by a clock that is set ahead or back while the program runs', async () => {
+  it('is still replayed after the system clock was set ahead or back while the program runs', async () => {
     const clock = new TurnedClock();
     world = await startKeyedWorld('SQLite', { env: clock.env });
     const key = randomUUID();
@@ -158,7 +161,7 @@ describe('what is known of a key', () => {
     clock.close();
   });
 
-  it('goes by one clock at all workers, also at those that are started when it has been set ahead or back', async () => {
+  it('is still replayed by workers that restart after the system clock was set ahead or back', async () => {
     const clock = new TurnedClock();
     const own = await startKeyedWorld('SQLite', { own: true, env: clock.env, args: ['--workers', '2'] });
     world = own;
@@ -187,7 +190,7 @@ describe('what is known of a key', () => {
 });
 
 describeWithRedis('several workers of one gateway', () => {
-  it('carry a request out once', async () => {
+  it('carry out a request with an Idempotency-Key once', async () => {
     const env = { REDIS_URL: await sharedRedisUrl() };
     world = await startKeyedWorld('SQLite', { env, args: ['--workers', '2'] });
     world.says = (request, response, recorded) =>
@@ -201,7 +204,7 @@ describeWithRedis('several workers of one gateway', () => {
 });
 
 describe('a browser', () => {
-  it('may send the key, and read what is said of it', async () => {
+  it('can send Idempotency-Key and read the idempotency response fields through CORS', async () => {
     world = await startKeyedWorld('SQLite', { config: { gateway: { cors: { origins: ['https://shop.example'] } } } });
     const key = randomUUID();
     await world.post(key);
@@ -219,8 +222,8 @@ describe('a browser', () => {
   });
 });
 
-describe('repetitions', () => {
-  it('are throttled after 600 in a minute, by key, and what has no key is not', async () => {
+describe('replays', () => {
+  it('are limited to 600 per minute and API key; requests without Idempotency-Key are not', async () => {
     world = await startKeyedWorld('SQLite');
     const key = randomUUID();
     await world.post(key);

@@ -1,6 +1,6 @@
 /**
- * The body of a request with an Idempotency-Key streams to its backend like any other. A repetition is recognized by
- * its digest: large, chunked, announced by Expect, slow, cut, and over every version of HTTP.
+ * The body of a request with an Idempotency-Key streams to its backend like any other. The gateway recognizes a
+ * repetition by its digest. Bodies here are large, chunked, sent after Expect, slow or cut, over all HTTP versions.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     world.says = makesCustomer;
   });
 
-  it('of megabytes is told again for the same bytes, in whatever pieces, and for no others', async () => {
+  it('of 5 MiB is replayed for the same bytes, whole or chunked, and refused for other bytes', async () => {
     const body = Buffer.alloc(5 * MiB, 'abcdefg');
     const first = await world.post(key, { body });
     expect(first.status).toBe(201);
@@ -57,7 +57,7 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     expect(world.carriedOut(key)).toBe(1);
   });
 
-  it('reaches its backend piece by piece, not at its end', async () => {
+  it('reaches the backend as it arrives, not only at its end', async () => {
     const source = new Readable({ read: () => undefined });
     const answer = world.post(key, { body: source });
     source.push('one');
@@ -67,8 +67,8 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     expect((await answer).json()).toMatchObject({ said: 'onetwo' });
   });
 
-  /** Speaks to the gateway by hand. */
-  async function speak(head: readonly string[]): Promise<{ socket: Socket; text: () => string }> {
+  /** Sends the head of a request over a raw socket. */
+  async function sendHead(head: readonly string[]): Promise<{ socket: Socket; text: () => string }> {
     const socket = connect(Number(new URL(world.gateways[0]!.gatewayUrl).port), '127.0.0.1');
     let text = '';
     socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
@@ -77,10 +77,10 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     return { socket, text: () => text };
   }
 
-  it('that waits for 100 gets one when it is carried out, one when it is told again, and none when it is refused', async () => {
+  it('with Expect gets 100 Continue when it is carried out or replayed, but not when it is refused', async () => {
     const head = ['Content-Length: 2', 'Expect: 100-continue'];
     for (const mark of [undefined, 'true']) {
-      const { socket, text } = await speak(head);
+      const { socket, text } = await sendHead(head);
       await eventually('100', () => text().startsWith('HTTP/1.1 100 Continue\r\n\r\n'));
       socket.write('{}');
       await eventually('the response', () => text().includes('"said":"{}"'));
@@ -88,22 +88,22 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
       expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([201, mark]);
       socket.destroy();
     }
-    const { socket, text } = await speak(['Content-Type: text/plain', ...head]);
+    const { socket, text } = await sendHead(['Content-Type: text/plain', ...head]);
     await eventually('the refusal', () => text().includes('\r\n\r\n'));
     expectProblem(parseAnswer(text()), 'idempotency_mismatch');
     socket.destroy();
   });
 
-  it('that stands still while it is held to the first one gets 408', async () => {
+  it('that stalls while it is compared with the first one gets 408', async () => {
     expect((await world.post(key, { body: '{}', type: 'a/b' })).status).toBe(201);
-    const { socket, text } = await speak(['Content-Type: a/b', 'Content-Length: 2']);
+    const { socket, text } = await sendHead(['Content-Type: a/b', 'Content-Length: 2']);
     socket.write('{');
     await eventually('the response', () => text().includes('\r\n\r\n'));
     expectProblem(parseAnswer(text()), 'request_timeout');
     socket.destroy();
   });
 
-  it('that is too large is refused, and the same key is free for another', async () => {
+  it('that is too large is refused and leaves its key free for another request', async () => {
     const large = Buffer.alloc(8 * MiB + 1);
     expectProblem(await world.post(key, { body: large }), 'content_too_large');
     expect((await world.post(key, { body: '{}' })).status).toBe(201);
@@ -111,8 +111,8 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     expect(again === 'cut' || (again as Answer).status === 413).toBe(true);
   });
 
-  it('that broke off before its end was never carried out: the retry is', async () => {
-    const { socket } = await speak(['Content-Type: application/json', 'Content-Length: 13']);
+  it('that breaks off before its end is not recorded, and its retry is carried out', async () => {
+    const { socket } = await sendHead(['Content-Type: application/json', 'Content-Length: 13']);
     socket.write('{"name"');
     await eventually('the backend has its beginning', () => world.carriedOut(key) === 1);
     socket.destroy();
@@ -121,7 +121,7 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     expect((await world.post(key)).headers['idempotent-replayed']).toBe('true');
   });
 
-  it('that its backend refused before its end was never carried out', async () => {
+  it('that the backend refuses before its end reaches the backend again when repeated', async () => {
     const backend = await startBackend((_request, response) => void response.writeHead(422).end(), { atOnce: true });
     const small = await startKeyedWorld('SQLite', { backend: backend.url });
     try {
@@ -147,7 +147,7 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     ['HTTP/1.0 first', () => world, ['HTTP/1.0', 'whole']],
     ['TLS', () => overTls, ['whole', 'in pieces', 'HTTP/2']],
     ['HTTP/2 first', () => overTls, ['HTTP/2', 'HTTP/2', 'whole']],
-  ])('is carried out once and told again over %s', async (_how, to, [beginning = 'whole', ...others]) => {
+  ])('is carried out once and then replayed over %s', async (_how, to, [beginning = 'whole', ...others]) => {
     const first = await ask(to(), beginning);
     expect([first.status, first.mark]).toEqual([201, undefined]);
     for (const other of others) expect(await ask(to(), other)).toEqual({ ...first, mark: 'true' });

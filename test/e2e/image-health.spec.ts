@@ -1,4 +1,4 @@
-/** The health check of the image tells a gateway that lives from one that does not. */
+/** The health check of the Docker image distinguishes a running gateway from a stopped one. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
@@ -14,7 +14,7 @@ function exitCode(port: number): number | null {
   return spawnSync(file, args, { env, timeout: 10_000 }).status;
 }
 
-it('succeeds while the gateway lives, and fails when it has ended', async () => {
+it('the image health check succeeds while the gateway runs, and fails before and after', async () => {
   const port = await freePort();
   expect(exitCode(port)).not.toBe(0);
   const gateway = await startTrailgate({ env: { TRAILGATE_ADMIN_PORT: String(port) } });

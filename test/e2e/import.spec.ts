@@ -1,4 +1,4 @@
-/** Accounts and keys of another gateway move in, and their secrets work on the first request. */
+/** Imports of accounts and keys from another gateway. Their secrets work from the first request on. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const scopes = ['customers:read'];
 
-/** The code blocks of a language on the page about imports. */
+/** Returns the code blocks of a language in the documentation of imports. */
 function blocksOf(language: string): string[] {
   const page = readFileSync('docs/import-export.md', 'utf8');
   return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block);
@@ -44,7 +44,7 @@ describeOnDatabases('an import', (kind) => {
   };
   const done = (counts: string) => ({ summary: counts, problems: [], code: 0 });
 
-  it('refuses foreign secrets while there are none, and lets them in on the first request after it', async () => {
+  it('makes plain and hashed foreign secrets valid at once, and skips them when repeated', async () => {
     const plain = 'sk_kong_0123456789abcdef';
     const hashed = 'unkey_3ZHoLg6ky9xCrqzGd2sUrE5k';
     const own = (await running.admin.newKey()).key;
@@ -62,7 +62,7 @@ describeOnDatabases('an import', (kind) => {
     expect([await statusOf(plain), await statusOf(own.secret)]).toEqual([200, 200]);
   });
 
-  it('lets in a secret that was tried, and refused, before', async () => {
+  it('makes a secret valid that was refused before', async () => {
     const secret = 'tried-before-its-import-1234';
     expect(await statusOf(secret)).toBe('401 invalid_api_key');
     const account = { type: 'account', external_id: 'crm-2', name: 'Inn', plan: 'starter' };
@@ -70,7 +70,7 @@ describeOnDatabases('an import', (kind) => {
     expect(await statusOf(secret)).toBe(200);
   });
 
-  it('accepts a foreign secret that begins with a part of our prefix', async () => {
+  it('accepts foreign secrets with part of our prefix, and refuses our prefix without a valid checksum', async () => {
     const secrets = ['tg_x0uG2O_lNvEqw14OQZMyUUwqWy-de', 'tg_live-0123456789', 'tga_0123456789abcdef'];
     const keys = secrets.map((secret, at) => ({
       type: 'api_key',
@@ -135,7 +135,7 @@ describeOnDatabases('an import', (kind) => {
     expect(await statusOf(good)).toBe(200);
   });
 
-  it('a dry run checks the whole file and keeps nothing', async () => {
+  it('with --dry-run checks the whole file and stores nothing', async () => {
     const secret = 'dry-run-secret-0123456789';
     const account = { type: 'account', external_id: 'crm-6', name: 'x', plan: 'starter' };
     const others = Array.from({ length: 300 }, (_, at) => ({ ...account, external_id: `dry-${at}` }));
@@ -150,7 +150,7 @@ describeOnDatabases('an import', (kind) => {
     expect(await statusOf(secret)).toBe('401 invalid_api_key');
   });
 
-  it('a dry run of an export finds what earlier batches have, also for keys, counts and members', async () => {
+  it('with --dry-run resolves references to earlier records of an export, and stores nothing', async () => {
     const { account, key } = await running.admin.newKey('starter');
     const accounts = [{ account_id: account.id, role: 'owner' }];
     await run([{ type: 'member', name: 'Enid', email: `enid-${kind}@example.com`, accounts }]);
@@ -168,7 +168,7 @@ describeOnDatabases('an import', (kind) => {
     await fresh.stop();
   });
 
-  it('hands an external_id over from one account, and from one key, to another in the same file', async () => {
+  it('can move an external_id to another account, and to another key, within one file', async () => {
     const account = { type: 'account', name: 'x', plan: 'starter' };
     await run([
       { ...account, external_id: 'from' },
@@ -195,7 +195,7 @@ describeOnDatabases('an import', (kind) => {
     expect([await statusOf('handed-over-secret-1'), await statusOf('handed-over-secret-2')]).toEqual([200, 200]);
   });
 
-  it('reports a line that is too long, whatever its length, and imports the others', async () => {
+  it('reports lines longer than 256 KiB and imports the others', async () => {
     const account = (externalId: string) => ({ type: 'account', external_id: externalId, name: 'x', plan: 'starter' });
     const long = [300_000, 3_000_000].map((length) => ({ ...account('long'), note: 'y'.repeat(length) }));
     expect(await run([account('short-1'), ...long, account('short-2')])).toEqual({
@@ -205,7 +205,7 @@ describeOnDatabases('an import', (kind) => {
     });
   });
 
-  it('--on-conflict skips, updates or fails what exists; an update takes effect at once', async () => {
+  it('with --on-conflict skips, updates or fails existing records, and updates take effect at once', async () => {
     const [first, second] = ['conflict-first-0123456789', 'conflict-second-0123456789'];
     const account = { type: 'account', external_id: 'crm-7', name: 'Before', plan: 'starter' };
     const key = { type: 'api_key', account_external_id: 'crm-7', external_id: 'k', name: 'k', scopes, secret: first };
@@ -240,7 +240,7 @@ describeOnDatabases('an import', (kind) => {
     ]);
   });
 
-  it('does not bring back a member whose data was erased', async () => {
+  it('does not restore a member whose data was erased', async () => {
     const { account } = await running.admin.newKey('starter');
     const line = { type: 'member', name: 'Gwen', email: `gwen-${kind}@example.com` };
     await run([line]);
@@ -254,7 +254,7 @@ describeOnDatabases('an import', (kind) => {
     expect((await running.admin.call<{ data: object[] }>('GET', `/accounts/${account.id}/members`)).data).toEqual([]);
   });
 
-  it('killed at any moment and repeated, it loses nothing and doubles nothing', async () => {
+  it('that is killed at random moments and repeated imports every record once', async () => {
     const lines = [
       { type: 'account', external_id: 'killed', name: 'x', plan: 'unlimited' },
       ...Array.from({ length: 3_000 }, (_, at) => ({
@@ -281,7 +281,7 @@ describeOnDatabases('an import', (kind) => {
     expect(await statusOf('killed-import-secret-2999')).toBe(200);
   });
 
-  it('run twice at the same time, it imports each record once', async () => {
+  it('that runs three times at once imports each record once', async () => {
     const lines = Array.from({ length: 200 }, (_, at) => [
       { type: 'account', external_id: `twice-${at}`, name: 'x', plan: 'unlimited' },
       { type: 'api_key', account_external_id: `twice-${at}`, name: 'k', scopes, secret: `imported-at-once-${at}` },
@@ -295,7 +295,7 @@ describeOnDatabases('an import', (kind) => {
     expect(counts.reduce((sum, { skipped }) => sum + skipped, 0)).toBe(800);
   });
 
-  it('takes what the converters of the docs make of Unkey, Kong and CSV', async () => {
+  it('accepts the output of the documented converters for Unkey, Kong and CSV', async () => {
     const [unkey = '', kong = ''] = blocksOf('js');
     const awk = blocksOf('sh').find((block) => block.startsWith('awk')) ?? '';
     const folder = temporaryFolder('converters');

@@ -1,7 +1,4 @@
-/**
- * Requests of operators about the whole installation: accounts, adjustments, its state, and callers of deprecated
- * operations.
- */
+/** Operator endpoints for the whole installation: accounts, adjustments, health, callers of deprecated operations. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Operation } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -21,7 +18,7 @@ interface List<Row> {
 const NAMES = ['Zillertal Canoes', 'Réservations du Lac', 'Alpine 100%_sure', 'alpine River Tours'];
 const ENDING = { deprecation: '2020-01-01', sunset: '2099-01-01', brownouts: [] };
 
-describeOnDatabases('the installation as a whole', (kind) => {
+describeOnDatabases('the admin API of an installation', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accounts: readonly Account[];
@@ -52,7 +49,7 @@ describeOnDatabases('the installation as a whole', (kind) => {
   const list = (query: string) => running.admin.call<List<Account>>('GET', `/accounts?${query}`);
   const names = async (query: string) => (await list(query)).data.map(({ name }) => name);
 
-  it('finds accounts by a part of their name, whatever its case and accents, and by their id', async () => {
+  it('finds accounts by ID and by part of their name, ignoring case and accents', async () => {
     expect(await names('q=RESERVATIONS')).toEqual([NAMES[1]]);
     expect(await names('q=alpine&sort=name')).toEqual([NAMES[2], NAMES[3]]);
     expect(await names('q=100%25_')).toEqual([NAMES[2]]);
@@ -61,7 +58,7 @@ describeOnDatabases('the installation as a whole', (kind) => {
     expect(await names('q=nobody')).toEqual([]);
   });
 
-  it('finds an account by its new name as soon as it has one, and by its status', async () => {
+  it('finds a renamed account by its new name only, and by its status', async () => {
     const made = await running.admin.createAccount({ plan: 'starter', name: 'Before' });
     await running.admin.call('PATCH', `/accounts/${made.id}`, { name: 'Después', status: 'suspended' });
     expect(await names('q=despues')).toEqual(['Después']);
@@ -69,7 +66,7 @@ describeOnDatabases('the installation as a whole', (kind) => {
     expect(await names('status=suspended')).toEqual(['Después']);
   });
 
-  it('lists accounts by name a page after the other, each once', async () => {
+  it('lists accounts by name in pages, each once, and refuses a cursor of another sort order', async () => {
     const seen: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const page: List<Account> = await list(
@@ -95,7 +92,7 @@ describeOnDatabases('the installation as a whole', (kind) => {
     expect(await find(second?.id ?? '')).toEqual([]);
   });
 
-  it('lists the adjustments of all accounts, newest first, with whose they are', async () => {
+  it('lists the adjustments of all accounts, newest first, with the account names', async () => {
     for (const [index, { id }] of accounts.slice(0, 3).entries()) {
       const body = { window: 'month', type: 'set', amount: index, reason: 'A test' };
       await running.admin.call('POST', `/accounts/${id}/quota-adjustments`, body);
@@ -106,7 +103,7 @@ describeOnDatabases('the installation as a whole', (kind) => {
     expect(rest).toMatchObject({ data: [{ account_name: NAMES[0], reason: 'A test' }], next_cursor: null });
   });
 
-  it('says what it stands on, which gateways there are in which version, and what is wrong', async () => {
+  it('reports its database, counters, failed checks, and gateways with their versions in GET /health', async () => {
     expect(await running.admin.call('GET', '/health')).toEqual({
       ready: true,
       version: VERSION,
@@ -125,7 +122,7 @@ describeOnDatabases('the installation as a whole', (kind) => {
     });
   });
 
-  it('says who has called what is deprecated in the last week, and asks nothing where nothing is', async () => {
+  it('reports who called deprecated operations in the last week, and no callers if none is deprecated', async () => {
     expect(await running.admin.call('GET', '/deprecated-calls')).toMatchObject({ operations: [], callers: [] });
     const [first, second] = accounts;
     const today = Number(new Date(running.clock.now()).toISOString().slice(0, 10).replaceAll('-', ''));

@@ -1,4 +1,4 @@
-/** A key that was acknowledged exists, whatever happens to the process; its secret exists nowhere. */
+/** An acknowledged key survives a crash of the process, and its secret is stored nowhere. */
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import type { ApiKeyWithSecret } from '../support/admin.js';
 import { hashSecret } from '../../src/keys/api-key-format.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
-/** So many keys are acknowledged before the process is killed. */
+/** Minimum number of acknowledged keys before the process is killed. */
 const BEFORE_THE_END = 12;
 
-/** Creates keys on several connections, ends the process amid them, and resolves with those that were acknowledged. */
+/** Creates keys on several connections and kills the process meanwhile. Returns the acknowledged keys. */
 async function createUntilDead(running: RunningTrailgate, accountId: string): Promise<ApiKeyWithSecret[]> {
   const acknowledged: ApiKeyWithSecret[] = [];
   const creator = async (): Promise<void> => {
@@ -23,7 +23,7 @@ async function createUntilDead(running: RunningTrailgate, accountId: string): Pr
 }
 
 describe('on the embedded database', () => {
-  it('no acknowledged key is lost by kill -9, and none of their secrets stands in any file', async () => {
+  it('no acknowledged key is lost by kill -9, and no file contains one of their secrets', async () => {
     let running = await startTrailgate();
     const { dataDir } = running;
     const account = await running.admin.createAccount();

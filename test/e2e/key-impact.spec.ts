@@ -1,4 +1,4 @@
-/** Before a key is rotated or revoked the admin API says who still uses it: real calls through the program. */
+/** The impact endpoint reports who still uses a key before it is rotated or revoked, measured with real requests. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { send } from '../support/http.js';
@@ -6,7 +6,7 @@ import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
-/** Uses are written every ten seconds. */
+/** Key uses are written every ten seconds. */
 const WRITTEN_MS = 30_000;
 
 let backend: Backend;
@@ -21,7 +21,7 @@ afterAll(async () => {
   await backend.stop();
 });
 
-it('the old secret that is still in use is seen, with its address, and what the key is called for', async () => {
+it("a key's impact shows its operations, used scopes, and the last use and address of its old secret", async () => {
   const { key } = await gateway.admin.newKey('unlimited', { scopes: ['customers:read', 'files:read'] });
   const rotated = await gateway.admin.rotateKey(key.id, 3_600);
   const call = async (secret: string) => {
@@ -59,6 +59,6 @@ it('the old secret that is still in use is seen, with its address, and what the 
   await call(rotated.secret);
 });
 
-it('a key that is not there has none', async () => {
+it('the impact of an unknown key is not found', async () => {
   expectProblem(await gateway.admin.request('GET', '/api-keys/key_none/impact'), 'resource_not_found');
 });

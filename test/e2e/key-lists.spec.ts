@@ -1,4 +1,4 @@
-/** Lists of keys over the admin API of the program: parameters, pages by `Link`, and the month as it is used. */
+/** Key lists of the admin API: query parameters, pages by `Link`, and monthly usage. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import type { Account } from '../support/admin.js';
@@ -31,7 +31,7 @@ interface Listed {
 const list = (query: string) => gateway.admin.request('GET', `/accounts/${account.id}/api-keys?${query}`);
 const listed = async (query: string) => (await list(query)).json<{ data: Listed[] }>().data;
 
-it('a list says what each key has used of the month within seconds, and its own limit', async () => {
+it('a key list shows the monthly usage of each key within seconds, and its own limit', async () => {
   const plain = await gateway.admin.createKey(account.id, { name: 'plain' });
   const limited = await gateway.admin.createKey(account.id, { name: 'limited', limits: { month: 100 } });
   for (const { secret } of [plain, limited, limited]) {
@@ -44,7 +44,7 @@ it('a list says what each key has used of the month within seconds, and its own 
   });
 });
 
-it('pages are followed by Link, which keeps what was asked for', async () => {
+it('the Link to the next page of a key list keeps the query parameters', async () => {
   for (const name of ['Kayak B', 'kayak a', 'KAYAK C', 'boat']) await gateway.admin.createKey(account.id, { name });
   const names: string[] = [];
   let next: string | undefined = 'q=kayak&sort=name&order=desc&status=active,paused&limit=1';
@@ -66,12 +66,12 @@ it.each([
   [`q=${'x'.repeat(201)}`, 'q'],
   ['search=x', 'search'],
   ['q=a&q=b', 'q'],
-])('?%s is refused, and the parameter named', async (query, parameter) => {
+])('a key list with ?%s is refused, and the error names the parameter', async (query, parameter) => {
   const { errors = [] } = expectProblem(await list(query), 'invalid_parameter');
   expect(errors.map((error) => error.parameter)).toEqual([parameter]);
 });
 
-it('the command searches, filters and sorts them', async () => {
+it('trailgate keys list searches, filters and sorts keys', async () => {
   for (const name of ['Sledge b', 'sledge a', 'sledge c']) await gateway.admin.createKey(account.id, { name });
   const [{ id }] = (await listed('q=sledge+c')) as [Listed];
   await gateway.admin.pauseKey(id);

@@ -27,7 +27,7 @@ const rendered = async (...values: readonly string[]): Promise<string> => {
 
 describeUnless(missingToolchain('go'))('the Helm chart', () => {
   it(
-    'makes the plain manifests with the values of the example',
+    'renders the plain manifests from the example values',
     async () => {
       const text = await rendered(EXAMPLE);
       const head = readFileSync(PLAIN, 'utf8').split('---\n')[0] ?? '';
@@ -38,7 +38,7 @@ describeUnless(missingToolchain('go'))('the Helm chart', () => {
   );
 
   it(
-    'makes objects of known types without an unknown field, with everything turned on',
+    'renders valid objects of all optional kinds when everything is turned on',
     async () => {
       const kinds = objectsOf(await rendered(EXAMPLE, 'everything.yaml')).map(({ kind }) => kind);
       const options = ['HorizontalPodAutoscaler', 'HTTPRoute', 'Ingress', 'NetworkPolicy', 'ServiceMonitor'];

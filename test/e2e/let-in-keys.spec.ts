@@ -1,4 +1,4 @@
-/** A key by which an OAuth client was let in says which client it is, where that is at home, and who did it. */
+/** The API key of an authorized OAuth client shows the client, its host, and the member who authorized it. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -17,7 +17,7 @@ interface Shown {
   readonly oauth_client: { readonly host: string | null; readonly let_in_by: string | null } | null;
 }
 
-describeOnDatabases('a key that an OAuth client was let in by', (kind) => {
+describeOnDatabases('the API key of an authorized OAuth client', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accountId: string;
@@ -31,15 +31,15 @@ describeOnDatabases('a key that an OAuth client was let in by', (kind) => {
     memberId = await newMember(database, { roles: { [accountId]: 'admin' } });
     operators = { Authorization: `Bearer ${running.admin.token}` };
     await running.admin.createKey(accountId, { name: 'Widget', scopes: ['customers:read'] });
-    await letIn('Claude', CLAUDE, memberId);
-    await letIn('Trip planner', 'kV8aqLxw0Tn3', null);
+    await authorize('Claude', CLAUDE, memberId);
+    await authorize('Trip planner', 'kV8aqLxw0Tn3', null);
   });
   afterAll(async () => {
     await running.close();
     await database.close();
   });
 
-  const letIn = async (name: string, clientId: string, by: string | null) => {
+  const authorize = async (name: string, clientId: string, by: string | null) => {
     const input = createApiKeySchema.parse({ name, scopes: ['customers:read'] });
     return running.rooms.keyStore.createForClient(accountId, input, { id: clientId, name, memberId: by }, OPERATOR);
   };
@@ -49,7 +49,7 @@ describeOnDatabases('a key that an OAuth client was let in by', (kind) => {
   };
   const clients = (keys: readonly Shown[]) => keys.map(({ name, oauth_client: client }) => [name, client]);
 
-  it('stands in the list with its host, and with the name of the member', async () => {
+  it('is listed with the host of the client and the name of the member who authorized it', async () => {
     expect(clients(await list(await signIn(running, memberId)))).toEqual([
       ['Widget', null],
       ['Claude', { id: CLAUDE, name: 'Claude', host: 'claude.ai', let_in_by: 'Ana' }],
@@ -57,7 +57,7 @@ describeOnDatabases('a key that an OAuth client was let in by', (kind) => {
     ]);
   });
 
-  it('is found by itself, and is left out where keys with a secret are asked for', async () => {
+  it('is included or excluded by the oauth_client filter, also across pages', async () => {
     const names = async (query: string) => (await list(operators, query)).map(({ name }) => name);
     expect(await names('?oauth_client=true')).toEqual(['Claude', 'Trip planner']);
     expect(await names('?oauth_client=true&q=trip')).toEqual(['Trip planner']);
@@ -72,7 +72,7 @@ describeOnDatabases('a key that an OAuth client was let in by', (kind) => {
     expect((await send(`${url}false${next}`, { headers: operators })).status).toBe(400);
   });
 
-  it('is found by the member who let it in, and by nobody else', async () => {
+  it('is found by the ID of the member who authorized it, but not in a portal session', async () => {
     const names = async (headers: Credentials, id: string) =>
       (await list(headers, `?let_in_by=${id}`)).map(({ name }) => name);
     const another = await newMember(database, { roles: { [accountId]: 'admin' } });
@@ -84,7 +84,7 @@ describeOnDatabases('a key that an OAuth client was let in by', (kind) => {
     expect((await send(`${url}Ana`, { headers: operators })).status).toBe(400);
   });
 
-  it('says the same on its own, also after it was changed', async () => {
+  it('shows the same client when it is read, paused or resumed', async () => {
     const [, { id }] = (await list(operators)) as [Shown, Shown];
     const client = { host: 'claude.ai', let_in_by: 'Ana' };
     for (const [method, path] of [
@@ -97,16 +97,16 @@ describeOnDatabases('a key that an OAuth client was let in by', (kind) => {
     }
   });
 
-  it('names nobody to a portal session, which sees no members, and does to a token', async () => {
+  it('names the member to an account token, but not to a portal session', async () => {
     const by = async (headers: Credentials) =>
       (await list(headers, '?oauth_client=true')).map(({ oauth_client: client }) => client?.let_in_by);
     expect(await by(await portalSession(running, accountId, 'owner'))).toEqual([null, null]);
     expect(await by(await accountToken(running, accountId, 'viewer'))).toEqual(['Ana', null]);
   });
 
-  it('names nobody any more who was forgotten', async () => {
+  it('no longer names a member whose data was erased', async () => {
     const other = await newMember(database, { roles: { [accountId]: 'admin' } });
-    const { id } = await letIn('Old', 'old', other);
+    const { id } = await authorize('Old', 'old', other);
     await running.admin.call('PATCH', `/api-keys/${id}`, { name: 'Renamed' });
     expect((await running.admin.call<Shown>('GET', `/api-keys/${id}`)).oauth_client?.let_in_by).toBe('Ana');
     await running.members.forgetting.forget(other, OPERATOR);

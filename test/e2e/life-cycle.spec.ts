@@ -1,4 +1,4 @@
-/** A version with dates says when it ends, and ends then. */
+/** An API version with deprecation and sunset dates announces its end, and ends on that date. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend } from '../support/backend.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
@@ -11,7 +11,7 @@ let trailgate: RunningTrailgate;
 afterEach(() => trailgate?.stop());
 
 describe('the life cycle of a version', () => {
-  it('is told in Deprecation, Sunset and Link while the version still answers', async () => {
+  it('is announced in Deprecation, Sunset and Link while the version still answers', async () => {
     const backend = await startBackend(json({ data: [] }));
     trailgate = await startTrailgate({
       backend: backend.url,
@@ -28,7 +28,7 @@ describe('the life cycle of a version', () => {
     await backend.stop();
   });
 
-  it('ends with 410, which still carries the dates and reaches no backend', async () => {
+  it('ends with 410 responses that carry Sunset, and no request reaches the backend', async () => {
     const backend = await startBackend(json({ data: [] }));
     trailgate = await startTrailgate({
       backend: backend.url,
@@ -42,7 +42,7 @@ describe('the life cycle of a version', () => {
     await backend.stop();
   });
 
-  it('can be of one operation: its own dates, its successor, its brown-out, and nothing of it elsewhere', async () => {
+  it('can be set for one operation with dates, successor and brownouts, without effect on others', async () => {
     const backend = await startBackend(json({ data: [] }));
     trailgate = await startTrailgate({
       backend: backend.url,
@@ -101,7 +101,7 @@ describe('the life cycle of a version', () => {
     await backend.stop();
   });
 
-  it('is not mentioned where no date is set', async () => {
+  it('adds no header fields if no date is set', async () => {
     trailgate = await startTrailgate();
     const answer = await send(`${trailgate.gatewayUrl}/api/v1/customers`);
     expect(answer.status).toBe(401);
@@ -110,7 +110,7 @@ describe('the life cycle of a version', () => {
   });
 });
 
-describe('whoever still calls what has ended', () => {
+describe('a client that calls an ended operation', () => {
   let gateway: RunningTrailgate;
   const start = (perMinute: number): Promise<RunningTrailgate> =>
     startTrailgate({
@@ -139,7 +139,7 @@ describe('whoever still calls what has ended', () => {
   });
   afterAll(() => gateway.stop());
 
-  it('is known by account in metric and log, also when its key was never seen before', async () => {
+  it('is counted and logged by account, even if its key was never used before', async () => {
     const [one, two] = [await gateway.admin.newKey(), await gateway.admin.newKey()];
     await ask('/customers', one.key.secret);
     await ask('/customers', one.key.secret);
@@ -162,7 +162,7 @@ describe('whoever still calls what has ended', () => {
     ]);
   });
 
-  it('is counted without an account where no key came that may be used; a refusal is no use of a key', async () => {
+  it('is counted without account if it has no valid key, and the refusal is no use of its key', async () => {
     const { key, account } = await gateway.admin.newKey();
     await ask('/customers', key.secret);
     await eventually('it is counted', async () => (await counted('listCustomers', account.id, 'sunset')) === 1);
@@ -174,7 +174,7 @@ describe('whoever still calls what has ended', () => {
     expect(await counted('listCustomers', account.id, 'sunset')).toBe(1);
   });
 
-  it('learns nothing of its key: the response is the same whatever it sends', async () => {
+  it('gets the same response whatever key it sends', async () => {
     const { key } = await gateway.admin.newKey();
     const seen = new Set<string>();
     for (const secret of [undefined, 'junk', createSecret('live'), key.secret, key.secret]) {
@@ -185,7 +185,7 @@ describe('whoever still calls what has ended', () => {
     expect([...seen]).toHaveLength(1);
   });
 
-  it('cannot have keys looked up without end: wrong ones use up what its address may try', async () => {
+  it('causes no more key lookups than its address has failed attempts', async () => {
     const strict = await start(3);
     const all = async () => await counted('listCustomers', '', 'sunset', strict);
     for (let tried = 0; tried < 10; tried++) {

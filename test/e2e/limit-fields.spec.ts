@@ -1,6 +1,6 @@
 /**
- * Responses to an accepted key have the limit fields, whatever the result. Every code of the catalogue that can follow
- * the key is requested here or listed as one without the fields.
+ * Responses to requests with an accepted key have the limit fields, whatever the result. The tests provoke every error
+ * code that can occur after the key is accepted. All other codes are listed as codes without the fields.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -61,25 +61,26 @@ function ask(path = '/customers', { key = 'wide', ...options }: SendOptions & { 
 }
 
 /** Sends a request for which the backend gives this response. */
-function told(status: number, body: unknown = {}, path = '/customers'): Promise<Answer> {
+function answeredWith(status: number, body: unknown = {}, path = '/customers'): Promise<Answer> {
   handler = json(body, status);
   return ask(path);
 }
 
-/** A request with an `Idempotency-Key`. */
+/** Sends a request with an `Idempotency-Key`. */
 function post(idempotencyKey: string, body = ''): Promise<Answer> {
   const headers = { Authorization: `Bearer ${secrets.get('wide')}`, 'Idempotency-Key': idempotencyKey };
   return ask('/customers', { method: 'POST', headers, body });
 }
 
-async function again(times: number, path: string, options: { key?: string } = {}): Promise<Answer> {
+/** Sends a request several times. @returns the last response. */
+async function repeat(times: number, path: string, options: { key?: string } = {}): Promise<Answer> {
   let answer = await ask(path, options);
   for (let time = 1; time < times; time++) answer = await ask(path, options);
   return answer;
 }
 
-/** A request whose body goes wrong when the backend has its head already. */
-async function broken(framing: string, body: string): Promise<Answer> {
+/** Sends a request whose body turns out to be invalid after the backend has the head. */
+async function sendBrokenBody(framing: string, body: string): Promise<Answer> {
   backend.requests.length = 0;
   handler = () => undefined;
   const socket = connect(Number(new URL(gateway.gatewayUrl).port), '127.0.0.1');
@@ -98,14 +99,14 @@ async function broken(framing: string, body: string): Promise<Answer> {
 const BEFORE = 'comes before the key has been accepted';
 const ADMIN = 'is of the admin API';
 
-/** How each code comes about, or why it has no fields. */
+/** A request that provokes each code, or the reason why the code has no fields. */
 const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
-  bad_request: () => broken('Transfer-Encoding: chunked', 'this is no chunk\r\n'),
+  bad_request: () => sendBrokenBody('Transfer-Encoding: chunked', 'this is no chunk\r\n'),
   invalid_path: BEFORE,
-  request_timeout: () => broken('Content-Length: 100', 'the first of it'),
+  request_timeout: () => sendBrokenBody('Content-Length: 100', 'the first of it'),
   content_too_large: () => ask('/customers', { method: 'POST', body: 'a'.repeat(1_001) }),
   uri_too_long: BEFORE,
-  unsupported_media_type: () => told(415),
+  unsupported_media_type: () => answeredWith(415),
   misdirected_request: BEFORE,
   tls_required: BEFORE,
   headers_too_large: BEFORE,
@@ -118,7 +119,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   too_many_failed_attempts: BEFORE,
   malformed_authorization: BEFORE,
   missing_api_key: BEFORE,
-  invalid_api_key: () => told(401, {}, '/authenticating'),
+  invalid_api_key: () => answeredWith(401, {}, '/authenticating'),
   expired_api_key: BEFORE,
   revoked_api_key: BEFORE,
   key_paused: BEFORE,
@@ -155,10 +156,10 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   },
   too_many_idempotent_retries: 'needs 600 of them: idempotent-requests.spec.ts has its fields',
   idempotency_unavailable: 'means that the store cannot be asked: idempotent-outages.spec.ts has its fields',
-  rate_limited: () => again(2, '/customers', { key: 'minute' }),
-  quota_exceeded: () => again(2, '/customers', { key: 'month' }),
+  rate_limited: () => repeat(2, '/customers', { key: 'minute' }),
+  quota_exceeded: () => repeat(2, '/customers', { key: 'month' }),
   quota_unavailable: 'means that the counters cannot be asked',
-  too_many_usage_queries: () => again(61, '/usage?group_by=day', { key: 'sums' }),
+  too_many_usage_queries: () => repeat(61, '/usage?group_by=day', { key: 'sums' }),
   too_many_concurrent_requests: async () => {
     const held: (() => unknown)[] = [];
     handler = (_request, response) => void held.push(() => response.end());
@@ -170,20 +171,20 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
     return refused;
   },
   backend_unreachable: () => ask('/nowhere'),
-  backend_bad_response: () => told(401),
-  backend_unavailable: () => told(503),
-  backend_timeout: () => told(504),
-  backend_error: () => told(500),
-  request_refused: () => told(400, { message: 'The date is in the past' }),
-  validation_failed: () => told(422, { errors: [{ field: 'email', message: 'is not valid' }] }),
-  payment_required: () => told(402),
-  forbidden: () => told(403, {}, '/authenticating'),
-  resource_not_found: () => told(404),
-  not_acceptable: () => told(406),
-  conflict: () => told(409),
-  resource_gone: () => told(410),
-  precondition_failed: () => told(412),
-  backend_rate_limited: () => told(429),
+  backend_bad_response: () => answeredWith(401),
+  backend_unavailable: () => answeredWith(503),
+  backend_timeout: () => answeredWith(504),
+  backend_error: () => answeredWith(500),
+  request_refused: () => answeredWith(400, { message: 'The date is in the past' }),
+  validation_failed: () => answeredWith(422, { errors: [{ field: 'email', message: 'is not valid' }] }),
+  payment_required: () => answeredWith(402),
+  forbidden: () => answeredWith(403, {}, '/authenticating'),
+  resource_not_found: () => answeredWith(404),
+  not_acceptable: () => answeredWith(406),
+  conflict: () => answeredWith(409),
+  resource_gone: () => answeredWith(410),
+  precondition_failed: () => answeredWith(412),
+  backend_rate_limited: () => answeredWith(429),
   invalid_parameter: () => ask('/usage?limit=1'),
   invalid_cursor: () => ask('/usage?group_by=day&cursor=junk'),
   missing_credentials: ADMIN,
@@ -213,7 +214,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   internal_error: 'means that something is wrong with the program itself',
 };
 
-describe('the fields of limits are on', () => {
+describe('the rate limit fields are present on', () => {
   const cases = Object.entries(CODES).flatMap(([code, make]) => (typeof make === 'string' ? [] : [[code, make]]));
 
   it.each(cases as [ErrorCode, () => Promise<Answer>][])('%s', async (code, make) => {
@@ -229,7 +230,7 @@ describe('the fields of limits are on', () => {
   });
 });
 
-it('usage that is summed up too often says so by a code and a limit of its own, beside the limits of the plan', async () => {
+it('too many aggregated usage queries get their own error code and limit, and use up no plan limit', async () => {
   const { key } = await gateway.admin.newKey('wide');
   const sum = (): Promise<Answer> =>
     send(`${gateway.gatewayUrl}/api/v1/usage?group_by=day`, { headers: { Authorization: `Bearer ${key.secret}` } });
@@ -255,7 +256,7 @@ it('usage that is summed up too often says so by a code and a limit of its own, 
     'x-ratelimit-remaining': '0',
     'x-ratelimit-reset': String(own?.t),
   });
-  // Neither the plan's limits nor the report without sums are touched by it.
+  // It affects neither the limits of the plan nor the report without aggregation.
   const report = await send(`${gateway.gatewayUrl}/api/v1/usage`, {
     headers: { Authorization: `Bearer ${key.secret}` },
   });

@@ -1,4 +1,4 @@
-/** Limits that change while the program runs: for whoever comes from then on, and nobody who is there is cut. */
+/** Limits that change while the program runs apply to new connections and requests. Open connections are not cut. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -41,14 +41,14 @@ async function change(patch: Json): Promise<void> {
   await eventually('it is in force', () => gateway.trailgate.logs().some(isInForce));
 }
 
-/** Asks for what is nowhere; resolves when the answer came, or the connection was closed. */
+/** Requests an unknown path. Resolves when the response arrives or the connection closes. */
 function isKeptOrClosed(socket: Socket): Promise<unknown> {
   return new Promise((done) => {
     socket.on('close', done).once('data', done).write('GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n');
   });
 }
 
-/** Opens so many connections; resolves when it is clear which of them are kept. */
+/** Opens connections. Resolves when it is clear which of them the gateway keeps. */
 async function openConnections(count: number): Promise<Socket[]> {
   const opened = Array.from({ length: count }, () => connect(gateway.port, '127.0.0.1').on('error', () => {}));
   sockets.push(...opened);
@@ -58,13 +58,13 @@ async function openConnections(count: number): Promise<Socket[]> {
 
 const kept = (all: readonly Socket[]): number => all.filter((socket) => !socket.closed).length;
 
-/** How many connections were closed for a reason, so far. */
+/** Returns how many connections have been closed for a reason so far. */
 const cuts = async (reason: string): Promise<number> =>
   seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).get(
     `trailgate_connections_cut_total{reason="${reason}"}`,
   ) ?? 0;
 
-it('connections of the process', async () => {
+it('a reloaded connection limit applies to new connections, and open ones are kept', async () => {
   const first = await openConnections(22);
   expect(kept(first)).toBe(20);
   expect(await cuts('limit')).toBe(2);
@@ -77,7 +77,7 @@ it('connections of the process', async () => {
   await change({ gateway: { limits: { connections: 1_000 } } });
 });
 
-it('connections of an address, counting those that were there before anybody counted', async () => {
+it('a reloaded limit per address counts earlier connections too, and open ones are kept', async () => {
   const before = await openConnections(4);
   await change({ gateway: { limits: { connectionsPerAddress: 6 } } });
   expect(kept(await openConnections(5))).toBe(2);
@@ -90,7 +90,7 @@ it('connections of an address, counting those that were there before anybody cou
   await change({ gateway: { limits: { connectionsPerAddress: 17 } } });
   expect(kept(await openConnections(3))).toBe(1);
   await eventually('there is room', async () => {
-    // Those of an attempt that came too soon, too.
+    // Includes the connections of an earlier attempt that came too soon.
     for (const socket of sockets) socket.destroy();
     sockets = [];
     return kept(await openConnections(17)) === 17;
@@ -98,7 +98,7 @@ it('connections of an address, counting those that were there before anybody cou
   await change({ gateway: { limits: { connectionsPerAddress: 0 } } });
 });
 
-it('connections of an address: those of a trusted proxy are served', async () => {
+it('the connection limit per address does not apply to a trusted proxy', async () => {
   const limits = { connectionsPerAddress: 5 };
   const trusting = await startProxied({ config: { gateway: { limits, trustedProxies: ['127.0.0.0/8'] } } });
   sockets = Array.from({ length: 8 }, () => connect(trusting.port, '127.0.0.1').on('error', () => {}));
@@ -107,7 +107,7 @@ it('connections of an address: those of a trusted proxy are served', async () =>
   await trusting.stop();
 });
 
-it('requests of a connection, those that stand among them', async () => {
+it('a reloaded limit of requests per connection applies to open connections and pipelined requests', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const connection = async (): Promise<string | undefined> =>
     (await gateway.send('/open', { agent })).headers.connection;
@@ -128,7 +128,7 @@ it('requests of a connection, those that stand among them', async () => {
   agent.destroy();
 });
 
-it('wrong keys of an address: zero lets everybody through at once, and a lower limit holds for what has been counted', async () => {
+it('a reloaded limit of failed attempts applies to failures already counted, and 0 disables it', async () => {
   const statusWith = async (authorization: string): Promise<number> =>
     (await send(`${gateway.url}/open`, { headers: { authorization } })).status;
   const wrong = (): Promise<number> => statusWith('Bearer junk');
@@ -147,7 +147,7 @@ it('wrong keys of an address: zero lets everybody through at once, and a lower l
   expect([await right(), await wrong(), await right()]).toEqual([200, 401, 200]);
 });
 
-it('bodies and time-outs of a service', async () => {
+it('a reloaded body size limit and a reloaded timeout of a service apply to the next request', async () => {
   const upload = async (): Promise<number> =>
     (await gateway.send('/files/a', { method: 'PUT', body: 'x'.repeat(5_000) })).status;
   expect(await upload()).toBe(200);
@@ -161,12 +161,12 @@ it('bodies and time-outs of a service', async () => {
   expect(await upload()).toBe(200);
 });
 
-it('what is built once stays, and is said; the time for the end is that of the moment', async () => {
+it('a reload logs that trustedProxies needs a restart, and shutdown uses the reloaded drain time', async () => {
   await change({
     gateway: { trustedProxies: ['10.0.0.1'], shutdown: { drain: '300ms' }, limits: { connections: 900 } },
   });
   const restart = gateway.trailgate.logs().filter(({ event }) => event === 'config_needs_restart');
-  // Once for each time that the file was read.
+  // The event is logged each time the file is read.
   expect(new Set(restart.map(({ settings }) => String(settings)))).toEqual(new Set(['gateway.trustedProxies']));
   gateway.answerWith(() => undefined);
   const cut = gateway.send('/open').catch((error: unknown) => error);

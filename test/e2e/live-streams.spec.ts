@@ -1,6 +1,6 @@
 /**
- * Open streams of a key end with it. Responses and WebSockets are cut within a second of the change on every process,
- * and never look complete. Streams of other keys are not touched.
+ * Open streams end when their key loses access. Every process cuts responses and WebSockets within a second of the
+ * change, and they never look complete. Streams of other keys continue.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -22,13 +22,13 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
 const SOON_MS = 1_000;
-/** Above what a process trusts its memory of a key while it hears nothing. */
+/** Longer than a process trusts a cached key while it receives no message about changes. */
 const SILENT_MS = 11_000;
-/** A sweep, and a second for a busy machine. */
+/** The sweep interval, plus one second for a busy machine. */
 const SWEPT_MS = 11_000;
 const TICK_MS = 50;
 
-/** Streams ticks for ever: as server-sent events, as one body of a known length, or as text frames of a WebSocket. */
+/** Streams ticks without end: as server-sent events, as a body with Content-Length, or as WebSocket text frames. */
 class TickingBackend {
   readonly server: Server = createServer((request, response) => this.answer(request, response));
   private readonly sockets = new Set<Socket>();
@@ -68,7 +68,7 @@ class TickingBackend {
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
     );
-    // A frame that is never whole, or ticks.
+    // Sends a frame that is never completed, or ticks.
     if (request.url === '/live/half') socket.write(Buffer.from([0x81, 0x7d, 0x61]));
     const timer = setInterval(() => {
       if (request.url !== '/live/half') socket.write(Buffer.concat([Buffer.from([0x81, 4]), Buffer.from('tick')]));
@@ -79,11 +79,11 @@ class TickingBackend {
   }
 }
 
-/** Something that is open, and how it ended. */
+/** An open stream or WebSocket, and how it ended. */
 interface Live {
-  /** Pieces that have arrived. */
+  /** Returns the number of pieces received. */
   pieces(): number;
-  /** Undefined while it is open. `clean`: it looks as if it were complete. */
+  /** Returns undefined while it is open. `clean` means that it looks complete. */
   ended(): { readonly clean: boolean; readonly code?: number; readonly reason?: string } | undefined;
   close(): void;
 }
@@ -121,7 +121,7 @@ const webSocket: Open = async (running, secret, path = '/live/a') => {
   return live;
 };
 
-const flows = async (...all: readonly Live[]): Promise<void> => {
+const expectFlowing = async (...all: readonly Live[]): Promise<void> => {
   const before = all.map((live) => live.pieces());
   await eventually('all of them flow', () => all.every((live, index) => live.pieces() > (before[index] ?? 0) + 1));
   expect(all.map((live) => live.ended())).toEqual(all.map(() => undefined));
@@ -135,7 +135,7 @@ afterEach(() => {
   for (const live of opened.splice(0)) live.close();
 });
 
-describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
+describeWithOwnRedisAndPostgres('open streams and WebSockets on two processes', () => {
   let backend: TickingBackend;
   let redis: RedisServer;
   let database: FreshDatabase;
@@ -144,7 +144,7 @@ describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
   let account: Account;
   let key: ApiKeyWithSecret;
   const clock = new TurnedClock();
-  /** Streams of keys that expire: no message announces the end. The tests open them first. */
+  /** Streams whose end no message announces: of a key that expires, and of one revoked while Redis is down. */
   let unheard: Live[];
   let lasting: ApiKeyWithSecret;
 
@@ -179,32 +179,32 @@ describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
     await Promise.all([redis.stop(), database.drop()]);
   });
 
-  /** A stream and a WebSocket of a new key on each process, which flow. */
+  /** Opens a stream and a WebSocket with a new key on each process. Waits until they receive data. */
   async function openAll(): Promise<Live[]> {
     ({ account, key } = await one.admin.newKey('unlimited', { scopes: ['customers:read', 'files:read'] }));
     const all: Live[] = [];
     for (const running of [one, two]) {
       all.push(await stream(running, key.secret), await webSocket(running, key.secret));
     }
-    await flows(...all);
+    await expectFlowing(...all);
     return all;
   }
 
-  /** All end within the time, and none of the streams as if it were whole; the WebSockets say why. */
-  async function areCut(all: readonly Live[]): Promise<void> {
+  /** Expects all to end in time. The streams must look incomplete, and the WebSockets must give the reason. */
+  async function expectCut(all: readonly Live[]): Promise<void> {
     await eventually('all of them are cut', () => all.every((live) => live.ended() !== undefined), SOON_MS);
     const stream = { clean: false };
     const socket = { clean: true, code: 1008, reason: 'The API key is no longer valid for this connection.' };
     expect(all.map((live) => live.ended())).toEqual(all.map((_live, index) => (index % 2 === 0 ? stream : socket)));
   }
 
-  it('a key was revoked: its streams and sockets are cut, those of another key of the account live on', async () => {
+  it('are cut within a second when their key is revoked; those of another key continue', async () => {
     const all = await openAll();
     const other = await one.admin.createKey(account.id, { scopes: ['customers:read'] });
     const others = [await stream(one, other.secret), await webSocket(two, other.secret)];
     await one.admin.revokeKey(key.id);
-    await areCut(all);
-    await flows(...others);
+    await expectCut(all);
+    await expectFlowing(...others);
     for (const running of [one, two]) {
       const text = await metric(running);
       expect(text).toContain('trailgate_streams_cut_total{kind="answer",code="revoked_api_key"} 1');
@@ -215,48 +215,48 @@ describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
     }
   });
 
-  it('its account was suspended', async () => {
+  it('are cut when their account is suspended', async () => {
     const all = await openAll();
     await one.admin.updateAccount(account.id, { status: 'suspended' });
-    await areCut(all);
+    await expectCut(all);
   });
 
-  it('the scope was taken away: what needs another one lives on', async () => {
+  it('are cut when their key loses the required scope; those that need another scope continue', async () => {
     const all = await openAll();
     const file = await stream(two, key.secret, '/files/a');
     await one.admin.updateKey(key.id, { scopes: ['files:read'] });
-    await areCut(all);
-    await flows(file);
+    await expectCut(all);
+    await expectFlowing(file);
     await one.admin.updateKey(key.id, { scopes: ['customers:write'] });
-    await areCut([file]);
+    await expectCut([file]);
   });
 
-  it('the address was taken off the list', async () => {
+  it('are cut when the client address is removed from the allowed addresses', async () => {
     const all = await openAll();
     await one.admin.updateKey(key.id, { allowed_ips: ['127.0.0.0/8'] });
-    await flows(...all);
+    await expectFlowing(...all);
     await one.admin.updateKey(key.id, { allowed_ips: ['192.0.2.1'] });
-    await areCut(all);
+    await expectCut(all);
   });
 
-  it('the secret was rotated out; the one with an overlap lives on', async () => {
+  it('continue during the overlap of a rotation, and are cut by a rotation without overlap', async () => {
     const all = await openAll();
     const rotated = await one.admin.rotateKey(key.id, 3_600);
-    await flows(...all);
+    await expectFlowing(...all);
     const next = await stream(two, rotated.secret);
     await one.admin.rotateKey(key.id);
-    await areCut([next]);
+    await expectCut([next]);
   });
 
-  it('nothing that matters: a new name, another plan', async () => {
+  it('continue when their key is renamed or their account changes its plan', async () => {
     const all = await openAll();
     await one.admin.updateKey(key.id, { name: 'Another name' });
     await one.admin.updateAccount(account.id, { plan: 'pro' });
     await sleep(SOON_MS);
-    await flows(...all);
+    await expectFlowing(...all);
   });
 
-  it('a request that has no answer yet does not become a stream', async () => {
+  it('do not start for a key that was revoked before the response: the request gets 401', async () => {
     ({ key } = await one.admin.newKey('unlimited', { scopes: ['customers:read'] }));
     const answers = [one, two].map((running) =>
       send(`${running.gatewayUrl}/api/v1/customers/late`, { headers: { authorization: `Bearer ${key.secret}` } }),
@@ -269,7 +269,7 @@ describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
     }
   });
 
-  it('a WebSocket in the middle of a frame is cut without a word', async () => {
+  it('are cut without a close frame if a WebSocket is in the middle of a frame', async () => {
     ({ key } = await one.admin.newKey('unlimited', { scopes: ['customers:read'] }));
     const live = await webSocket(two, key.secret, '/live/half');
     await sleep(100);
@@ -278,7 +278,7 @@ describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
     expect(live.ended()).toMatchObject({ clean: false, code: 1006 });
   });
 
-  it('nobody has said anything: an expiry, and a change that no message told of, end with the next sweep', async () => {
+  it('are cut by the next sweep after an expiry, or after a revocation that no message announced', async () => {
     expect(unheard.slice(2).map((live) => live.ended())).toEqual([undefined, undefined]);
     await redis.kill9();
     await one.admin.revokeKey(lasting.id);
@@ -289,7 +289,7 @@ describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
 });
 
 describeWithOpenssl('over HTTP/2', () => {
-  it('the stream of the revoked key is reset, the others of the connection go on', async () => {
+  it('the stream of a revoked key is reset, and other streams of the connection continue', async () => {
     const backend = await new TickingBackend().listen();
     const files = makeCertificate(temporaryFolder('live-http2'));
     const tls = { cert: files.cert, key: files.key };

@@ -1,16 +1,16 @@
-/** The log of a process that ends, or that nobody reads any more: as it is built. */
+/** The log of a process that exits, or whose reader is gone. The tests run the built code. */
 import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
-it('loses nothing where the process ends at once', () => {
+it('the log loses no line when the process exits right after writing it', () => {
   const program = `import { openLog } from ${JSON.stringify(resolve('dist/platform/log.js'))};
     const log = openLog('info'); log.write('one\\n'); setImmediate(() => { log.write('two\\n'); process.exit(3); });`;
   const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
   expect([stdout, status]).toEqual(['one\ntwo\n', 3]);
 });
 
-it('counts the lines that nobody can ever read: a pipe without a name has no second reader', () => {
+it('the log counts lines as dropped once the reader of its anonymous pipe is gone', () => {
   const program = `import { openLog } from ${JSON.stringify(resolve('dist/platform/log.js'))};
     import { METRICS } from ${JSON.stringify(resolve('dist/platform/metrics.js'))};
     const log = openLog('info');
@@ -27,6 +27,6 @@ it('counts the lines that nobody can ever read: a pipe without a name has no sec
   expect(stderr).toMatch(/^trailgate: the reader of the log is gone \(EPIPE\)/m);
   const said = JSON.parse(stderr.split('\n').find((line) => line.startsWith('{')) ?? '{}') as Record<string, number>;
   expect(said).toMatchObject({ lost: { cause: 'EPIPE', isForGood: true } });
-  // What the pipe had taken before its reader went is gone with it: nobody can count that.
+  // Lines that were in the pipe when its reader left are lost and cannot be counted.
   expect(said['dropped']).toBeGreaterThan(said['lines']! / 2);
 });

@@ -1,4 +1,4 @@
-/** `gateway.log` chooses which requests have a log line and what it looks like; a change needs no restart. */
+/** `gateway.log` sets which requests are logged and in which format. A change needs no restart. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
@@ -39,7 +39,7 @@ async function configure(log: object): Promise<void> {
   await eventually('the change is in force', () => applied() > before, 30_000);
 }
 
-it('writes every error and the configured share of successes', async () => {
+it('the request log has every error and the configured share of successes', async () => {
   for (let round = 0; round < 20; round++) await call('/customers');
   await call('/customers/broken');
   await call('/nothing');
@@ -49,13 +49,13 @@ it('writes every error and the configured share of successes', async () => {
   for (let round = 0; round < 200; round++) await call('/customers');
   await call('/nothing');
   await eventually('the last one is logged', () => requests().filter(({ status }) => status === 404).length === 2);
-  // Six standard deviations of 200 coins.
+  // Six standard deviations around half of 200 requests.
   const share = requests().filter(({ status }) => status === 200).length / 200;
   expect(share).toBeGreaterThan(0.28);
   expect(share).toBeLessThan(0.72);
 });
 
-it('has the chosen fields of a JSON line, and no secret in them', async () => {
+it('a JSON line has the configured fields, and no secret in them', async () => {
   const fields = ['user_agent', 'status', 'bytes_out', 'protocol', 'code'];
   await configure({ fields });
   const other = createSecret('live');
@@ -68,7 +68,7 @@ it('has the chosen fields of a JSON line, and no secret in them', async () => {
   expect(gateway.stdout.join('\n')).not.toContain(other);
 });
 
-it('has every field of an ordinary line among those that can be chosen', async () => {
+it('every field of a default JSON line can be configured', async () => {
   await configure({});
   await call('/customers/broken');
   await eventually('it is logged', () => requests().at(-1)?.['path'] === '/api/v1/customers/broken');
@@ -77,7 +77,7 @@ it('has every field of an ordinary line among those that can be chosen', async (
   expect(Object.keys(rest).filter((name) => !(LOG_FIELDS as readonly string[]).includes(name))).toEqual([]);
 });
 
-it('writes the combined format, one line whatever a client sends', async () => {
+it('a line in combined format escapes client input and leaves out the query string', async () => {
   await configure({ format: 'combined' });
   await call('/customers?secret=query', { 'user-agent': 'a "b" \\ ü', referer: 'https://example.com/' });
   await call('/nothing', { authorization: 'none' });

@@ -1,6 +1,6 @@
 /**
- * Readers of the log may end, stop or return. The gateway goes on, a new reader gets lines again, and every lost line
- * is counted.
+ * Readers of the log may exit, stop or return. The gateway continues, a new reader gets lines again, and the gateway
+ * counts every lost line.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -56,7 +56,7 @@ async function readiness(): Promise<{ status: number; log: { status: string; det
   return { status: answer.status, log: answer.json<{ checks: { log: { status: string } } }>().checks.log };
 }
 
-/** One request each, whose line has its number. */
+/** Sends one request for each number. Its log line contains the number. */
 async function request(from: number, to: number): Promise<void> {
   for (let number = from; number < to; number++) {
     expect((await send(`${gatewayUrl}/api/v1/${number}`)).status).toBe(404);
@@ -67,10 +67,10 @@ async function metric(name: string): Promise<number> {
   return seriesOf((await send(`${adminUrl}/metrics`)).text).get(name) ?? NaN;
 }
 
-/** A pipe with a name: its reader may be another one than before. */
+/** A named pipe, whose reader can be replaced. */
 class Fifo {
   readonly path = `${temporaryFolder('fifo')}/log`;
-  /** The numbers of all lines that any reader has got, in their order. */
+  /** Numbers of all lines that any reader has received, in order. */
   readonly numbers: number[] = [];
   readonly events: Record<string, unknown>[] = [];
   reader: OwnedProcess | undefined;
@@ -93,7 +93,7 @@ class Fifo {
     this.reader = undefined;
   }
 
-  /** Starts the program with this as its standard output; somebody must read. */
+  /** Starts the program with this as its standard output. Blocks without a reader. */
   async startProgram(): Promise<OwnedProcess> {
     const fd = openSync(this.path, constants.O_WRONLY);
     try {
@@ -106,8 +106,8 @@ class Fifo {
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
-describe('a log that is a pipe with a name', () => {
-  it('gives a new reader every line since the one before has gone', async () => {
+describe('a log that goes to a named pipe', () => {
+  it('gives a new reader every line written since the previous reader left', async () => {
     const fifo = new Fifo();
     fifo.read();
     await fifo.startProgram();
@@ -137,21 +137,21 @@ describe('a log that is a pipe with a name', () => {
     await fifo.leave();
   }, 60_000);
 
-  it('keeps nobody from ending the process whose reader has stopped', async () => {
+  it('does not keep the process from shutting down while its reader is suspended', async () => {
     const fifo = new Fifo();
     fifo.read();
     const program = await fifo.startProgram();
     process.kill(fifo.reader!.pid, 'SIGSTOP');
-    // More than the pipe of the system and its reader take.
+    // More lines than the pipe and its reader can buffer.
     await Promise.all(Array.from({ length: 30 }, (_, part) => request(part * 50, part * 50 + 50)));
     expect((await program.end('SIGTERM')).code).toBe(0);
     await fifo.leave();
   }, 60_000);
 });
 
-it('of a log whose reader is gone for good each line is counted, and everybody is told', async () => {
+it('each line of a log whose reader is gone for good is counted; metrics, /readyz and stderr report it', async () => {
   const program = await start('pipe');
-  // Whatever has been logged by now has been taken.
+  // Read what has been logged so far.
   program.child.stdout!.resume();
   await sleep(500);
   program.child.stdout!.destroy();
@@ -161,7 +161,7 @@ it('of a log whose reader is gone for good each line is counted, and everybody i
   await request(25, 40);
   await eventually('and those that follow', async () => (await dropped()) >= 40);
   await sleep(300);
-  // Each once; the program itself may say something meanwhile.
+  // Each line counts once. The program may log a few lines of its own meanwhile.
   expect(await dropped()).toBeLessThan(45);
   expect(await metric('trailgate_log_up')).toBe(0);
   expect((await readiness()).log.detail).toMatch(/\(EPIPE\): its lines are dropped and counted$/);
@@ -169,7 +169,7 @@ it('of a log whose reader is gone for good each line is counted, and everybody i
   expect((await program.end('SIGTERM')).code).toBe(0);
 }, 60_000);
 
-it('a command whose reader has read enough ends without a word', () => {
+it('a command whose output pipe is closed exits with 141 and prints no error', () => {
   const command = '{ "$0" "$1" schema; echo "code $?" >&2; } | true';
   const { stderr } = spawnSync('sh', ['-c', command, process.execPath, resolve('dist/main.js')], { encoding: 'utf8' });
   expect(stderr).toBe('code 141\n');

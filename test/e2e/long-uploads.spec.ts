@@ -1,4 +1,4 @@
-/** An upload may take as long as it likes while it goes on; what stands still, and a body that nobody reads, ends soon. */
+/** An upload may take any time while it makes progress. Stalled uploads and unread bodies are ended soon. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
 import { quietMsSince } from '../support/machine-time.js';
@@ -8,7 +8,7 @@ import { startProxied, type Proxied } from '../support/proxied.js';
 type Name = 'steady' | 'still' | 'usage' | 'nowhere';
 
 let gateway: Proxied;
-/** They go at the same time: each of them lasts for seconds. */
+/** All uploads run at the same time, because each of them lasts for seconds. */
 let uploads: Record<Name, ReturnType<typeof trickle>>;
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Sends the head, then a byte every `everyMs`; what came back and how long the connection lived. */
+/** Sends the head, then a byte every `everyMs`. Returns the response and the lifetime of the connection. */
 async function trickle(
   head: string,
   bytes: number,
@@ -42,20 +42,20 @@ async function trickle(
   const timer = setInterval(() => {
     if (sent < bytes && socket.writable) socket.write('x', () => sent++);
   }, everyMs);
-  // Not by once(): what it still writes when the gateway has closed is an error to it, and no matter here.
+  // Not with once(), which rejects on the errors of writes after the gateway closed. They do not matter here.
   await new Promise((closed) => socket.on('close', closed));
   clearInterval(timer);
   return { text, durationMs: performance.now() - startedMs, quietMs: quietMsSince(startedMs), sent };
 }
 
-it('a byte now and then is progress: an upload that takes many times any deadline arrives whole', async () => {
+it('an upload that sends a byte now and then arrives complete, although it outlasts every timeout', async () => {
   const { text, durationMs } = await uploads.steady;
   expect(parseAnswer(text).status).toBe(200);
   expect(durationMs).toBeGreaterThan(3_500);
   expect(gateway.backend.requests.find(({ url }) => url === '/files/a')).toMatchObject({ bodyBytes: 20 });
 });
 
-it('one that stands still is ended by the deadline of its service', async () => {
+it('an upload that stalls is ended with 408 by the timeout of its service', async () => {
   const { text, quietMs } = await uploads.still;
   expect(parseAnswer(text).status).toBe(408);
   expect(quietMs).toBeLessThan(4_500);
@@ -64,7 +64,7 @@ it('one that stands still is ended by the deadline of its service', async () => 
 it.each<[string, Name, number]>([
   ['of an answer of our own', 'usage', 200],
   ['of a refused request', 'nowhere', 404],
-])('a body that nobody reads, %s, does not hold its connection by trickling in', async (_what, name, status) => {
+])('an unread body %s that trickles in does not keep its connection open', async (_what, name, status) => {
   const { text, quietMs, sent } = await uploads[name];
   expect(parseAnswer(text).status).toBe(status);
   expect(quietMs).toBeLessThan(4_500);

@@ -1,4 +1,4 @@
-/** Mails with links, from the database to a real mail server, and what becomes of them where that does not take them. */
+/** Mails with links, from the database to a real mail server, also when the server refuses them or is unreachable. */
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
 import { newId } from '../../src/stores/database/ids.js';
@@ -35,7 +35,7 @@ describe('a mail server', () => {
       (error: unknown) => error,
     );
 
-  it('gets the mail as it was meant: sender, reader, language and a link that no line breaks', async () => {
+  it('gets the mail with its sender, recipient, subject, language and unbroken link', async () => {
     const smtp = await start();
     await mailerOf(smtp).send(MESSAGE);
     await eventually('it is there', () => smtp.mails.length === 1);
@@ -51,12 +51,12 @@ describe('a mail server', () => {
     expect(textOf(mail).replaceAll('\r\n', '\n').trimEnd()).toBe(MESSAGE.text.trimEnd());
   });
 
-  it('is signed in to with what the URL says, signs that are escaped there among it', async () => {
+  it('gets the credentials of the URL unescaped, and a wrong password is a temporary failure', async () => {
     const smtp = await start({ auth: { user: 'me@example.com', password: 'a#b/c%?' }, plain: true });
     await mailerOf(smtp, 'me%40example.com:a%23b%2Fc%25%3F@').send(MESSAGE);
     await eventually('it is there', () => smtp.mails.length === 1);
     expect(smtp.mails[0]?.user).toBe('me@example.com');
-    // A password can be mended, and the mail waits for that.
+    // An operator can correct the password, so the mail keeps waiting.
     const failure = await failureOf(mailerOf(smtp, 'me%40example.com:wrong@').send(MESSAGE));
     expect(failure).toMatchObject({ code: 'EAUTH 535', isFinal: false });
   });
@@ -64,14 +64,14 @@ describe('a mail server', () => {
   it.each([
     [550, true],
     [450, false],
-  ])('that refuses the reader with %i means it for good: %s', async (refuse, isFinal) => {
+  ])('that refuses the recipient with %i fails the mail for good: %s', async (refuse, isFinal) => {
     const smtp = await start({ refuse });
     const failure = await failureOf(mailerOf(smtp).send(MESSAGE));
     expect(failure).toMatchObject({ code: `EENVELOPE ${refuse}`, isFinal });
     expect(String(failure)).not.toContain('ana@example.com');
   });
 
-  it('that takes connections and never answers is given up in time', async () => {
+  it('that accepts a connection and never answers causes a timeout, which is not final', async () => {
     const smtp = await start({ silent: true });
     const failure = await failureOf(mailerOf(smtp).send(MESSAGE));
     expect(failure).toMatchObject({ code: 'ETIMEDOUT', isFinal: false });
@@ -81,7 +81,7 @@ describe('a mail server', () => {
     ['name', { ...MESSAGE, to: { name: 'Ana\r\nBcc: evil@example.com', address: 'ana@example.com' } }],
     ['address', { ...MESSAGE, to: { name: 'Ana', address: 'ana@example.com\r\nBcc: evil@example.com' } }],
     ['subject', { ...MESSAGE, subject: 'Hello\r\nBcc: evil@example.com' }],
-  ])('gets nothing for a %s that would be a header of its own', async (_what, message) => {
+  ])('gets no mail whose %s would inject a header', async (_what, message) => {
     const smtp = await start();
     await mailerOf(smtp).send(MESSAGE);
     expect(await failureOf(mailerOf(smtp).send(message))).toMatchObject({ code: 'EHEADER', isFinal: true });
@@ -90,7 +90,7 @@ describe('a mail server', () => {
     expect(smtp.mails[0]?.source).not.toContain('evil');
   });
 
-  it('gets a text as it is, not the file or page that it names', async () => {
+  it('gets a text unchanged, not the file or page that it names', async () => {
     const smtp = await start();
     for (const text of ['/etc/passwd', 'file:///etc/passwd', 'http://127.0.0.1:9/']) {
       await mailerOf(smtp).send({ ...MESSAGE, text });
@@ -114,13 +114,13 @@ describeWithOpenssl('TLS', () => {
     const send = ({ port }: SmtpServer, scheme: string): Promise<void> =>
       new SmtpMailer({ url: `${scheme}://localhost:${port}`, from: FROM, requireTls: true }).send(MESSAGE);
 
-    it('by smtps is not spoken with a certificate that nobody vouches for', async () => {
+    it('by smtps refuses an untrusted certificate and sends no mail', async () => {
       const smtp = await start({ ...files, secure: true });
       await expect(send(smtp, 'smtps')).rejects.toMatchObject({ code: 'ESOCKET', isFinal: false });
       expect(smtp.mails).toEqual([]);
     });
 
-    it('on this machine is spoken where it is offered, with any certificate', async () => {
+    it('on localhost is used if the server offers it, with any certificate', async () => {
       const smtp = await start(files);
       await send(smtp, 'smtp');
       await eventually('it is there', () => smtp.mails.length === 1);
@@ -141,7 +141,7 @@ describe('the program', () => {
     trailgate = undefined;
   });
 
-  /** Works on the data folder while no program has it. */
+  /** Opens the database of the data folder, while no program uses it. */
   async function inDatabase<Value>(work: (database: DatabaseHandle) => Promise<Value>): Promise<Value> {
     const database = await openDatabase({ dataDir });
     try {
@@ -151,7 +151,7 @@ describe('the program', () => {
     }
   }
 
-  /** An invitation, as whoever invites leaves it. */
+  /** Stores an invitation with its mail, as the admin API does. @returns the ID of its link. */
   const invite = (locale: LinkMail['locale'], address: string): Promise<string> =>
     inDatabase(async ({ db }) => {
       const now = Date.now();
@@ -196,7 +196,7 @@ describe('the program', () => {
     return (trailgate = await startTrailgate({ dataDir, config: { admin: { port, mail } } }));
   }
 
-  it('sends what waits in the language of each reader, with links that work and stand nowhere else', async () => {
+  it("sends waiting mails in each recipient's language, with the stored tokens, which are not logged", async () => {
     dataDir = temporaryFolder('mail-data');
     await invite('en', 'ana@example.com');
     await invite('es', 'bea@example.com');
@@ -216,7 +216,7 @@ describe('the program', () => {
     expect(hashes.toSorted()).toEqual(tokens.map(hashToken).toSorted());
   });
 
-  it('tries again where the server was away, also after a kill -9 in the middle, and says so', async () => {
+  it('retries a mail after the server was unreachable and after a kill -9, and logs the delay', async () => {
     dataDir = temporaryFolder('mail-data');
     await invite('en', 'ana@example.com');
     const away = await startWith(await freePort());
@@ -228,7 +228,7 @@ describe('the program', () => {
     await makeDue();
     const silent = await startSmtp({ silent: true });
     const hanging = await startWith(silent.port);
-    // Claimed, and under way with a server that says nothing.
+    // The program can claim the mail now, and send it to a server that never answers.
     await eventually('it is under way', async () => (await fetch(`${hanging.adminUrl}/metrics`)).ok);
     await hanging.kill9();
     await silent.stop();
@@ -244,7 +244,7 @@ describe('the program', () => {
     expect(hashes).toEqual([hashToken(tokenIn(textOf(smtp.mails[0] ?? ({ source: '' } as never))) ?? '')]);
   });
 
-  it('gives a mail up whose reader the server does not know, and says so', async () => {
+  it('gives up a mail whose recipient the server refuses, and logs it', async () => {
     dataDir = temporaryFolder('mail-data');
     await invite('en', 'nobody@example.com');
     const smtp = await start({ refuse: 550 });

@@ -1,4 +1,4 @@
-/** Invitations, password resets and notices by mail: from the request to the link that works, and what the caller is told. */
+/** Invitations, password resets and notices by mail: from the request to the working link, and the response. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { codeAt, fromBase32 } from '../support/authenticator-app.js';
 import { send, type Answer } from '../support/http.js';
@@ -30,7 +30,7 @@ describe('with a mail server', () => {
       body,
     });
 
-  /** The token in the newest mail to an address, once there are so many. */
+  /** Returns the token in the newest mail to an address, once `count` mails have arrived there. */
   async function tokenOf(address: string, count = 1): Promise<string> {
     const mails = () => smtp.mails.filter(({ to }) => to.includes(address));
     await eventually('the mail is there', () => mails().length === count);
@@ -38,7 +38,7 @@ describe('with a mail server', () => {
     return /\/link#([\w-]{43})/.exec(last === undefined ? '' : textOf(last))?.[1] ?? '';
   }
 
-  it('an invitation reaches its reader, makes a member of them, and shows nobody else its link', async () => {
+  it('the link of an invitation mail signs up its recipient once, and is in no response or log', async () => {
     const { id } = await trailgate.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' });
     const path = `/accounts/${id}/invitations`;
     const made = await trailgate.admin.call('POST', path, { email: 'ana@example.com', role: 'viewer' });
@@ -53,7 +53,7 @@ describe('with a mail server', () => {
     expect((await post('/links/take', { token, name: 'Ana', password: PASSWORD })).status).toBe(410);
   });
 
-  it('who has forgotten a password is told the same whether there is such a member, and only a member gets mail', async () => {
+  it('a password reset gets the same response for an unknown address, but only a member gets mail', async () => {
     const unknown = await post('/password-resets', { email: 'nobody@example.com' });
     const known = await post('/password-resets', { email: 'ana@example.com' });
     expect([unknown.status, unknown.text]).toEqual([202, known.text]);
@@ -65,26 +65,26 @@ describe('with a mail server', () => {
     expect(smtp.mails.filter(({ to }) => to.includes('nobody@example.com'))).toEqual([]);
   });
 
-  it('a member hears by mail of another password and of a second factor that an operator removed', async () => {
+  it('a member gets mail when a password changes, or an authenticator app is added or removed', async () => {
     const own = new PanelBrowser(trailgate.adminUrl);
     await own.call('POST', '/sign-in/password', { email: 'ana@example.com', password: `${PASSWORD} again` });
     const { secret } = await own.call<{ secret: string }>('POST', '/me/totp');
     await own.call('POST', '/me/totp/confirm', { code: codeAt(fromBase32(secret), Date.now()) });
     const { member } = await own.call<{ member: { id: string } }>('GET', '/me');
     await trailgate.admin.call('DELETE', `/members/${member.id}/second-factor`);
-    const told = () => smtp.mails.filter(({ to }) => to.includes('ana@example.com')).slice(2);
-    await eventually('all are there', () => told().length === 3);
-    expect(new Set(told().map((mail) => decodedHeader(headerOf(mail, 'Subject') ?? '')))).toEqual(
+    const noticeMails = () => smtp.mails.filter(({ to }) => to.includes('ana@example.com')).slice(2);
+    await eventually('all are there', () => noticeMails().length === 3);
+    expect(new Set(noticeMails().map((mail) => decodedHeader(headerOf(mail, 'Subject') ?? '')))).toEqual(
       new Set(['Your password was changed', 'An authenticator app was added', 'Your authenticator app was removed']),
     );
-    const byOperator = told()
+    const byOperator = noticeMails()
       .map(textOf)
       .filter((text) => text.includes('by an operator'));
     expect(byOperator).toHaveLength(1);
     expect(byOperator[0]).toMatch(/^http:\/\/localhost:\d+\/profile\r?$/m);
   });
 
-  it('a link in a mail leads to the panel, whatever a request says of its host', async () => {
+  it('a link in a mail leads to the configured host, whatever host a request names', async () => {
     const { port, host } = new URL(trailgate.adminUrl);
     const refused = [{ Host: 'evil.example' }, { Host: `${host}.evil.example` }, { Host: `${host}@evil.example` }];
     const believed = [
@@ -94,16 +94,16 @@ describe('with a mail server', () => {
       { Host: `127.0.0.1:${port}`, Referer: 'https://evil.example/forgot' },
     ];
     const { id } = await trailgate.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' });
-    // Side by side: mail goes out every two seconds.
-    const reset = async (lie: Record<string, string>, index: number): Promise<void> => {
+    // Run in parallel, because mail is sent every two seconds.
+    const reset = async (spoofed: Record<string, string>, index: number): Promise<void> => {
       const email = `eva-${index}@example.com`;
       await trailgate.admin.call('POST', `/accounts/${id}/invitations`, { email, role: 'viewer' });
       await post('/links/take', { token: await tokenOf(email), name: 'Eva', password: PASSWORD });
       const url = `${trailgate.adminUrl}/admin/v1/password-resets`;
-      const headers = { 'Sec-Fetch-Site': 'same-origin', ...lie };
+      const headers = { 'Sec-Fetch-Site': 'same-origin', ...spoofed };
       const { status } = await send(url, { method: 'POST', headers, body: { email } });
       const isRefused = index < refused.length;
-      expect([lie, isRefused ? [400, 421].includes(status) : status === 202]).toEqual([lie, true]);
+      expect([spoofed, isRefused ? [400, 421].includes(status) : status === 202]).toEqual([spoofed, true]);
       if (isRefused) return;
       await tokenOf(email, 2);
       const mail = smtp.mails.findLast(({ to }) => to.includes(email));

@@ -1,4 +1,4 @@
-/** OPTIONS that say how far they may go (RFC 9110 section 7.6.2): the gateway is one of those on the way. */
+/** OPTIONS requests with Max-Forwards (RFC 9110 section 7.6.2). The gateway counts as one hop. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { startEdge, WAYS, type Edge } from '../support/edge.js';
@@ -18,39 +18,39 @@ beforeEach(() => edge.answerWith(json({ ok: true })));
 
 describe.each(WAYS)('%s', (way) => {
   const options = (fields: string[], target = '/api/v1/things') => edge.ask(way, { method: 'OPTIONS', target, fields });
-  const told = () => edge.received(way).map(({ headers }) => headers['max-forwards']);
+  const forwarded = () => edge.received(way).map(({ headers }) => headers['max-forwards']);
 
-  it('Max-Forwards reaches the backend with one less to go', async () => {
+  it('Max-Forwards of an OPTIONS request is decremented on its way to the backend', async () => {
     expect((await options(['Max-Forwards', '5'])).status).toBe(200);
     expect((await options(['Max-Forwards', '1'])).status).toBe(200);
     expect((await options([])).status).toBe(200);
-    expect(told()).toEqual(['4', '0', undefined]);
+    expect(forwarded()).toEqual(['4', '0', undefined]);
   });
 
-  it('with 0 it is answered here, with the methods of the path, costs nothing, and no backend hears of it', async () => {
+  it('Max-Forwards: 0 gets 204 with Allow and no limit fields, and does not reach the backend', async () => {
     const answer = await options(['Max-Forwards', '0']);
     expect([answer.status, answer.headers['allow'], answer.text]).toEqual([204, 'OPTIONS, POST', '']);
     expect(answer.headers['x-request-id']).toMatch(/^req_/);
     expect(Object.keys(answer.headers)).not.toContain('ratelimit');
-    expect(told()).toEqual([]);
+    expect(forwarded()).toEqual([]);
   });
 
-  it('with 0, what is not there, or has no OPTIONS, is refused as ever', async () => {
+  it('Max-Forwards: 0 for an unknown path or a path without OPTIONS is refused', async () => {
     expectProblem(await options(['Max-Forwards', '0'], '/api/v1/nothing'), 'route_not_found');
     const refused = await options(['Max-Forwards', '0'], '/api/v1/open');
     expectProblem(refused, 'method_not_allowed');
     expect(refused.headers['allow']).toBe('GET, HEAD');
   });
 
-  it('what is no number is refused', async () => {
+  it('Max-Forwards with an invalid number is refused', async () => {
     for (const value of ['x', '-1', '1.5']) expectProblem(await options(['Max-Forwards', value]), 'bad_request');
-    expect(told()).toEqual([]);
+    expect(forwarded()).toEqual([]);
   });
 
-  it('no other method counts', async () => {
+  it('Max-Forwards of a POST or GET request reaches the backend unchanged', async () => {
     const fields = ['Max-Forwards', '0', 'Content-Length', '0'];
     expect((await edge.ask(way, { method: 'POST', target: '/api/v1/things', fields })).status).toBe(200);
     expect((await edge.ask(way, { fields: ['Max-Forwards', '0'] })).status).toBe(200);
-    expect(told()).toEqual(['0', '0']);
+    expect(forwarded()).toEqual(['0', '0']);
   });
 });

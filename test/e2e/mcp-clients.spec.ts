@@ -1,4 +1,4 @@
-/** The official clients, of today's protocol and of the one before, list, call, page, read, listen, and are refused. */
+/** The official MCP clients, for the current and the previous protocol: listing, calls, pages, and refusals. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -71,13 +71,13 @@ const CLIENTS: readonly (readonly [string, (of: string) => Promise<AnyClient>])[
 ];
 
 describe.each(CLIENTS)('%s', (_name, connect) => {
-  it('learns whom it talks to', async () => {
+  it('gets the name and the instructions of the server', async () => {
     const client = await connect(secret);
     expect(client.getServerVersion()).toMatchObject({ name: 'Customers API' });
     expect(client.getInstructions()).toContain('get_usage');
   });
 
-  it('lists what its key may call, and calls it', async () => {
+  it('lists the tools its key can call, and calls them', async () => {
     const { secret: reader } = await world.newKey('unlimited', ['customers:read']);
     const client = await connect(reader);
     const { tools } = await client.listTools();
@@ -90,7 +90,7 @@ describe.each(CLIENTS)('%s', (_name, connect) => {
     expect(usage).toMatchObject({ content: [{ text: expect.stringContaining('"windows"') }] });
   });
 
-  it('takes an object beside the text where a tool says what shape it has', async () => {
+  it('accepts structured content and errors from a tool with an output schema', async () => {
     const response = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
     await world.useTools([{ ...GET_CUSTOMER, response }]);
     world.answerWith(json({ id: 'cus_1' }));
@@ -103,17 +103,17 @@ describe.each(CLIENTS)('%s', (_name, connect) => {
     await world.useTools(TOOLS);
   });
 
-  it('pages', async () => {
+  it('lists all tools across pages', async () => {
     await world.useTools(manyTools(70));
     const client = await connect(secret);
     const first = await client.listTools({});
-    // The newer one walks through the pages by itself.
+    // The newer client follows the pages itself.
     const rest = first.nextCursor === undefined ? [] : (await client.listTools({ cursor: first.nextCursor })).tools;
     expect(new Set([...first.tools, ...rest].map(({ name }) => name)).size).toBe(71);
     await world.useTools(TOOLS);
   });
 
-  it('is told of a missing scope and of a limit in words', async () => {
+  it('gets a tool error for a missing scope and for an exceeded rate limit', async () => {
     world.answerWith(json({}));
     const { secret: reader } = await world.newKey('few', ['customers:read']);
     const client = await connect(reader);
@@ -138,11 +138,11 @@ describe.each(CLIENTS)('%s', (_name, connect) => {
     expect((await client.getPrompt({ name: prompts[1]!.name })).messages).toHaveLength(1);
   });
 
-  it('with a key that nobody has cannot connect', async () => {
+  it('cannot connect with an unknown key', async () => {
     await expect(connect('tg_live_nonsense')).rejects.toThrow(/401|nauthorized|API key/);
   });
 
-  it('calls many at once, and each gets its own', async () => {
+  it('gets the matching result for each of 50 concurrent calls', async () => {
     world.answerWith((request, response) => {
       const id = request.url?.split('/').at(-1);
       setTimeout(
@@ -158,15 +158,15 @@ describe.each(CLIENTS)('%s', (_name, connect) => {
 });
 
 describe('a client that listens', () => {
-  it('is told when the list of tools is another one, and of nothing else', async () => {
+  it('gets one notification when the list of tools changes', async () => {
     const client = await modernClient(secret);
     expect(client.getProtocolEra()).toBe('modern');
-    let told = 0;
-    client.setNotificationHandler('notifications/tools/list_changed', () => void told++);
+    let notificationCount = 0;
+    client.setNotificationHandler('notifications/tools/list_changed', () => void notificationCount++);
     const subscription = await client.listen({ toolsListChanged: true });
-    expect(told).toBe(0);
+    expect(notificationCount).toBe(0);
     await world.useTools(TOOLS.slice(0, 2));
-    await eventually('it is told', () => told === 1);
+    await eventually('it is told', () => notificationCount === 1);
     await subscription.close();
   });
 

@@ -1,7 +1,8 @@
 /**
- * The official conformance suite against the MCP server, in both of its protocols. What it calls by name comes of `test/mcp-conformance/`,
- * through the same door as all else; a forwarder adds the key, which the suite cannot send. And against the authorization server of the
- * program: there it asks a person for what the test then does. `npm run mcp:conformance` installs and runs it.
+ * The official conformance suite against the MCP server, in both protocols, and against the authorization server.
+ * `test/mcp-conformance/` defines the tools and prompts that the suite calls by name. A forwarder adds the API key,
+ * which the suite cannot send. Where the suite asks a person to authorize a client, the test does it. `npm run
+ * mcp:conformance` installs and runs the suite.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -34,21 +35,21 @@ interface Check {
   readonly errorMessage?: string;
 }
 
-/** Warnings that are as we want it: there is no session, and responses to lists are no streams. */
+/** Expected warnings, because the server has no sessions and does not stream responses to lists. */
 const WANTED = ['server-sse-multiple-streams server-sse-multiple-streams-session WARNING'];
 
-/** The scenarios that a revision requires of servers; the suite runs more, of extensions and of what it cannot pass itself. */
+/** Returns the scenarios that a revision requires of servers. The suite also runs others, such as extensions. */
 function requiredBy(revision: string): readonly string[] {
   const text = readFileSync(join(FOLDER, PACKAGE, 'requirements', `${revision}.yaml`), 'utf8');
   return (parse(text) as { readonly server: readonly string[] }).server;
 }
 
-/** The checks of each scenario that was run, of servers or of authorization servers. */
+/** Returns the checks of each scenario that was run. */
 function checksIn(folder: string, kind: 'server' | 'authorization-server'): Map<string, Check[]> {
   const scenarios = new Map<string, Check[]>();
   for (const name of readdirSync(folder)) {
     const scenario = name.slice(`${kind}-`.length).replace(/-\d{4}-\d{2}-\d{2}T.*$/, '');
-    // A suite that ended early has written none.
+    // A suite that ended early has not written the file.
     const file = join(folder, name, 'checks.json');
     scenarios.set(scenario, existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Check[]) : []);
   }
@@ -65,7 +66,7 @@ const faultsOf = (scenario: string, checks: readonly Check[] = []): readonly str
       ? []
       : [`${scenario} has found nothing good`];
 
-describeUnless(missing)('the conformance suite', () => {
+describeUnless(missing)('the MCP server', () => {
   let world: McpWorld;
   let forwarder: KeyAdder;
   beforeAll(async () => {
@@ -81,7 +82,7 @@ describeUnless(missing)('the conformance suite', () => {
     await world?.stop();
   });
 
-  /** Runs the suite. @returns how it ended, and what it found. */
+  /** Runs the suite. @returns its exit code, checks and output. */
   async function run(...args: readonly string[]) {
     const results = temporaryFolder('conformance');
     const all = [SUITE, 'server', '--url', `${forwarder.url}/mcp`, '--timeout', String(SCENARIO_TIMEOUT_MS)];
@@ -92,7 +93,7 @@ describeUnless(missing)('the conformance suite', () => {
   it.each([
     ['2026-07-28', 37],
     ['2025-11-25', 30],
-  ])('finds in order all that %s requires: %d scenarios', async (revision, count) => {
+  ])('passes all conformance scenarios that %s requires: %d', async (revision, count) => {
     const required = requiredBy(revision);
     expect(required).toHaveLength(count);
     const { code, scenarios, said } = await run('--requirements', revision);
@@ -100,7 +101,7 @@ describeUnless(missing)('the conformance suite', () => {
     expect(required.flatMap((scenario) => faultsOf(scenario, scenarios.get(scenario)))).toEqual([]);
   });
 
-  it('finds that headers are held to the body', async () => {
+  it('passes the conformance scenario that compares headers with the body', async () => {
     const scenario = 'http-header-validation';
     const { code, scenarios, said } = await run('--spec-version', '2026-07-28', '--scenario', scenario);
     expect({ code, said }).toEqual({ code: 0, said: '' });
@@ -111,15 +112,15 @@ describeUnless(missing)('the conformance suite', () => {
 /** Scenarios of the suite for authorization servers, of every revision. */
 const AUTHORIZATION_SCENARIOS = ['authorization-server-metadata-endpoint', 'authorization-code-grant'];
 
-describeUnless(missing)('the conformance suite, at the authorization server', () => {
+describeUnless(missing)('the authorization server', () => {
   let world: OAuthWorld;
   beforeAll(async () => {
     world = await OAuthWorld.start();
   });
   afterAll(() => world?.stop());
 
-  /** Opens the address that the suite prints, says yes, and goes back to the suite as a browser does. */
-  async function letIn(url: URL, accountId: string): Promise<void> {
+  /** Opens the URL that the suite prints, approves the client, and follows the redirect back to the suite. */
+  async function authorize(url: URL, accountId: string): Promise<void> {
     const browser = new Browser();
     const id = await world.ask(browser, url);
     if (typeof id !== 'string') throw new Error(`not asked: ${id.status} ${await id.text()}`);
@@ -140,8 +141,8 @@ describeUnless(missing)('the conformance suite, at the authorization server', ()
       createInterface({ input: stream }).on('line', (line) => {
         said.push(line);
         if (!line.startsWith(`${world.issuer}/authorize?`)) return;
-        // It would wait for minutes.
-        letIn(new URL(line), accountId).catch((error: unknown) => {
+        // Without this, the suite would wait for minutes.
+        authorize(new URL(line), accountId).catch((error: unknown) => {
           said.push(String(error));
           suite.child.kill();
         });
@@ -152,13 +153,13 @@ describeUnless(missing)('the conformance suite, at the authorization server', ()
     return { code, scenarios, said: code === 0 ? '' : said.join('\n').slice(-4_000) };
   }
 
-  it('has no scenario for them but these', async () => {
+  it('is tested with all authorization scenarios of the conformance suite', async () => {
     const { code, stdout } = await runForeign(FOLDER, process.execPath, [SUITE, 'list', '--authorization']);
     expect(code).toBe(0);
     expect([...stdout.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name)).toEqual(AUTHORIZATION_SCENARIOS);
   });
 
-  it.each(['2026-07-28', '2025-11-25'])('finds in order all that it asks of them by %s', async (revision) => {
+  it.each(['2026-07-28', '2025-11-25'])('passes all conformance scenarios of %s', async (revision) => {
     const { code, scenarios, said } = await run(revision);
     expect({ code, said }).toEqual({ code: 0, said: '' });
     expect([...scenarios.keys()].toSorted()).toEqual(AUTHORIZATION_SCENARIOS.toSorted());

@@ -1,6 +1,6 @@
 /**
- * Ten foreign clients list, read, rename and delete a record whose ID has 19 digits and whose name has half a surrogate
- * pair. No call is lost. `npm run mcp:clients` installs them.
+ * Ten foreign clients list, read, rename and delete a record whose ID has 19 digits and whose name has a lone
+ * surrogate. No call is lost. `npm run mcp:clients` installs them.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
@@ -81,23 +81,23 @@ async function play(command: string, args: readonly string[]): Promise<void> {
   expect(backend.requests[2]?.body.toString()).toBe(`{"name":"renamed","owner":${ID}}`);
 }
 
-describeUnless(installNpmPackages(FOLDER, 'toolchains'))('the clients in JavaScript', () => {
-  it.each(['sdk', 'client', 'ai-sdk', 'langchain'])('%s touches the record that it was shown', async (client) => {
+describeUnless(installNpmPackages(FOLDER, 'toolchains'))('the JavaScript client', () => {
+  it.each(['sdk', 'client', 'ai-sdk', 'langchain'])('%s changes exactly the record it was shown', async (client) => {
     await play(process.execPath, ['client.mjs', client]);
   });
 });
 
-describeUnless(installPythonPackages(`${FOLDER}/python`, 'toolchains'))('the clients in Python', () => {
+describeUnless(installPythonPackages(`${FOLDER}/python`, 'toolchains'))('the Python client', () => {
   it.each(['mcp', 'fastmcp', 'openai_agents', 'pydantic_ai'])(
-    '%s touches the record that it was shown',
+    '%s changes exactly the record it was shown',
     async (client) => {
       await play(pythonOf(`${FOLDER}/python`), ['client.py', client]);
     },
   );
 });
 
-describeUnless(installPythonPackages(`${FOLDER}/python-mcp1`, 'toolchains'))('those on version 1 of mcp', () => {
-  it.each(['langchain', 'llama_index'])('%s touches the record that it was shown', async (client) => {
+describeUnless(installPythonPackages(`${FOLDER}/python-mcp1`, 'toolchains'))('the Python client on mcp v1', () => {
+  it.each(['langchain', 'llama_index'])('%s changes exactly the record it was shown', async (client) => {
     await play(pythonOf(`${FOLDER}/python-mcp1`), ['client.py', client]);
   });
 });

@@ -1,4 +1,4 @@
-/** Data passes through a tool call as it is, or is refused: digits, texts and structure, to the backend and back. */
+/** Tool calls pass data on unchanged or refuse it: digits, strings and structure, to the backend and back. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { startMcpWorld, type McpWorld, type ToolWords } from '../support/mcp-wor
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { BROKEN, DOCUMENT, saidBy } from '../support/random-json.js';
 
-/** A snowflake: JavaScript reads 1234567890123456800. */
+/** A snowflake ID. JavaScript rounds it to 1234567890123456800. */
 const ID = '1234567890123456789';
 const INT64 = { type: 'integer', format: 'int64' };
 const SCOPES = ['pets:all'];
@@ -61,7 +61,7 @@ interface Said {
   readonly error?: { readonly message: string };
 }
 
-/** Calls a tool with arguments as they stand in the message. */
+/** Calls a tool with raw JSON arguments. */
 async function call(name: string, args: string | Buffer, id = '1') {
   const begin = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${name}","arguments":`;
   const answer = await send(world.mcpUrl, {
@@ -72,7 +72,7 @@ async function call(name: string, args: string | Buffer, id = '1') {
   return { ...answer, said: answer.json<Said>() };
 }
 
-/** Sets the response of the backend. Without an argument it returns what it received. */
+/** Sets the response of the backend. Without an argument, the backend returns the body that it received. */
 function respond(body?: string | Buffer): void {
   world.answerWith((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -80,7 +80,7 @@ function respond(body?: string | Buffer): void {
   });
 }
 
-/** The structured content of a result, as its text. */
+/** Returns the structured content of a result as raw JSON. */
 const structuredText = (text: string): string => /"structuredContent":(.*)\}\}$/s.exec(text)?.[1] ?? '';
 
 describe('a number beyond 2^53', () => {
@@ -97,7 +97,7 @@ describe('a number beyond 2^53', () => {
       'POST /pets',
       '{"any":[1.10,1E4,-0.0,0.10000000000000000555]}',
     ],
-  ])('%s %s reaches the backend with its digits, or not at all', async (name, args, line, body) => {
+  ])('in %s %s reaches the backend with all digits, or the call is refused', async (name, args, line, body) => {
     respond('{}');
     const { said } = await call(name, args);
     const [received] = world.backend.requests;
@@ -109,14 +109,14 @@ describe('a number beyond 2^53', () => {
     ['get_pet', `{"id":"${ID}"}`, `/pets/${ID}`, ''],
     ['add_pet', `{"owner":"${ID}","of":{"ids":["${ID}"]}}`, '/pets', `{"owner":${ID},"of":{"ids":[${ID}]}}`],
     ['add_pet', `{"any":"${ID}"}`, '/pets', `{"any":"${ID}"}`],
-  ])('%s %s may be sent as a text where only a whole number fits', async (name, args, url, body) => {
+  ])('in %s %s can be a string, which becomes a number where only an integer fits', async (name, args, url, body) => {
     respond('{}');
     await call(name, args);
     expect(world.backend.requests.map((request) => [request.url, request.body.toString()])).toEqual([[url, body]]);
   });
 
   it.each(['1234567890123456800', '9007199254740992', '-1.2345678901234568e18', '1234567890123456789.0'])(
-    '%s may have been rounded by the client: no record is touched, and the assistant hears what to send',
+    '%s may be rounded by the client, so the call is refused with advice to send a string',
     async (id) => {
       respond('{}');
       const { said } = await call('delete_pet', `{"id":${id}}`);
@@ -128,7 +128,7 @@ describe('a number beyond 2^53', () => {
     },
   );
 
-  it('stands in the text and in the structured content of a result with its digits', async () => {
+  it('keeps its digits in the text and the structured content of a result', async () => {
     respond(`{"id":${ID},"price":10.10,"name":"x"}`);
     const { text, said } = await call('get_pet', '{"id":1}');
     expect(said.result?.content[0]?.text).toBe(`{"id":${ID},"price":10.10,"name":"x"}`);
@@ -137,18 +137,18 @@ describe('a number beyond 2^53', () => {
     expect((await call('get_pet', '{"id":1}')).said.result?.content[0]?.text).toBe(`{"id":${ID},"price":10.10}`);
   });
 
-  it.each([ID, '1.0', '-0', '9007199254740993'])('as the id of a message comes back: %s', async (id) => {
+  it.each([ID, '1.0', '-0', '9007199254740993'])('as a message ID is returned unchanged: %s', async (id) => {
     respond('{}');
     expect((await call('get_pet', '{"id":1}', id)).text).toContain(`"id":${id},`);
   });
 });
 
-describe('half of a surrogate pair', () => {
-  it('in a result is replaced where a strict client would lose the whole call', async () => {
+describe('a lone surrogate', () => {
+  it('in a result is replaced in the structured content and escaped in the text', async () => {
     respond('{"id":1,"name":"a \\ud83d end","\\udc00":"\\ud83d\\ude00"}');
     const { text, said } = await call('get_pet', '{"id":1}');
     expect(said.result?.structuredContent).toEqual({ id: 1, name: 'a \ufffd end', '\ufffd': '\u{1f600}' });
-    // No reader meets one, however strict it is; the text has the escape as letters.
+    // A strict parser meets no lone surrogate, because the text contains the escape sequence as plain characters.
     expect(text.replaceAll('\\\\', '')).not.toMatch(/\\ud[89a-f]/i);
     expect(said.result?.content[0]?.text).toContain('\\ud83d end');
   });
@@ -161,7 +161,7 @@ describe('half of a surrogate pair', () => {
   });
 });
 
-it('a field of another type than its description says is left out of structured content, and the operator hears of it', async () => {
+it('a result field of the wrong type is left out of the structured content, and the log names it', async () => {
   respond('{"id":"not-a-number","name":5,"extra":true}');
   const { said } = await call('get_pet', '{"id":1}');
   expect(said.result?.structuredContent).toEqual({ extra: true });
@@ -174,8 +174,8 @@ it('a field of another type than its description says is left out of structured 
   expect(JSON.parse(misfit()[0]!)).toMatchObject({ tool: 'get_pet', fields: ['id', 'name'], times: 1 });
 });
 
-describe('ten thousand documents', () => {
-  it(`reach the backend as they were sent, and come back as they are`, async () => {
+describe('random JSON documents', () => {
+  it(`reach the backend as they were sent, and come back unchanged`, async () => {
     respond();
     const documents = fc.sample(DOCUMENT, BATCHES * BATCH);
     for (let batch = 0; batch < BATCHES; batch++) {
@@ -189,7 +189,7 @@ describe('ten thousand documents', () => {
     }
   });
 
-  it('that two readers may read in two ways are refused', async () => {
+  it('that parsers can read in different ways are refused', async () => {
     respond();
     for (const broken of fc.sample(BROKEN, BROKEN_RUNS)) {
       const { status, said } = await call('add_pet', Buffer.concat([Buffer.from('{"any":'), broken, Buffer.from('}')]));

@@ -1,6 +1,6 @@
 /**
- * Foreign clients on the running program: the official inspector's command line and the official Python client. They
- * list, page and call, and can read a 403 and a 429. `mcp-clients.spec.ts` has the TypeScript clients.
+ * Foreign MCP clients on the running program: the command line of the official inspector and the official Python
+ * client. They list, page and call tools, and get readable errors. `mcp-clients.spec.ts` has the TypeScript clients.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -12,9 +12,9 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 
 const FOLDER = 'test/mcp-clients';
 const OLDEST_NODE = [22, 19] as const;
-/** Exit code of a tool that could not do its work. */
+/** Exit code for a failed tool call. */
 const TOOL_ERROR = 5;
-const NOT_LET_IN = 3;
+const AUTH_REQUIRED = 3;
 const LIMIT = 2;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -53,7 +53,7 @@ afterAll(async () => {
   await backend?.stop();
 });
 
-/** A key that may read, and may do so twice a minute. */
+/** Creates a key that can read customers twice a minute. */
 const newSecret = async (): Promise<string> =>
   (await trailgate.admin.newKey('few', { scopes: ['customers:read'] })).key.secret;
 
@@ -76,7 +76,7 @@ describeUnless(isOld ? `needs Node ${OLDEST_NODE.join('.')}` : installNpmPackage
 
   const inspect = (secret: string, ...args: readonly string[]) => inspectAt(trailgate, secret, ...args);
 
-  it('lists what its key may call, and calls it', async () => {
+  it('lists the tools its key can call, and calls one', async () => {
     const secret = await newSecret();
     const listed = await inspect(secret, '--method', 'tools/list', '--strict');
     expect([listed.code, listed.stderr]).toEqual([0, expect.any(String)]);
@@ -107,14 +107,14 @@ describeUnless(isOld ? `needs Node ${OLDEST_NODE.join('.')}` : installNpmPackage
     expect([got.code, got.stdout]).toEqual([0, expect.stringContaining('rate_limited')]);
   });
 
-  it('is told of a limit in words, and does not call what is not listed', async () => {
+  it('gets an error for an exceeded limit, and does not call unlisted tools', async () => {
     const secret = await newSecret();
     const call = (name: string) =>
       inspect(secret, '--method', 'tools/call', '--tool-name', name, '--tool-arg', 'id=cus_1');
-    // It calls what it has listed alone.
+    // The inspector only calls tools that it has listed.
     const unlisted = await call('delete_customer');
     expect([unlisted.code, unlisted.stderr]).toEqual([TOOL_ERROR, expect.stringContaining('tool_not_found')]);
-    // Nothing of that was counted.
+    // None of this was counted.
     for (let at = 0; at < LIMIT; at++) expect((await call('get_customer')).code).toBe(0);
     const limited = await call('get_customer');
     expect([limited.code, limited.stdout + limited.stderr]).toEqual([
@@ -123,7 +123,7 @@ describeUnless(isOld ? `needs Node ${OLDEST_NODE.join('.')}` : installNpmPackage
     ]);
   });
 
-  it('is told of a missing scope by the tool that calls what is not listed', async () => {
+  it('gets the missing scope from call_operation when it calls an unlisted operation', async () => {
     const searched = await acquireTrailgate({ backend: backend.url, openapi: OPENAPI });
     try {
       const { key } = await searched.admin.newKey('unlimited', { scopes: ['customers:read'] });
@@ -138,9 +138,9 @@ describeUnless(isOld ? `needs Node ${OLDEST_NODE.join('.')}` : installNpmPackage
     }
   });
 
-  it('with a key that nobody has is not let in', async () => {
+  it('cannot authenticate with an unknown key', async () => {
     const { code, stderr } = await inspect('tg_live_nonsense', '--method', 'tools/list');
-    expect([code, stderr]).toEqual([NOT_LET_IN, expect.stringContaining('auth_required')]);
+    expect([code, stderr]).toEqual([AUTH_REQUIRED, expect.stringContaining('auth_required')]);
   });
 });
 
@@ -155,7 +155,7 @@ describeUnless(installPythonPackages(FOLDER))('the Python client', () => {
   it.each([
     ['auto', '2026-07-28'],
     ['legacy', '2025-11-25'],
-  ])('in its mode %s lists, pages, calls, and is refused in words', async (mode, version) => {
+  ])('in %s mode lists, pages and calls tools, and gets errors for a scope and a limit', async (mode, version) => {
     const calls = [
       ['delete_customer', { id: 'cus_1' }],
       ['list_customers', {}],

@@ -1,6 +1,6 @@
 /**
- * Permissions of a key for tools, on two processes that share a database and Redis. A change of the key applies to its
- * tools, streams and lists within a second on both.
+ * Permissions of a key for MCP tools, on two processes that share a database and Redis. A change of the key applies to
+ * its tools, streams and lists on both within a second.
  */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -67,7 +67,7 @@ async function ask<T>(at: RunningTrailgate, secret: string, method: string, para
 const namesOf = ({ tools }: Listed): string[] => tools.map(({ name }) => name);
 const wordsOf = ({ content }: Called) => JSON.parse(content[0]!.text) as Record<string, unknown>;
 
-describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
+describeOnDatabasesWithRedis('the key of an MCP client on two processes', (kind) => {
   let backend: Backend;
   /** Response of the backend. */
   let answer = ANSWER;
@@ -113,7 +113,7 @@ describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
     return seen;
   };
 
-  it('with customers:read sees what reads customers, and is refused the rest in words', async () => {
+  it('with customers:read lists the tools that read customers, and gets an error for others', async () => {
     const { key } = await one.admin.newKey('unlimited', { scopes: ['customers:read'] });
     const tools = ['get_usage', 'list_customers', 'get_customer'];
     for (const at of [one, two]) expect(namesOf(await ask<Listed>(at, key.secret, 'tools/list'))).toEqual(tools);
@@ -127,17 +127,17 @@ describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
     expect(backend.requests).toHaveLength(before);
   });
 
-  it('sees long lists page by page, each tool once', async () => {
+  it('gets long tool lists in pages across both processes, each tool once', async () => {
     const { key } = await one.admin.newKey('unlimited', { scopes: ['reports:read'] });
     const first = await ask<Listed>(one, key.secret, 'tools/list');
     expect(first.tools).toHaveLength(PAGE_TOOLS);
-    // The other process goes on where this one has ended.
+    // The other process continues where this one stopped.
     const rest = await ask<Listed>(two, key.secret, 'tools/list', { cursor: first.nextCursor });
     expect(rest.nextCursor).toBeUndefined();
     expect(new Set([...namesOf(first), ...namesOf(rest)]).size).toBe(61);
   });
 
-  it('has one limit at both, is told how long to wait, and asks what is left for nothing', async () => {
+  it('shares one limit across both, gets retry_after when refused, and calls get_usage for free', async () => {
     const { key, account } = await one.admin.newKey('few');
     for (let at = 0; at < 5; at++) expect((await call(two, key.secret, 'get_usage')).isError).toBeUndefined();
     for (const at of [one, two, one]) expect((await call(at, key.secret, 'list_customers')).isError).toBeUndefined();
@@ -148,12 +148,12 @@ describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
     }
     const left = wordsOf(await call(two, key.secret, 'get_usage'));
     expect(left).toMatchObject({ windows: [{ policy: 'key-minute', used: 3, remaining: 0 }] });
-    // By the key itself: what is counted of it is what REST counts.
+    // The usage of the key in the admin API, which REST requests share.
     const { windows } = await one.admin.usage(account.id, `?api_key_id=${key.id}`);
     expect(windows).toMatchObject([{ policy: 'key-minute', used: 3 }]);
   });
 
-  it('that is revoked at one ends its stream at the other, and its calls, within a second', async () => {
+  it('that is revoked on one process loses its streams on both within a second, and gets 401', async () => {
     const { key } = await one.admin.newKey();
     const streams = [await listening(one, key.secret), await listening(two, key.secret)];
     await one.admin.revokeKey(key.id);
@@ -163,7 +163,7 @@ describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
       const fields = { ...headers, authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' };
       const reply = await send(`${at.gatewayUrl}/mcp`, { method: 'POST', headers: fields, body });
       expect([reply.status, reply.json()['code']]).toEqual([401, 'revoked_api_key']);
-      // Nothing on this origin leads a client to OAuth, which it would then try instead of its key.
+      // This origin must not point a client to OAuth, which it would then use instead of its key.
       expect(reply.headers['www-authenticate']).not.toContain('resource_metadata');
     }
   });
@@ -171,7 +171,7 @@ describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
   it.each([
     ['waits for the backend', false],
     ['gets its response piece by piece', true],
-  ])('that is revoked while a call of it %s is told so within a second', async (_how, hasBegun) => {
+  ])('that is revoked while a call %s ends the call within a second with an error', async (_how, hasBegun) => {
     const { key } = await one.admin.newKey();
     let hasCome = false;
     let isLetGo = false;
@@ -187,7 +187,7 @@ describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
     expect(wordsOf(await running)).toMatchObject({ error: 'revoked_api_key', status: 401 });
   });
 
-  it('whose scopes change is told at both, and sees other tools', async () => {
+  it('whose scopes change is notified on both processes within a second, and lists other tools', async () => {
     const { key } = await one.admin.newKey('unlimited', { scopes: ['customers:read'] });
     const streams = [await listening(one, key.secret), await listening(two, key.secret)];
     await one.admin.updateKey(key.id, { scopes: ['customers:read', 'customers:write'] });

@@ -1,4 +1,4 @@
-/** MCP requests whose key ends, or whose client disconnects, while they run. */
+/** MCP requests whose key is revoked, or whose client disconnects, while they run. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,9 +14,9 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-describe('a key that is revoked behind the head of a request', () => {
+describe('a key that is revoked after the head of its request', () => {
   /** Sends half of a message, revokes its key, and sends the rest. */
-  const halves = async (method: string, params: object): Promise<readonly [number, string]> => {
+  const sendInHalves = async (method: string, params: object): Promise<readonly [number, string]> => {
     const { secret, keyId } = await world.newKey('unlimited');
     const { body, headers } = modernMessage(method, params);
     const text = JSON.stringify(body);
@@ -50,13 +50,13 @@ describe('a key that is revoked behind the head of a request', () => {
     ['tools/list', {}],
   ])('is refused with 401: %s %j', async (method, params) => {
     const before = world.backend.requests.length;
-    const [status, text] = await halves(method, params);
+    const [status, text] = await sendInHalves(method, params);
     expect([status, text]).toEqual([401, expect.stringContaining('revoked_api_key')]);
     expect(world.backend.requests).toHaveLength(before);
   });
 });
 
-it('a client that leaves while its key is looked up makes no call', async () => {
+it('a client that disconnects during its key lookup causes no backend call, and is logged with 499', async () => {
   const { secret } = await world.newKey('unlimited');
   const { authenticator } = world.rooms.keys;
   const found = await authenticator.authenticate(secret, '127.0.0.1');

@@ -1,7 +1,7 @@
 /**
- * Documents of the OAuth server (RFC 9728, RFC 8414), claim by claim: what they name works, and anything else is
- * refused. A new claim fails here until it is in these lists. See `client-by-document.spec.ts` for clients that are
- * known by a document.
+ * Metadata documents of the OAuth server (RFC 9728, RFC 8414), claim by claim. What they list works, and anything else
+ * is refused. A new claim fails here until it is in these lists. See `client-by-document.spec.ts` for clients that
+ * identify themselves by a metadata document.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Browser, newVerifier, REDIRECT, stranger, type Form } from '../support/oauth-steps.js';
@@ -36,18 +36,18 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-/** Returns the query with which a refused authorization request is sent back. */
+/** Returns the parameters with which a refused authorization request is redirected to the client. */
 async function refusalOf(change: Form): Promise<Document> {
   const response = await world.ask(new Browser(), world.authorizeUrl(clientId, challenge, change));
   expect(response).toBeInstanceOf(Response);
   const location = new URL((response as Response).headers.get('location') ?? 'none:');
   expect(`${location.origin}${location.pathname}`).toBe(REDIRECT);
-  // Of responses with a token the standard place is the fragment (OAuth 2.0 Multiple Response Types).
+  // Token responses use the fragment by default (OAuth 2.0 Multiple Response Types).
   const params = location.search === '' ? new URLSearchParams(location.hash.slice(1)) : location.searchParams;
   return { ...Object.fromEntries(params), isInQuery: location.search !== '' };
 }
 
-/** Asks the token endpoint, or that of revocation, with headers. */
+/** Posts a form to the token endpoint or the revocation endpoint, with headers. */
 const post = async (endpoint: unknown, form: Record<string, string>, headers: Record<string, string> = {}) => {
   const body = new URLSearchParams(form);
   const response = await fetch(String(endpoint), { method: 'POST', headers: { ...stranger(), ...headers }, body });
@@ -58,8 +58,8 @@ const post = async (endpoint: unknown, form: Record<string, string>, headers: Re
 const basic = (id: string) => ({ authorization: `Basic ${Buffer.from(`${id}:secret`).toString('base64')}` });
 const formOf = (form: Form): Record<string, string> => ({ ...(form as Record<string, string>) });
 
-describe('the document of the MCP server', () => {
-  it('is where the challenge leads, and claims these things of itself', () => {
+describe('the resource metadata of the MCP server', () => {
+  it('is at the URL that the challenge names, and has exactly these claims', () => {
     expect(resource).toEqual({
       resource: world.mcpUrl,
       authorization_servers: [world.issuer],
@@ -69,7 +69,7 @@ describe('the document of the MCP server', () => {
     });
   });
 
-  it('resource: tokens are for it, and asked for it alone', async () => {
+  it('resource: tokens for it work, and requests for another resource are refused', async () => {
     const tokens = await world.letIn(accountId, {}, { resource: String(resource['resource']) });
     expect((await world.listTools(tokens.access_token, String(resource['resource']))).status).toBe(200);
     for (const other of [world.issuer, `${world.mcpUrl}/other`, `${world.trailgate.gatewayUrl}/mcp`]) {
@@ -81,11 +81,11 @@ describe('the document of the MCP server', () => {
     both.searchParams.append('resource', 'https://other.example.com/mcp');
     const refused = (await world.ask(new Browser(), both)) as Response;
     expect(refused.headers.get('location')).toContain('error=invalid_target');
-    // Nor was the refresh token used up by it.
+    // The refused requests did not use up the refresh token.
     expect((await world.token(world.refresh(tokens.clientId, tokens.refresh_token))).status).toBe(200);
   });
 
-  it('scopes_supported: each is granted and opens its tool; another is granted to nobody', async () => {
+  it('scopes_supported: each scope can be granted and allows its tool; other scopes are never granted', async () => {
     expect(resource['scopes_supported']).toEqual(server['scopes_supported']);
     for (const scope of resource['scopes_supported'] as string[]) {
       const tokens = await world.letIn(await world.newAccount(), { scopes: [scope] }, { scope });
@@ -102,7 +102,7 @@ describe('the document of the MCP server', () => {
     await expect(world.approve(id, accountId, { scopes: ['admin:all'] })).rejects.toThrow(/validation_failed|422/);
   });
 
-  it('bearer_methods_supported: a token is taken from the header, and from nowhere else', async () => {
+  it('bearer_methods_supported: a token is accepted in the header, but not in the query or body', async () => {
     const { access_token: token } = await world.letIn(accountId);
     expect((await world.listTools(token)).status).toBe(200);
     expect((await world.listTools(undefined, `${world.mcpUrl}?access_token=${token}`)).status).toBeGreaterThan(399);
@@ -110,8 +110,8 @@ describe('the document of the MCP server', () => {
   });
 });
 
-describe('the document of the authorization server', () => {
-  it('claims these things, each of which has a test', () => {
+describe('the metadata of the authorization server', () => {
+  it('has exactly these claims', () => {
     expect(server).toEqual({
       issuer: world.issuer,
       authorization_endpoint: `${world.issuer}/authorize`,
@@ -130,7 +130,7 @@ describe('the document of the authorization server', () => {
     });
   });
 
-  it('its endpoints: there are no others', async () => {
+  it('endpoints: the paths of other OAuth and OpenID endpoints are not found', async () => {
     const { access_token: token } = await world.letIn(accountId);
     const others = ['introspect', 'userinfo', 'me', 'jwks', 'par', 'request', 'device', 'device/auth', 'backchannel'];
     const documents = [
@@ -149,12 +149,12 @@ describe('the document of the authorization server', () => {
     }
   });
 
-  it('response_types_supported: a code, and nothing else', async () => {
+  it('response_types_supported: all types other than code are refused', async () => {
     for (const type of ['token', 'id_token', 'none', 'code token', 'code id_token', 'id_token token', 'bogus'])
       expect(await refusalOf({ response_type: type })).toMatchObject({ error: 'unsupported_response_type' });
   });
 
-  it('response_modes_supported: the query, and nothing else', async () => {
+  it('response_modes_supported: query works, and other modes are refused', async () => {
     await world.letIn(accountId, {}, { response_mode: 'query' });
     for (const mode of ['fragment', 'form_post', 'web_message', 'jwt', 'query.jwt', 'bogus']) {
       const refusal = await refusalOf({ response_mode: mode });
@@ -162,7 +162,7 @@ describe('the document of the authorization server', () => {
     }
   });
 
-  it('grant_types_supported: a code and a refresh token are taken, and nothing else', async () => {
+  it('grant_types_supported: a code and a refresh token are accepted, and other grants are refused', async () => {
     const { refresh_token: refresh, clientId: owner, access_token: token } = await world.letIn(accountId);
     expect((await world.token(world.refresh(owner, refresh))).status).toBe(200);
     const others = [
@@ -183,13 +183,13 @@ describe('the document of the authorization server', () => {
     }
   });
 
-  it('token_endpoint_auth_methods_supported: none; a secret is refused, or opens nothing', async () => {
+  it('token_endpoint_auth_methods_supported: a secret is refused, and does not replace the verifier', async () => {
     const { clientId: owner, code, verifier } = await world.code(accountId);
     const form = formOf(world.exchange(owner, code, verifier));
     const { client_id: _, ...withoutId } = form;
     const refused = await post(server['token_endpoint'], withoutId, basic(owner));
     expect([refused.status >= 400 && refused.status < 500, 'access_token' in refused.body]).toEqual([true, false]);
-    // In the body it is a parameter that nobody knows, and stands for nothing (RFC 6749 section 3.2).
+    // In the body, a secret is an unknown parameter and is ignored (RFC 6749 section 3.2).
     const assertion = {
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       client_assertion: 'e30.e30.e30',
@@ -202,26 +202,26 @@ describe('the document of the authorization server', () => {
     expect((await post(server['token_endpoint'], form)).status).toBe(200);
   });
 
-  it('revocation_endpoint and its auth methods: tokens are taken back without a secret, and with one they are not', async () => {
+  it('revocation_endpoint: revokes a token without a client secret, and refuses a request with one', async () => {
     const { access_token: token, clientId: owner } = await world.letIn(accountId);
     const refused = await post(server['revocation_endpoint'], { token }, basic(owner));
     expect([refused.status >= 400, (await world.listTools(token)).status]).toEqual([true, 200]);
     expect((await post(server['revocation_endpoint'], { token, client_id: owner })).status).toBe(200);
     await eventually('it is out', async () => (await world.listTools(token)).status === 401, 1_000);
-    // One that is none: nothing is left to do (RFC 7009 section 2.2).
+    // An unknown token needs no revocation (RFC 7009 section 2.2).
     expect((await post(server['revocation_endpoint'], { token: 'none', client_id: owner })).status).toBe(200);
   });
 
-  it('code_challenge_methods_supported: S256, and nothing else, nor none', async () => {
+  it('code_challenge_methods_supported: other methods, no method and no challenge are refused', async () => {
     for (const change of [{ code_challenge_method: 'plain' }, { code_challenge_method: 'S512' }])
       expect(await refusalOf(change)).toMatchObject({ error: 'invalid_request' });
     const none = { code_challenge: undefined, code_challenge_method: undefined };
     expect(await refusalOf(none)).toMatchObject({ error: 'invalid_request' });
-    // Unless said it is `plain` (RFC 7636 section 4.3).
+    // A missing method means `plain` (RFC 7636 section 4.3).
     expect(await refusalOf({ code_challenge_method: undefined })).toMatchObject({ error: 'invalid_request' });
   });
 
-  it('authorization_response_iss_parameter_supported: each way back says who has sent it (RFC 9207)', async () => {
+  it('authorization_response_iss_parameter_supported: redirects name the issuer (RFC 9207)', async () => {
     const browser = new Browser();
     const id = String(await world.ask(browser, world.authorizeUrl(clientId, challenge)));
     const back = (await world.comeBack(browser, await world.approve(id, accountId))) as URLSearchParams;
@@ -233,7 +233,7 @@ describe('the document of the authorization server', () => {
     expect(await refusalOf({ resource: 'https://other.example.com' })).toMatchObject({ iss: server['issuer'] });
   });
 
-  it('registration_endpoint: what it registers is within these claims', async () => {
+  it('registration_endpoint: registers clients with supported values only, and refuses bad metadata', async () => {
     const asked = {
       grant_types: ['implicit'],
       response_types: ['token'],
@@ -254,7 +254,7 @@ describe('the document of the authorization server', () => {
     }
   });
 
-  it('registration_endpoint: without it there is none', async () => {
+  it('registration_endpoint: is not in the metadata and not found if registration is off', async () => {
     const closed = await OAuthWorld.start({ registration: false });
     try {
       const document = await documentAt(`${closed.issuer}/.well-known/oauth-authorization-server`);

@@ -1,7 +1,6 @@
 /**
- * The authorization server on two processes that share PostgreSQL and Redis. One continues what the other began, and
- * single-use values work once on both together. A revocation applies to both within a second, also to requests on their
- * way.
+ * The authorization server on two processes that share PostgreSQL and Redis. Each continues flows that the other began.
+ * A single-use value works once across both. A revocation applies to both within a second, also to running requests.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/client';
@@ -19,7 +18,7 @@ const SOON_MS = 1_000;
 const ROUNDS = 5;
 const REFUSED = { status: 400, body: { error: 'invalid_grant' } };
 
-/** Calls that the backend has begun to respond to and not ended. */
+/** Number of calls for which the backend has begun a response and not ended it. */
 let underWay = 0;
 let isSlow = false;
 const quick = json({ data: [] });
@@ -63,10 +62,10 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
   };
   const statusesOf = (token: string): Promise<number[]> =>
     Promise.all([one, two].map(async (at) => (await at.listTools(token)).status));
-  const isOutAtBoth = (token: string): Promise<void> =>
+  const awaitRefusalAtBoth = (token: string): Promise<void> =>
     eventually('it is out', async () => (await statusesOf(token)).every((status) => status === 401), SOON_MS);
 
-  it('each of them goes on with what the other has begun, step by step', async () => {
+  it('each process continues an authorization flow that the other one began, step by step', async () => {
     for (const [here, there] of [
       [one, two],
       [two, one],
@@ -87,7 +86,7 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
     }
   });
 
-  it('a code that is shown to both at once gives tokens once', async () => {
+  it('a code that is redeemed at both processes at once yields tokens at most once', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { clientId, code, verifier } = await one.code(await one.newAccount());
       const all = await Promise.all([one, two].map((at) => at.token(at.exchange(clientId, code, verifier))));
@@ -97,16 +96,16 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
     }
   });
 
-  it('a code that is shown to the other once more ends what came of it, at both', async () => {
+  it('a code that is redeemed again at the other process revokes its tokens on both', async () => {
     const { clientId, code, verifier } = await one.code(accountId);
     const { body } = await one.token(one.exchange(clientId, code, verifier));
     expect(await statusesOf(body.access_token)).toEqual([200, 200]);
     expect(await two.token(two.exchange(clientId, code, verifier))).toMatchObject(REFUSED);
-    await isOutAtBoth(body.access_token);
+    await awaitRefusalAtBoth(body.access_token);
     expect(await one.token(one.refresh(clientId, body.refresh_token))).toMatchObject(REFUSED);
   });
 
-  it('a refresh token that is sent to both at once gives tokens of one grant at each, and all of them work', async () => {
+  it('a refresh token that is used at both processes at once yields working tokens at each', async () => {
     let { refresh_token: refresh, clientId } = await one.letIn(accountId);
     for (let round = 0; round < ROUNDS; round++) {
       const all = await Promise.all([one, two].map((at) => at.token(at.refresh(clientId, refresh))));
@@ -117,20 +116,20 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
     expect((await keyOf(accountId)).status).toBe('active');
   });
 
-  it('a client that takes itself back at one is out at both', async () => {
+  it('a client that revokes its own token at one process loses access on both', async () => {
     for (const kind of ['access_token', 'refresh_token'] as const) {
       const tokens = await one.letIn(accountId);
       expect(await statusesOf(tokens.access_token)).toEqual([200, 200]);
       const body = new URLSearchParams({ token: tokens[kind], client_id: tokens.clientId });
       const revoked = await fetch(`${two.origin}/revoke`, { method: 'POST', headers: stranger(), body });
       expect(revoked.status).toBe(200);
-      await isOutAtBoth(tokens.access_token);
+      await awaitRefusalAtBoth(tokens.access_token);
       expect(await one.token(one.refresh(tokens.clientId, tokens.refresh_token))).toMatchObject(REFUSED);
     }
   });
 
   const revokeKey = async () => void (await one.trailgate.admin.revokeKey((await keyOf(accountId)).id));
-  /** Removes the member who let the client in. */
+  /** Removes the member who authorized the client. */
   const removeMember = async () => {
     const path = `/accounts/${accountId}/members`;
     const { data } = await one.trailgate.admin.call<{ data: { id: string; role: string }[] }>('GET', path);
@@ -142,12 +141,12 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
     ['2026-07-28 that is taken back', 'auto', revokeKey],
     ['2025 that is taken back', 'legacy', revokeKey],
     ['2026-07-28 whose member is removed', 'auto', removeMember],
-  ] as const)('a client of %s is out of what is under way, at both', async (_which, mode, end) => {
+  ] as const)('a client of %s loses its running calls and streams on both', async (_which, mode, end) => {
     await newPerson(one.trailgate, accountId, 'owner');
     one.approver = (await newPerson(one.trailgate, accountId, 'admin')).session;
     const { access_token: token, refresh_token: refresh, clientId } = await one.letIn(accountId);
     for (const at of [one, two]) clients.push(await connectedClient(at.mcpUrl, token, mode));
-    // A client of 2025 has no stream but the response to its call.
+    // A client of the 2025 protocol has no stream besides the response to its call.
     const streams = mode === 'auto' ? await Promise.all(clients.map(openStream)) : [];
     isSlow = true;
     const calls = clients.map((client) => client.callTool({ name: 'list_customers', arguments: {} }));

@@ -1,4 +1,4 @@
-/** The authorization server with a certificate of its own: everything that it says is https, and a new certificate disturbs nobody. */
+/** The authorization server with its own certificate. Its URLs are https, and a renewed certificate ends no stream. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync, renameSync } from 'node:fs';
 import { connect, getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -18,7 +18,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
   beforeAll(async () => {
     authority = makeAuthority(temporaryFolder('oauth-tls'));
     files = authority.issue('mcp');
-    // Clients of this process look at certificates, as those of others do.
+    // The clients in this process verify certificates too.
     setDefaultCACertificates([...trusted, readFileSync(authority.cert, 'utf8')]);
     world = await OAuthWorld.start({ tls: { cert: files.cert, key: files.key } });
   });
@@ -38,7 +38,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
       socket.on('error', reject);
     });
 
-  it('lets a client in, whose every address is https', async () => {
+  it('authorizes a client, with https URLs only in its metadata', async () => {
     const refused = await world.listTools(undefined);
     const [, url = ''] = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '') ?? [];
     expect([refused.status, url]).toEqual([401, `${world.issuer}/.well-known/oauth-protected-resource/mcp`]);
@@ -53,9 +53,9 @@ describeWithOpenssl('the authorization server with a certificate', () => {
     expect((await world.token(world.refresh(clientId, body.refresh_token))).status).toBe(200);
   });
 
-  it('gives browsers cookies that go over TLS alone', async () => {
+  it('sets Secure, HttpOnly and SameSite=Lax cookies, whatever the forwarding headers say', async () => {
     const clientId = String((await world.register()).body['client_id']);
-    // What somebody writes in between changes nothing.
+    // Forwarding headers from elsewhere change nothing.
     const headers = { ...stranger(), 'x-forwarded-proto': 'http', 'x-forwarded-host': 'evil.example' };
     const url = world.authorizeUrl(clientId, newVerifier().challenge);
     const { headers: given } = await fetch(url, { redirect: 'manual', headers });
@@ -69,12 +69,12 @@ describeWithOpenssl('the authorization server with a certificate', () => {
     }
   });
 
-  it('serves nothing without TLS', async () => {
+  it('does not serve its metadata without TLS', async () => {
     const path = '/.well-known/oauth-authorization-server';
     expect(await sendRaw(port(), `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)).not.toContain('issuer');
   });
 
-  it('shows a new certificate to new connections, while a stream goes on', async () => {
+  it('uses a renewed certificate for new connections, while an open stream continues', async () => {
     const { access_token: token } = await world.letIn(await world.newAccount());
     const client = await connectedClient(world.mcpUrl, token);
     try {

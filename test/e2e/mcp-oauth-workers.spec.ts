@@ -1,6 +1,6 @@
 /**
- * The authorization server of a program with several workers. They share its port, each step of a client may reach
- * another worker, and none keeps state that dies with it.
+ * The authorization server of a program with several workers. They share its port. Each step of a client may reach
+ * another worker, and no worker keeps state that is lost with it.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { childrenOf, WORKER } from '../support/child-processes.js';
@@ -14,7 +14,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 
 const WORKERS = 2;
 const SOON_MS = 1_000;
-/** Connections, so many that each worker gets some. */
+/** Number of connections, enough for each worker to get some. */
 const ROUNDS = 8;
 
 describeWithRedis('the authorization server of two workers', () => {
@@ -26,12 +26,12 @@ describeWithRedis('the authorization server of two workers', () => {
   afterAll(() => world?.stop());
 
   const workers = (): number[] => childrenOf(world.trailgate.pid, WORKER);
-  /** On as many connections. */
+  /** Returns the status of a request with the token on each of `ROUNDS` connections. */
   const statusesOf = (token: string): Promise<number[]> =>
     Promise.all(Array.from({ length: ROUNDS }, async () => (await world.listTools(token)).status));
   const ALL = (status: number): number[] => Array.from({ length: ROUNDS }, () => status);
 
-  /** Kills a worker, and waits until there is another in its place that listens. */
+  /** Kills a worker and waits until its replacement serves requests. */
   async function replace(pid: number): Promise<void> {
     process.kill(pid, 'SIGKILL');
     await eventually('it is replaced', () => workers().length === WORKERS && !workers().includes(pid));
@@ -41,7 +41,7 @@ describeWithRedis('the authorization server of two workers', () => {
     });
   }
 
-  it('a client is let in, step by step at whichever of them', async () => {
+  it('authorizes clients, refreshes their tokens, and accepts them on many connections', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { access_token: token, refresh_token: refresh, clientId } = await world.letIn(await world.newAccount());
       const next = await world.token(world.refresh(clientId, refresh));
@@ -49,7 +49,7 @@ describeWithRedis('the authorization server of two workers', () => {
     }
   });
 
-  it('nothing that is begun ends with a worker', async () => {
+  it('completes an authorization flow during which both workers are killed and replaced', async () => {
     const [first = 0, second = 0] = workers();
     const clientId = String((await world.register()).body['client_id']);
     const { verifier, challenge } = newVerifier();
@@ -62,7 +62,7 @@ describeWithRedis('the authorization server of two workers', () => {
     expect([status, await statusesOf(body.access_token)]).toEqual([200, ALL(200)]);
   });
 
-  it('a client that is taken back is out of all of them within a second', async () => {
+  it('ends all streams of a client within a second after its key is revoked, and refuses its token', async () => {
     const accountId = await world.newAccount();
     const { access_token: token } = await world.letIn(accountId);
     const clients = await Promise.all(Array.from({ length: ROUNDS }, () => connectedClient(world.mcpUrl, token)));

@@ -1,4 +1,4 @@
-/** An OAuth client is let in by a person, works as its key says, and is out when that is taken back. */
+/** A person authorizes an OAuth client. It works with the permissions of its key until the key is revoked. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
@@ -21,7 +21,7 @@ const keysOf = async (account: string) =>
     }>('GET', `/accounts/${account}/api-keys`)
   ).data;
 
-it('its documents say where everything is; the origin of the API has none of them', async () => {
+it('the OAuth metadata is served by the issuer, but not by the API origin', async () => {
   const get = async (path: string) => (await fetch(`${world.issuer}${path}`)).json();
   const resource = { resource: world.mcpUrl, authorization_servers: [world.issuer] };
   expect(await get('/.well-known/oauth-protected-resource/mcp')).toMatchObject(resource);
@@ -41,7 +41,7 @@ it('its documents say where everything is; the origin of the API has none of the
   expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="api"']);
 });
 
-it('the official client finds its way by itself, is let in, and calls a tool', async () => {
+it('the official client discovers the server, is authorized, and calls a tool', async () => {
   let tokens: object | undefined;
   let client_: object | undefined;
   let verifier = '';
@@ -85,7 +85,7 @@ it('the official client finds its way by itself, is let in, and calls a tool', a
   expect(key).toMatchObject({ scopes: ['customers:read'], status: 'active' });
 }, 60_000);
 
-it('what it is let in by counts on the account, and stands beside its keys', async () => {
+it('the token of an OAuth client is backed by a key in the key list of the account', async () => {
   const account = await world.newAccount();
   const { access_token: token, clientId } = await world.letIn(account);
   expect(token).toMatch(/^tg_mcpt_[0-9A-Za-z]{36}$/);
@@ -96,7 +96,7 @@ it('what it is let in by counts on the account, and stands beside its keys', asy
   ]);
 });
 
-it("its calls and those of the account's keys have one limit", async () => {
+it("the calls of an OAuth client and of the account's API keys share one limit", async () => {
   const { id } = await world.trailgate.admin.createAccount({ plan: 'five' });
   const { secret } = await world.trailgate.admin.createKey(id, { scopes: ['customers:read'] });
   const { access_token: token } = await world.letIn(id);
@@ -111,7 +111,7 @@ it("its calls and those of the account's keys have one limit", async () => {
   expect(await call()).toContain('rate_limited');
 });
 
-it('nothing that it is presented by stands in the database', async () => {
+it('no code, token or authorization request ID of an OAuth client is stored in plain text', async () => {
   const { clientId, code, verifier, id } = await world.code(accountId);
   const { body } = await world.token(world.exchange(clientId, code, verifier));
   const { body: next } = await world.token(world.refresh(clientId, body.refresh_token));
@@ -122,7 +122,7 @@ it('nothing that it is presented by stands in the database', async () => {
   expect(Object.entries(secrets).filter(([, secret]) => kept.includes(secret))).toEqual([]);
 });
 
-it('is out within a second of being taken back', async () => {
+it('an OAuth client loses access within a second after its key is revoked', async () => {
   const account = await world.newAccount();
   const { access_token: token, refresh_token: refresh, clientId } = await world.letIn(account);
   expect((await world.listTools(token)).status).toBe(200);
@@ -136,7 +136,7 @@ it('is out within a second of being taken back', async () => {
   });
 });
 
-it('gets the next token with a refresh token, and gets another one where it repeats the refresh', async () => {
+it('an OAuth client can refresh its token and repeat the refresh; both new tokens work', async () => {
   const { refresh_token: refresh, access_token: first, clientId } = await world.letIn(accountId);
   const next = await world.token(world.refresh(clientId, refresh));
   expect(next.status).toBe(200);
@@ -147,7 +147,7 @@ it('gets the next token with a refresh token, and gets another one where it repe
   for (const { body } of [next, again]) expect((await world.listTools(body.access_token)).status).toBe(200);
 });
 
-it('takes itself back, and nobody else', async () => {
+it('an OAuth client can revoke its own token, but not the token of another client', async () => {
   const mine = await world.letIn(accountId);
   const other = await world.letIn(accountId);
   const revoke = (token: string, clientId: string) =>
@@ -163,7 +163,7 @@ it('takes itself back, and nobody else', async () => {
   expect((await world.listTools(other.access_token)).status).toBe(200);
 });
 
-it('a program with a token turns nobody away: that is for a person to say', async () => {
+it('the operator token cannot deny an authorization request, because only a person can', async () => {
   const clientId = String((await world.register()).body['client_id']);
   const browser = new Browser();
   const id = await world.ask(browser, world.authorizeUrl(clientId, 'c'.repeat(43)));

@@ -1,4 +1,4 @@
-/** The MCP server of the program as it is run: opted in by a document, followed by the configuration, seen by operators. */
+/** The MCP server of the running program: enabled by the OpenAPI document, configurable, and visible to operators. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -39,8 +39,8 @@ const toolsOf = async (trailgate: SharedTrailgate, secret: string): Promise<stri
   return result.tools.map(({ name }) => name);
 };
 
-describe('an API of which nothing has opted in', () => {
-  it('has no MCP server: 404, as for any path that leads nowhere', async () => {
+describe('an API without MCP tools', () => {
+  it('has no MCP server: /mcp answers 404 like any unknown path', async () => {
     const trailgate = await acquireTrailgate();
     try {
       const { key } = await trailgate.admin.newKey();
@@ -74,7 +74,7 @@ describe('an API with a tool', () => {
     await backend?.stop();
   });
 
-  it('lists it, calls it, and holds its arguments to the document', async () => {
+  it('lists it, calls it, and validates its arguments against the OpenAPI document', async () => {
     expect(await toolsOf(trailgate, secret)).toEqual(['get_usage', 'list_customers']);
     const called = await call(trailgate, secret, 'tools/call', { name: 'list_customers', arguments: { limit: 3 } });
     expect(called.json()).toMatchObject({ result: { content: [{ type: 'text', text: '{"data":[{"id":"cus_1"}]}' }] } });
@@ -84,7 +84,7 @@ describe('an API with a tool', () => {
     expect(wrong.text).toContain('\\"field\\":\\"limit\\"');
   });
 
-  it('hands out its description and its error codes', async () => {
+  it('serves its OpenAPI document and its error codes as resources', async () => {
     const listed = await call(trailgate, secret, 'resources/list');
     const { resources } = listed.json<{ result: { resources: { uri: string }[] } }>().result;
     const [openapi, errors] = await Promise.all(
@@ -99,7 +99,7 @@ describe('an API with a tool', () => {
     expect(codes.errors).toContainEqual(expect.objectContaining({ code: 'rate_limited', action: expect.any(String) }));
   });
 
-  it('shows a call to operators: in the log of requests, in metrics, in a line of its log', async () => {
+  it('shows a tool call to operators in the request log, in the metrics and in a log line', async () => {
     await call(trailgate, secret, 'tools/call', { name: 'list_customers', arguments: { limit: 9 } });
     const requests = `${trailgate.adminUrl}/admin/v1/accounts/${accountId}/requests`;
     const headers = { authorization: `Bearer ${trailgate.adminToken}` };
@@ -125,20 +125,20 @@ describe('an API with a tool', () => {
     expect(trailgate.logs().filter((line) => line['path'] === '/mcp' && line['operation'] !== undefined)).toEqual([]);
   });
 
-  it('follows its configuration, and tells clients that listen', async () => {
+  it('applies configuration changes to its tools and notifies listening clients', async () => {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
     const requestInit = { headers: { authorization: `Bearer ${secret}` } };
     await client.connect(new StreamableHTTPClientTransport(new URL(`${trailgate.gatewayUrl}/mcp`), { requestInit }));
-    let told = 0;
-    client.setNotificationHandler('notifications/tools/list_changed', () => void told++);
+    let notificationCount = 0;
+    client.setNotificationHandler('notifications/tools/list_changed', () => void notificationCount++);
     await client.listen({ toolsListChanged: true });
     const file = parse(readFileSync(trailgate.configPath, 'utf8')) as { operations: Json[] };
     const more = { match: 'GET /customers/{id}', mcp: { name: 'get_customer', description: 'Reads one customer.' } };
     writeFileSync(trailgate.configPath, stringify({ ...file, operations: [...file.operations, more] }));
-    await eventually('the client is told', () => told === 1, 20_000);
+    await eventually('the client is told', () => notificationCount === 1, 20_000);
     expect(await toolsOf(trailgate, secret)).toEqual(['get_usage', 'list_customers', 'get_customer']);
     writeFileSync(trailgate.configPath, stringify({ ...file, mcp: { enabled: false } }));
-    // Asked in a way that is not counted: what is free is limited, and a busy machine takes its time.
+    // GET is not counted. Free calls are limited, and a busy machine may need many of them here.
     const statusOfGet = async () => (await send(`${trailgate.gatewayUrl}/mcp`)).status;
     await eventually('the server is gone', async () => (await statusOfGet()) === 404, 20_000);
     expect((await call(trailgate, secret, 'tools/list')).status).toBe(404);
@@ -148,7 +148,7 @@ describe('an API with a tool', () => {
     expect((await call(trailgate, secret, 'tools/list')).status).toBe(200);
   });
 
-  it('ends with its clients told: a stream with its result, and no call lost', async () => {
+  it('ends an open stream gracefully on shutdown', async () => {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
     const requestInit = { headers: { authorization: `Bearer ${secret}` } };
     await client.connect(new StreamableHTTPClientTransport(new URL(`${trailgate.gatewayUrl}/mcp`), { requestInit }));
@@ -159,7 +159,7 @@ describe('an API with a tool', () => {
 });
 
 describeWithOpenssl('over HTTP/2', () => {
-  it('a tool is called as over HTTP/1.1', async () => {
+  it('a tool call gets its result', async () => {
     const backend = await startBackend(json({ ok: true }));
     const { cert, key: privateKey } = makeCertificate(temporaryFolder('mcp-tls'));
     const tls = { cert, key: privateKey };

@@ -14,8 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-/** A modern message, changed as a test wants it. */
-async function changed(
+/** Sends a modern message after the test has changed it. */
+async function sendChanged(
   method: string,
   params: object,
   change: (sent: { body: Record<string, unknown>; headers: Record<string, string | undefined> }) => void,
@@ -48,7 +48,7 @@ const resultOf = (answer: Answer) => {
 };
 
 describe('a modern client', () => {
-  it('learns what there is from server/discover', async () => {
+  it('learns the versions and capabilities of the server from server/discover', async () => {
     const answer = await world.modern(secret, 'server/discover');
     expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
     expect(resultOf(answer)).toEqual({
@@ -63,7 +63,7 @@ describe('a modern client', () => {
   });
 
   it.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])(
-    'is told how long it may keep %s',
+    'learns how long it can cache %s',
     async (method) => {
       expect(resultOf(await world.modern(secret, method))).toMatchObject({
         resultType: 'complete',
@@ -74,13 +74,13 @@ describe('a modern client', () => {
   );
 
   it.each(['initialize', 'ping', 'completion/complete', 'logging/setLevel', 'resources/subscribe', 'nothing'])(
-    'has no method %s: 404 and -32601',
+    'gets 404 and -32601 for the method %s',
     async (method) => {
       expectError(await world.modern(secret, method), 404, -32601);
     },
   );
 
-  it('reads resources by their URI, and is told of one that there is not by -32602', async () => {
+  it('reads resources by URI, and gets -32602 for an unknown one', async () => {
     const { resources } = resultOf(await world.modern(secret, 'resources/list')) as {
       resources: { uri: string; mimeType: string }[];
     };
@@ -98,7 +98,7 @@ describe('a modern client', () => {
     expectError(await world.modern(secret, 'resources/read', { uri: 'https://elsewhere.example' }), 200, -32602);
   });
 
-  it('gets prompts with their arguments in them', async () => {
+  it('gets prompts with their arguments, and -32602 for a missing argument or an unknown prompt', async () => {
     const { prompts } = resultOf(await world.modern(secret, 'prompts/list')) as { prompts: { name: string }[] };
     expect(prompts.map(({ name }) => name)).toEqual(['explain_refusal', 'find_my_limits']);
     const args = { name: 'explain_refusal', arguments: { refusal: 'rate_limited "x"' } };
@@ -132,25 +132,25 @@ describe('a modern client', () => {
         metaOf(body)[VERSION_MEMBER] = '2099-01-01';
       },
     ],
-  ])('with %s is told so: %d and %d', async (_what, status, code, change) => {
+  ])('with %s gets %d and %d', async (_what, status, code, change) => {
     const call = { name: 'list_customers', arguments: {} };
     const before = world.backend.requests.length;
-    const answer = await changed('tools/call', call, ({ headers, body }) => change(headers, body));
+    const answer = await sendChanged('tools/call', call, ({ headers, body }) => change(headers, body));
     const { data } = expectError(answer, status, code);
     expect(data).toEqual(code === -32022 ? { supported: [MODERN], requested: '2099-01-01' } : undefined);
     expect(world.backend.requests.length).toBe(before);
   });
 
-  it('may encode its name, and put white space around it', async () => {
+  it('can encode the tool name in its header, and put white space around it', async () => {
     const call = { name: 'list_customers', arguments: {} };
     const encoded = `=?base64?${Buffer.from('list_customers').toString('base64')}?=`;
     for (const name of [encoded, '  list_customers \t']) {
-      const answer = await changed('tools/call', call, ({ headers }) => (headers['mcp-name'] = name));
+      const answer = await sendChanged('tools/call', call, ({ headers }) => (headers['mcp-name'] = name));
       expect(resultOf(answer)['isError']).toBeUndefined();
     }
   });
 
-  it('that sends a session or an event id of old is served as without', async () => {
+  it('that sends a session ID or event ID of the old protocol is served without a session', async () => {
     const headers = { 'mcp-session-id': 'x', 'last-event-id': '7' };
     const answer = await world.modern(secret, 'tools/list', {}, { headers });
     expect([answer.status, answer.headers['mcp-session-id']]).toEqual([200, undefined]);
@@ -165,7 +165,7 @@ describe('a legacy client', () => {
     ['2024-11-05', '2025-03-26'],
     ['2026-07-28', '2025-11-25'],
     ['2025-08-01', '2025-06-18'],
-  ])('that asks for %s agrees on %s, and gets no session', async (protocolVersion, agreed) => {
+  ])('that requests version %s gets version %s and no session', async (protocolVersion, agreed) => {
     const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'old', version: '1' } };
     const sent = { headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' } };
     const body = { jsonrpc: '2.0', id: 'a', method: 'initialize', params };
@@ -178,31 +178,31 @@ describe('a legacy client', () => {
     expect(answer.text).not.toContain('resultType');
   });
 
-  it('gets results without what it does not know, and errors with 200', async () => {
+  it('gets results without members of the modern protocol, and errors with status 200', async () => {
     expect(resultOf(await world.legacy(secret, 'ping'))).toEqual({});
     expect(Object.keys(resultOf(await world.legacy(secret, 'tools/list')))).toEqual(['tools']);
     expectError(await world.legacy(secret, 'server/discover'), 200, -32601);
     expectError(await world.legacy(secret, 'resources/read', { uri: 'x:y' }), 200, -32002);
   });
 
-  it('gets 202 for notifications, and nothing more', async () => {
+  it('gets 202 with an empty body for notifications', async () => {
     const body = { jsonrpc: '2.0', method: 'notifications/initialized' };
     const answer = await world.legacy(secret, '', {}, { body });
     expect([answer.status, answer.text]).toEqual([202, '']);
   });
 
-  it.each(['GET', 'DELETE', 'PUT'])('is told by 405 that there is no %s', async (method) => {
+  it.each(['GET', 'DELETE', 'PUT'])('gets 405 for the method %s', async (method) => {
     const answer = await send(world.mcpUrl, { method, headers: { authorization: `Bearer ${secret}` } });
     expect([answer.status, answer.headers['allow']]).toEqual([405, 'POST']);
   });
 
-  it('with a version that nobody knows is refused', async () => {
+  it('with an unknown version is refused', async () => {
     const headers = { 'mcp-protocol-version': '1999-01-01' };
     expectError(await world.legacy(secret, 'tools/list', {}, { headers }), 400, -32022);
   });
 });
 
-describe('what is no message', () => {
+describe('an invalid MCP message', () => {
   const post = (body: string | Buffer, headers: Record<string, string> = {}) =>
     send(world.mcpUrl, {
       method: 'POST',
@@ -225,22 +225,22 @@ describe('what is no message', () => {
     ['a name that changes all objects', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{}}}', -32700],
     ['the same, escaped', '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"\\u005f_proto__":{}}}', -32700],
     ['too many lists in lists', `{"a":${'['.repeat(70)}${']'.repeat(70)}}`, -32700],
-  ])('%s is refused with 400', async (_what, body, code) => {
+  ])('(%s) is refused with 400', async (_what, body, code) => {
     const answer = await post(body);
     expect([answer.status, answer.json<{ error: { code: number } }>().error.code]).toEqual([400, code]);
   });
 
-  it('of another type, or for who takes no JSON, is refused with 415 and 406', async () => {
+  it('with another content type gets 415, and one with an Accept without JSON gets 406', async () => {
     expect((await post('{}', { 'content-type': 'text/plain' })).status).toBe(415);
     expect((await post('{}', { accept: 'text/html' })).status).toBe(406);
   });
 
-  it('that is larger than it may be is refused with 413, told before or not', async () => {
+  it('that is larger than 1 MiB is refused with 413', async () => {
     expect((await post('x'.repeat(1024 * 1024 + 1))).status).toBe(413);
   });
 });
 
-describe('who asks', () => {
+describe('an MCP request', () => {
   const ask = (headers: Record<string, string>, method = 'POST') =>
     send(world.mcpUrl, {
       method,
@@ -248,7 +248,7 @@ describe('who asks', () => {
       ...(method === 'POST' ? { body: { jsonrpc: '2.0', id: 1, method: 'ping' } } : {}),
     });
 
-  it('without a key, or with a wrong one, gets 401 that names no OAuth', async () => {
+  it('without a valid key gets 401 without a hint at OAuth, and OAuth metadata is not found', async () => {
     for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
       const answer = await ask({ 'content-type': 'application/json', ...headers });
       expect(answer.status).toBe(401);
@@ -279,7 +279,7 @@ describe('who asks', () => {
     ['by a page of its own', { host: 'api.example.com', origin: 'https://api.example.com' }, 200],
     ['by a page that may', { host: 'api.example.com', origin: 'https://assistant.example' }, 200],
     ['by a page of this machine', { host: '127.0.0.1', origin: 'http://localhost:6274' }, 200],
-  ])('%s', async (_what, headers, status) => {
+  ])('%s is served or refused by its Host and Origin', async (_what, headers, status) => {
     const answer = await ask({ authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers });
     expect(answer.status).toBe(status);
     const { origin } = headers as { origin?: string };
@@ -288,7 +288,7 @@ describe('who asks', () => {
     expect(answer.headers['access-control-allow-origin']).toBe(status === 403 ? undefined : origin);
   });
 
-  it('by a page asks first, without a key, with the method and fields of any client', async () => {
+  it('by an allowed page passes the preflight without a key, with the methods and headers of MCP', async () => {
     const answer = await ask(
       { host: 'api.example.com', origin: 'https://assistant.example', 'access-control-request-method': 'POST' },
       'OPTIONS',

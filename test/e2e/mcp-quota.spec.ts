@@ -1,4 +1,4 @@
-/** REST and MCP are one account: one limit, one usage, one revocation. */
+/** REST and MCP requests of an account share one limit, one usage count and one revocation. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import { json } from '../support/backend.js';
@@ -10,7 +10,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 
 const LIMIT = 100;
 const AT_ONCE = 500;
-/** How often those ask again that could not be decided in time: a busy machine is no lost limit. */
+/** How often undecided requests are repeated. A busy machine may miss decision deadlines. */
 const PATIENCE_ROUNDS = 100;
 const UNDECIDED = 503;
 
@@ -30,14 +30,14 @@ function suite(env: () => Promise<Record<string, string>>): void {
     const headers = { authorization: `Bearer ${secret}` };
     return (await send(`${world.url}/api/v1/customers`, { headers, agent })).status;
   };
-  /** The status that its request would have had. */
+  /** Calls a tool. Returns the status that the REST request would have. */
   const tool = async (secret: string): Promise<number> => {
     const answer = await world.modern(secret, 'tools/call', { name: 'list_customers' }, { agent });
     const { isError, content } = answer.json<{ result: { isError?: boolean; content: { text: string }[] } }>().result;
     return isError === true ? (JSON.parse(content[0]!.text) as { status: number }).status : answer.status;
   };
 
-  it(`of ${AT_ONCE} requests at once, by REST and by tools in turn, exactly ${LIMIT} pass`, async () => {
+  it(`of ${AT_ONCE} concurrent requests, half by REST and half by tools, exactly ${LIMIT} pass`, async () => {
     const { secret } = await world.newKey('hundred');
     const before = world.backend.requests.length;
     const ask = (at: number): Promise<number> => (at % 2 === 0 ? rest(secret) : tool(secret));
@@ -49,7 +49,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     expect(statuses.filter((status) => status === 200)).toHaveLength(LIMIT);
     expect(statuses.filter((status) => status === 429)).toHaveLength(AT_ONCE - LIMIT);
     expect(world.backend.requests.length - before).toBe(LIMIT);
-    // Both ways had some: neither goes before the other.
+    // Some of both kinds passed, so neither has priority.
     const byTool = statuses.filter((status, at) => at % 2 === 1 && status === 200).length;
     expect(byTool).toBeGreaterThan(0);
     expect(byTool).toBeLessThan(LIMIT);
@@ -57,7 +57,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     expect(usage.json()).toMatchObject({ windows: [{ policy: 'account-minute', used: LIMIT, remaining: 0 }] });
   });
 
-  it('a key that is revoked is refused within a second, by REST and by tools', async () => {
+  it('a revoked key is refused within a second by REST and by tools', async () => {
     const { secret, keyId } = await world.newKey('unlimited');
     expect([await rest(secret), await tool(secret)]).toEqual([200, 200]);
     await world.revoke(keyId);
@@ -71,9 +71,9 @@ function suite(env: () => Promise<Record<string, string>>): void {
   });
 }
 
-describe('counters in the process', () => {
+describe('with counters in the process', () => {
   suite(async () => ({}));
 });
-describeWithRedis('counters in Redis', () => {
+describeWithRedis('with counters in Redis', () => {
   suite(async () => ({ REDIS_URL: await sharedRedisUrl() }));
 });

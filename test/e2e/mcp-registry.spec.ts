@@ -1,7 +1,7 @@
 /**
- * The output of `trailgate server-json` is accepted by the MCP registry: by its published schema and its further rules.
- * Both come from the package in test/mcp-registry, which has the released schemas byte for byte. Nothing uses the
- * network.
+ * The output of `trailgate server-json` matches the published schema of the MCP registry and its additional rules.
+ * Both come from the package in test/mcp-registry, which contains the released schemas byte for byte. The tests need
+ * no network.
  */
 import { expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
@@ -21,8 +21,8 @@ const OPENAPI = mergePatch(testOpenapi, {
   paths: { '/customers': { get: { 'x-mcp': true, description: DESCRIPTION } } },
 }) as Json;
 
-describeUnless(installPythonPackages(FOLDER))('what the MCP registry is told', () => {
-  /** The newest schema that was released. */
+describeUnless(installPythonPackages(FOLDER))('the output of trailgate server-json', () => {
+  /** Returns the path of the newest released schema. */
   const schemaFile = (): string => globSync(SCHEMAS).toSorted().at(-1) ?? '';
   const schema = (): Json => JSON.parse(readFileSync(schemaFile(), 'utf8')) as Json;
 
@@ -63,7 +63,7 @@ describeUnless(installPythonPackages(FOLDER))('what the MCP registry is told', (
       { title: 'Boats' },
       ['--name', 'com.example/boats', '--server-version', '2.1.0-beta.1', '--description', 'x'.repeat(300)],
     ],
-  ])('of %s is as its newest schema and its rules have it', async (_name, api, args) => {
+  ])('for %s matches the newest schema and the rules of the MCP registry', async (_name, api, args) => {
     const document = await printed({ publicUrl: 'https://api.example.com', ...api }, ...args);
     expect(document['$schema']).toBe(schema()['$id']);
     expect(basename(dirname(schemaFile()))).toBe('v2025_12_11');
@@ -71,7 +71,7 @@ describeUnless(installPythonPackages(FOLDER))('what the MCP registry is told', (
     expect(await lint(document)).toMatchObject({ code: 0, said: expect.stringContaining('mcp-registry') as unknown });
   });
 
-  it('would be refused with a fault: schema and rules find each', async () => {
+  it('with an invalid field is refused by the schema or by the linter', async () => {
     const document = await printed({ publicUrl: 'https://api.example.com', title: 'Customers API' });
     const faulty = [
       ['/name', { name: 'customers' }],

@@ -1,4 +1,4 @@
-/** Tool calls return results of many kinds, and refusals in words. */
+/** Results of tool calls: content of several types, and errors that explain refusals. */
 import { describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { json } from '../support/backend.js';
@@ -15,8 +15,8 @@ const says = (status: number, body: string | Buffer, type = 'application/json', 
     response.writeHead(status, { 'content-type': type, ...more }).end(body);
   });
 
-describe('a call that succeeds', () => {
-  it('is the request that it stands for, and its text the body of the response', async () => {
+describe('a tool call', () => {
+  it('sends the request of its operation, and returns the response body as text', async () => {
     scene.world.answerWith(json({ data: [1, 'ü'] }));
     const result = await call('list_customers', { limit: 2, cursor: 'a b' });
     expect(result).toMatchObject({ resultType: 'complete', content: [{ type: 'text', text: '{"data":[1,"ü"]}' }] });
@@ -28,7 +28,7 @@ describe('a call that succeeds', () => {
     expect(received?.headers['accept-encoding']).toBeUndefined();
   });
 
-  it('may have a body', async () => {
+  it('sends arguments in a JSON body', async () => {
     says(201, '{"id":"cus_1"}');
     await call('create_customer', { name: 'Ünal "X"' });
     const [received] = scene.world.backend.requests;
@@ -36,7 +36,7 @@ describe('a call that succeeds', () => {
     expect(received?.headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '22' });
   });
 
-  it('puts what goes into a path there, and nowhere else', async () => {
+  it('escapes an argument in the path, and sends no request for a path traversal', async () => {
     scene.world.answerWith(json({}));
     await call('get_customer', { id: 'a/../b?c#d' });
     expect(scene.world.backend.requests.map(({ url }) => url)).toEqual([]);
@@ -44,12 +44,12 @@ describe('a call that succeeds', () => {
     expect(scene.world.backend.requests.map(({ url }) => url)).toEqual(['/customers/a%20b%3Fc%23d']);
   });
 
-  it('says what was laid out for people without its spaces', async () => {
+  it('returns formatted JSON without its white space', async () => {
     says(200, JSON.stringify({ a: [1, { b: 'x, "y": z' }] }, null, 2));
     expect((await call('list_customers')).content).toEqual([{ type: 'text', text: '{"a":[1,{"b":"x, \\"y\\": z"}]}' }]);
   });
 
-  it('without a body says that it went well, and where what it made is', async () => {
+  it('returns the status and the Location of a response without a body', async () => {
     says(204, '');
     expect((await call('delete_customer', { id: 'x' })).content[0]?.text).toBe('{"status":204}');
     says(201, '', 'text/plain', { location: '/customers/cus_9' });
@@ -58,7 +58,7 @@ describe('a call that succeeds', () => {
     );
   });
 
-  it('hands over text and images, and says of the rest what it is', async () => {
+  it('returns text and images, and an error that names any other content type', async () => {
     says(200, 'a,b\n1,2', 'text/csv; charset=utf-8');
     expect((await call('list_customers')).content).toEqual([{ type: 'text', text: 'a,b\n1,2' }]);
     says(200, Buffer.from([1, 2, 3]), 'image/png');
@@ -70,7 +70,7 @@ describe('a call that succeeds', () => {
     });
   });
 
-  it('that would be a redirect is told as what it is', async () => {
+  it('returns an error with the status and the location of a redirect', async () => {
     says(302, '', 'text/plain', { location: 'https://elsewhere.example/' });
     expect(await call('list_customers')).toMatchObject({
       isError: true,
@@ -84,7 +84,7 @@ describe('a call that succeeds', () => {
     });
   });
 
-  it('has an object beside its text only where the tool says what shape it has', async () => {
+  it('returns structured content if the tool has an output schema, and an error if it is not JSON', async () => {
     const response = { type: 'object', properties: { id: { type: 'string' } } };
     await scene.world.useTools([{ ...GET_CUSTOMER, response }]);
     says(200, '{"id":"cus_1","inner":true}');
@@ -97,7 +97,7 @@ describe('a call that succeeds', () => {
     await scene.world.useTools(TOOLS);
   });
 
-  it('that is larger than an assistant can use is cut at a character, and says how to get the rest', async () => {
+  it('cuts a response over 65,536 bytes at a character, and names the arguments that ask for less', async () => {
     says(200, `{"data":"${'ü'.repeat(50_000)}"}`);
     const { content, isError } = await call('list_customers');
     expect([isError, content.length]).toEqual([true, 2]);
@@ -110,8 +110,8 @@ describe('a call that succeeds', () => {
   });
 });
 
-describe('a call that is refused says', () => {
-  it('which scope is missing, and who can give it', async () => {
+describe('a refused tool call reports', () => {
+  it('the missing scope and who can grant it', async () => {
     const { secret: reader } = await scene.world.newKey('unlimited', ['customers:read']);
     scene.world.backend.requests.length = 0;
     expect(await refusal('create_customer', { name: 'x' }, reader)).toEqual({
@@ -125,7 +125,7 @@ describe('a call that is refused says', () => {
     expect(scene.world.backend.requests).toEqual([]);
   });
 
-  it('what ran out, and how long to wait', async () => {
+  it('the exceeded limit and the time to wait', async () => {
     scene.world.answerWith(json({}));
     const { secret: few } = await scene.world.newKey('few');
     for (let at = 0; at < 2; at++) expect((await call('list_customers', {}, few)).isError).toBeUndefined();
@@ -135,7 +135,7 @@ describe('a call that is refused says', () => {
     expect(scene.world.backend.requests).toHaveLength(2);
   });
 
-  it('what the backend says, field by field', async () => {
+  it('the errors of the backend, field by field', async () => {
     says(422, '{"errors":[{"field":"name","message":"is too short"}]}');
     expect(await refusal('create_customer', { name: '' })).toMatchObject({
       error: 'validation_failed',
@@ -146,7 +146,7 @@ describe('a call that is refused says', () => {
     expect(await refusal('get_customer', { id: 'x' })).toMatchObject({ error: 'resource_not_found', status: 404 });
   });
 
-  it('that the fault is not its own where a backend fails', async () => {
+  it('a failure of the backend, and that the call is not the cause', async () => {
     scene.world.answerWith((_request, response) => void response.destroy());
     expect(await refusal('create_customer', { name: 'x' })).toMatchObject({
       error: 'backend_bad_response',
@@ -155,7 +155,7 @@ describe('a call that is refused says', () => {
     });
   });
 
-  it('which arguments are wrong; nothing is sent, and nothing counted', async () => {
+  it('invalid arguments, without a backend request and without counting the call', async () => {
     const { secret: few } = await scene.world.newKey('few');
     scene.world.answerWith(json({}));
     for (let at = 0; at < 3; at++) {
@@ -174,7 +174,7 @@ describe('a call that is refused says', () => {
     expect((await call('list_customers', {}, few)).isError).toBeUndefined();
   });
 
-  it('that there is no such tool by an error of the protocol', async () => {
+  it('an unknown tool as a protocol error', async () => {
     for (const params of [{ name: 'drop_customers' }, { name: '__proto__' }, { name: 'constructor' }]) {
       const answer = await scene.world.modern(scene.secret, 'tools/call', params);
       expect([answer.status, answer.json<{ error: { code: number } }>().error.code]).toEqual([200, -32602]);

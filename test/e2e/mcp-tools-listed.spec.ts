@@ -1,4 +1,4 @@
-/** `GET /admin/v1/accounts/{id}/mcp-tools` says what the MCP server shows to a key, before there is one. */
+/** `GET /admin/v1/accounts/{id}/mcp-tools` previews the tools that the MCP server would list for a key. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import type { Account } from '../support/admin.js';
@@ -47,7 +47,7 @@ afterAll(async () => {
 const toolsOf = (query = '') => gateway.admin.call<Tools>('GET', `/accounts/${account.id}/mcp-tools${query}`);
 const namesOf = ({ data }: Tools) => data.map(({ name }) => name);
 
-/** Returns the tools that the server lists for a key, without its own. */
+/** Returns the tools that the MCP server lists for a key, without the built-in `get_usage`. */
 async function listedTo(scopes: readonly string[]): Promise<string[]> {
   const { secret } = await gateway.admin.createKey(account.id, { scopes });
   const response = await send(`${gateway.gatewayUrl}/mcp`, {
@@ -65,7 +65,7 @@ async function listedTo(scopes: readonly string[]): Promise<string[]> {
   return result.tools.map(({ name }) => name).filter((name) => name !== 'get_usage');
 }
 
-it('says where the server is, what it is called, and all tools', async () => {
+it('the preview has the URL and the name of the MCP server, and all tools', async () => {
   const all = await toolsOf();
   expect(all).toMatchObject({ enabled: true, server_name: 'Boats', url: 'https://api.example.com/mcp', total: 28 });
   expect([all.data.length, all.searched]).toEqual([28, true]);
@@ -83,7 +83,7 @@ it('says where the server is, what it is called, and all tools', async () => {
 });
 
 it.each([[['boats:read']], [['boats:*']], [['boats:write', 'piers:read']]])(
-  'of a key with %j it says what the server lists to it',
+  'the preview for the scopes %j has the tools that the MCP server lists',
   async (scopes) => {
     const said = await toolsOf(`?scopes=${encodeURIComponent(scopes.join(','))}`);
     expect(namesOf(said)).toEqual(await listedTo(scopes));
@@ -91,18 +91,18 @@ it.each([[['boats:read']], [['boats:*']], [['boats:write', 'piers:read']]])(
   },
 );
 
-it('of a key that sees more than 25 it says that they are searched, as the server does', async () => {
+it('the preview for more than 25 tools says that the MCP server offers search instead of a list', async () => {
   const said = await toolsOf('?scopes=*');
   expect([said.searched, said.data.length]).toEqual([true, 28]);
   expect(await listedTo(['*'])).toEqual(['search_operations', 'call_operation']);
 });
 
-it('of scopes that open no tool it says none', async () => {
+it('the preview for scopes without a tool is empty', async () => {
   expect(await toolsOf('?scopes=invoices:read')).toMatchObject({ data: [], total: 28, searched: false });
 });
 
 it.each(['?scopes=', '?scopes=a%20b', '?scopes=a,,b', `?scopes=${'a'.repeat(9_000)}`, '?scope=boats:read'])(
-  'refuses %s',
+  'the preview refuses %s',
   async (query) => {
     const answer = await send(`${gateway.adminUrl}/admin/v1/accounts/${account.id}/mcp-tools${query}`, {
       headers: { authorization: `Bearer ${gateway.adminToken}` },

@@ -1,4 +1,4 @@
-/** Tools by scopes, in pages, by search; what is free, and what is counted. */
+/** MCP tools by scope, in pages, and by search. Free calls and counted calls. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { open, send } from '../support/http.js';
@@ -11,7 +11,7 @@ const scene = sceneOfTests();
 const call = (name: string, args: object = {}, of = scene.secret) => callTool(scene.world, of, name, args);
 const refusal = (name: string, args: object = {}, of = scene.secret) => refusalOf(scene.world, of, name, args);
 
-describe('the list', () => {
+describe('the tool list', () => {
   interface Page {
     readonly tools: readonly { readonly name: string }[];
     readonly nextCursor?: string;
@@ -19,7 +19,7 @@ describe('the list', () => {
   const page = async (of: string, cursor?: string, at = scene.world) =>
     resultOf(await at.modern(of, 'tools/list', cursor === undefined ? {} : { cursor })) as unknown as Page;
 
-  it('has what the key may call, in the order of the configuration, and get_usage', async () => {
+  it('has get_usage and the tools that the key can call, in the order of the configuration', async () => {
     const names = async (...scopes: string[]) =>
       (await page((await scene.world.newKey('unlimited', scopes)).secret)).tools.map(({ name }) => name);
     expect(await names('*')).toEqual(['get_usage', ...TOOLS.map(({ name }) => name)]);
@@ -27,7 +27,7 @@ describe('the list', () => {
     expect(await names('customers:write')).toEqual(['get_usage', 'create_customer', 'delete_customer']);
   });
 
-  it('comes in pages of 50 by a cursor, without a gap and without a repetition', async () => {
+  it('comes in pages of 50 without gaps or repetitions, and invalid cursors are refused', async () => {
     const many = manyTools(120);
     const paged = await startMcpWorld({ tools: many, mcp: { mostListed: 200 } });
     const { secret: of } = await paged.newKey('unlimited');
@@ -50,7 +50,7 @@ describe('the list', () => {
   });
 });
 
-describe('past 25 tools', () => {
+describe('with more than 25 tools', () => {
   let many: McpWorld;
   let manySecret: string;
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('past 25 tools', () => {
   const ask = async (name: string, args: object, of = manySecret) =>
     resultOf(await many.modern(of, 'tools/call', { name, arguments: args }));
 
-  it('the list has three, which find and call the others', async () => {
+  it('the list has three tools, two of which find and call the others', async () => {
     const { tools } = resultOf(await many.modern(manySecret, 'tools/list')) as unknown as {
       tools: { name: string; annotations: Record<string, boolean> }[];
     };
@@ -79,7 +79,7 @@ describe('past 25 tools', () => {
     expect(many.backend.requests.at(-1)).toMatchObject({ method: 'POST', url: '/customers' });
   });
 
-  it('a call by name is scoped, metered and logged as what it calls', async () => {
+  it('call_operation is authorized, counted and logged as the operation it calls', async () => {
     const { secret: few, accountId } = await many.newKey('few', ['customers:read']);
     const asked = { name: 'create_customer', arguments: { name: 'x' } };
     expect((await ask('call_operation', asked, few)).content[0]?.text).toContain('insufficient_scope');
@@ -91,7 +91,7 @@ describe('past 25 tools', () => {
     );
   });
 
-  it('what is searched or called that there is not is told in words, with what there is', async () => {
+  it('an invalid search, a search without results and a call by an unknown name get help', async () => {
     expect((await ask('search_operations', { query: 7 })).content[0]?.text).toContain('"field":"query"');
     const nothing = JSON.parse((await ask('search_operations', { query: 'zzz' })).content[0]!.text) as {
       all_names: string[];
@@ -100,7 +100,7 @@ describe('past 25 tools', () => {
     expect((await ask('call_operation', { name: 'drop' })).content[0]?.text).toContain('search_operations gave');
   });
 
-  it('a key that sees few is told of each', async () => {
+  it('a key that can call few tools gets each of them listed', async () => {
     const { secret: writer } = await many.newKey('unlimited', ['customers:write']);
     await many.useTools([...TOOLS, ...manyTools(30, ['customers:read'])]);
     const { tools } = resultOf(await many.modern(writer, 'tools/list')) as unknown as { tools: { name: string }[] };
@@ -108,8 +108,8 @@ describe('past 25 tools', () => {
   });
 });
 
-describe('what is free', () => {
-  it('get_usage says what is left, and costs nothing', async () => {
+describe('free calls', () => {
+  it('include get_usage, which reports the remaining requests and uses none', async () => {
     const { secret: few, keyId } = await scene.world.newKey('few');
     await call('list_customers', {}, few);
     for (let at = 0; at < 3; at++) {
@@ -121,7 +121,7 @@ describe('what is free', () => {
     }
   });
 
-  it('is limited to 120 a minute of a key, and then says so with 429', async () => {
+  it('are limited to 120 per minute and key, then get 429, while counted calls continue', async () => {
     const { secret: of } = await scene.world.newKey('unlimited');
     const statuses: number[] = [];
     for (let at = 0; at < 121; at++) statuses.push((await scene.world.modern(of, 'tools/list')).status);
@@ -130,14 +130,14 @@ describe('what is free', () => {
     expect([refused.status, refused.json()['code']]).toEqual([429, 'rate_limited']);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect((await refusal('get_usage', {}, of))['used_up']).toEqual(['mcp-free-calls']);
-    // What costs something goes on.
+    // Counted calls are not affected.
     scene.world.answerWith(json({}));
     expect((await call('list_customers', {}, of)).isError).toBeUndefined();
   });
 });
 
-describe('what is counted', () => {
-  it('a call counts once, as the request that it stands for: in usage, in its fields, in the log', async () => {
+describe('a tool call', () => {
+  it('is counted once as its operation in the usage, the limit fields and the request log', async () => {
     scene.world.answerWith(json({}));
     const { secret: of, accountId, keyId } = await scene.world.newKey('hundred');
     const answer = await scene.world.modern(of, 'tools/call', { name: 'list_customers' });
@@ -159,8 +159,8 @@ describe('what is counted', () => {
   });
 });
 
-describe('a client that leaves', () => {
-  it('ends its call: the backend is let go of', async () => {
+describe('a client that disconnects', () => {
+  it('ends its backend call', async () => {
     scene.world.answerWith(() => undefined);
     const { body, headers } = modernMessage('tools/call', { name: 'list_customers' });
     const request = open(scene.world.mcpUrl, {

@@ -1,4 +1,4 @@
-/** The database is away: nobody is signed out by it, nobody is said to be, and nothing is said to be wrong with anybody. */
+/** While the database is unavailable, members stay signed in and get 503, which never looks like a failed sign-in. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/stores/database/connect.js';
@@ -12,14 +12,14 @@ import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
 
-describeWithOwnPostgres('members while the database is away', () => {
+describeWithOwnPostgres('while the database is unavailable', () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres();
   });
   afterAll(() => server.stop());
 
-  it('hear 503 and keep their cookie, however they ask; sign-ins that failed so are not counted', async () => {
+  it('members get 503 and keep their session, and failed sign-ins do not count as wrong passwords', async () => {
     const database = await openDatabase({ databaseUrl: await server.createDatabase('members'), dataDir: '' });
     const running = await startAdmin(database);
     const { email } = await memberWithPassword(database, running);
@@ -57,7 +57,7 @@ describeWithOwnPostgres('members while the database is away', () => {
     await database.close();
   });
 
-  it('the link of the first operator waits for a database that hangs at the start, and the program runs', async () => {
+  it('the program starts, and creates the link of the first operator once the database responds', async () => {
     const DATABASE_URL = await server.createDatabase('first');
     const { db, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: '' });
     let program: RunningTrailgate | undefined;

@@ -1,4 +1,4 @@
-/** A database that can be read and not written: who is signed in goes on reading, and what would change it is 503. */
+/** A database that can be read but not written. Members stay signed in and can read, and changes get 503. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -12,18 +12,18 @@ import { accountToken, memberWithPassword, GOOD_PASSWORD, PanelBrowser } from '.
 
 const MINUTE_MS = 60_000;
 
-/** Reads and changes as who is signed in and as a program, before, while and after nothing can be written. */
-async function goesOn(database: DatabaseHandle, unwritable: () => Promise<void>, writable: () => Promise<void>) {
+/** Checks reads and changes by a signed-in member and by a token, before, during and after a write outage. */
+async function testReadOnly(database: DatabaseHandle, unwritable: () => Promise<void>, writable: () => Promise<void>) {
   const running = await startAdmin(database);
   try {
-    await readsAndChanges(running, database, unwritable, writable);
+    await expectReadsButNoChanges(running, database, unwritable, writable);
   } finally {
     await running.close();
     await database.close();
   }
 }
 
-async function readsAndChanges(
+async function expectReadsButNoChanges(
   running: RunningAdmin,
   database: DatabaseHandle,
   unwritable: () => Promise<void>,
@@ -40,7 +40,7 @@ async function readsAndChanges(
     return data[0]?.last_seen_at;
   };
   const before = await lastSeen();
-  /** PostgreSQL has ended all connections: the first requests may meet one that does not know it yet. */
+  /** PostgreSQL has closed all connections. The first requests may still get a closed one. */
   const reads = () => eventually('it reads', async () => (await own.ask('GET', '/me')).status === 200);
   await unwritable();
   await reads();
@@ -61,7 +61,7 @@ async function readsAndChanges(
   }
   expect(await lastSeen()).toBe(before);
   expect(running.log.filter((line) => line.includes('"last_use_not_noted"')).length).toBe(3);
-  // Nobody could note that it was used, so that it ends as if it had not been.
+  // The uses during the outage were not stored, so the session expires as if they had not happened.
   await writable();
   await reads();
   running.clock.advance(14 * MINUTE_MS);
@@ -69,14 +69,14 @@ async function readsAndChanges(
   expect(await lastSeen()).not.toBe(before);
 }
 
-describeWithPostgres('members on a PostgreSQL that is read-only', () => {
+describeWithPostgres('members on a read-only PostgreSQL', () => {
   let place: FreshDatabase;
   beforeAll(async () => {
     place = await freshDatabase();
   });
   afterAll(() => place.drop());
 
-  it('go on reading, are not signed out, and change nothing', async () => {
+  it('stay signed in and can read, and their changes get 503', async () => {
     const database = await openDatabase({ databaseUrl: place.url, dataDir: '' });
     const readOnly = (isReadOnly: boolean) => async () => {
       const client = new pg.Client({ connectionString: place.url });
@@ -89,7 +89,7 @@ describeWithPostgres('members on a PostgreSQL that is read-only', () => {
       await client.query(others, [name]);
       await client.end();
     };
-    await goesOn(database, readOnly(true), readOnly(false));
+    await testReadOnly(database, readOnly(true), readOnly(false));
   });
 });
 
@@ -102,9 +102,9 @@ describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small di
     });
     afterAll(() => disk.unmount());
 
-    it('go on reading, are not signed out, and change nothing', async () => {
+    it('stay signed in and can read, and their changes get 503', async () => {
       const database = await openDatabase({ dataDir: `${disk.folder}/data` });
-      await goesOn(
+      await testReadOnly(
         database,
         async () => disk.fill(),
         async () => disk.clear(),

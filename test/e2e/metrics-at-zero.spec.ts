@@ -1,4 +1,7 @@
-/** A counter is there at 0 before its first event: Prometheus sees an increase, where a counter born at 1 would show it none. */
+/**
+ * Counters exist at 0 before their first event. Prometheus then sees the first event as an increase, which it does not
+ * see for a counter that starts at 1.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
@@ -23,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => trailgate?.stop());
 
-/** The series of a metric; of a histogram what it counts. */
+/** Returns the series of each metric. Histograms are represented by their counts. */
 async function scraped(): Promise<Map<string, [Labels, number][]>> {
   const series = seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text);
   const byName = new Map<string, [Labels, number][]>();
@@ -34,8 +37,8 @@ async function scraped(): Promise<Map<string, [Labels, number][]>> {
   return byName;
 }
 
-/** Returns the values of a label in this configuration, one row per series. */
-function named(labels: readonly string[], services: Yaml, plans: readonly string[]): Labels[] {
+/** Returns the label values that this configuration implies, one row per series. */
+function impliedLabels(labels: readonly string[], services: Yaml, plans: readonly string[]): Labels[] {
   if (labels.includes('plan')) return plans.map((plan) => ({ plan }));
   if (!labels.includes('service')) return [{}];
   return Object.entries(services).flatMap(([service, { targets }]) =>
@@ -43,20 +46,20 @@ function named(labels: readonly string[], services: Yaml, plans: readonly string
   );
 }
 
-/** Counters that the configuration promises, and those that are not there at 0. */
+/** Returns the number of expected series, and the metrics that lack some of them. */
 async function missing(): Promise<{ promised: number; missing: unknown[] }> {
   const { services, plans } = parse(readFileSync(trailgate.configPath, 'utf8')) as { services: Yaml; plans: Yaml };
-  const there = await scraped();
+  const present = await scraped();
   let promised = 0;
   const lacking: unknown[] = [];
   for (const { name, kind, labelNames, labelValues } of Object.values(METRICS)) {
     if (kind === 'gauge' || labelValues.includes('open')) continue;
-    for (const expected of named(labelNames, services, Object.keys(plans))) {
-      const series = (there.get(name) ?? []).filter(([labels]) =>
+    for (const expected of impliedLabels(labelNames, services, Object.keys(plans))) {
+      const series = (present.get(name) ?? []).filter(([labels]) =>
         Object.entries(expected).every(([label, value]) => labels[label] === value),
       );
       const lists = labelValues.filter((values) => typeof values !== 'string');
-      // A policy stands beside a refusal only, a code has one fault: no list may be longer than what is there.
+      // Not all combinations of labels exist, so expect at least as many series as the longest list has values.
       const least = Math.max(1, ...lists.map((values) => values.length));
       promised += least;
       if (series.length < least) lacking.push([name, expected, series.length, least]);
@@ -66,19 +69,19 @@ async function missing(): Promise<{ promised: number; missing: unknown[] }> {
 }
 
 describe('a program that has just started', () => {
-  it('has every counter whose labels the source or the configuration knows, at 0', async () => {
+  it('has every counter whose labels are known from the source or the configuration, at 0', async () => {
     const { promised, missing: lacking } = await missing();
     expect(lacking).toEqual([]);
     expect(promised).toBeGreaterThan(150);
-    const there = await scraped();
+    const present = await scraped();
     const counted = Object.values(METRICS)
       .filter(({ kind, name }) => kind !== 'gauge' && !/^trailgate_(usage|quota_store_call|housekeeping)/.test(name))
-      .flatMap(({ name }) => (there.get(name) ?? []).map(([labels, value]) => [name, labels, value]));
-    // The backends of this configuration are nobody, and nobody has asked anything yet.
+      .flatMap(({ name }) => (present.get(name) ?? []).map(([labels, value]) => [name, labels, value]));
+    // The backends of this configuration do not exist, and no request has been sent yet.
     expect(counted.filter(([, , value]) => value !== 0)).toEqual([]);
   });
 
-  it('has done each task of the worker role, and none has failed', async () => {
+  it('runs each task of the worker role, and none fails', async () => {
     const { name, labelValues } = METRICS.housekeepingRuns;
     const tasks = labelValues[0] as readonly string[];
     const runs = async (outcome: string) =>
@@ -88,7 +91,7 @@ describe('a program that has just started', () => {
     expect(tasks).toHaveLength(11);
   });
 
-  it('has those of a service and a plan that a reload adds, and no more of a service that it takes away', async () => {
+  it('has the counters of a service and plan that a reload adds, and none of a target that it removes', async () => {
     const config = parse(readFileSync(trailgate.configPath, 'utf8')) as Yaml;
     config['services']!['added'] = { targets: ['http://127.0.0.1:29'] };
     (config['services']!['backend'] as { targets: string[] }).targets = ['http://127.0.0.1:9'];

@@ -1,4 +1,4 @@
-/** A real Prometheus takes native histograms, and finds the trace of a slow request by its exemplar. */
+/** A real Prometheus scrapes native histograms and finds the trace of a slow request by its exemplar. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedisAndPostgres, describeWithPrometheus } from '../support/describe-with.js';
@@ -21,14 +21,14 @@ interface Exemplars {
 }
 
 describeWithPrometheus('with Prometheus', () => {
-  describeWithOwnRedisAndPostgres('a process and a node of two workers', () => {
+  describeWithOwnRedisAndPostgres('the metrics of a process and of a node with two workers', () => {
     let redis: RedisServer;
     let database: FreshDatabase;
     let backend: Backend;
     let collector: TraceCollector;
     let one: RunningTrailgate;
     let workers: RunningTrailgate;
-    /** One takes native histograms and the other OpenMetrics. */
+    /** Prometheus servers: one scrapes native histograms, and the other OpenMetrics. */
     let native: PrometheusServer;
     let classic: PrometheusServer;
 
@@ -83,7 +83,7 @@ describeWithPrometheus('with Prometheus', () => {
     const valueByInstance = async ({ query }: PrometheusServer, expression: string) =>
       Object.fromEntries((await query(expression)).map(({ labels, value }) => [labels['instance'], value]));
 
-    it('counts each request once, and knows the slow one within the width of a bucket', async () => {
+    it('count each request once in native histograms, with the slow duration within one bucket', async () => {
       const ofRoute = (route: string) => `http_server_request_duration_seconds{http_route="${route}"}`;
       const count = (route: string) => valueByInstance(native, `histogram_count(${ofRoute(route)})`);
       expect(await count('/open')).toEqual({ one: CALLS, workers: CALLS });
@@ -97,7 +97,7 @@ describeWithPrometheus('with Prometheus', () => {
       }
     });
 
-    it('has the other metrics in every format', async () => {
+    it('are the same in the native format and in OpenMetrics, except for histograms', async () => {
       const names = async (server: PrometheusServer) =>
         new Set(
           (await server.query('group by (__name__) ({instance="workers"})')).map(({ labels }) => labels['__name__']),
@@ -111,7 +111,7 @@ describeWithPrometheus('with Prometheus', () => {
     it.each([
       ['native histograms', () => native],
       ['OpenMetrics', () => classic],
-    ])('finds the exported trace of the slow request, and only that, with %s', async (_format, server) => {
+    ])('have an exemplar for the exported trace of the slow request only, with %s', async (_format, server) => {
       const exemplars = await exemplarsOf(server());
       expect(
         exemplars.map(({ seriesLabels }) => [seriesLabels['instance'], seriesLabels['http_route']]).toSorted(),

@@ -1,4 +1,4 @@
-/** The package of `npm pack` is small, has no tests in it, and runs where nothing was built. */
+/** The package from `npm pack` is small, contains no tests, and runs without a build. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const npm = (cwd: string, ...args: readonly string[]) =>
   spawnSync('npm', args, { cwd, encoding: 'utf8', timeout: INSTALL_TIMEOUT_MS });
 
 describe('npm pack', () => {
-  it('takes the program, the panel, the example and what deploys it, and no test and no source map', () => {
+  it('includes the program, the panel and the example, but no tests, sources or source maps', () => {
     const { stdout, status, stderr } = npm('.', 'pack', '--dry-run', '--json', '--ignore-scripts');
     expect({ status, stderr }).toMatchObject({ status: 0 });
     const [{ files } = { files: [] }] = JSON.parse(stdout) as { files: { path: string }[] }[];
@@ -33,7 +33,7 @@ const reason = installIsWanted('packages')
 
 describeUnless(reason)('the package', () => {
   it(
-    'is small, and runs the demo in an empty folder: its first request is answered',
+    'is smaller than 15 MiB, and its demo answers a request in an empty folder',
     async () => {
       const packed = temporaryFolder('packed');
       expect(npm('.', 'pack', '--ignore-scripts', '--pack-destination', packed)).toMatchObject({ status: 0 });
@@ -42,7 +42,7 @@ describeUnless(reason)('the package', () => {
       const folder = join(packed, 'app');
       mkdirSync(folder);
       writeFileSync(join(folder, 'package.json'), '{"private":true}');
-      // The Node of the project is on the PATH of tests: the one that the package would bring is 100 MB of the same.
+      // Tests have the Node of the project on their PATH. The package would install another one of 100 MB.
       const installed = npm(folder, 'install', '--omit=optional', '--prefer-offline', join(packed, name));
       expect(installed).toMatchObject({ status: 0 });
       const ports = await Promise.all([freePort(), freePort(), freePort()]);

@@ -1,4 +1,4 @@
-/** Signals to npm reach the program that it runs: supervisors and shells know npm's process alone. */
+/** Signals to npm reach the program that it runs. Supervisors and shells only know the npm process. */
 import { describe, expect, it } from '@jest/globals';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ interface RunByNpm {
   readonly livez: () => Promise<boolean>;
 }
 
-/** Runs a script of package.json until the program listens. It has a process group, as in a terminal. */
+/** Runs a script of package.json and waits until the program listens. It has a process group, as in a terminal. */
 async function runByNpm(script: readonly string[]): Promise<RunByNpm> {
   const folder = temporaryFolder('npm');
   const config = writeConfig(folder, { targets: ['http://127.0.0.1:9'] });
@@ -44,8 +44,8 @@ async function runByNpm(script: readonly string[]): Promise<RunByNpm> {
   return { pid: npm.pid, exited: npm.exited, logs: () => lines, livez };
 }
 
-/** Waits for the end in order: the last phase is behind the last listener. */
-async function expectEnd({ pid, exited, logs, livez }: RunByNpm): Promise<void> {
+/** Expects a graceful shutdown. Its last phase comes after the last listener has closed. */
+async function expectGracefulEnd({ pid, exited, logs, livez }: RunByNpm): Promise<void> {
   try {
     await exited;
     await eventually('the program ends', async () => !(await livez()), 10_000);
@@ -54,24 +54,24 @@ async function expectEnd({ pid, exited, logs, livez }: RunByNpm): Promise<void> 
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
-      // All of the group has ended.
+      // All processes of the group have ended.
     }
   }
 }
 
 describe('a signal to npm', () => {
   it.each([[['start', '--']], [['start:prod', '--']], [['trailgate', '--', 'start']]])(
-    'ends the program in order: npm run %j',
+    'shuts the program down gracefully: npm run %j',
     async (script) => {
       const run = await runByNpm(script);
       process.kill(run.pid, 'SIGTERM');
-      await expectEnd(run);
+      await expectGracefulEnd(run);
     },
   );
 
-  it('that a terminal sends to both, and npm once more, is one signal to the program', async () => {
+  it('that a terminal sends to both processes, and npm forwards, still shuts down gracefully', async () => {
     const run = await runByNpm(['trailgate', '--', 'start']);
     process.kill(-run.pid, 'SIGINT');
-    await expectEnd(run);
+    await expectGracefulEnd(run);
   });
 });

@@ -1,4 +1,4 @@
-/** Metrics, log lines and probes are well-formed, true and bounded. */
+/** Metrics, log lines and probes are well-formed, correct and bounded. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { METRICS } from '../../src/platform/metrics.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
@@ -41,11 +41,11 @@ const call = (path: string, secret = key.secret, headers: Record<string, string>
   send(`${gateway.gatewayUrl}/api/v1${path}`, { headers: { Authorization: `Bearer ${secret}`, ...headers } });
 const scrape = () => send(`${gateway.adminUrl}/metrics`);
 
-/** How much each series grew while something was done, those that did not left out. */
+/** Returns how much each series grew during an action, without series that did not grow. */
 async function growth(what: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = seriesOf((await scrape()).text);
   await what();
-  // A request is counted when its connection is done with it, a moment after its answer has arrived.
+  // A request is counted when its connection has finished it, a moment after the response arrives.
   await new Promise((done) => setTimeout(done, 50));
   const after = seriesOf((await scrape()).text);
   const grown = [...after].map(([name, value]) => [name, value - (before.get(name) ?? 0)] as const);
@@ -55,7 +55,7 @@ async function growth(what: () => Promise<unknown>): Promise<Record<string, numb
 }
 
 describe('/metrics', () => {
-  it('is text that Prometheus reads, with help and type for everything', async () => {
+  it('is Prometheus text with help and type for every metric', async () => {
     await call('/customers');
     const { status, headers, text } = await scrape();
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
@@ -63,7 +63,7 @@ describe('/metrics', () => {
     expect(families.size).toBeGreaterThan(Object.keys(METRICS).length);
   });
 
-  it('holds every metric of the source, of its kind and with its labels', async () => {
+  it('has every metric of the source with its type, help and labels', async () => {
     const families = parseMetrics((await scrape()).text);
     for (const { name, kind, help, labelNames } of Object.values(METRICS)) {
       const family = families.get(name) as MetricFamily;
@@ -75,7 +75,7 @@ describe('/metrics', () => {
     }
   });
 
-  it('counts an answered request once in everything that it went through', async () => {
+  it('counts an answered request once in each metric that it affects', async () => {
     const grown = await growth(() => call('/customers/7'));
     const labels = 'http_request_method="GET",http_route="/customers/{id}",http_response_status_code="200"';
     expect(grown).toMatchObject({
@@ -94,7 +94,7 @@ describe('/metrics', () => {
     expect(Object.keys(grown).filter((name) => name.includes('refusals'))).toEqual([]);
   });
 
-  it('counts refusals by code and by whose fault they are', async () => {
+  it('counts refusals by code and fault, and quota decisions and refunds by outcome', async () => {
     const { key: three } = await gateway.admin.newKey('three', { scopes: ['customers:read'] });
     const grown = await growth(async () => {
       for (let round = 0; round < 5; round++) await call('/customers', three.secret);
@@ -119,13 +119,13 @@ describe('/metrics', () => {
     });
   });
 
-  it('counts what was broken off before a route was known', async () => {
+  it('counts a request that is not HTTP as a client error', async () => {
     const port = Number(new URL(gateway.gatewayUrl).port);
     const grown = await growth(() => sendRaw(port, 'this is not HTTP\r\n\r\n'));
     expect(grown['trailgate_client_errors_total{code="bad_request"}']).toBe(1);
   });
 
-  it('counts and logs a path that cannot be decoded as every other refusal', async () => {
+  it('counts and logs a path that cannot be decoded like any other refusal', async () => {
     const path = '/api/v1/customers/%ff';
     const grown = await growth(() =>
       sendRaw(Number(new URL(gateway.gatewayUrl).port), `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
@@ -137,11 +137,11 @@ describe('/metrics', () => {
     ]);
   });
 
-  it('is not changed by being read', async () => {
+  it('counts nothing for its own scrapes', async () => {
     expect(await growth(scrape)).toEqual({});
   });
 
-  it('does not grow with what clients invent: paths, methods, keys, hosts, agents', async () => {
+  it('gains no series from paths, methods, keys, hosts and user agents that clients invent', async () => {
     const port = Number(new URL(gateway.gatewayUrl).port);
     const inventive = async (round: string) => {
       const one = (index: number) => [
@@ -157,14 +157,14 @@ describe('/metrics', () => {
     await inventive('warm');
     const before = await names();
     await inventive('again');
-    // What Node happens to have open at the moment, by its own few types, comes and goes; so do the accounts at the top.
+    // Series of Node's open resources, by its few types, and of the top accounts come and go.
     const ours = [...(await names())].filter((name) => !/^nodejs_active_|flush|_top_account_/.test(name));
     expect(ours.filter((name) => !before.has(name))).toEqual([]);
     expect([...before].filter((name) => /warm|PROPFIND|X\d/.test(name))).toEqual([]);
     expect([...before].some((name) => name.includes('http_request_method="_OTHER"'))).toBe(true);
   });
 
-  it('names no key and no person, and an account only among those at the top', async () => {
+  it('contains no API key, and account IDs only in the metrics of the top accounts', async () => {
     await call('/customers');
     const { text } = await scrape();
     for (const secret of [key.id, key.secret, key.hint]) expect(text).not.toContain(secret);
@@ -173,14 +173,14 @@ describe('/metrics', () => {
   });
 });
 
-describeWithPrometheus("Prometheus's own checker", () => {
-  it("has nothing to say against /metrics, Node's own included", async () => {
+describeWithPrometheus('promtool', () => {
+  it('finds no problem in /metrics, including the metrics of Node', async () => {
     expect(complaintsOfPromtool((await scrape()).text)).toBe('');
   });
 });
 
 describe('the log', () => {
-  /** The line of the request with this id. */
+  /** Returns the log line of the request with this ID. */
   async function lineOf(id: string): Promise<Record<string, unknown>> {
     const find = () => gateway.logs().filter((line) => line['event'] === 'request' && line['request_id'] === id);
     await eventually('the line is written', () => find().length > 0);
@@ -188,7 +188,7 @@ describe('the log', () => {
     return find()[0] ?? {};
   }
 
-  it('has one JSON line for each request, with what happened and how long it took', async () => {
+  it('has one JSON line for each request, with its outcome and durations', async () => {
     await call('/customers/7?secret=query', key.secret, { 'X-Request-Id': 'log-1' });
     expect(await lineOf('log-1')).toEqual({
       level: 'info',
@@ -209,14 +209,14 @@ describe('the log', () => {
     });
   });
 
-  it('says why a request was refused, and leaves out what was never known', async () => {
+  it('has the error code of a refused request, and omits fields that were never known', async () => {
     await call('/customers', createSecret('live'), { 'X-Request-Id': 'log-2' });
     const line = await lineOf('log-2');
     expect(line).toMatchObject({ status: 401, code: 'invalid_api_key', operation: 'listCustomers' });
     for (const name of ['api_key_id', 'account_id', 'quota', 'upstream_ms']) expect(line).not.toHaveProperty(name);
   });
 
-  it('stays JSON whatever is in a path, a method or the configuration', async () => {
+  it('stays valid JSON with special characters in a path or in the configuration', async () => {
     await call(`/nothing"'\\%c3%a9%0a{}`, key.secret, { 'X-Request-Id': 'log-3' });
     expect(await lineOf('log-3')).toMatchObject({ path: expect.stringContaining(`/api/v1/nothing"'\\`) });
     await call('/nowhere', key.secret, { 'X-Request-Id': 'log-4' });
@@ -224,7 +224,7 @@ describe('the log', () => {
     for (const line of gateway.stdout) expect(() => JSON.parse(line) as unknown).not.toThrow();
   });
 
-  it('calls a client that went away before its answer 499', async () => {
+  it('has status 499 for a client that disconnected before its response', async () => {
     const leaving = new AbortController();
     const headers = { Authorization: `Bearer ${key.secret}`, 'X-Request-Id': 'log-5' };
     const gone = send(`${gateway.gatewayUrl}/api/v1/customers`, { headers, signal: leaving.signal });
@@ -236,7 +236,7 @@ describe('the log', () => {
     expect(await lineOf('log-5')).toMatchObject({ status: 499 });
   });
 
-  it('has every line in order of the wire shape: JSON objects with level, time and event', () => {
+  it('has level, time and event in every line, and stderr stays empty', () => {
     const incomplete = gateway.logs().filter((line) => {
       return ['level', 'time', 'event'].some((name) => typeof line[name] !== 'string');
     });
@@ -246,7 +246,7 @@ describe('the log', () => {
 });
 
 describe('the probes', () => {
-  it('/livez answers while the process lives, /readyz says what it stands on', async () => {
+  it('answer: /livez that the process is alive, and /readyz with its checks', async () => {
     expect((await send(`${gateway.adminUrl}/livez`)).json()).toEqual({ status: 'alive' });
     const { status, text } = await send(`${gateway.adminUrl}/readyz`);
     expect([status, JSON.parse(text)]).toEqual([
@@ -258,7 +258,7 @@ describe('the probes', () => {
     ]);
   });
 
-  it('are not on the public listener, and neither are the metrics', async () => {
+  it('are not found on the public listener, and neither are the metrics and the admin API', async () => {
     for (const path of ['/metrics', '/livez', '/readyz', '/admin/v1/accounts', '/api/v1/metrics']) {
       expect([path, (await send(gateway.gatewayUrl + path)).status]).toEqual([path, 404]);
     }

@@ -1,6 +1,6 @@
 /**
- * Every request has the same entrance. Responses are the same byte by byte, whether our parser or Node read the
- * request, over TLS or HTTP/2, except for fields about the connection.
+ * All requests pass the same checks on arrival. Responses are equal byte by byte, except for fields about the
+ * connection. It does not matter whether our parser or Node reads the request, or whether it uses TLS or HTTP/2.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
@@ -27,9 +27,9 @@ const long = (length: number) => `/api/v1/open?q=${'x'.repeat(length - '/api/v1/
 
 interface Case extends EdgeRequest {
   readonly status: number;
-  /** With a key that may do little. */
+  /** Whether the request has a key with few scopes. */
   readonly isNarrow?: boolean;
-  /** The ways that can bring such a request. */
+  /** The ways that can carry such a request. All of them by default. */
   readonly ways?: readonly Way[];
 }
 
@@ -84,7 +84,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'OPTIONS that go nobody knows how far': { status: 400, ...options(['Max-Forwards', 'x']) },
 };
 
-/** A handshake, which leaves HTTP before the entrance. */
+/** Fields of a WebSocket handshake, which Node takes out of HTTP before the common checks. */
 const HANDSHAKE = [
   'Connection',
   'Upgrade',
@@ -103,7 +103,7 @@ const HANDSHAKES: Readonly<Record<string, Case>> = {
   'with a query that no URL has': { status: 400, target: '/api/v1/live?q=<b>' },
 };
 
-/** With CORS these are another. */
+/** Preflights, which are cases of their own with CORS. */
 const PREFLIGHTS: Readonly<Record<string, Case>> = {
   'a preflight': { status: 204, hasKey: false, ...options(preflight) },
   'a preflight of another page': {
@@ -127,8 +127,8 @@ const PREFLIGHTS: Readonly<Record<string, Case>> = {
 
 const OF_THE_CONNECTION = /^(date|connection|keep-alive|content-length|transfer-encoding|strict-transport-security)$/;
 
-/** Without what differs from one connection, listener, key or instant to the next. */
-function same(text: string): string {
+/** Replaces what depends on the connection, listener, key or time. */
+function normalize(text: string): string {
   return text
     .replaceAll(/https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::\d+)?/g, 'https://api.example.com')
     .replaceAll(/\b(acc|key|req)_[0-9a-z]+/g, '$1_…')
@@ -142,12 +142,12 @@ function fieldsOf({ rawHeaders }: Answer): string[] {
     const [name = '', value = ''] = rawHeaders.slice(at, at + 2);
     if (OF_THE_CONNECTION.test(name.toLowerCase()) || name.startsWith(':')) continue;
     const isCount = /^(x-ratelimit-(remaining|reset)|retry-after|etag)$/i.test(name);
-    lines.push(`${name}: ${isCount ? '…' : same(value)}`);
+    lines.push(`${name}: ${isCount ? '…' : normalize(value)}`);
   }
   return lines;
 }
 
-/** Joins fields by lower-case name, sorted, as they can be compared with HTTP/2. */
+/** Joins fields by lower-case name, sorted, for comparisons with HTTP/2. */
 function joined(lines: readonly string[]): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const line of lines.toSorted()) {
@@ -170,24 +170,24 @@ async function narrowKeyOf(edge: Edge, way: Way): Promise<string> {
   return key.secret;
 }
 
-async function ask(edge: Edge, way: Way, request: Case): Promise<{ answer: Answer; told: object; loose: object }> {
+async function ask(edge: Edge, way: Way, request: Case): Promise<{ answer: Answer; exact: object; loose: object }> {
   const narrow = request.isNarrow === true ? ['Authorization', `Bearer ${await narrowKeyOf(edge, way)}`] : [];
   const fields = ['X-Request-Id', 'one-for.all', ...narrow, ...(request.fields ?? [])];
   const hasKey = narrow.length === 0 && request.hasKey !== false;
   const answer = await edge.ask(way, { ...request, fields, hasKey });
-  const rest = { status: answer.status, body: same(answer.text) };
+  const rest = { status: answer.status, body: normalize(answer.text) };
   const lines = fieldsOf(answer);
-  return { answer, told: { ...rest, lines }, loose: { ...rest, lines: joined(lines) } };
+  return { answer, exact: { ...rest, lines }, loose: { ...rest, lines: joined(lines) } };
 }
 
-/** The response by the first way, which is that of the others as well. */
+/** Expects the same response over all ways. @returns the response over the first way. */
 async function expectSame(edge: Edge, request: Case): Promise<Answer> {
   const [firstWay = 'read by Node', ...others] = request.ways ?? WAYS;
   const first = await ask(edge, firstWay, request);
   expect({ way: firstWay, status: first.answer.status }).toEqual({ way: firstWay, status: request.status });
   for (const way of others) {
-    const { told, loose } = await ask(edge, way, request);
-    const [wanted, is] = way === 'over HTTP/2' ? [first.loose, loose] : [first.told, told];
+    const { exact, loose } = await ask(edge, way, request);
+    const [wanted, is] = way === 'over HTTP/2' ? [first.loose, loose] : [first.exact, exact];
     expect({ way, ...is }).toEqual({ way, ...wanted });
   }
   return first.answer;
@@ -205,15 +205,15 @@ describe.each([
   afterAll(() => edge.stop());
 
   const cases = Object.entries(cors === undefined ? CASES : { ...CASES, ...PREFLIGHTS });
-  it.each(cases)('%s gets the same response by every way', (_name, request) => expectSame(edge, request));
+  it.each(cases)('%s gets the same response over every way', (_name, request) => expectSame(edge, request));
 
-  it.each(Object.entries(HANDSHAKES))('a handshake %s is refused as any other request', async (_name, request) => {
+  it.each(Object.entries(HANDSHAKES))('a handshake %s is refused like a plain request', async (_name, request) => {
     for (const way of HTTP1) {
       const plain = await ask(edge, way, request);
       const fields = [...(request.fields ?? []), ...HANDSHAKE];
       const handshake = await ask(edge, way, { ...request, fields, isLast: false });
       expect(plain.answer.status).toBe(request.status);
-      expect({ way, ...handshake.told }).toEqual({ way, ...plain.told });
+      expect({ way, ...handshake.exact }).toEqual({ way, ...plain.exact });
       expect(handshake.answer.headers['connection']).toBe('close');
     }
   });
@@ -239,13 +239,13 @@ describe('the trace context', () => {
     return edge.received(way).map(({ headers }) => headers['traceparent']);
   }
 
-  it.each(WAYS)('is made up for nobody, %s', async (way) => {
+  it.each(WAYS)('is not created for a client without a valid one, %s', async (way) => {
     const count = way === 'over HTTP/2' ? 2 : 3;
     expect(await tracesSeen(way, [])).toEqual(Array.from({ length: count }, () => undefined));
     expect(await tracesSeen(way, ['Traceparent', 'junk'])).toEqual(Array.from({ length: count }, () => undefined));
   });
 
-  it.each(WAYS)("is the client's with a new span, and a client that says not sampled is obeyed, %s", async (way) => {
+  it.each(WAYS)('keeps the trace ID and the unset sampled flag, with a new span ID, %s', async (way) => {
     const seen = await tracesSeen(way, ['Traceparent', `00-${TRACE}-00f067aa0ba902b7-00`]);
     expect(seen).toHaveLength(way === 'over HTTP/2' ? 2 : 3);
     for (const each of seen) expect(each).toMatch(new RegExp(`^00-${TRACE}-(?!00f067aa0ba902b7)[0-9a-f]{16}-00$`));
@@ -264,13 +264,13 @@ describe('while the gateway drains', () => {
     }
   });
   afterAll(async () => {
-    // They would wait for the delay.
+    // Kill them, because they would wait for the shutdown delay.
     await Promise.all(programs().map(({ trailgate }) => trailgate.kill9()));
     await edge.stop();
   });
   const programs = () => [...new Set(WAYS.map((way) => edge.of(way)))];
 
-  it('a request gets the same response by every way, and the connection ends with it', async () => {
+  it('a request gets the same response over every way, and the connection is closed', async () => {
     for (const name of ['a request that is served', 'no key', 'no such path', 'the usage of the caller'] as const) {
       const request = { ...CASES[name]!, isLast: false };
       expect((await expectSame(edge, request)).headers['connection']).toBe('close');

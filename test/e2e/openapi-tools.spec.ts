@@ -11,9 +11,9 @@ import { startReferenceDeployment, type ReferenceDeployment } from '../support/r
 
 const FOLDER = 'test/openapi-tools';
 const DOCUMENTS = ['public.json', 'admin.json', 'customers.openapi.yaml'];
-/** The same requests every time; another number makes others. */
+/** Seed of the generated requests. The default makes every run the same. */
 const SEED = process.env['TRAILGATE_TEST_SEED'] ?? '1';
-/** It goes on making requests of a phase until then. */
+/** Time limit of schemathesis for a phase. */
 const MAX_SECONDS = '30';
 
 let deployment: ReferenceDeployment;
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment.stop());
 
-/** Runs a tool in its folder. @returns its exit code, and all that it said. */
+/** Runs a tool in its folder. @returns its exit code and its output. */
 async function run(
   command: string,
   args: readonly string[],
@@ -39,7 +39,7 @@ async function run(
 }
 
 describeUnless(installNpmPackages(FOLDER))('linters', () => {
-  it.each(DOCUMENTS)('Spectral finds nothing in %s, by the rulesets of OpenAPI and OWASP', async (name) => {
+  it.each(DOCUMENTS)('Spectral finds no problem in %s with the OpenAPI and OWASP rulesets', async (name) => {
     const args = ['lint', '--ruleset', 'spectral.yaml', '--fail-severity', 'hint', `documents/${name}`];
     expect(await run('node_modules/.bin/spectral', args)).toMatchObject({
       code: 0,
@@ -47,7 +47,7 @@ describeUnless(installNpmPackages(FOLDER))('linters', () => {
     });
   });
 
-  it.each(DOCUMENTS)('Redocly finds nothing in %s, by its strict ruleset', async (name) => {
+  it.each(DOCUMENTS)('Redocly finds no problem in %s with its strict ruleset', async (name) => {
     const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
     const target = name === 'admin.json' ? 'admin' : `documents/${name}`;
     const { code, output } = await run('node_modules/.bin/redocly', ['lint', '--config', 'redocly.yaml', target], env);
@@ -64,7 +64,7 @@ describeUnless(installPythonPackages(FOLDER))('schemathesis', () => {
     return run('.venv/bin/schemathesis', args, env);
   };
 
-  /** Shows what the tool found, and fails where it tested next to nothing. */
+  /** Shows what the tool found. Also fails if it made fewer than 100 checks. */
   const expectAllPassed = ({ code, output }: { code: number | null; output: string }): void => {
     expect({ code, found: code === 0 ? '' : output.slice(output.indexOf('= FAILURES =')) }).toEqual({
       code: 0,
@@ -73,14 +73,15 @@ describeUnless(installPythonPackages(FOLDER))('schemathesis', () => {
     expect(output).toMatch(/ \d{3,} passed/);
   };
 
-  it('finds no response of the gateway and its backend that the description does not have', async () => {
+  it('finds no response of the gateway and its backend that the OpenAPI document lacks', async () => {
     const result = await check('public.json', deployment.apiUrl, deployment.secret, ['--max-examples', '20']);
     expectAllPassed(result);
   });
 
-  it('finds no response of the admin API that the description does not have', async () => {
+  it('finds no response of the admin API that the OpenAPI document lacks', async () => {
     const { adminUrl, adminToken } = deployment.gateway;
-    // Who calls without the token ten times in a minute is answered 429, and no 401 any more: admin-access.spec.ts has every route.
+    // After ten calls without the token in a minute, the admin API answers 429 instead of 401. admin-access.spec.ts
+    // covers every route.
     const more = ['--max-examples', '10', '--exclude-checks', 'ignored_auth,missing_required_header'];
     const result = await check('admin.json', adminUrl, adminToken, more);
     expectAllPassed(result);

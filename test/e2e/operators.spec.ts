@@ -1,4 +1,4 @@
-/** Actions of operators on members: add, disable, sign out, help to sign in; and portal sessions. */
+/** Actions of operators: add members, disable them, end their sessions, reset passwords, and manage portal sessions. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { deleteExpiredSignIns } from '../../src/members/housekeeping.js';
@@ -44,7 +44,7 @@ describeOnDatabases('operators', (kind) => {
     return { ...member, own };
   };
 
-  it('add somebody, who chooses a password by a link that is shown once', async () => {
+  it('add a member, who chooses a password by a link that is shown once', async () => {
     const body = { email: 'gil@example.com', name: 'Gil', is_operator: true };
     const made = await running.admin.call<Member>('POST', '/members', body);
     expect(
@@ -58,7 +58,7 @@ describeOnDatabases('operators', (kind) => {
     expect((await running.admin.request('GET', `/members/${made.id}`)).text).not.toMatch(/argon2|link/);
   });
 
-  it('disable a member, who is out at once, and let them in again', async () => {
+  it('disable a member, who loses access at once, and enable the member again', async () => {
     const { id, email, own } = await signedIn();
     await running.admin.call('PATCH', `/members/${id}`, { status: 'disabled' });
     expect((await own.ask('GET', '/me')).json()).toMatchObject({ code: 'session_ended' });
@@ -67,7 +67,7 @@ describeOnDatabases('operators', (kind) => {
     expect((await own.ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD })).status).toBe(200);
   });
 
-  it('a member who becomes an operator signs in anew, and one who is none any more is none at once', async () => {
+  it('must sign in again when they get the role, and are refused after they lose it', async () => {
     const { id, email, own } = await signedIn();
     await running.admin.call('PATCH', `/members/${id}`, { is_operator: true });
     expect((await own.ask('GET', '/members')).status).toBe(401);
@@ -81,7 +81,7 @@ describeOnDatabases('operators', (kind) => {
     });
   });
 
-  it('see where a member is signed in, and sign them out everywhere', async () => {
+  it('see the sessions of a member, and end all of them', async () => {
     const { id, own } = await signedIn();
     const { data } = await running.admin.call<{ data: object[] }>('GET', `/members/${id}/sessions`);
     expect(data).toMatchObject([{ current: false, method: 'password' }]);
@@ -90,7 +90,7 @@ describeOnDatabases('operators', (kind) => {
     expect((await running.admin.request('DELETE', `/members/mem_${'0'.repeat(25)}/sessions`)).status).toBe(404);
   });
 
-  it('make a link for a new password, and the one before ends', async () => {
+  it('create a password reset link, which ends the previous one', async () => {
     const { id } = await signedIn();
     const first = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
     const second = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
@@ -99,7 +99,7 @@ describeOnDatabases('operators', (kind) => {
     expect((await take(tokenOf(second.link), { password })).status).toBe(200);
   });
 
-  it('with mail the link is in no response: it waits to be sent', async () => {
+  it('get no link in a response if mail is configured, because the link is sent by mail', async () => {
     const account = await withMail.admin.createAccount({ plan: 'starter' });
     const invitation = await withMail.admin.call<{ id: string; link: null }>(
       'POST',
@@ -117,7 +117,7 @@ describeOnDatabases('operators', (kind) => {
     expect(await new PanelBrowser(withMail.url).call('GET', '/sign-in')).toMatchObject({ mail: true });
   });
 
-  it('a forgotten password is answered alike for everybody, and one mail goes to a member', async () => {
+  it('a forgotten password gets the same response for every address, but only a member gets one mail', async () => {
     const { id, email } = await memberWithPassword(database, withMail);
     await database.db.updateTable('member').set({ email_verified_at: 1 }).where('id', '=', id).execute();
     const browser = new PanelBrowser(withMail.url);
@@ -136,7 +136,7 @@ describeOnDatabases('operators', (kind) => {
     expect(none).toEqual([]);
   });
 
-  it('a portal session leads back to origins of the configuration alone', async () => {
+  it('create portal sessions with a return URL at configured origins only', async () => {
     const account = await running.admin.createAccount({ plan: 'starter' });
     const body = { account_id: account.id, role: 'admin', member_name: 'Ana of Isar' };
     for (const url of [
@@ -160,7 +160,7 @@ describeOnDatabases('operators', (kind) => {
     expect(log.data.map(({ action }) => action)).toContain('portal_session.created');
   });
 
-  it('a portal session hands out no scope that it was not given: not by a new key, a change, or a rotation', async () => {
+  it('create portal sessions that cannot grant other scopes by a new key, a change or a rotation', async () => {
     const { account, key } = await running.admin.newKey('starter');
     const { url } = await running.admin.call<{ url: string }>('POST', '/portal-sessions', {
       account_id: account.id,
@@ -185,7 +185,7 @@ describeOnDatabases('operators', (kind) => {
     expect((await own.ask('PATCH', `/api-keys/${id}`, { name: 'y' })).status).toBe(200);
   });
 
-  it('take back all portal sessions of an account, used or not, and those of no other', async () => {
+  it('revoke all portal sessions of an account, used or not, but none of another account', async () => {
     const body = { role: 'viewer', return_url: 'https://app.example.com/' };
     const accounts = [
       await running.admin.createAccount({ plan: 'starter' }),
@@ -212,7 +212,7 @@ describeOnDatabases('operators', (kind) => {
     expect((await browsers[1]!.ask('GET', `/accounts/${second?.id}`)).status).toBe(200);
   });
 
-  it('what is over is forgotten: sessions at once, links after a month, and nothing that holds', async () => {
+  it('keep valid sessions in a cleanup, which deletes expired sessions, and links a month later', async () => {
     const { own } = await signedIn();
     const account = await running.admin.createAccount({ plan: 'starter' });
     await running.admin.call('POST', `/accounts/${account.id}/invitations`, { email: 'i@example.com', role: 'viewer' });

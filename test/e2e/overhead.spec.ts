@@ -1,4 +1,4 @@
-/** Time of the gateway itself is measured apart from that of backends and clients. */
+/** The gateway measures its own share of the request time, without the time of backends and clients. */
 import { createConnection } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -60,7 +60,7 @@ async function times(): Promise<Times> {
   };
 }
 
-/** Returns the growth of the sums during so many requests. */
+/** Runs an action and returns the growth of the sums, once `count` requests have been counted. */
 async function growth(count: number, what: () => Promise<unknown>): Promise<Times> {
   const before = await times();
   await what();
@@ -78,7 +78,7 @@ async function growth(count: number, what: () => Promise<unknown>): Promise<Time
 }
 
 describe('the overhead of a request', () => {
-  it('is all of its time but that of its backend', async () => {
+  it('is its duration minus the time of the backend', async () => {
     const grown = await growth(3, () =>
       Promise.all([ask('/customers'), ask('/customers/1'), ask('/customers', 'POST')]),
     );
@@ -88,19 +88,19 @@ describe('the overhead of a request', () => {
     expect(grown.overhead).toBeCloseTo(grown.whole - grown.upstream, 6);
   });
 
-  it('is not the wait for a connection that another request has', async () => {
+  it('does not include the wait for a connection that another request uses', async () => {
     const grown = await growth(3, () => Promise.all([ask('/one'), ask('/one'), ask('/one')]));
     expect(grown.upstream).toBeGreaterThan((6 * (BACKEND_MS - 5)) / 1_000);
     expect(grown.overhead).toBeCloseTo(grown.whole - grown.upstream, 6);
   });
 
-  it('is not the time of an attempt that failed, and one request has one overhead', async () => {
+  it('does not include failed attempts, and is counted once', async () => {
     const grown = await growth(1, () => ask('/files/cut'));
     expect(grown.count).toBe(1);
     expect(grown.overhead).toBeCloseTo(grown.whole - grown.upstream, 6);
   });
 
-  it('is not what a client takes to read a response that streams', async () => {
+  it('does not include the time that a client takes to read a streamed response', async () => {
     const waitedMs = 1_500;
     const grown = await growth(1, async () => {
       const { hostname, port } = new URL(trailgate.gatewayUrl);
@@ -120,7 +120,7 @@ describe('the overhead of a request', () => {
     expect(grown.overhead).toBeLessThan(grown.whole - 0.5);
   });
 
-  it('is of requests that were forwarded: a refusal has none', async () => {
+  it('is not measured for a refused request, which is not forwarded', async () => {
     const grown = await growth(0, async () => {
       expect((await send(`${trailgate.gatewayUrl}/api/v1/customers`)).status).toBe(401);
       expect((await ask('/nothing')).status).toBe(404);

@@ -1,4 +1,4 @@
-/** Fields on their way through, on every way that a request can come in: what is passed on, and in which form. */
+/** Header fields that the gateway passes on, drops or rewrites, over every way that a request can take. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { startEdge, WAYS, type Edge } from '../support/edge.js';
@@ -13,7 +13,7 @@ beforeEach(() => edge.answerWith(json({ ok: true })));
 
 describe.each(WAYS)('%s', (way) => {
   it.each(['Proxy', 'proxy', 'PROXY'])(
-    'a field %s, of which CGI makes HTTP_PROXY, never reaches a backend',
+    'a field %s, which CGI would turn into HTTP_PROXY, does not reach the backend',
     async (name) => {
       expect((await edge.ask(way, { fields: [name, 'http://evil.example', 'X-Kept', '1'] })).status).toBe(200);
       const [received] = edge.received(way);
@@ -22,7 +22,7 @@ describe.each(WAYS)('%s', (way) => {
     },
   );
 
-  it('a Content-Length reaches the backend as a number without zeros in front', async () => {
+  it('a Content-Length reaches the backend without leading zeros', async () => {
     const request = {
       method: 'PUT',
       target: '/api/v1/files/a',
@@ -37,7 +37,7 @@ describe.each(WAYS)('%s', (way) => {
     ]);
   });
 
-  it("a Content-Length of a backend's reaches the client so too", async () => {
+  it("a backend's Content-Length reaches the client without leading zeros", async () => {
     edge.answerWith((_request, response) => {
       response.writeHead(200, ['Content-Length', '0010']);
       response.end('0123456789');
@@ -46,7 +46,7 @@ describe.each(WAYS)('%s', (way) => {
     expect([headers['content-length'], text]).toEqual(['10', '0123456789']);
   });
 
-  it("a backend's Via reaches the client, with ours behind it", async () => {
+  it("a backend's Via reaches the client, followed by ours", async () => {
     edge.answerWith((_request, response) => {
       response.writeHead(200, ['Via', '1.1 varnish, 1.0 fred']);
       response.end('{}');
@@ -56,14 +56,14 @@ describe.each(WAYS)('%s', (way) => {
     expect(entries.join(', ')).toBe('1.1 varnish, 1.0 fred, 1.1 trailgate');
   });
 
-  it("a client's Via reaches the backend, with ours behind it", async () => {
+  it("a client's Via reaches the backend, followed by ours", async () => {
     await edge.ask(way, { fields: ['Via', '1.0 fred'] });
     const version = way === 'over HTTP/2' ? '2.0' : '1.1';
     expect(edge.received(way)[0]?.headers['via']).toBe(`1.0 fred, ${version} trailgate`);
   });
 
-  // RFC 9110 section 15.5.22: a 426 names in Upgrade what has to be spoken instead; section 7.8: and Connection names Upgrade.
-  it("a backend's 426 tells the client what to speak instead", async () => {
+  // A 426 names the required protocol in Upgrade, which Connection must list (RFC 9110 sections 15.5.22 and 7.8).
+  it("a backend's 426 reaches the client with its Upgrade field, except over HTTP/2", async () => {
     edge.answerWith((_request, response) => {
       response.writeHead(426, ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Sec-WebSocket-Version', '13, 8']);
       response.end();
@@ -78,7 +78,7 @@ describe.each(WAYS)('%s', (way) => {
     }
   });
 
-  it('an Upgrade of any other response ends at the gateway', async () => {
+  it('an Upgrade field of another response does not reach the client', async () => {
     for (const status of [200, 400]) {
       edge.answerWith((_request, response) => {
         response.writeHead(status, ['Upgrade', 'h2c', 'Connection', 'Upgrade']);

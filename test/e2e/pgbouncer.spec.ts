@@ -1,4 +1,4 @@
-/** Behind PgBouncer in transaction mode: nothing that belongs to a session of the server is needed, and none is left. */
+/** Gateways behind PgBouncer in transaction mode. They need no session state of the server and leave none behind. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -15,7 +15,7 @@ import { writeConfig } from '../support/program-config.js';
 const GATEWAYS = 3;
 const POOL_SIZE = 2;
 const START_MS = 10_000;
-/** More by hand: TRAILGATE_TEST_RUNS=10. */
+/** Number of restarts. For more, set TRAILGATE_TEST_RUNS=10. */
 const ROUNDS = Number(process.env['TRAILGATE_TEST_RUNS'] ?? 1);
 
 describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
@@ -43,7 +43,7 @@ describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
     return (await direct.query(text)).rows;
   };
 
-  it(`${GATEWAYS} gateways on ${POOL_SIZE} sessions start within 10 s, the first time and after any end, and leave no lock`, async () => {
+  it(`${GATEWAYS} gateways on ${POOL_SIZE} sessions start in 10 s, also after a kill, and leave no lock`, async () => {
     const startAll = async (): Promise<RunningTrailgate[]> => {
       const startedMs = performance.now();
       const env = { DATABASE_URL: pooler.url };
@@ -54,7 +54,7 @@ describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
     const migrated = (all: RunningTrailgate[]) =>
       all.flatMap(({ logs }) => logs().filter(({ event }) => event === 'migrated'));
     let running = await startAll();
-    // Two of them waited for the one that made the tables.
+    // Two of them waited for the one that created the tables.
     expect(migrated(running)).toHaveLength(1);
     expect((await running[0]!.admin.createAccount()).id).toMatch(/^acc_/);
     for (let round = 0; round < ROUNDS; round++) {
@@ -68,7 +68,7 @@ describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
     expect(await advisoryLocks()).toEqual([]);
   });
 
-  it('workers know that no notification arrives, and say so', async () => {
+  it('a gateway detects that notifications do not arrive, and reports it in log and metrics', async () => {
     const trailgate = await startTrailgate({ env: { DATABASE_URL: pooler.url } });
     await eventually('the listener gives up', () =>
       trailgate.logs().some(({ event }) => event === 'webhook_listener_lost'),
@@ -81,7 +81,7 @@ describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
     await trailgate.stop();
   });
 
-  it('a start that the pooler refuses repeats its words', async () => {
+  it('a start that PgBouncer refuses fails with the error message of PgBouncer', async () => {
     const url = new URL(pooler.url);
     url.pathname = '/nowhere';
     const folder = temporaryFolder('start');
@@ -92,7 +92,7 @@ describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
     expect(stderr).toMatch(/cannot be used: bouncer config error \(SQLSTATE 08P01\)\.$/m);
   });
 
-  it('a statement and a transaction end at their deadline, and no session keeps their settings', async () => {
+  it('a statement and a transaction end at their deadline, and sessions do not keep their timeouts', async () => {
     const database: DatabaseHandle = await openDatabase({ databaseUrl: pooler.url, dataDir: '' });
     const startedMs = performance.now();
     const sleep = sql`select pg_sleep(8)`;

@@ -1,4 +1,4 @@
-/** Requests that come one behind the other on a connection, without waiting for answers (RFC 9112 section 9.3.2). */
+/** Pipelined requests: several on a connection, without waiting for the responses (RFC 9112 section 9.3.2). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect } from 'node:net';
 import { eventually } from '../support/processes.js';
@@ -8,7 +8,7 @@ const SLOW_MS = 100;
 
 let gateway: Proxied;
 let head: string;
-/** Events at the backend, in order: a request begins and ends. */
+/** Events at the backend in order: beginnings and ends of requests. */
 let events: string[];
 beforeAll(async () => {
   gateway = await startProxied();
@@ -32,11 +32,11 @@ const remove = (path: string): string => `DELETE /api/v1/customers/${path} HTTP/
 const put = (path: string, body: string): string =>
   `PUT /api/v1/files/${path} HTTP/1.1\r\n${head}Content-Length: ${body.length}\r\n\r\n${body}`;
 const inTurn = (...names: string[]): string[] => names.flatMap((name) => [`begin ${name}`, `end ${name}`]);
-/** The bodies of the answers, in the order in which they came. */
+/** Returns the bodies of the responses in the order of their arrival. */
 const answered = (text: string): string[] =>
   [...text.matchAll(/\r\n\r\n((?:GET|PUT|DELETE) [^\r]*?)(?=HTTP\/1\.1|$)/g)].map(([, body = '']) => body);
 
-describe('of pipelined requests', () => {
+describe('pipelined requests', () => {
   it.each<[string, () => string, string[]]>([
     ['a GET behind a PUT', () => put('a', 'abc') + get('1'), ['PUT /files/a', 'GET /open?1']],
     ['a PUT behind a GET', () => get('1') + put('a', 'abc'), ['GET /open?1', 'PUT /files/a']],
@@ -47,19 +47,19 @@ describe('of pipelined requests', () => {
       () => get('1') + put('a', 'abc') + get('2') + get('3'),
       ['GET /open?1', 'PUT /files/a', 'GET /open?2', 'GET /open?3'],
     ],
-  ])('%s is served when what is before it is done', async (_what, bytes, names) => {
+  ])('(%s) run one after the other when a method is not safe', async (_what, bytes, names) => {
     const text = await gateway.raw(bytes(), 500);
     expect(events).toEqual(inTurn(...names));
     expect(answered(text)).toEqual(names);
   });
 
-  it('those with safe methods may be served side by side, and are answered in their order', async () => {
+  it('with safe methods run concurrently and are answered in order', async () => {
     const text = await gateway.raw(get('1') + get('2') + get('3'), 500);
     expect(events.slice(0, 3)).toEqual(['begin GET /open?1', 'begin GET /open?2', 'begin GET /open?3']);
     expect(answered(text)).toEqual(['GET /open?1', 'GET /open?2', 'GET /open?3']);
   });
 
-  it('one that waits has all of a large body still', async () => {
+  it('keep all of a large body while they wait', async () => {
     const body = 'x'.repeat(300_000);
     const text = await gateway.raw(get('1') + put('a', body), 500);
     expect(events).toEqual(inTurn('GET /open?1', 'PUT /files/a'));
@@ -67,7 +67,7 @@ describe('of pipelined requests', () => {
     expect(answered(text)).toHaveLength(2);
   });
 
-  it('one that waits never reaches the backend when its client goes', async () => {
+  it('that wait do not reach the backend after their client has disconnected', async () => {
     const socket = connect(gateway.port, '127.0.0.1');
     socket.write(put('a', 'abc') + put('b', 'abc'));
     await eventually('the first is under way', () => events.length === 1);

@@ -1,4 +1,4 @@
-/** A changed configuration does not take a plan from accounts that are on it: it is refused with their number, and what to do. */
+/** The program refuses a configuration that removes a plan in use. The error has the number of accounts and a fix. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
@@ -23,7 +23,7 @@ const linesOf = ({ logs }: RunningTrailgate, event: string) => logs().filter((li
 const outcomes = (trailgate: RunningTrailgate) =>
   trailgate.logs().filter(({ event }) => event === 'config_changed' || event === 'config_refused');
 
-/** @returns what the program says of its configuration next. */
+/** Makes a change. @returns the next log line that accepts or refuses a configuration. */
 async function nextOutcome(
   trailgate: RunningTrailgate,
   change: () => void,
@@ -34,7 +34,7 @@ async function nextOutcome(
   return outcomes(trailgate)[before];
 }
 
-/** Changes the plans of the file in one step, which the program notices by itself. */
+/** Replaces the configuration file atomically. The program notices the change itself. */
 function changePlans({ configPath }: RunningTrailgate, patch: Plans): void {
   const config = parse(readFileSync(configPath, 'utf8')) as { plans: Plans };
   Object.assign(config.plans, patch);
@@ -45,12 +45,12 @@ function changePlans({ configPath }: RunningTrailgate, patch: Plans): void {
 const change = (trailgate: RunningTrailgate, patch: Plans) =>
   nextOutcome(trailgate, () => changePlans(trailgate, patch));
 
-const asks = (trailgate: RunningTrailgate, secret: string): Promise<number> =>
+const statusOf = (trailgate: RunningTrailgate, secret: string): Promise<number> =>
   send(`${trailgate.gatewayUrl}/api/v1/customers`, { headers: { Authorization: `Bearer ${secret}` } }).then(
     ({ status }) => status,
   );
 
-describe('a plan that goes with a changed configuration', () => {
+describe('a plan that a changed configuration removes', () => {
   let trailgate: RunningTrailgate;
   let accounts: string[];
   beforeAll(async () => {
@@ -58,21 +58,21 @@ describe('a plan that goes with a changed configuration', () => {
   });
   afterAll(() => trailgate.stop());
 
-  it('stays with all else that runs while accounts are on it, and the refusal says which, how many and what to do', async () => {
+  it('stays active while accounts use it, and the refusal names the plan, their number and the fix', async () => {
     const { account, key } = await trailgate.admin.newKey('pro');
     accounts = [account.id, (await trailgate.admin.newKey('pro')).account.id];
     expect(await change(trailgate, { pro: undefined, gold: {} })).toMatchObject({
       event: 'config_refused',
       problems: `${trailgate.configPath}: plans.pro: was removed, but 2 accounts use it\n  → leave it in until they have another: trailgate accounts update <account> --plan <plan>`,
     });
-    expect(await asks(trailgate, key.secret)).toBe(200);
+    expect(await statusOf(trailgate, key.secret)).toBe(200);
     await expect(trailgate.admin.updateAccount(account.id, { plan: 'gold' })).rejects.toThrow(/not a plan/);
     expect(linesOf(trailgate, 'unknown_plans')).toEqual([]);
     const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
     expect(metrics).toMatch(/trailgate_config_reloads_total\{result="refused"\} [1-9]/);
   });
 
-  it('goes as soon as no account is on it', async () => {
+  it('is removed once no account uses it', async () => {
     for (const id of accounts) await trailgate.admin.updateAccount(id, { plan: 'starter' });
     expect(await nextOutcome(trailgate, () => trailgate.signal('SIGHUP'))).toMatchObject({
       event: 'config_changed',
@@ -94,7 +94,7 @@ describeWithOwnPostgres('while the database hangs', () => {
     await postgres.stop();
   });
 
-  it('no plan goes, which is said in time; what takes none away is in force; and it goes when the database is back', async () => {
+  it('a plan cannot be removed until the database is back, but other changes apply', async () => {
     postgres.pause();
     expect(await change(trailgate, { gold: {} })).toMatchObject({ event: 'config_changed' });
     expect(await change(trailgate, { pro: undefined })).toMatchObject({
@@ -112,7 +112,7 @@ describeWithOwnPostgres('while the database hangs', () => {
 });
 
 describeWithRedis('with several workers', () => {
-  it('each of them and their parent refuse it, and go on with what runs', async () => {
+  it('the workers and their parent refuse to remove a plan in use, and keep serving it', async () => {
     const trailgate = await startTrailgate({
       backend: backend.url,
       args: ['--workers', '2'],
@@ -122,7 +122,7 @@ describeWithRedis('with several workers', () => {
       const { key } = await trailgate.admin.newKey('pro');
       await change(trailgate, { pro: undefined });
       await eventually('all three refuse it', () => linesOf(trailgate, 'config_refused').length >= 3);
-      const statuses = await Promise.all(Array.from({ length: 20 }, () => asks(trailgate, key.secret)));
+      const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(trailgate, key.secret)));
       expect(new Set(statuses)).toEqual(new Set([200]));
       expect(linesOf(trailgate, 'config_changed')).toEqual([]);
     } finally {

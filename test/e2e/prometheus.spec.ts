@@ -1,4 +1,4 @@
-/** Questions of operators, answered by a real Prometheus with the queries of docs/metrics.md over several processes. */
+/** A real Prometheus answers the questions of docs/metrics.md with the queries there, over several processes. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { METRICS } from '../../src/platform/metrics.js';
@@ -14,29 +14,29 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
 const PAGE = readFileSync('docs/metrics.md', 'utf8');
-/** Accounts that are named. */
+/** Number of top accounts that metrics name. */
 const TOP = 2;
-/** Processes of one of the nodes. */
+/** Number of processes of the second node. */
 const WORKERS = 2;
-/** Far more than the gateway itself adds, however busy the machine is. */
+/** Response time of the slow backend. Far longer than the overhead of the gateway, even on a busy machine. */
 const BACKEND_MS = 2_000;
 /** Cost of a request that its backend refuses and that is refunded. */
 const COST = 7;
 /** Requests that reach no backend and are refunded, at a cost of one each. */
 const UNREACHED = 2;
-/** Above what a key may be behind while the bus is silent. */
+/** Longer than the maximum staleness of a key while the bus is silent. */
 const SILENT_MS = 11_000;
 const NOBODY = 'http://127.0.0.1:9';
 
-/** The board that deploy/grafana has for Grafana. */
+/** The Grafana dashboard in deploy/grafana. */
 const board = JSON.parse(readFileSync('deploy/grafana/board.json', 'utf8')) as {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
 };
 
 const blocks = Array.from(PAGE.matchAll(/^```promql\n([\s\S]*?)^```/gm), ([, block = '']) => block);
 
-/** The expressions that stand under a question in docs/metrics.md. */
-function asked(question: string): string[] {
+/** Returns the expressions under a question in docs/metrics.md. */
+function expressionsFor(question: string): string[] {
   const lines = blocks.join('').split('\n');
   const at = lines.findIndex((line) => line.startsWith(`# ${question}`));
   const end = lines.findIndex((line, index) => index > at && (line.startsWith('#') || line === ''));
@@ -45,16 +45,16 @@ function asked(question: string): string[] {
 }
 
 describeWithPrometheus('with Prometheus', () => {
-  describeWithOwnRedisAndPostgres('the questions of docs/metrics.md', () => {
+  describeWithOwnRedisAndPostgres('the queries of docs/metrics.md', () => {
     let redis: RedisServer;
     let database: FreshDatabase;
     let backend: Backend;
     let prometheus: PrometheusServer;
-    /** Two nodes with the same stores, the second one with several processes; and one by itself that seldom writes. */
+    /** Two nodes share their stores, and the second one has several processes. A third node rarely writes its usage. */
     let one: RunningTrailgate;
     let two: RunningTrailgate;
     let alone: RunningTrailgate;
-    /** They have used nine tenths of their month, half of it, and little. */
+    /** Accounts that have used nine tenths, half, and little of their monthly limit. */
     let near: Account;
     let half: Account;
     let far: Account;
@@ -84,9 +84,9 @@ describeWithPrometheus('with Prometheus', () => {
       };
       const env = { ...clock.env, REDIS_URL: redis.url, DATABASE_URL: database.url };
       const shared = { backend: backend.url, config, env };
-      // The accounts nearest to their limits are read at the start, and then seldom.
+      // A node reads the accounts nearest to their limits at its start, and rarely after that.
       one = await startTrailgate(shared);
-      [near, half, far] = await Promise.all([caller('small', 18), caller('small', 10), caller('small', 2)]);
+      [near, half, far] = await Promise.all([newCaller('small', 18), newCaller('small', 10), newCaller('small', 2)]);
       await one.stop();
       [one, alone] = await Promise.all([
         startTrailgate({ ...shared, dataDir: one.dataDir, adminToken: one.adminToken }),
@@ -94,9 +94,9 @@ describeWithPrometheus('with Prometheus', () => {
       ]);
       two = await startTrailgate({ ...shared, args: ['--workers', String(WORKERS)] });
       prometheus = await startPrometheus({ one: one.adminUrl, two: two.adminUrl, alone: alone.adminUrl });
-      // A first event is an increase only where its 0 has been seen.
+      // Prometheus sees a first event as an increase only after it has scraped the 0.
       await prometheus.scraped();
-      await happens();
+      await causeEvents();
       await prometheus.scraped(2);
     });
     afterAll(async () => {
@@ -106,12 +106,12 @@ describeWithPrometheus('with Prometheus', () => {
       clock.close();
     });
 
-    /** It is refused nine times. */
+    /** An account that is refused nine times. */
     let busy: Account;
-    const changed = () => asked('alert: a changed configuration was refused');
+    const changed = () => expressionsFor('alert: a changed configuration was refused');
 
-    /** Causes everything that the queries ask for. */
-    async function happens(): Promise<void> {
+    /** Causes all events that the queries ask for. */
+    async function causeEvents(): Promise<void> {
       for (const query of changed().slice(0, 2)) expect(await prometheus.query(query)).toEqual([]);
       writeFileSync(alone.configPath, `${readFileSync(alone.configPath, 'utf8')}\nnothing: here\n`);
       const [{ key }, ofAlone] = [await one.admin.newKey(), await alone.admin.newKey()];
@@ -134,15 +134,15 @@ describeWithPrometheus('with Prometheus', () => {
         await send(`${gatewayUrl}/api/v1${path}`, { headers: { authorization: `Bearer ${secret}` } });
       }
     };
-    /** A new account that has called so often. */
-    async function caller(plan: string, times: number): Promise<Account> {
+    /** Creates an account and sends requests with its key. */
+    async function newCaller(plan: string, times: number): Promise<Account> {
       const { account, key } = await one.admin.newKey(plan);
       await call(one, key.secret, '/open', times);
       return account;
     }
     const valueOf = (samples: readonly Sample[], labels: Readonly<Record<string, string>>): number | undefined =>
       samples.find((sample) => Object.entries(labels).every(([name, value]) => sample.labels[name] === value))?.value;
-    /** The answer to the first expression of a question, once it is what is wanted; else as it was at last. */
+    /** Repeats a query until its result satisfies the condition. The error has the last result. */
     async function answer(expression: string, isThere: (samples: readonly Sample[]) => boolean): Promise<Sample[]> {
       let samples: Sample[] = [];
       await eventually(expression, async () => {
@@ -154,13 +154,13 @@ describeWithPrometheus('with Prometheus', () => {
       return samples;
     }
 
-    it('are expressions that Prometheus understands, as is every other one of the page', async () => {
+    it('are all valid expressions for Prometheus', async () => {
       const lines = blocks.flatMap((block) => block.split('\n').filter((line) => line !== '' && !line.startsWith('#')));
       expect(lines.length).toBeGreaterThan(40);
       for (const line of lines) await expect(prometheus.query(line)).resolves.toBeDefined();
     });
 
-    it('are on the board for Grafana: every panel of it shows something', async () => {
+    it('have a Grafana dashboard, each panel of which shows data', async () => {
       const panels = board.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
       expect(panels.length).toBeGreaterThan(30);
       const empty: string[] = [];
@@ -171,15 +171,15 @@ describeWithPrometheus('with Prometheus', () => {
       expect(empty).toEqual([]);
     });
 
-    it('what the gateway itself adds, p50 and p99', async () => {
-      const [p50 = '', p99 = ''] = asked('what the gateway itself adds');
+    it('show the overhead of the gateway as p50 and p99', async () => {
+      const [p50 = '', p99 = ''] = expressionsFor('what the gateway itself adds');
       const [median, most] = [
         (await prometheus.query(p50))[0]?.value ?? NaN,
         (await prometheus.query(p99))[0]?.value ?? NaN,
       ];
       expect(median).toBeGreaterThan(0);
       expect(most).toBeGreaterThanOrEqual(median);
-      // That of the backend is not in it.
+      // The overhead does not include the time of the backend.
       const mean = ['sum', 'count'].map(
         (part) => `http_server_request_duration_seconds_${part}{http_route="/customers"}`,
       );
@@ -187,8 +187,8 @@ describeWithPrometheus('with Prometheus', () => {
       expect(median).toBeLessThan(BACKEND_MS / 1_000);
     });
 
-    it('which target fails, and with which status', async () => {
-      const [expression = ''] = asked('which target fails');
+    it('show which target fails and with which status', async () => {
+      const [expression = ''] = expressionsFor('which target fails');
       const samples = await answer(expression, (now) => valueOf(now, { service: 'nobody' }) !== undefined);
       const failed = samples.map(
         ({ labels: { service, target, outcome, status } }) => `${service} ${target} ${outcome} ${status ?? ''}`,
@@ -198,8 +198,8 @@ describeWithPrometheus('with Prometheus', () => {
       );
     });
 
-    it('what cost was refunded, and not how many requests', async () => {
-      const [expression = ''] = asked('cost that was refunded');
+    it('show the refunded cost, not the number of refunded requests', async () => {
+      const [expression = ''] = expressionsFor('cost that was refunded');
       // On a busy machine Redis may take longer than a refund waits for it.
       const { text } = await send(`${one.adminUrl}/metrics`);
       const [done = 0, failed = 0] = ['done', 'failed'].map((outcome) =>
@@ -212,25 +212,25 @@ describeWithPrometheus('with Prometheus', () => {
       expect(valueOf(samples, { outcome: 'failed' })).toBeLessThanOrEqual(failed * 2);
     });
 
-    it('how long the queue to the database is', async () => {
-      const [expression = ''] = asked('length of the queue of usage');
+    it('show the length of the usage queue to the database', async () => {
+      const [expression = ''] = expressionsFor('length of the queue of usage');
       const before = `trailgate_usage_queue_length{instance="alone"}`;
       await answer(before, ([sample]) => (sample?.value ?? 0) >= 2);
-      // The others have written theirs.
+      // The other nodes have written theirs.
       await answer('sum(trailgate_usage_queue_length{instance!="alone"})', ([sample]) => sample?.value === 0);
       const [all] = await prometheus.query(expression);
       expect(all?.value).toBe((await prometheus.query(before))[0]?.value);
     });
 
-    it('a first event is an increase: a refused configuration is seen', async () => {
+    it('show the first refused configuration as an increase', async () => {
       const [inForce = '', increase = ''] = changed();
       const [sample] = await answer(increase, ({ length }) => length > 0);
       expect(sample?.labels).toMatchObject({ instance: 'alone', result: 'refused' });
       expect(await prometheus.query(inForce)).toMatchObject([{ labels: { instance: 'alone' } }]);
     });
 
-    it('which accounts are nearest to their month, over two nodes that read the same', async () => {
-      const [share = '', used = '', limit = ''] = asked('which accounts are nearest to their month');
+    it('show the accounts nearest to their monthly limit, counted once across two nodes', async () => {
+      const [share = '', used = '', limit = ''] = expressionsFor('which accounts are nearest to their month');
       const shares = await answer(
         share,
         (samples) =>
@@ -248,10 +248,10 @@ describeWithPrometheus('with Prometheus', () => {
       expect(valueOf(usedNow, { account_id: near.id })).toBe(18);
       expect(valueOf(limitNow, { account_id: near.id })).toBe(20);
       expect(valueOf(limitNow, { account_id: 'other' })).toBe(20);
-      const [others = ''] = asked('what all others have used together');
+      const [others = ''] = expressionsFor('what all others have used together');
       expect(await prometheus.query(others)).toEqual([{ labels: {}, value: 2 }]);
       expect(JSON.stringify(usedNow)).not.toContain(far.id);
-      // Both say it, and it counts once.
+      // Both nodes report the account, and it counts once.
       const both = `count(trailgate_quota_top_account_used{account_id="${near.id}"})`;
       await answer(both, (samples) => samples[0]?.value === 2);
 
@@ -259,14 +259,14 @@ describeWithPrometheus('with Prometheus', () => {
       const forecast = valueOf(forecasts, { account_id: near.id }) ?? 0;
       expect(forecast).toBeGreaterThanOrEqual(18);
       expect(forecast).toBeLessThanOrEqual(18 * 31);
-      const [over = ''] = asked('which of them will exceed it');
+      const [over = ''] = expressionsFor('which of them will exceed it');
       expect(valueOf(await prometheus.query(over), { account_id: near.id }) !== undefined).toBe(forecast > 20);
     });
 
-    it('who is refused most, and by which policy, over all processes of all nodes', async () => {
-      // Not before, or it would be nearest to its month.
-      const spent = await caller('small', 23);
-      const [expression = ''] = asked('who is refused most');
+    it('show the accounts refused most and by which policy, over all processes of all nodes', async () => {
+      // Create it only now, or it would be the account nearest to its limit.
+      const spent = await newCaller('small', 23);
+      const [expression = ''] = expressionsFor('who is refused most');
       // Each part may be scraped, and summed up, at another time than the others.
       const samples = await answer(
         expression,
@@ -280,14 +280,14 @@ describeWithPrometheus('with Prometheus', () => {
       await answer(others, ([sample]) => sample?.value === 1);
     });
 
-    it('no label names an account but where the page says so, and no more of them than it says', async () => {
+    it('find account IDs only in metrics with that label, for a limited number of accounts', async () => {
       const counts = await prometheus.query('count by (__name__, instance) ({account_id!=""})');
       const allowed = Object.values(METRICS).filter(({ labelNames }) => labelNames.includes('account_id'));
       expect(counts.length).toBeGreaterThan(0);
       for (const { labels, value } of counts) {
         expect(allowed.map(({ name }) => name)).toContain(labels['__name__']);
         const isRefusals = labels['__name__'] === METRICS.topAccountRefusals.name;
-        // Each process of a node with workers has its own at the top.
+        // Each process of a node with workers has its own top accounts.
         const most = labels['instance'] === 'two' ? WORKERS * TOP + 1 : TOP + 1;
         expect(value).toBeLessThanOrEqual(isRefusals ? most * 4 : TOP + 1);
       }
@@ -296,16 +296,16 @@ describeWithPrometheus('with Prometheus', () => {
       for (const { value } of all) expect(value).toBeLessThan(1_500);
     });
 
-    it('are asked of what the checker of Prometheus has nothing to say against', async () => {
+    it('use metrics in which promtool finds no problem', async () => {
       for (const { adminUrl } of [one, two, alone]) {
         expect(complaintsOfPromtool((await send(`${adminUrl}/metrics`)).text)).toBe('');
       }
     });
 
-    it('how old a revoked key may be, and since when limits are degraded, while Redis hangs', async () => {
-      const [staleness = ''] = asked('how old a revoked key may be');
+    it('show how stale keys may be, and since when limits are degraded, while Redis hangs', async () => {
+      const [staleness = ''] = expressionsFor('how old a revoked key may be');
       await answer(staleness, ([sample]) => (sample?.value ?? NaN) <= 3);
-      const [since = '', seconds = ''] = asked('since when limits are degraded');
+      const [since = '', seconds = ''] = expressionsFor('since when limits are degraded');
       expect(await prometheus.query(since)).toEqual([]);
       const { key } = await one.admin.newKey('small');
       await call(one, key.secret);
@@ -317,11 +317,11 @@ describeWithPrometheus('with Prometheus', () => {
       expect((lost?.value ?? 0) * 1_000).toBeLessThanOrEqual(Date.now());
       expect((await prometheus.query(seconds))[0]?.value).toBeLessThanOrEqual((Date.now() - beganMs) / 1_000 + 2);
       clock.runAhead(SILENT_MS);
-      // Until each process knows that the bus is down, its silence counts in full, with what the clock jumps.
+      // Until each process knows that the bus is down, the whole silence counts, including the jump of the clock.
       await answer(staleness, ([{ value = 0 } = { value: 0 }]) => value >= 9.5 && value <= 10);
       redis.resume();
       await answer(`absent(${since})`, ({ length }) => length > 0);
-      // By then everything that was read before has been read again.
+      // By then all earlier reads have been repeated.
       clock.runAhead(2 * SILENT_MS);
       await answer(staleness, ([sample]) => (sample?.value ?? NaN) <= 3);
     });

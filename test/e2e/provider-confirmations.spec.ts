@@ -1,4 +1,4 @@
-/** Showing once more who it is by a fresh sign-in at a real identity provider; and who has nothing to show. */
+/** Identity confirmation by a new sign-in at a real identity provider, and members with no means of confirmation. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { IdentityProvider } from '../support/identity-provider.js';
@@ -21,7 +21,7 @@ describe('at an identity provider', () => {
     });
     afterAll(async () => await world?.close());
 
-    it('made anew confirms who it is, for ten minutes in this session; that of another, or of nobody, does not', async () => {
+    it('that is repeated confirms the session again; one with another or unknown identity does not', async () => {
       const sub = world.newName();
       const email = `${sub}@example.com`;
       const own = world.browser();
@@ -35,7 +35,7 @@ describe('at an identity provider', () => {
       expect(await create()).toEqual([201, undefined]);
       world.running.clock.advance(11 * MINUTE_MS);
       expect(await create()).toEqual([403, ['oidc']]);
-      // The provider's own clock goes on as before.
+      // The clock of the provider has not moved.
       world.running.clock.advance(-11 * MINUTE_MS);
       const confirmedAt = world.running.clock.now() - 11 * MINUTE_MS;
       await world.database.db.updateTable('member_session').set({ confirmed_at: confirmedAt }).execute();
@@ -55,26 +55,26 @@ describe('at an identity provider', () => {
       expect([unlinked.status, unlinked.json().code]).toEqual([409, 'conflict']);
     });
 
-    it('confirms nothing for who signed in with a password and has an authenticator app, and all for who signed in there', async () => {
+    it('confirms a session that began at the provider, but not one with password and authenticator app', async () => {
       const { own, id } = await world.signedIn();
       const sub = world.newName();
       await world.visit(own, sub, { purpose: 'link' });
-      const there = world.browser();
-      await world.visit(there, sub);
-      await there.call('GET', '/me');
+      const viaProvider = world.browser();
+      await world.visit(viaProvider, sub);
+      await viaProvider.call('GET', '/me');
       await world.database.db.updateTable('member').set({ totp_confirmed_at: 1 }).where('id', '=', id).execute();
       await world.database.db.updateTable('member_session').set({ confirmed_at: 1 }).execute();
       const waysOf = async (browser: typeof own) => (await browser.ask('DELETE', '/me/totp')).json().confirm_with;
       expect(await waysOf(own)).toEqual(['password_and_code']);
-      expect(await waysOf(there)).toEqual(['password_and_code', 'oidc']);
+      expect(await waysOf(viaProvider)).toEqual(['password_and_code', 'oidc']);
       const confirming = { purpose: 'confirm', return_to: '/profile' };
       const refused = await own.ask('POST', '/sign-in/providers/company', confirming);
       expect([refused.status, refused.json().code]).toEqual([409, 'conflict']);
-      expect(await world.visit(there, sub, confirming)).toBe('/profile');
-      expect((await there.ask('DELETE', '/me/totp')).status).toBe(204);
+      expect(await world.visit(viaProvider, sub, confirming)).toBe('/profile');
+      expect((await viaProvider.ask('DELETE', '/me/totp')).status).toBe(204);
     });
 
-    it('who has nothing to confirm with is told so, and the demo’s member is not asked', async () => {
+    it('is not required of the demo member; a member with no means of confirmation gets a clear error', async () => {
       const id = await newMember(world.database, { roles: { [world.accountId]: 'owner' } });
       const { token } = await world.running.members.sessions.begin({ memberId: id }, 'link', {
         ip: '::1',

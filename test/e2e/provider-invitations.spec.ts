@@ -1,4 +1,4 @@
-/** Taking an invitation at a real identity provider: by an address that it has verified, once, and nobody else's. */
+/** Invitations accepted at a real identity provider: once, and only by an identity with the verified address. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { IdentityProvider } from '../support/identity-provider.js';
@@ -18,7 +18,7 @@ describe('at an identity provider', () => {
     });
     afterAll(async () => await world?.close());
 
-    it('is taken by the verified address: a new member, linked and joined, in one entry each', async () => {
+    it('is accepted once with its verified address, which creates, links and joins a member', async () => {
       const sub = world.newName();
       const email = `${sub}@example.com`;
       const token = await world.invitationFor(email.toUpperCase().replace('EXAMPLE.COM', 'example.com'), 'admin');
@@ -39,7 +39,7 @@ describe('at an identity provider', () => {
         'member.joined',
         'sign_in.succeeded',
       ]);
-      // From now on they come in by it, and the link is used up.
+      // The member can now sign in at the provider, and the link is used up.
       expect(await world.visit(world.browser(), sub)).toBe('/');
       const again = await world.browser().ask('POST', '/sign-in/providers/company', { purpose: 'invitation', token });
       expect([again.status, again.json().code]).toEqual([410, 'link_ended']);
@@ -50,7 +50,7 @@ describe('at an identity provider', () => {
       ['of an address that nobody verified', { email_verified: false }],
       ['of an address of which nobody says whether', { email_verified: null }],
       ['without an address', { email: null }],
-    ])('is not taken with an identity %s, which makes nobody and leaves the link as it is', async (_what, claims) => {
+    ])('is not accepted by an identity %s; no member is created and the link stays valid', async (_what, claims) => {
       const sub = world.newName();
       const token = await world.invitationFor(`${sub}@example.com`);
       await idp.tell(sub, claims);
@@ -62,7 +62,7 @@ describe('at an identity provider', () => {
       expect(await world.visit(own, sub, { purpose: 'invitation', token })).toBe('/');
     });
 
-    it('of a member is taken only where the identity is theirs: nothing is linked by an address', async () => {
+    it('of a member is accepted only by an identity linked to them, not by a matching address', async () => {
       const { email, own, id } = await world.signedIn();
       const sub = world.newName();
       await idp.tell(sub, { email });
@@ -77,7 +77,7 @@ describe('at an identity provider', () => {
       expect(await stranger.call('GET', '/me')).toMatchObject({ member: { id }, accounts: [{ id: world.accountId }] });
     });
 
-    it('is taken once: of two ways back at once one joins, and none that was revoked on the way', async () => {
+    it('is accepted once by two concurrent sign-ins, and not at all if it is revoked meanwhile', async () => {
       const [one, other] = [world.newName(), world.newName()];
       await idp.tell(other, { email: `${one}@example.com` });
       const token = await world.invitationFor(`${one}@example.com`);
@@ -105,7 +105,7 @@ describe('at an identity provider', () => {
       expect(await world.membersOf(`${sub}@example.com`)).toEqual([]);
     });
 
-    it('is the only kind of link that is taken, and not without its token', async () => {
+    it('is the only kind of link that a sign-in accepts, and its token is required', async () => {
       const { id } = await world.signedIn();
       const reset = await world.running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
       const ask = async (body: object) => {

@@ -1,6 +1,6 @@
 /**
- * Behind a load balancer that passes bytes on, the client's address is that of its PROXY header. Nobody else may send
- * one.
+ * Behind a TCP load balancer, the client address comes from its PROXY header. Only configured addresses can send this
+ * header.
  */
 import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -27,7 +27,7 @@ const V2_LOCAL = Buffer.from(`${SIGNATURE}20000000`, 'hex');
 const config = (from: readonly string[], more: Json = {}): Json => ({ gateway: { proxyProtocol: [...from], ...more } });
 
 /** Returns the client address that the backend received. */
-const told = (gateway: Proxied): unknown => gateway.backend.requests.at(-1)?.headers['x-forwarded-for'];
+const forwardedFor = (gateway: Proxied): unknown => gateway.backend.requests.at(-1)?.headers['x-forwarded-for'];
 
 async function readResponse(socket: Socket): Promise<string> {
   let text = '';
@@ -38,7 +38,7 @@ async function readResponse(socket: Socket): Promise<string> {
 const request = (gateway: Proxied): string =>
   `GET /api/v1/open HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nConnection: close\r\n\r\n`;
 
-describe('from an address that is named', () => {
+describe('from a configured address', () => {
   let gateway: Proxied;
   beforeAll(async () => {
     gateway = await startProxied({ config: config(['127.0.0.0/8']) });
@@ -52,20 +52,20 @@ describe('from an address that is named', () => {
     ['version 2 with IPv6 and an extension', V2_IPV6, '2001:db8::7'],
     ['version 2 that speaks for itself', V2_LOCAL, '127.0.0.1'],
     ['version 1 of an unknown client', Buffer.from('PROXY UNKNOWN\r\n'), '127.0.0.1'],
-  ])('%s tells whose the request is, whether it comes with it or byte by byte', async (_what, header, address) => {
+  ])('a PROXY header (%s) sets the client address, sent at once or byte by byte', async (_what, header, address) => {
     const whole = connectTcp(gateway.port, '127.0.0.1');
     whole.write(Buffer.concat([header, Buffer.from(request(gateway))]));
     expect(await readResponse(whole)).toMatch(/^HTTP\/1\.1 200 /);
-    expect(told(gateway)).toBe(address);
+    expect(forwardedFor(gateway)).toBe(address);
     const slow = connectTcp(gateway.port, '127.0.0.1').setNoDelay(true);
     await once(slow, 'connect');
     for (const byte of header) await new Promise((sent) => slow.write(Buffer.from([byte]), sent));
     slow.write(request(gateway));
     expect(await readResponse(slow)).toMatch(/^HTTP\/1\.1 200 /);
-    expect(told(gateway)).toBe(address);
+    expect(forwardedFor(gateway)).toBe(address);
   });
 
-  it('its log line and its refusals name that address', async () => {
+  it('a PROXY header sets the client address in the log line of a refused request', async () => {
     const socket = connectTcp(gateway.port, '127.0.0.1');
     socket.write(
       Buffer.concat([V1, Buffer.from('GET /api/v1/nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')]),
@@ -76,22 +76,22 @@ describe('from an address that is named', () => {
     expect(line()).toMatchObject({ client_address: '203.0.113.7' });
   });
 
-  it('a connection goes on: what follows on it has the same address', async () => {
+  it('later requests on the connection have the same client address', async () => {
     const socket = connectTcp(gateway.port, '127.0.0.1').setEncoding('latin1');
     socket.write(V2_IPV4);
     for (let requests = 0; requests < 3; requests++) {
       gateway.backend.requests.length = 0;
       socket.write(request(gateway).replace('Connection: close\r\n', ''));
       await eventually('the backend has it', () => gateway.backend.requests.length === 1);
-      expect(told(gateway)).toBe('203.0.113.7');
+      expect(forwardedFor(gateway)).toBe('203.0.113.7');
     }
-    // One that Node reads, because it has a body.
+    // A request with a body, which Node reads.
     gateway.backend.requests.length = 0;
     socket.write(
       `PUT /api/v1/files/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nContent-Length: 2\r\n\r\nab`,
     );
     await eventually('the backend has it', () => gateway.backend.requests.length === 1);
-    expect(told(gateway)).toBe('203.0.113.7');
+    expect(forwardedFor(gateway)).toBe('203.0.113.7');
     socket.destroy();
   });
 
@@ -103,7 +103,7 @@ describe('from an address that is named', () => {
     ['an unknown command', Buffer.from(`${SIGNATURE}2f11000c${'00'.repeat(12)}`, 'hex')],
     ['addresses that end early', Buffer.from(`${SIGNATURE}21110004cb007107`, 'hex')],
     ['extensions without end', Buffer.from(`${SIGNATURE}2111ffff`, 'hex')],
-  ])('%s: the connection is cut without a word', async (_what, bytes) => {
+  ])('an invalid PROXY header (%s) cuts the connection without a response', async (_what, bytes) => {
     const metric = 'trailgate_connections_cut_total{reason="proxy_protocol"}';
     const count = async () => seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).get(metric) ?? 0;
     const before = await count();
@@ -115,14 +115,14 @@ describe('from an address that is named', () => {
     expect(gateway.backend.requests).toEqual([]);
   });
 
-  it('one that says nothing is cut', async () => {
+  it('a connection that sends nothing is cut', async () => {
     const socket = connectTcp(gateway.port, '127.0.0.1').on('error', () => {});
     await new Promise((closed) => socket.resume().on('close', closed));
     expect(socket.bytesRead).toBe(0);
   });
 });
 
-it('from another address it is no request at all: nobody chooses an address', async () => {
+it('a PROXY header from another address gets 400 and reaches no backend', async () => {
   const gateway = await startProxied({ config: config(['192.0.2.0/24']) });
   const socket = connectTcp(gateway.port, '127.0.0.1');
   socket.write(Buffer.concat([V1, Buffer.from(request(gateway))]));
@@ -132,7 +132,7 @@ it('from another address it is no request at all: nobody chooses an address', as
 });
 
 describeWithOpenssl('before a TLS handshake', () => {
-  it('the header tells whose the requests are, with the handshake in the same packet or behind it', async () => {
+  it('a PROXY header sets the client address', async () => {
     const { cert, key } = makeCertificate(temporaryFolder('proxy-protocol'));
     const gateway = await startProxied({ config: config(['127.0.0.1'], { tls: { cert, key } }) });
     const socket = connectTcp(gateway.port, '127.0.0.1');
@@ -140,7 +140,7 @@ describeWithOpenssl('before a TLS handshake', () => {
     const secure = connectTls({ socket, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
     secure.write(request(gateway));
     expect(await readResponse(secure)).toMatch(/^HTTP\/1\.1 200 /);
-    expect(told(gateway)).toBe('2001:db8::7');
+    expect(forwardedFor(gateway)).toBe('2001:db8::7');
     await gateway.stop();
   });
 });

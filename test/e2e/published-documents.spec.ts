@@ -1,4 +1,4 @@
-/** Published documents can be read completely by client generators. */
+/** Client generators can process the published OpenAPI documents completely. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startReferenceDeployment, type ReferenceDeployment } from '../support/reference-deployment.js';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment.stop());
 
-/** Places of a document of which something holds. */
+/** Returns the paths of the objects in a document for which a condition holds. */
 function placesOf(document: unknown, holds: (object: Json) => boolean): string[] {
   const places: string[] = [];
   const walk = (value: unknown, path: string): void => {
@@ -32,24 +32,24 @@ const isPrimitive = (schema: unknown): boolean => {
 };
 
 describe('the public document', () => {
-  it('has no enum without a type: Java takes numbers for texts', () => {
+  it('has no enum without a type, because Java would read numbers as strings', () => {
     expect(
       placesOf(documents['public'], (schema) => Array.isArray(schema['enum']) && schema['type'] === undefined),
     ).toEqual([]);
   });
 
-  it('has no alternatives of primitive values: ogen refuses them, and Java cannot send them in a query', () => {
+  it('has no alternatives of primitive types, which ogen refuses and Java cannot send in a query', () => {
     const alternatives = (schema: Json): readonly unknown[] =>
       [schema['anyOf'], schema['oneOf']].flat().filter(Boolean);
     expect(placesOf(documents['public'], (schema) => alternatives(schema).filter(isPrimitive).length > 0)).toEqual([]);
   });
 
-  it('says of objects that may be null that they are one of two: behind a reference Rust misses the null', () => {
+  it('has no nullable object as a list of types, because Rust misses the null behind a reference', () => {
     const isNullableObject = ({ type }: Json) => Array.isArray(type) && type.includes('object');
     expect(placesOf(documents['public'], isNullableObject)).toEqual([]);
   });
 
-  it('has a description of at most 1,500 characters, with links that lead somewhere', async () => {
+  it('has a description of at most 1,500 characters, whose links work', async () => {
     const { description = '' } = (documents['public']?.['info'] ?? {}) as { description?: string };
     expect(description.length).toBeLessThanOrEqual(1_500);
     const links = Array.from(description.matchAll(/\]\(https:\/\/[^/)]+(\/[^)]*)\)/g), ([, path = '']) => path);
@@ -58,7 +58,7 @@ describe('the public document', () => {
       expect([link, (await fetch(deployment.gateway.gatewayUrl + link)).status]).toEqual([link, 200]);
   });
 
-  it('has a schema and an example of each event', () => {
+  it('has an example of each event', () => {
     const webhooks = Object.entries(documents['public']?.['webhooks'] as Record<string, { post: Json }>);
     expect(webhooks.map(([name]) => name)).toEqual(
       expect.arrayContaining(['customer.created', 'customer.updated', 'customer.deleted']),
@@ -75,7 +75,7 @@ describe('the public document', () => {
 });
 
 it.each(['public', 'admin'])(
-  'the %s document has no fixed Idempotency-Key: who copies a sample would repeat one request',
+  'the %s document has no example Idempotency-Key, because copied samples would repeat one request',
   (name) => {
     const isKey = (parameter: Json) => parameter['name'] === 'Idempotency-Key';
     const hasExample = (parameter: Json): boolean =>

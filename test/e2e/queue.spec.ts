@@ -1,4 +1,4 @@
-/** Connections to a backend are bounded, and so are those who wait for one, how long they wait, and what one account may hold. */
+/** Limits on backend connections, on the queue for them (length and wait), and on the share of one account. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { quietMsSince } from '../support/machine-time.js';
@@ -39,7 +39,7 @@ afterEach(async () => {
   for (const response of held) response.end();
 });
 
-const ofOther = (path: string, options: SendOptions = {}): Promise<Answer> =>
+const sendAsOther = (path: string, options: SendOptions = {}): Promise<Answer> =>
   send(gateway.url + path, { ...options, headers: { Authorization: other } });
 
 async function used(): Promise<number> {
@@ -56,7 +56,7 @@ async function timed<T>(work: Promise<T>): Promise<[T, number, number]> {
 const requestLines = () => gateway.trailgate.logs().filter(({ event }) => event === 'request');
 
 describe('one account', () => {
-  /** Uploads that arrive a byte at a time; nothing of them ever ends. */
+  /** Starts uploads that send one byte and never end. `end(from)` aborts those from that index on. */
   function slowUploads(count: number): { end(from?: number): void } {
     const requests = Array.from({ length: count }, () => {
       const request = open(`${gateway.url}/files/slow`, {
@@ -71,11 +71,11 @@ describe('one account', () => {
     return { end: (from = 0) => void requests.splice(from).forEach((request) => request.destroy()) };
   }
 
-  it('holds at most half of the connections with slow uploads; others are served as ever', async () => {
+  it('occupies at most half of the connections with slow uploads, and another account is still served', async () => {
     const uploads = slowUploads(20);
     await eventually('its share is taken', () => gateway.backend.requests.length === 4);
     for (let index = 0; index < 20; index++) {
-      const answer = ofOther('/open');
+      const answer = sendAsOther('/open');
       await eventually('it arrives', () => gateway.backend.requests.some(({ url }) => url === '/open'));
       held.pop()?.end('fine');
       gateway.backend.requests.pop();
@@ -86,7 +86,7 @@ describe('one account', () => {
     await eventually('they are over', () => gateway.backend.requests.every(({ aborted }) => aborted));
   });
 
-  it('is refused with 429 when its share of the queue is full too, at once, and the refusal is free', async () => {
+  it('gets 429 without delay and without quota cost when its share of the queue is also full', async () => {
     const uploadsOver = () => requestLines().filter(({ method }) => method === 'PUT').length;
     await eventually('those of the test before are over', () => uploadsOver() === 20);
     const before = await used();
@@ -96,16 +96,16 @@ describe('one account', () => {
     expectProblem(refused, 'too_many_concurrent_requests');
     expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
     expect(quietMs).toBeLessThan(FIRST_BYTE_MS);
-    // Those that wait first, or they would be sent when the others make room.
+    // The queued ones first: they would be sent as soon as the others free their connections.
     uploads.end(4);
     await eventually('nobody waits', () => uploadsOver() === 22);
     uploads.end();
-    // Four were sent and cost what they cost; the two that waited, and the refusal, do not.
+    // The four that reached the backend count. The two queued ones and the refused request do not.
     await eventually('all are over', () => uploadsOver() === 26);
     await eventually('they are counted so', async () => (await used()) === before + 4);
   });
 
-  it('waits for its own requests no longer than for an answer', async () => {
+  it('waits for a free connection of its share no longer than the first-byte timeout, then gets 429', async () => {
     const uploads = slowUploads(4);
     await eventually('its share is taken', () => gateway.backend.requests.length === 4);
     const [refused, durationMs, quietMs] = await timed(gateway.send('/open'));
@@ -116,7 +116,7 @@ describe('one account', () => {
     uploads.end();
   });
 
-  it('goes on when one of its own has ended', async () => {
+  it('has its queued request sent after its earlier requests have ended', async () => {
     const first = Array.from({ length: 4 }, () => gateway.send('/open'));
     await eventually('its share is taken', () => held.length === 4);
     const waiting = gateway.send('/open?waiting');
@@ -147,7 +147,7 @@ describe('a service whose connections are all in use', () => {
   });
   afterAll(() => full.stop());
 
-  it('lets as many wait as it may and refuses the next at once: 503 with Retry-After, which is free', async () => {
+  it('queues as many requests as configured, and refuses the next with 503 at once and at no cost', async () => {
     const answers: ServerResponse[] = [];
     full.answerWith((_request, response) => void answers.push(response));
     const first = full.send('/open?1');
@@ -167,13 +167,13 @@ describe('a service whose connections are all in use', () => {
       answers[index]?.end('ok');
     }
     expect((await Promise.all([first, ...waiting])).map(({ status }) => status)).toEqual([200, 200, 200]);
-    // In their order, and what was refused never came.
+    // In order, and without the refused request.
     expect(full.backend.requests.map(({ url }) => url)).toEqual(['/open?1', '/open?2', '/open?3']);
     const { windows } = (await full.send('/usage')).json<{ windows: { used: number }[] }>();
     expect(windows[0]?.used).toBe(3);
   });
 
-  it('lets nobody wait longer than for an answer: 503, and the backend never hears of it', async () => {
+  it('refuses a queued request with 503 after the first-byte timeout, and never sends it to the backend', async () => {
     full.answerWith((request, response) => {
       response.writeHead(200).write('endless');
       request.on('close', () => response.end());

@@ -1,4 +1,4 @@
-/** Any number of gateways on one Redis admit exactly the limit. */
+/** Gateways that share one Redis together admit exactly the limit. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
@@ -26,7 +26,7 @@ describeWithRedis('two gateways on one Redis', () => {
     await backend.stop();
   });
 
-  it.each(['minute', 'month'])('let exactly 100 of 500 requests through at a limit of 100 a %s', async (plan) => {
+  it.each(['minute', 'month'])('together admit exactly 100 of 500 requests at a limit of 100 a %s', async (plan) => {
     const { key } = await gateways[0]!.admin.newKey(plan);
     const callers = gateways.map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 250));
     backend.requests.length = 0;
@@ -38,7 +38,7 @@ describeWithRedis('two gateways on one Redis', () => {
     }
   });
 
-  it('let exactly the limits through where several keys of an account and several windows compete', async () => {
+  it('admit exactly the account limit, and no key above its own, when two keys and windows compete', async () => {
     const { admin } = gateways[0]!;
     const { account, key } = await admin.newKey('mixed');
     const other = await admin.createKey(account.id);

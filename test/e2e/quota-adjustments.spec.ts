@@ -1,7 +1,6 @@
 /**
- * A change of limits or usage is active on every gateway in under a second, and keeps the usage. Changes are those of
- * plan, limits of a key, grant, set and reset. On the embedded store, and on two gateways that share Redis and
- * PostgreSQL.
+ * Changes of plan and key limits, and the adjustments grant, set and reset, are active on every gateway in under a
+ * second. Tested on the embedded store, and on two gateways that share Redis and PostgreSQL.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
@@ -41,7 +40,7 @@ function suite(gateways: () => readonly RunningTrailgate[]): void {
   const admin = () => gateways()[0]!.admin;
   const callOn = (running: RunningTrailgate, path = '/customers') =>
     send(`${running.gatewayUrl}/api/v1${path}`, { agent, headers: { Authorization: `Bearer ${key.secret}` } });
-  /** One gateway after the other. */
+  /** Uses the gateways in turn. */
   const call = () => callOn(gateways()[turn++ % gateways().length]!);
   const calls = async (count: number): Promise<number[]> => {
     const statuses: number[] = [];
@@ -52,34 +51,34 @@ function suite(gateways: () => readonly RunningTrailgate[]): void {
     admin().adjustQuota(account.id, { window: 'month', reason: 'test', ...input });
   const make = async (plan: string) => ({ account, key } = await admin().newKey(plan));
   const policy = (answer: Answer, name: string) => policiesOf(answer).find((each) => each.name === name);
-  /** Every gateway says so within a second, and keeps saying so. Asks by what costs nothing. */
-  async function inForce(isSo: (answer: Answer) => boolean): Promise<void> {
+  /** Expects every gateway to report a change within a second and to keep reporting it. `/usage` costs nothing. */
+  async function inForce(isReported: (answer: Answer) => boolean): Promise<void> {
     const startedMs = performance.now();
     for (const running of gateways()) {
-      await eventually('the change is in force', async () => isSo(await callOn(running, '/usage')), SOON_MS);
+      await eventually('the change is in force', async () => isReported(await callOn(running, '/usage')), SOON_MS);
     }
     expect(quietMsSince(startedMs)).toBeLessThan(SOON_MS);
-    for (const running of gateways()) expect(isSo(await callOn(running, '/usage'))).toBe(true);
+    for (const running of gateways()) expect(isReported(await callOn(running, '/usage'))).toBe(true);
   }
-  const leftIs = (left: number, name = 'account-month') => inForce((answer) => policy(answer, name)?.r === left);
+  const expectLeft = (left: number, name = 'account-month') => inForce((answer) => policy(answer, name)?.r === left);
 
-  it('a grant lets in at once, on top of the limit, and adds to the one before', async () => {
+  it('admit more requests at once after a grant, on top of the limit and of earlier grants', async () => {
     await make('ten');
     expect(await calls(12)).toEqual([...Array(10).fill(200), 429, 429]);
     await adjust({ type: 'grant', amount: 2 });
-    await leftIs(2);
+    await expectLeft(2);
     await adjust({ type: 'grant', amount: 1 });
-    await leftIs(3);
+    await expectLeft(3);
     expect(await calls(5)).toEqual([200, 200, 200, 429, 429]);
     expect(await admin().usage(account.id)).toMatchObject({ windows: [{ limit: 13, used: 13, remaining: 0 }] });
     expect((await callOn(gateways().at(-1)!, '/usage')).json()).toMatchObject({ windows: [{ limit: 13, used: 13 }] });
   });
 
-  it('a plan below what is used refuses with nothing left, never less, and the next plan goes on from there', async () => {
+  it('leave 0 remaining on a plan below the usage, and keep that usage for the next plan', async () => {
     await make('ten');
     await calls(7);
     await admin().updateAccount(account.id, { plan: 'three' });
-    await leftIs(0);
+    await expectLeft(0);
     for (const running of gateways()) {
       const refused = await callOn(running);
       const { detail } = expectProblem(refused, 'quota_exceeded');
@@ -88,43 +87,43 @@ function suite(gateways: () => readonly RunningTrailgate[]): void {
     }
     expect(await admin().usage(account.id)).toMatchObject({ windows: [{ limit: 3, used: 7, remaining: 0 }] });
     await admin().updateAccount(account.id, { plan: 'ten' });
-    await leftIs(3);
+    await expectLeft(3);
     expect(await calls(4)).toEqual([200, 200, 200, 429]);
   });
 
-  it('a reset and a set say what is used, and what follows counts on top', async () => {
+  it('replace the usage with reset and set, and count later requests on top of it', async () => {
     await make('ten');
     await calls(11);
     await adjust({ type: 'reset' });
-    await leftIs(10);
+    await expectLeft(10);
     expect(await calls(4)).toEqual([200, 200, 200, 200]);
     await adjust({ type: 'set', amount: 9 });
-    await leftIs(1);
+    await expectLeft(1);
     expect(await calls(2)).toEqual([200, 429]);
     await adjust({ type: 'set', amount: 999_999_999_999_999 });
-    await leftIs(0);
+    await expectLeft(0);
     const window = { used: 999_999_999_999_999, remaining: 0 };
     expect(await admin().usage(account.id)).toMatchObject({ windows: [window] });
   });
 
-  it('limits of a key hold at once, and the grant of a key is on top of them', async () => {
+  it('apply new limits of a key at once, with a grant for the key on top of them', async () => {
     await make('keyed');
     await calls(4);
     await admin().updateKey(key.id, { limits: { month: 2, minute: 100 } });
-    await leftIs(0, 'key-month');
+    await expectLeft(0, 'key-month');
     expect(await calls(2)).toEqual([429, 429]);
     await adjust({ type: 'grant', amount: 3, api_key_id: key.id });
-    await leftIs(1, 'key-month');
+    await expectLeft(1, 'key-month');
     expect(await calls(2)).toEqual([200, 429]);
     await adjust({ type: 'reset', api_key_id: key.id });
-    await leftIs(5, 'key-month');
+    await expectLeft(5, 'key-month');
     await admin().updateKey(key.id, { limits: null });
-    await leftIs(8, 'key-month');
+    await expectLeft(8, 'key-month');
     await admin().updateKey(key.id, { limits: { month: null } });
     await inForce((answer) => answer.headers['ratelimit'] === undefined);
   });
 
-  it('all of it stands in the audit log', async () => {
+  it('are recorded in the audit log: grant, reset and limits of a key', async () => {
     await make('ten');
     await adjust({ type: 'grant', amount: 2 });
     await adjust({ type: 'reset' });
@@ -138,7 +137,7 @@ function suite(gateways: () => readonly RunningTrailgate[]): void {
   });
 }
 
-describe('adjustments on the embedded store', () => {
+describe('quota changes on the embedded store', () => {
   let trailgate: RunningTrailgate;
   beforeAll(async () => {
     trailgate = await startTrailgate({ backend: backend.url, config });
@@ -146,7 +145,7 @@ describe('adjustments on the embedded store', () => {
   afterAll(() => trailgate.stop());
   suite(() => [trailgate]);
 
-  it('outlive a kill -9 at once', async () => {
+  it('survive a kill -9 right after they were made', async () => {
     const { account, key } = await trailgate.admin.newKey('ten');
     await trailgate.admin.adjustQuota(account.id, { window: 'month', type: 'set', amount: 8, reason: 'r' });
     await trailgate.admin.adjustQuota(account.id, { window: 'month', type: 'grant', amount: 5, reason: 'r' });
@@ -159,7 +158,7 @@ describe('adjustments on the embedded store', () => {
   });
 });
 
-describeWithOwnRedisAndPostgres('adjustments on two gateways', () => {
+describeWithOwnRedisAndPostgres('quota changes on two gateways', () => {
   let redis: RedisServer;
   let database: FreshDatabase;
   let gateways: RunningTrailgate[] = [];
@@ -178,7 +177,7 @@ describeWithOwnRedisAndPostgres('adjustments on two gateways', () => {
   });
   suite(() => gateways);
 
-  it('a set or reset while Redis stands still is 503 and changes nothing, then or later; a grant works', async () => {
+  it('answer 503 to set and reset while Redis is frozen, without any effect, and accept a grant', async () => {
     const [{ admin, gatewayUrl }] = gateways as [RunningTrailgate];
     const { account, key } = await admin.newKey('ten');
     const call = () => send(`${gatewayUrl}/api/v1/customers`, { headers: { Authorization: `Bearer ${key.secret}` } });

@@ -1,4 +1,4 @@
-/** Limits, zones and clocks that nobody should set, and that somebody sets: a clear error before anything runs, or an exact count. */
+/** Invalid or extreme limits, time zones and clocks lead to a clear error before anything runs or to an exact count. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -9,7 +9,7 @@ import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/
 import { Caller, policiesOf } from '../support/rate-limit.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
-/** The largest integer that a structured field carries (RFC 9651 section 3.3.1); below 2^53, so that sums stay exact. */
+/** The largest integer of a structured field (RFC 9651 section 3.3.1). It is below 2^53, so that sums stay exact. */
 const MOST = 999_999_999_999_999;
 const HOUR_MS = 3_600_000;
 const MINUTE_LIMIT = 40;
@@ -38,7 +38,7 @@ async function callerOn(plan: keyof typeof PLANS): Promise<Caller> {
 }
 
 describe('a limit in the configuration', () => {
-  it('that no request could be held to is refused, each in one line that says where and why', async () => {
+  it('is rejected unless it is a whole number in range, with one line that gives position and reason', async () => {
     const whys = {
       '-1': 'must be at least 0',
       '-1e300': 'must be at least 0',
@@ -68,7 +68,7 @@ describe('a limit in the configuration', () => {
     expect({ code, lines }).toEqual({ code: 1, lines: expected });
   });
 
-  it('of 0 refuses everything, politely, and counts nothing', async () => {
+  it('of 0 refuses every request, without Retry-After, and counts nothing', async () => {
     const caller = await callerOn('nothing');
     backend.requests.length = 0;
     expect(await caller.burst(20)).toEqual({ 429: 20 });
@@ -77,14 +77,14 @@ describe('a limit in the configuration', () => {
       { name: 'account-minute', q: 0, r: 0 },
       { name: 'account-month', q: 0, r: 0 },
     ]);
-    // No waiting makes room for it.
+    // Waiting does not help: no request ever fits.
     expect([answer.headers['retry-after'], answer.headers['x-should-retry']]).toEqual([undefined, 'false']);
     expect(await caller.used()).toEqual({ 'account-minute': 0, 'account-month': 0 });
     expect(backend.requests).toHaveLength(0);
     caller.close();
   });
 
-  it('of the largest size is counted down exactly', async () => {
+  it('of the largest allowed value is counted down exactly', async () => {
     const caller = await callerOn('most');
     expect(await caller.burst(10)).toEqual({ 200: 10 });
     for (const { q, r } of policiesOf(await caller.get())) expect([q, r]).toEqual([MOST, MOST - 11]);
@@ -93,7 +93,7 @@ describe('a limit in the configuration', () => {
 });
 
 describe('limits of a key, through the admin API', () => {
-  it.each([-1, 0.5, 2 ** 53, MOST + 1, '10', true])('of %p are refused with 422 and change nothing', async (limit) => {
+  it.each([-1, 0.5, 2 ** 53, MOST + 1, '10', true])('of %p are rejected with 422 on POST and PATCH', async (limit) => {
     const { account, key } = await gateway.admin.newKey('minute');
     for (const window of ['minute', 'month']) {
       const body = { limits: { [window]: limit } };
@@ -119,7 +119,7 @@ describe('a time zone', () => {
   );
 
   it.each(['europe/vienna', 'Asia/Calcutta', 'EST5EDT', 'Etc/GMT+12', 'Pacific/Kiritimati', 'GMT', 'US/Pacific'])(
-    'of %s is taken, and its account is served',
+    'of %s is accepted, and its account is served',
     async (zone) => {
       const { id } = await gateway.admin.createAccount({ plan: 'minute', time_zone: zone, billing_day: 31 });
       const caller = new Caller(gateway.gatewayUrl, (await gateway.admin.createKey(id)).secret);
@@ -130,8 +130,8 @@ describe('a time zone', () => {
   );
 });
 
-describe('the clock of the machine', () => {
-  /** Clients that keep asking while the clock jumps; how many were admitted after each jump. */
+describe('a system clock', () => {
+  /** Sends requests while the clock jumps. Returns how many were admitted after each jump, and the monthly usage. */
   async function admittedAfter(jumps: readonly number[]): Promise<{ admitted: number[]; used: number }> {
     clock.runAhead(0);
     const { account, key } = await gateway.admin.newKey('minute');
@@ -151,13 +151,13 @@ describe('the clock of the machine', () => {
     return { admitted, used: used?.used ?? NaN };
   }
 
-  it('that jumps back an hour gives nobody a second limit, and holds nobody for more than a minute', async () => {
+  it('set back an hour opens no second limit, and blocks requests for about a minute at most', async () => {
     const { admitted, used } = await admittedAfter([0, -HOUR_MS, -HOUR_MS + 10_000, -HOUR_MS + 62_000]);
     expect(admitted).toEqual([MINUTE_LIMIT, 0, 0, MINUTE_LIMIT]);
     expect(used).toBe(2 * MINUTE_LIMIT);
   });
 
-  it('that is put right again after that opens one limit, not more, and the month counts all of it', async () => {
+  it('set back and then corrected opens one more limit only, and the month counts every request', async () => {
     const { admitted, used } = await admittedAfter([0, -HOUR_MS, 0, -HOUR_MS]);
     expect(admitted).toEqual([MINUTE_LIMIT, 0, MINUTE_LIMIT, 0]);
     expect(used).toBe(2 * MINUTE_LIMIT);

@@ -1,4 +1,4 @@
-/** A gateway is killed, Redis is emptied, both under load on two gateways: what was admitted stays counted, but for what is said here. */
+/** Two gateways under load: one is killed, or Redis is emptied. Admitted requests stay counted, within bounds. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -15,10 +15,10 @@ const PER_SECOND = 150;
 const FLUSH_MS = 300;
 /** Time of a flush on a busy machine, in addition to the interval. */
 const SLACK_MS = 500;
-/** Written requests that are worth a comparison. */
+/** Number of written requests from which a comparison is meaningful. */
 const ENOUGH = 30;
 const LIMIT = 1_000_000;
-// Closed: what Redis did not count was not admitted either, however busy this machine is.
+// `closed`: a request that Redis could not count is not admitted, however busy this machine is.
 const PLANS = { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } };
 
 describeWithOwnRedis('two gateways under load', () => {
@@ -52,7 +52,7 @@ describeWithOwnRedis('two gateways under load', () => {
     client.disconnect();
   }
 
-  /** A new account, and load on both gateways. */
+  /** Creates an account and starts load on both gateways. */
   async function underLoad(): Promise<{ load: SteadyLoad; secret: string; used(): Promise<number> }> {
     const { account, key } = await first.admin.newKey('month');
     backend.requests.length = 0;
@@ -66,7 +66,7 @@ describeWithOwnRedis('two gateways under load', () => {
     return { load, secret: key.secret, used };
   }
 
-  it('kill -9 of one, then FLUSHALL while nobody calls: what reached the backend is counted, and nothing of it is lost', async () => {
+  it('keep every backend request counted after a kill -9 of one and a FLUSHALL without traffic', async () => {
     const { load, secret, used } = await underLoad();
     await sleep(1_500);
     await second.kill9();
@@ -78,7 +78,7 @@ describeWithOwnRedis('two gateways under load', () => {
     await eventually('everything is written', async () => {
       return seriesOf((await send(`${first.adminUrl}/metrics`)).text).get('trailgate_usage_queue_length') === 0;
     });
-    // With Redis empty this is what the database knows.
+    // With Redis empty, the usage comes from the database.
     await flushall();
     expect(await used()).toBe(counted);
     await startSecond();
@@ -88,9 +88,9 @@ describeWithOwnRedis('two gateways under load', () => {
     caller.close();
   });
 
-  it('FLUSHALL in mid-month: the next answer knows all but what one flush interval holds', async () => {
+  it('lose at most the counts of one flush interval when FLUSHALL runs under traffic', async () => {
     const { load, secret, used } = await underLoad();
-    /** Requests that were answered so long before this time that their counts are written. */
+    /** Number of requests answered long enough before this time that their counts are written. */
     const writtenBefore = (ms: number) =>
       load.samples.filter(({ status, atMs, tookMs }) => status === 200 && atMs + tookMs < ms - FLUSH_MS - SLACK_MS)
         .length;
@@ -102,7 +102,7 @@ describeWithOwnRedis('two gateways under load', () => {
     const [month] = policiesOf(await caller.get());
     const askedAtMs = performance.now();
     await load.stop();
-    // Every request that was sent before the answer may count in it; surely those that were answered an interval before.
+    // The response counts every request answered a flush interval earlier, and may count any sent before it.
     const known = LIMIT - month!.r - 1;
     expect(known).toBeGreaterThanOrEqual(writtenBefore(emptiedAtMs));
     expect(known).toBeLessThanOrEqual(load.samples.filter(({ atMs }) => atMs < askedAtMs).length);
@@ -110,7 +110,7 @@ describeWithOwnRedis('two gateways under load', () => {
     const lost = backend.requests.length - (await used());
     const interval = load.between(emptiedAtMs - FLUSH_MS - SLACK_MS, emptyAtMs).length;
     expect(lost).toBeLessThanOrEqual(interval);
-    // Below nothing only where the machine let Redis miss its deadline: then it may have counted what was refused.
+    // Negative only if Redis missed its deadline on a busy machine: it may then have counted refused requests.
     const answered = load.samples.filter(({ status }) => status === 200).length;
     expect(lost).toBeGreaterThanOrEqual(answered - load.samples.length);
     caller.close();

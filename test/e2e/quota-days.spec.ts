@@ -1,4 +1,4 @@
-/** A limit per day, of a plan and of one key: response fields, refusal, usage report, and midnight of the account. */
+/** Daily limits of a plan and of a key: response fields, refusal, usage report, and reset at the account's midnight. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -7,7 +7,7 @@ import { Caller, policiesOf } from '../support/rate-limit.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
 const ZONE = 'America/New_York';
-/** On the day on which the clocks go back: it has 25 hours. */
+/** The day on which the clocks go back. It has 25 hours. */
 const DAY = DateTime.fromISO('2026-11-01T00:00:00', { zone: ZONE });
 const NEXT = DAY.plus({ days: 1 });
 const HOUR_MS = 3_600_000;
@@ -31,22 +31,22 @@ afterAll(async () => {
   clock.close();
 });
 
-it('a day of the plan and one of the key hold at once, until midnight of the account', async () => {
+it('daily limits of a plan and of a key apply together until midnight in the account time zone', async () => {
   clock.stopAt(DAY.toMillis() + 2 * HOUR_MS);
   const account = await gateway.admin.createAccount({ plan: 'daily', time_zone: ZONE });
   const plain = await gateway.admin.createKey(account.id);
   const limited = await gateway.admin.createKey(account.id, { limits: { day: 1 } });
   const callers = [plain, limited].map(({ secret }) => new Caller(gateway.gatewayUrl, secret));
-  const [ofPlain, ofLimited] = callers as [Caller, Caller];
+  const [plainCaller, limitedCaller] = callers as [Caller, Caller];
   try {
-    const first = await ofLimited.get();
+    const first = await limitedCaller.get();
     const t = 23 * 3_600;
     expect(policiesOf(first)).toEqual([
       { name: 'account-month', q: 100, w: 30 * 86_400 + 3_600, r: 99, t: expect.any(Number) },
       { name: 'account-day', q: 4, w: 25 * 3_600, r: 3, t },
       { name: 'key-day', q: 1, w: 25 * 3_600, r: 0, t },
     ]);
-    const refused = await ofLimited.get();
+    const refused = await limitedCaller.get();
     expect([refused.status, refused.headers['x-should-retry'], refused.headers['retry-after']]).toEqual([
       429,
       'false',
@@ -59,9 +59,9 @@ it('a day of the plan and one of the key hold at once, until midnight of the acc
       resets_at: '2026-11-02T00:00:00-05:00',
     });
     const statuses = [];
-    for (let call = 0; call < 4; call++) statuses.push((await ofPlain.get()).status);
+    for (let call = 0; call < 4; call++) statuses.push((await plainCaller.get()).status);
     expect(statuses).toEqual([200, 200, 200, 429]);
-    const usage = await ofPlain.get('/usage');
+    const usage = await plainCaller.get('/usage');
     expect(usage.json()).toMatchObject({
       windows: [
         { policy: 'account-month', used: 4 },
@@ -69,8 +69,8 @@ it('a day of the plan and one of the key hold at once, until midnight of the acc
       ],
     });
     clock.stopAt(NEXT.toMillis());
-    expect((await ofLimited.get()).status).toBe(200);
-    expect(policiesOf(await ofPlain.get()).slice(0, 2)).toMatchObject([
+    expect((await limitedCaller.get()).status).toBe(200);
+    expect(policiesOf(await plainCaller.get()).slice(0, 2)).toMatchObject([
       { r: 94 },
       { name: 'account-day', w: 86_400, r: 2 },
     ]);

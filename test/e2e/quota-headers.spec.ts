@@ -1,4 +1,4 @@
-/** Limit fields are on every response and true. Those of a backend are removed. */
+/** Every response has correct rate limit fields. Those of a backend are removed. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import type { ApiKeyWithSecret } from '../support/admin.js';
@@ -43,7 +43,7 @@ const secondsLeftInMonth = (): number => {
   return (Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - now.getTime()) / 1_000;
 };
 
-/** Retry-After as whole seconds, no earlier than the reset of the policy. */
+/** Expects Retry-After in whole seconds, no earlier than the reset of the policy. */
 function expectRetryAfter(answer: Answer, policy: string): void {
   expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   const { t } = policiesOf(answer).find(({ name }) => name === policy)!;
@@ -51,7 +51,7 @@ function expectRetryAfter(answer: Answer, policy: string): void {
   expect(answer.json()['retry_after']).toBe(Number(answer.headers['retry-after']));
 }
 
-it('the 61st call of a key with 60 a minute is 429 rate_limited and says when to come back', async () => {
+it('the 61st request of a key with 60 a minute gets 429 rate_limited with Retry-After', async () => {
   const { key } = await gateway.admin.newKey('starter');
   const caller = callerWith(key);
   for (let call = 1; call <= 60; call++) {
@@ -79,7 +79,7 @@ it('the 61st call of a key with 60 a minute is 429 rate_limited and says when to
   expectRetryAfter(refused, 'key-minute');
 });
 
-it('a used-up month is 429 quota_exceeded, not to be tried again, with the reset in the time of the account', async () => {
+it('a used-up month gets 429 quota_exceeded, not retryable, with the reset in the account time zone', async () => {
   const account = await gateway.admin.createAccount({ plan: 'monthly', time_zone: 'Europe/Vienna' });
   const caller = callerWith(await gateway.admin.createKey(account.id));
   expect(await caller.burst(5)).toEqual({ 200: 5 });
@@ -102,7 +102,7 @@ it('a used-up month is 429 quota_exceeded, not to be tried again, with the reset
   expect(policiesOf(refused)[0]!.t).toBeGreaterThan(end.diffNow('seconds').seconds - 5);
 });
 
-describe('nobody is asked to wait longer than an hour', () => {
+describe('Retry-After is never longer than an hour', () => {
   const END = Date.UTC(2026, 10, 1);
   let clock: TurnedClock;
   let turned: SharedTrailgate;
@@ -124,13 +124,13 @@ describe('nobody is asked to wait longer than an hour', () => {
     return caller;
   };
 
-  it.each([8 * 86_400, 3_601])('by a used-up month that ends in %d seconds', async (seconds) => {
+  it.each([8 * 86_400, 3_601])('and is absent for a used-up month that ends in %d seconds', async (seconds) => {
     clock.stopAt(END - seconds * 1_000);
     const refused = await (await withUsedUpMonth()).get();
     expect([refused.status, refused.json()['code']]).toEqual([429, 'quota_exceeded']);
     expect(refused.headers['retry-after']).toBeUndefined();
     expect(refused.json()['retry_after']).toBeUndefined();
-    // ky takes it for a Retry-After where there is none.
+    // The client library ky reads it as Retry-After if that is missing.
     expect(refused.headers['x-ratelimit-reset']).toBeUndefined();
     expect(refused.headers['x-should-retry']).toBe('false');
     expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '0' });
@@ -138,7 +138,7 @@ describe('nobody is asked to wait longer than an hour', () => {
     expect(refused.json()['resets_at']).toBe('2026-11-01T00:00:00+00:00');
   });
 
-  it('and in the last hour of a used-up month may come back when it ends, though no library is to wait for it', async () => {
+  it('and is present in the last hour of a used-up month, with X-Should-Retry: false', async () => {
     clock.stopAt(END - 3_500_000);
     const refused = await (await withUsedUpMonth()).get();
     expectRetryAfter(refused, 'account-month');
@@ -146,7 +146,7 @@ describe('nobody is asked to wait longer than an hour', () => {
     expect(refused.headers).toMatchObject({ 'x-ratelimit-reset': '3500', 'x-should-retry': 'false' });
   });
 
-  it.each([413, 429, 503])('by a backend, or by the month of a plan without minutes beside its %i', async (status) => {
+  it.each([413, 429, 503])('and is removed, like X-RateLimit-Reset, from a %i that asks for longer', async (status) => {
     clock.stopAt(END - 8 * 86_400_000);
     const caller = new Caller(turned.gatewayUrl, (await turned.admin.newKey('months')).key.secret);
     callers.push(caller);
@@ -163,7 +163,7 @@ describe('nobody is asked to wait longer than an hour', () => {
   });
 });
 
-it('every policy of the plan is on every answer to a known key, and X-RateLimit describes the tightest', async () => {
+it('every response to a valid key lists all policies, and X-RateLimit describes the tightest one', async () => {
   const { key } = await gateway.admin.newKey('four', { scopes: ['customers:read'] });
   const caller = callerWith(key);
   const names = ['key-minute', 'account-minute', 'account-month', 'key-month'];
@@ -186,11 +186,11 @@ it('every policy of the plan is on every answer to a known key, and X-RateLimit 
       'x-ratelimit-reset': String(tightest!.t),
     });
   }
-  // The 502 has cost nothing, and its own fields say so already.
+  // The 502 cost nothing, and its own fields already show that.
   expect(answers.map((answer) => policiesOf(answer)[0]!.r)).toEqual([59, 59, 58, 58, 58]);
 });
 
-it('the month of the fields is as long as the month is', async () => {
+it('the month policy has the length of the calendar month and the seconds that remain in it', async () => {
   const { key } = await gateway.admin.newKey('monthly');
   const [policy] = policiesOf(await callerWith(key).get());
   const now = new Date();
@@ -199,7 +199,7 @@ it('the month of the fields is as long as the month is', async () => {
   expect(Math.abs(policy!.t - secondsLeftInMonth())).toBeLessThan(5);
 });
 
-it('an operation counts what it costs, and is refused where that no longer fits', async () => {
+it('an operation uses up its cost, and is refused if less than that remains', async () => {
   const { key } = await gateway.admin.newKey('starter');
   const caller = callerWith(key);
   expect(policiesOf(await caller.get('/customers/1'))[0]!.r).toBe(53);
@@ -210,7 +210,7 @@ it('an operation counts what it costs, and is refused where that no longer fits'
   expect(await caller.burst(4)).toEqual({ 200: 3, 429: 1 });
 });
 
-it('nobody without a key is told anything about limits', async () => {
+it('a response to a missing or invalid key has no rate limit fields', async () => {
   for (const headers of [{}, { Authorization: 'Bearer junk' }]) {
     const answer = await send(`${gateway.gatewayUrl}/api/v1/open`, { headers });
     expect(answer.status).toBe(401);
@@ -218,14 +218,14 @@ it('nobody without a key is told anything about limits', async () => {
   }
 });
 
-it('a plan without limits has no fields', async () => {
+it('a response on a plan without limits has no rate limit fields', async () => {
   const { key } = await gateway.admin.newKey('unlimited');
   const answer = await callerWith(key).get();
   expect(answer.status).toBe(200);
   expect(limitFieldsOf(answer)).toEqual([]);
 });
 
-it.each([200, 422, 500])("a backend's own fields about limits never reach the caller, on %i", async (status) => {
+it.each([200, 422, 500])('rate limit fields of a backend are removed from its %i response', async (status) => {
   handler = (_request, response) => {
     response.writeHead(status, {
       'content-type': 'application/json',
@@ -253,7 +253,7 @@ it.each([200, 422, 500])("a backend's own fields about limits never reach the ca
   handler = json({ ok: true });
 });
 
-it('/usage says what the fields say, costs nothing and needs no scope', async () => {
+it('/usage matches the rate limit fields, costs nothing and needs no scope', async () => {
   const { account, key } = await gateway.admin.newKey('four', { scopes: ['files:read'] });
   const caller = callerWith(key);
   await caller.burst(7);
@@ -282,7 +282,7 @@ it('/usage says what the fields say, costs nothing and needs no scope', async ()
   ]);
 });
 
-it('a plan that is changed counts at once, against what was used before', async () => {
+it('a plan change applies at once, and earlier usage counts against the new limit', async () => {
   const { account, key } = await gateway.admin.newKey('monthly');
   const caller = callerWith(key);
   expect(await caller.burst(6)).toEqual({ 200: 5, 429: 1 });

@@ -1,9 +1,9 @@
 /**
- * Limits that change while a hundred clients ask: what is admitted is what was allowed, exactly. TRAILGATE_TEST_RUNS says how many runs
- * (2), TRAILGATE_TEST_SEED repeats them.
+ * Limits change while a hundred clients send requests, and exactly the allowed number is admitted. TRAILGATE_TEST_RUNS
+ * sets the number of runs (default 2), TRAILGATE_TEST_SEED repeats them.
  *
- * "Allowed": while an account asks for more than it may have, it is admitted up to the highest limit that was in force so far. A raise
- * opens the difference and no more; a limit below what is used admits nothing and takes nothing away.
+ * "Allowed" means: an account that requests more than its limit is admitted up to the highest limit in force so far. A
+ * raise admits the difference and no more. A limit below the usage admits nothing and keeps the usage.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -33,12 +33,12 @@ const PLANS = Object.fromEntries(
 
 interface Change {
   readonly level: number;
-  /** How long the plan before it stays, milliseconds. */
+  /** How long the previous plan stays in force, in milliseconds. */
   readonly afterMs: number;
 }
 
 const change = (level: fc.Arbitrary<number>) => fc.record({ level, afterMs: fc.nat(350) });
-/** Even runs only raise, odd ones change to any plan; the highest always comes last, after these. */
+/** Even runs only raise limits, odd runs change to any plan. Every run then ends with the highest plan. */
 const CHANGES = [
   fc.tuple(change(fc.constant(1)), change(fc.constant(2))),
   fc.tuple(change(fc.constant(2)), change(fc.nat(1)), change(fc.nat(TOP - 1))),
@@ -73,12 +73,12 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
       expect(backend.requests.length).toBeLessThanOrEqual(highest);
       const isLower = LIMITS[level]! < limit;
       limit = LIMITS[level]!;
-      // A raise can be in force before its answer is here.
+      // A raise can be in force before its response arrives.
       highest = Math.max(highest, limit);
       await admin.updateAccount(account.id, { plan: `${window}-${level}` });
       if (isLower) await expectHeldBelow(limit, secrets[0]!);
     }
-    // Months can be granted more; two operators do so at once.
+    // Monthly limits accept grants. Two operators add one at the same time.
     const granted = window === 'month' ? 2 * GRANT : 0;
     if (granted > 0) await Promise.all([1, 2].map(() => admin.adjustQuota(account.id, GRANTED)));
     const allowed = highest + granted;
@@ -86,14 +86,14 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
     await sleep(300);
     await crowd.stop();
     await expectUsedUp(window, secrets[0]!, crowd, allowed);
-    // Lowered once more: used is kept, remaining is 0 and not below.
+    // Lowered once more: the usage is kept, and remaining is 0, not negative.
     await admin.updateAccount(account.id, { plan: `${window}-0` });
     const { windows } = await admin.usage(account.id);
     const lowered = { policy: `account-${window}`, limit: LIMITS[0]! + granted, used: allowed, remaining: 0 };
     expect(windows).toMatchObject([lowered]);
   }
 
-  /** A limit was lowered: once that is in force, what is used stays, and no more is admitted than the limit leaves. */
+  /** Waits until a lowered limit is in force, and expects that no more is admitted than it leaves. */
   async function expectHeldBelow(limit: number, secret: string): Promise<void> {
     for (const { gatewayUrl } of gateways) {
       const caller = new Caller(gatewayUrl, secret);
@@ -101,7 +101,7 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
       await eventually('it is in force', inForce);
       caller.close();
     }
-    // What was let in just before arrives.
+    // Requests admitted just before reach the backend.
     await sleep(250);
     const used = backend.requests.length;
     await sleep(250);
@@ -109,7 +109,7 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
   }
 
   async function expectUsedUp(window: string, secret: string, crowd: Crowd, allowed: number): Promise<void> {
-    // `closed` refuses where this machine is too busy for Redis's deadline; what Redis counted all the same is taken back.
+    // `closed` refuses if Redis misses its deadline on a busy machine. A count that Redis made anyway is refunded.
     const others = Object.entries(crowd.statuses).filter(([status]) => status !== '429' && status !== '503');
     expect({ arrived: backend.requests.length, others }).toEqual({ arrived: allowed, others: [['200', allowed]] });
     expect(crowd.of(429)).toBeGreaterThan(0);
@@ -122,7 +122,7 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
   }
 
   it(
-    'never admit more than the limit of the moment, keep what was used, and admit all of the last limit',
+    'never admit more than the highest limit so far, keep the usage, and end exactly used up',
     async () => {
       for (let run = 0; run < RUNS; run++) {
         const [changes = []] = fc.sample<readonly Change[]>(CHANGES[run % 2]!, { numRuns: 1, seed: SEED + run });
@@ -133,11 +133,11 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
   );
 }
 
-describe('one process with counters of its own', () => {
+describe('limits that change under load on one process with its own counters', () => {
   suite(async () => [await startTrailgate({ backend: backend.url, config: { plans: PLANS } })]);
 });
 
-describeWithRedis('two gateways on one Redis', () => {
+describeWithRedis('limits that change under load on two gateways with one Redis', () => {
   suite(async () => {
     const shared = { backend: backend.url, config: { plans: PLANS }, env: { REDIS_URL: await sharedRedisUrl() } };
     const first = await startTrailgate(shared);

@@ -1,6 +1,6 @@
 /**
- * The program lives through years of months in the time zones of the table, by a turned clock. It resets at the first
- * instant of a month, and every field and text about the reset names that instant.
+ * Runs the program through years of months in the time zones of the table, on a controlled clock. The quota resets at
+ * the first instant of a month, and every field and text about the reset names that instant.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -11,7 +11,7 @@ import { Caller, policiesOf } from '../support/rate-limit.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
 const LIMIT = 2;
-/** Retry-After may ask for a little more than the reset, so that clients spread out; never for less. */
+/** Retry-After can be a little longer than the time to the reset, so that clients spread out, but never shorter. */
 const JITTER_SECONDS = 60;
 
 let backend: Backend;
@@ -35,7 +35,7 @@ afterAll(async () => {
   clock.close();
 });
 
-/** The account of a zone and billing day; made when it is first asked for. */
+/** Returns the account of a zone and billing day. Creates it on first use. */
 async function accountOf({ zone, billingDay }: TableMonth): Promise<{ accountId: string; caller: Caller }> {
   const name = `${zone} ${billingDay}`;
   const known = callers.get(name);
@@ -48,15 +48,15 @@ async function accountOf({ zone, billingDay }: TableMonth): Promise<{ accountId:
   return made;
 }
 
-function seen(answer: Answer): object {
+function summarize(answer: Answer): object {
   return { status: answer.status, month: policiesOf(answer)[0], reset: answer.headers['x-ratelimit-reset'] };
 }
 
-/** At the first instant of a month everything is free again. */
+/** Expects the full quota at the first instant of a month. */
 async function expectBegun(month: TableMonth): Promise<void> {
   const { caller } = await accountOf(month);
   const seconds = (month.endMs - month.startMs) / 1_000;
-  expect([month, seen(await caller.get())]).toEqual([
+  expect([month, summarize(await caller.get())]).toEqual([
     month,
     {
       status: 200,
@@ -66,13 +66,13 @@ async function expectBegun(month: TableMonth): Promise<void> {
   ]);
 }
 
-/** A millisecond before its end it is still the same month: one more, then none. */
+/** Expects one more request, and then a refusal, a millisecond before the month ends. */
 async function expectUsedUp(month: TableMonth): Promise<void> {
   const { caller, accountId } = await accountOf(month);
   const last = { name: 'account-month', q: LIMIT, w: (month.endMs - month.startMs) / 1_000, r: 0, t: 1 };
-  expect([month, seen(await caller.get())]).toEqual([month, { status: 200, month: last, reset: '1' }]);
+  expect([month, summarize(await caller.get())]).toEqual([month, { status: 200, month: last, reset: '1' }]);
   const refused = await caller.get();
-  expect([month, seen(refused)]).toEqual([month, { status: 429, month: last, reset: '1' }]);
+  expect([month, summarize(refused)]).toEqual([month, { status: 429, month: last, reset: '1' }]);
   const retryAfter = Number(refused.headers['retry-after']);
   expect(retryAfter).toBeGreaterThanOrEqual(1);
   expect(retryAfter).toBeLessThanOrEqual(1 + JITTER_SECONDS);
@@ -85,8 +85,8 @@ async function expectUsedUp(month: TableMonth): Promise<void> {
   expect((await caller.get('/usage')).json()['windows']).toEqual([window]);
 }
 
-/** Plays months of many accounts in the order of time. */
-async function liveThrough(months: readonly TableMonth[]): Promise<void> {
+/** Checks the start and the end of each month, in chronological order. */
+async function checkMonths(months: readonly TableMonth[]): Promise<void> {
   expect(months.length).toBeGreaterThan(40);
   const moments = months
     .flatMap((month) => [
@@ -103,26 +103,26 @@ async function liveThrough(months: readonly TableMonth[]): Promise<void> {
 const ISSUE_ZONES = ['America/New_York', 'Asia/Kolkata', 'Pacific/Auckland', 'Pacific/Apia'];
 const from = (start: string) => (month: TableMonth) => month.start >= start;
 
-it('in the zones of the issue, over three years and a leap day, for accounts that begin with the first', async () => {
+it('monthly quotas with billing day 1 reset exactly in four zones, over three years and a leap day', async () => {
   const months = MONTH_TABLE.filter(({ zone, billingDay }) => ISSUE_ZONES.includes(zone) && billingDay === 1);
-  await liveThrough(months.filter(from('2026')));
+  await checkMonths(months.filter(from('2026')));
 });
 
-it('from billing days that a month does not have, and from days on which the clocks change', async () => {
+it('monthly quotas reset exactly on billing days that a month lacks or on which the clocks change', async () => {
   const months = MONTH_TABLE.filter(
     ({ zone, billingDay }) => ISSUE_ZONES.includes(zone) && ![1, 15].includes(billingDay),
   );
-  await liveThrough(months.filter(from('2027-12')).filter(({ start }) => start < '2028-12'));
+  await checkMonths(months.filter(from('2027-12')).filter(({ start }) => start < '2028-12'));
 });
 
-it('where the clocks skip midnight', async () => {
+it('monthly quotas reset exactly in zones whose clocks skip midnight', async () => {
   const months = MONTH_TABLE.filter(
     ({ zone, billingDay }) => ['Africa/Cairo', 'America/Havana'].includes(zone) && billingDay > 1,
   );
-  await liveThrough(months.filter(({ start }) => start < '2027-05'));
+  await checkMonths(months.filter(({ start }) => start < '2027-05'));
 });
 
-it('where a day was skipped: Apia had no 30 December 2011', async () => {
+it('monthly quotas reset exactly around 30 December 2011, the day that Apia skipped', async () => {
   callers.clear();
-  await liveThrough(MONTH_TABLE.filter(({ zone, start }) => zone === 'Pacific/Apia' && start < '2012-05'));
+  await checkMonths(MONTH_TABLE.filter(({ zone, start }) => zone === 'Pacific/Apia' && start < '2012-05'));
 });

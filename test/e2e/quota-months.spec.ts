@@ -1,4 +1,4 @@
-/** A month is the account's own: its time zone, its billing day. */
+/** The quota month follows the time zone and the billing day of the account. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => backend.stop());
 
-/** When the month that holds now ends, by luxon. */
+/** Returns the end of the current month, computed with luxon. */
 function endOfMonth(zone: string, billingDay: number): DateTime {
   const now = DateTime.now().setZone(zone);
   const startOf = (month: DateTime) => month.set({ day: Math.min(billingDay, month.daysInMonth ?? 28) }).startOf('day');
@@ -44,7 +44,7 @@ function describeMonths(start: () => Promise<SharedTrailgate>): void {
     ['America/New_York', 31],
     ['Asia/Kolkata', 15],
     ['Pacific/Apia', 29],
-  ])('resets in %s on day %i, in the fields, in /usage and in the admin API', async (zone, billingDay) => {
+  ])('ends in %s on billing day %i in response fields, /usage and the admin API', async (zone, billingDay) => {
     const { id, key } = await make({ time_zone: zone, billing_day: billingDay });
     const answer = await get('/customers', key);
     const end = endOfMonth(zone, billingDay);
@@ -55,7 +55,7 @@ function describeMonths(start: () => Promise<SharedTrailgate>): void {
     expect((await trailgate.admin.usage(id)).windows[0]!.resets_at).toBe(written);
   });
 
-  it('keeps what was used when the account moves to another zone', async () => {
+  it('keeps its usage when the account moves to another time zone', async () => {
     const { id, key } = await make({ time_zone: 'UTC' });
     for (let call = 0; call < 3; call++) expect((await get('/customers', key)).status).toBe(200);
     await trailgate.admin.updateAccount(id, { time_zone: 'Europe/Berlin' });
@@ -66,10 +66,10 @@ function describeMonths(start: () => Promise<SharedTrailgate>): void {
   });
 }
 
-describe('a month on the embedded store', () => {
+describe('a quota month on the embedded store', () => {
   describeMonths(() => acquireTrailgate({ backend: backend.url, config: { plans: PLANS } }));
 });
 
-describeWithRedis('a month on Redis', () => {
+describeWithRedis('a quota month on Redis', () => {
   describeMonths(() => acquireTrailgate({ backend: backend.url, config: { plans: PLANS }, redis: true }));
 });

@@ -1,4 +1,4 @@
-/** An account is told once that its month is nearly used up, and once that it is, however many gateways notice it. */
+/** An account gets one notice when its month is nearly used up and one when it is, however many gateways notice it. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithPostgres, describeWithRedis } from '../support/describe-with.js';
@@ -34,14 +34,14 @@ const eventsOf = async ({ admin }: SharedTrailgate, accountId: string): Promise<
     ({ type }) => type === 'quota.threshold_reached',
   );
 
-/** The thresholds that were told, oldest first, after the flushes that would tell of them again. */
-async function toldOf(gateway: SharedTrailgate, accountId: string, count: number): Promise<unknown[]> {
+/** Returns the thresholds of the notices, oldest first, after flushes that could repeat them. */
+async function noticesOf(gateway: SharedTrailgate, accountId: string, count: number): Promise<unknown[]> {
   await eventually(`${count} notices`, async () => (await eventsOf(gateway, accountId)).length >= count);
   await sleep(3 * FLUSH_MS);
   return (await eventsOf(gateway, accountId)).map(({ data }) => data['threshold_percent']).toReversed();
 }
 
-/** Lines of the log about the account, over all gateways. */
+/** Returns the thresholds that all gateways logged for the account, in ascending order. */
 const loggedOf = (gateways: readonly SharedTrailgate[], accountId: string): unknown[] =>
   gateways
     .flatMap((gateway) => gateway.logs())
@@ -64,16 +64,16 @@ function describeGateways(start: () => Promise<SharedTrailgate[]>): void {
     for (const caller of callers) caller.close();
   };
 
-  it('at 80 and at 100 percent, in the words of the account', async () => {
+  it('are sent once at 80 and once at 100 percent, with times in the account time zone', async () => {
     const account = await first.admin.createAccount({ plan: 'month', time_zone: 'Asia/Kolkata' });
     const key = await first.admin.createKey(account.id);
     await useOnAll(key.secret, 78);
     await sleep(3 * FLUSH_MS);
     expect(await eventsOf(first, account.id)).toEqual([]);
     await useOnAll(key.secret, 10);
-    expect(await toldOf(first, account.id, 1)).toEqual([80]);
+    expect(await noticesOf(first, account.id, 1)).toEqual([80]);
     await useOnAll(key.secret, 60);
-    expect(await toldOf(first, account.id, 2)).toEqual([80, 100]);
+    expect(await noticesOf(first, account.id, 2)).toEqual([80, 100]);
     expect(loggedOf(gateways, account.id)).toEqual([80, 100]);
     const [reached] = await eventsOf(first, account.id);
     const [window] = (await first.admin.usage(account.id)).windows;
@@ -95,7 +95,7 @@ function describeGateways(start: () => Promise<SharedTrailgate[]>): void {
     });
   });
 
-  it('when its limit falls below what it has used', async () => {
+  it('are sent once each when the limit falls below the usage', async () => {
     const { account, key } = await first.admin.newKey('month');
     await useOnAll(key.secret, 50);
     await sleep(3 * FLUSH_MS);
@@ -108,40 +108,40 @@ function describeGateways(start: () => Promise<SharedTrailgate[]>): void {
       return status === 429;
     });
     await useOnAll(key.secret, 10);
-    expect(await toldOf(first, account.id, 2)).toEqual([80, 100]);
+    expect(await noticesOf(first, account.id, 2)).toEqual([80, 100]);
     expect(loggedOf(gateways, account.id)).toEqual([80, 100]);
   });
 }
 
-describe('an account on the embedded stores is told', () => {
+describe('quota notices on the embedded stores', () => {
   describeGateways(async () => [await acquireTrailgate({ backend: backend.url, config: CONFIG })]);
 
-  it('no second time after a restart', async () => {
+  it('are not repeated after a restart', async () => {
     const before = await startTrailgate({ backend: backend.url, config: CONFIG });
     const { account, key } = await before.admin.newKey('month');
     const caller = new Caller(before.gatewayUrl, key.secret);
     await caller.burst(85);
     caller.close();
-    // What is due at the end is written at the end.
+    // Shutdown writes the notices that are due.
     await before.stop();
     const { dataDir, adminToken } = before;
     const after = await startTrailgate({ backend: backend.url, config: CONFIG, dataDir, adminToken });
     const again = new Caller(after.gatewayUrl, key.secret);
     await again.burst(5);
-    expect(await toldOf(after, account.id, 1)).toEqual([80]);
+    expect(await noticesOf(after, account.id, 1)).toEqual([80]);
     again.close();
     await after.stop();
   });
 });
 
-describeWithRedis('an account on two gateways with Redis and SQLite is told', () => {
+describeWithRedis('quota notices on two gateways with Redis and SQLite', () => {
   describeGateways(async () => {
     const shared = { backend: backend.url, config: CONFIG, env: { REDIS_URL: await sharedRedisUrl() } };
     return startNodes(2, shared);
   });
 });
 
-describeWithPostgres('an account on two gateways with Redis and PostgreSQL is told', () => {
+describeWithPostgres('quota notices on two gateways with Redis and PostgreSQL', () => {
   let database: FreshDatabase;
   beforeAll(async () => {
     database = await freshDatabase();

@@ -1,4 +1,4 @@
-/** A request that failed by our or the backend's fault costs nothing, in any window, on either store. */
+/** A request that fails through a fault of the gateway or the backend costs nothing, in any window, on either store. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   json,
@@ -17,7 +17,7 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 const COST = 5;
 const PLAN = { key: { minute: 1_000, month: 5_000 }, account: { minute: 2_000, month: 10_000 } };
 
-/** Paths of the services: one that answers as told, one that is not there, one that resets, one that says nothing. */
+/** Services, each at a path of its name: `told` runs `handler`, the others are unreachable or misbehave. */
 const SERVICES = ['told', 'dead', 'reset', 'garbage', 'silent'] as const;
 
 function suite(redis: boolean): void {
@@ -69,7 +69,7 @@ function suite(redis: boolean): void {
     ['reset', 502, 'backend_bad_response'],
     ['garbage', 502, 'backend_bad_response'],
     ['silent', 504, 'backend_timeout'],
-  ])('a backend that is %s is %i and gives the cost back to every window', async (service, status, code) => {
+  ])('get the cost back in every window when the %s backend causes a %i', async (service, status, code) => {
     const before = await caller.used();
     const answers = await Promise.all(Array.from({ length: 10 }, () => caller.get(`/${service}`)));
     expect(answers.map((answer) => [answer.status, answer.json()['code']])).toEqual(answers.map(() => [status, code]));
@@ -78,7 +78,7 @@ function suite(redis: boolean): void {
     });
   });
 
-  it.each([502, 503, 504])('an answer of %i by the backend gives the cost back to every window', async (status) => {
+  it.each([502, 503, 504])('get the cost back in every window when the backend answers %i', async (status) => {
     handler = json({}, status);
     const before = await caller.used();
     expect(await caller.burst(10, '/told')).toEqual({ [status]: 10 });
@@ -87,14 +87,14 @@ function suite(redis: boolean): void {
     });
   });
 
-  it.each([200, 204, 400, 404, 409, 422, 429, 500])('an answer of %i by the backend is counted', async (status) => {
+  it.each([200, 204, 400, 404, 409, 422, 429, 500])('keep the cost of a backend answer of %i', async (status) => {
     handler = (_request, response) => void response.writeHead(status).end();
     const { 'key-minute': before = NaN } = await caller.used();
     expect(await caller.burst(3, '/told')).toEqual({ [status]: 3 });
     expect(await caller.used()).toEqual(all(before + 3 * COST));
   });
 
-  it('a key whose requests all fail is never used up', async () => {
+  it('never run out for a key whose requests all fail', async () => {
     const { key } = await gateway.admin.newKey('give');
     const failing = new Caller(gateway.gatewayUrl, key.secret);
     for (let round = 0; round < 3; round++) {
@@ -105,10 +105,10 @@ function suite(redis: boolean): void {
   });
 }
 
-describe('counters in the process', () => {
+describe('quota counters in the process', () => {
   suite(false);
 });
 
-describeWithRedis('counters in Redis', () => {
+describeWithRedis('quota counters in Redis', () => {
   suite(true);
 });

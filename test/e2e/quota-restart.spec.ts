@@ -1,4 +1,4 @@
-/** Counts survive a restart: all of them after a clean one, all but the last flush after a kill. */
+/** Usage counts survive a restart: all of them after a clean one, all but the last flush interval after a kill. */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend, type BackendHandler } from '../support/backend.js';
 import { sleep } from '../support/processes.js';
@@ -31,7 +31,7 @@ async function start(flushInterval: string, before?: RunningTrailgate): Promise<
   return gateway;
 }
 
-it('a clean restart keeps every month exactly, however long counts wait otherwise', async () => {
+it('a clean restart keeps monthly usage exactly, even with a long flush interval', async () => {
   let running = await start('10m');
   const { account, key } = await running.admin.newKey('month');
   const other = await running.admin.createKey(account.id);
@@ -49,7 +49,7 @@ it('a clean restart keeps every month exactly, however long counts wait otherwis
   second?.close();
 });
 
-it('what was given back after it stood in the database is given back after a restart too', async () => {
+it('refunds of costs that were already written to the database survive a restart', async () => {
   let running = await start(`${FLUSH_MS}ms`);
   const { key } = await running.admin.newKey('month');
   const before = new Caller(running.gatewayUrl, key.secret);
@@ -68,7 +68,7 @@ it('what was given back after it stood in the database is given back after a res
   after.close();
 });
 
-it('kill -9 loses at most what was counted since the last flush, and invents nothing', async () => {
+it('kill -9 loses at most the counts since the last flush, and adds none', async () => {
   let running = await start(`${FLUSH_MS}ms`);
   const { key } = await running.admin.newKey('month');
   const before = new Caller(running.gatewayUrl, key.secret);

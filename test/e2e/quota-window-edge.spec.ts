@@ -1,4 +1,4 @@
-/** A minute slides: no 60 seconds hold more than the limit, wherever they begin, and refusals cost nothing anywhere. */
+/** The minute is a sliding window: no 60 seconds contain more than the limit, and refused requests cost nothing. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { reportSkipped } from '../support/describe-with.js';
@@ -17,7 +17,7 @@ const STORES = redisIsAvailable() ? ['the process', 'Redis'] : ['the process'];
 if (!redisIsAvailable()) reportSkipped('refusals of a minute, in Redis', 'needs Redis');
 
 let backend: Backend;
-/** When requests came to the backend, by the time that the test gives. */
+/** Times at which requests reached the backend, on the clock of the test. */
 let arrivals: number[] = [];
 let nowMs = Date.parse('2026-11-12T10:00:00Z');
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => backend.stop());
 
-it.each(STORES)('a thousand requests that the minute refused leave the month where it was, in %s', async (store) => {
+it.each(STORES)('requests refused by the minute limit do not count in the month, in %s', async (store) => {
   const options = { backend: backend.url, config: { plans: PLANS } };
   const gateway = await acquireTrailgate({ ...options, redis: store === 'Redis' });
   const { key } = await gateway.admin.newKey('refused');
@@ -41,8 +41,8 @@ it.each(STORES)('a thousand requests that the minute refused leave the month whe
   await gateway.stop();
 });
 
-// In Redis, whose scripts have the time of its server, the histories of test/contract state the same.
-it('a burst of twice the limit and steady calls over the edge of a minute: no 60 seconds hold more than the limit', async () => {
+// Redis scripts use the server's clock, so the histories of test/contract cover this guarantee for Redis.
+it('no 60 seconds admit more than the limit, with bursts and steady calls across the edge of a minute', async () => {
   const clock = new TurnedClock();
   clock.stopAt(nowMs);
   const gateway = await startTrailgate({ backend: backend.url, config: { plans: PLANS }, env: clock.env });
@@ -60,7 +60,7 @@ it('a burst of twice the limit and steady calls over the edge of a minute: no 60
   clock.close();
   const spansOfOneTooMany = arrivals.slice(LIMIT).map((last, first) => last - (arrivals[first] ?? 0));
   expect(Math.min(...spansOfOneTooMany)).toBeGreaterThanOrEqual(MINUTE_MS);
-  // And it does slide: a minute after the first burst there is room for a whole limit again.
+  // The window does slide: a minute after the first burst, the full limit is available again.
   expect(arrivals).toHaveLength(2 * LIMIT);
   expect(Math.min(...spansOfOneTooMany)).toBeLessThan(MINUTE_MS + 2_500);
 });

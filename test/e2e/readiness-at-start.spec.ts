@@ -1,4 +1,4 @@
-/** A load balancer that goes by /readyz sends nothing to a gateway that does not take requests yet. */
+/** A load balancer that uses /readyz sends nothing to a gateway that does not accept requests yet. */
 import { expect, it } from '@jest/globals';
 import { describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
@@ -6,9 +6,9 @@ import { eventually, freePort } from '../support/processes.js';
 import { startTrailgate } from '../support/program.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
-// Processes take their time to start, while the listener of the probes is there at once.
-describeWithRedis('while the processes behind the public listener start', () => {
-  it('is not ready, and once it is the first request is taken', async () => {
+// Worker processes take a while to start, but the listener for probes is up at once.
+describeWithRedis('/readyz with worker processes', () => {
+  it('answers 503 while they start, and the gateway accepts the first request after it answers 200', async () => {
     const [adminPort, gatewayPort] = [await freePort(), await freePort()];
     const starting = startTrailgate({
       args: ['--workers', '2'],

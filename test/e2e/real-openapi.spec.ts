@@ -1,4 +1,4 @@
-/** OpenAPI documents of real services are published as they are, with at most five lines of configuration each. */
+/** OpenAPI documents of real services are published unchanged, with at most five lines of configuration each. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -13,9 +13,9 @@ const MAX_LINES = 5;
 
 interface Row {
   readonly document: string;
-  /** Behind the origin of the target. */
+  /** Path after the origin of the target. */
   readonly prefix?: string;
-  /** Lines of the service in `gateway.yaml`, beside those of its targets and its document. */
+  /** Lines of the service in `gateway.yaml`, in addition to those of its targets and its document. */
   readonly lines: readonly string[];
   readonly operations: number;
   /** Part of each warning of `trailgate check`. */
@@ -42,10 +42,10 @@ interface Described {
 
 const METHODS = ['get', 'put', 'post', 'patch', 'delete', 'head', 'options'];
 const BUILT_IN = ['/usage', '/openapi.json'];
-/** Requests that are on their way at a time. */
+/** Number of concurrent requests. */
 const AT_ONCE = 16;
 
-describe.each(ROWS)('the document of $document', ({ document, prefix = '', lines, operations, warnings }) => {
+describe.each(ROWS)('the OpenAPI document of $document', ({ document, prefix = '', lines, operations, warnings }) => {
   let backend: Backend;
   let trailgate: RunningTrailgate;
 
@@ -63,8 +63,8 @@ describe.each(ROWS)('the document of $document', ({ document, prefix = '', lines
     await backend?.stop();
   });
 
-  it('is valid with five lines, and with a warning for what is left out', async () => {
-    // Two are those of the targets and the document.
+  it('passes `trailgate check` with at most five lines of configuration and only the expected warnings', async () => {
+    // Two more lines name the targets and the document.
     expect(lines.length + 2).toBeLessThanOrEqual(MAX_LINES);
     const { code, stdout } = await runTrailgate(['check', '--json', '--config', trailgate.configPath]);
     const checked = JSON.parse(stdout) as { operations: unknown[]; warnings: { message: string }[] };
@@ -74,7 +74,7 @@ describe.each(ROWS)('the document of $document', ({ document, prefix = '', lines
     );
   }, 60_000);
 
-  it('has each operation at its path, and the backend gets the same path', async () => {
+  it('is published with all operations, and each reaches the backend at its own path', async () => {
     const { key } = await trailgate.admin.newKey();
     const { paths } = (await send(`${trailgate.gatewayUrl}/api/v1/openapi.json`)).json<Described>();
     const calls = Object.entries(paths).flatMap(([template, item]) =>

@@ -1,4 +1,4 @@
-/** Any number of gateways on one Redis Cluster admit exactly the limit, whichever slot an account is in. */
+/** Gateways on one Redis Cluster together admit exactly the limit, whichever slot an account is in. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
@@ -31,14 +31,14 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
     await cluster.stop();
   });
 
-  it('let exactly 100 of 500 requests through at a limit of 100', async () => {
+  it('together admit exactly 100 of 500 requests at a limit of 100', async () => {
     const { key } = await gateways[0]!.admin.newKey('strict');
     const callers = gateways.map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 250));
     expect(await admittedInAll(callers, 250, 100)).toBe(100);
     for (const caller of callers) caller.close();
   });
 
-  it('hold the limits of many accounts at once, on every shard', async () => {
+  it('admit exactly the limit for each of 30 accounts at the same time', async () => {
     const { admin } = gateways[0]!;
     const accounts = await Promise.all(Array.from({ length: 30 }, () => admin.newKey('small')));
     const results = await Promise.all(
@@ -52,7 +52,7 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
     expect(results).toEqual(results.map(() => 5));
   });
 
-  it('carry requests with an Idempotency-Key out once, on every shard', async () => {
+  it('send requests with the same Idempotency-Key to the backend once, and replay the response', async () => {
     const { key } = await gateways[0]!.admin.newKey('unlimited');
     const post = (name: string, at: number) =>
       send(`${gateways[at % 2]!.gatewayUrl}/api/v1/customers`, {
@@ -68,7 +68,7 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
     expect(carriedOut.toSorted()).toEqual(names.toSorted());
   });
 
-  it('go on by themselves while a shard is gone, and count once what they admitted when it is back', async () => {
+  it('admit requests while a Redis shard is down, and count each of them once after it returns', async () => {
     const { admin, adminUrl, gatewayUrl } = gateways[0]!;
     const keys = await Promise.all(Array.from({ length: 9 }, () => admin.newKey('local')));
     const callers = keys.map(({ key }) => new Caller(gatewayUrl, key.secret, 4));
@@ -86,7 +86,7 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
       return body.checks.quota_store.status === 'pass';
     });
     const used = await Promise.all(callers.map(async (caller) => (await caller.used())['account-month']));
-    // What the dead shard had counted came back from the database where a flush had got that far.
+    // The two requests before the loss come back from the database, but only if a flush had written them.
     for (const count of used) expect(count === 12 || count === 10).toBe(true);
     for (const caller of callers) caller.close();
   });

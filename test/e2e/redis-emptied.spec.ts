@@ -1,6 +1,6 @@
 /**
- * Redis is emptied in the middle of a burst on two gateways. They live and know what they admitted: nothing of the month is forgotten. Only
- * what one of them alone knew is, where it is killed in the same second.
+ * Redis is emptied in the middle of a burst on two gateways. They know what they admitted, so no monthly usage is lost.
+ * Only counts that a single gateway knew are lost, if that gateway is killed in the same second.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
@@ -14,13 +14,13 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { SteadyLoad, type Sample } from '../support/steady-load.js';
 
 const PER_SECOND = 200;
-/** Long: without the nodes most of a burst would be forgotten. */
+/** Long, so that most of a burst would be lost if the gateways did not restore it. */
 const FLUSH_MS = 1_500;
 const SLACK_MS = 500;
-/** How often Redis is emptied in each burst: the second time comes before all have noticed the first. */
+/** Number of times Redis is emptied in each burst. The second comes before every gateway has noticed the first. */
 const EMPTIED = [1, 3, 1, 3];
 const LIMIT = 1_000_000;
-// Closed: what Redis did not count was not admitted either, however busy this machine is.
+// `closed`: a request that Redis could not count is not admitted, however busy this machine is.
 const PLANS = { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } };
 
 describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
@@ -53,8 +53,8 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
   const usedBy = async (accountId: string) => (await first.admin.usage(accountId)).windows[0]?.used ?? NaN;
   const ok = (samples: readonly Sample[]) => samples.filter(({ status }) => status === 200).length;
 
-  /** Requests of one key on both gateways while `meanwhile` happens; what it has used is what was let through. */
-  async function expectNothingForgotten(meanwhile: () => Promise<void>): Promise<void> {
+  /** Sends requests with one key to both gateways during `meanwhile`. Expects the usage to be what was admitted. */
+  async function expectNoUsageLost(meanwhile: () => Promise<void>): Promise<void> {
     const { account, key } = await first.admin.newKey('month');
     backend.requests.length = 0;
     const origins = [first, second].map(({ gatewayUrl }) => ({ name: '', gatewayUrl, secret: key.secret }));
@@ -67,13 +67,13 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
     await eventually('all of it is counted', async () => (used = await usedBy(account.id)) >= admitted).catch(() => {
       throw new Error(`${admitted - used} of ${admitted} were forgotten`);
     });
-    // Beyond it only where the machine let Redis miss its deadline: then it may have counted what was refused.
+    // Higher only if Redis missed its deadline on a busy machine: it may then have counted refused requests.
     const wasInTime = ok(load.samples) === load.samples.length;
     expect(used).toBeLessThanOrEqual(wasInTime ? admitted : load.samples.length);
   }
 
-  // First: what was counted within twelve seconds of another loss is known to the node alone that counted it.
-  it('with one killed in the same second, what is forgotten is what it alone knew: at most what it admitted since its last flush', async () => {
+  // Runs first: within twelve seconds of another loss, only the gateway that made a count knows it.
+  it('lose only what a third gateway, killed in the same second, admitted since its last flush', async () => {
     const third = await startTrailgate({ ...shared, roles: ['gateway'] });
     const [alone, together] = [await first.admin.newKey('month'), await first.admin.newKey('month')];
     const on = (name: string, { gatewayUrl }: RunningTrailgate, { key }: typeof alone) => ({
@@ -92,7 +92,7 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
     await load.stop();
     const sinceMs = killedAtMs - FLUSH_MS - SLACK_MS;
     const lately = load.between(sinceMs, killedAtMs, 'alone').length;
-    // The other has seen it up to its own last request.
+    // The first gateway knows the shared count as of its own last request.
     const unseen = load.between(killedAtMs - SLACK_MS, killedAtMs, 'of third').length;
     const admitted = (...names: string[]) => ok(load.samples.filter(({ name }) => names.includes(name)));
     const forgotten = async (): Promise<[alone: number, together: number]> => [
@@ -109,9 +109,9 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
     });
   });
 
-  it('FLUSHALL amid a burst forgets nothing, at random moments, also again before all have noticed', async () => {
+  it('lose no usage when FLUSHALL runs during a burst, even again before all have noticed', async () => {
     for (const times of EMPTIED) {
-      await expectNothingForgotten(async () => {
+      await expectNoUsageLost(async () => {
         await sleep(300 + Math.random() * FLUSH_MS);
         for (let time = 0; time < times; time++) {
           await client.flushall();
@@ -121,13 +121,13 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
     }
   });
 
-  it('nor does it of a key that only one gateway has served, and that nobody asks for any more', async () => {
+  it('lose no usage of a key that only one gateway has served and that is idle since', async () => {
     const { account, key } = await first.admin.newKey('month');
     const load = new SteadyLoad([{ name: '', gatewayUrl: second.gatewayUrl, secret: key.secret }], PER_SECOND);
     await sleep(1_000);
     await load.stop();
     await client.flushall();
-    // The other process creates its counter, from what the database knew.
+    // Makes the other process recreate the counter from the database.
     await usedBy(account.id);
     await eventually('all of it is counted', async () => (await usedBy(account.id)) >= ok(load.samples));
   });

@@ -1,4 +1,4 @@
-/** Redis freezes, dies, comes back empty: every plan does what it says, quickly, and the gateway mends itself. */
+/** Redis freezes, dies or is emptied: plans follow `onRedisLoss` without delay, and the gateway recovers by itself. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -18,7 +18,7 @@ const PLANS = {
   closed: { key: { minute: 1_000 }, onRedisLoss: 'closed' },
   month: { account: { month: 100 } },
 };
-/** The deadline of a decision: without a breaker every request would wait for it. */
+/** Deadline of a quota decision. Without a circuit breaker every request would wait this long. */
 const DEADLINE_MS = 50;
 
 let backend: Backend;
@@ -33,7 +33,7 @@ async function callerOn(plan: keyof typeof PLANS): Promise<Caller> {
   return caller;
 }
 
-/** A metric without labels beside `store`, as it stands. */
+/** Returns the current value of a metric that has no labels, or only `store`. */
 async function metric(name: string): Promise<number> {
   const { text } = await send(`${gateway.adminUrl}/metrics`);
   const line = text
@@ -42,8 +42,8 @@ async function metric(name: string): Promise<number> {
   return Number(line?.split(' ').at(-1));
 }
 
-/** Requests one after the other. They are quick together: had each waited for the deadline, they would take twice as long. */
-async function quickly(caller: Caller, count: number): Promise<Answer[]> {
+/** Sends requests one after the other. Expects less than half the time that waiting for every deadline would take. */
+async function sendQuickly(caller: Caller, count: number): Promise<Answer[]> {
   const answers: Answer[] = [];
   const startedMs = performance.now();
   for (let request = 0; request < count; request++) answers.push(await caller.get());
@@ -52,7 +52,7 @@ async function quickly(caller: Caller, count: number): Promise<Answer[]> {
 }
 
 /** Sends until the breaker is open. */
-async function untilLost(caller: Caller): Promise<void> {
+async function waitForLoss(caller: Caller): Promise<void> {
   await eventually('the loss is noticed', async () => {
     await caller.get();
     return (await metric('trailgate_quota_store_up')) === 0;
@@ -60,14 +60,14 @@ async function untilLost(caller: Caller): Promise<void> {
 }
 
 /** Sends until Redis decides again. */
-async function untilBack(caller: Caller): Promise<void> {
+async function waitForReturn(caller: Caller): Promise<void> {
   await eventually('Redis decides again', async () => {
     await caller.get();
     return (await metric('trailgate_quota_store_up')) === 1;
   });
 }
 
-describeWithOwnRedis('without Redis', () => {
+describeWithOwnRedis('a gateway', () => {
   beforeAll(async () => {
     backend = await startBackend(json({ ok: true }));
     redis = await startRedis();
@@ -89,24 +89,24 @@ describeWithOwnRedis('without Redis', () => {
     ['killed', () => redis.kill9(), () => redis.restart()],
   ] as const;
 
-  describe.each(LOSSES)('%s', (_how, lose, restore) => {
+  describe.each(LOSSES)('with Redis %s', (how, lose, restore) => {
     let local: Caller;
     let open: Caller;
     let closed: Caller;
     beforeEach(async () => {
       [local, open, closed] = await Promise.all([callerOn('local'), callerOn('open'), callerOn('closed')]);
-      await untilBack(await callerOn('closed'));
+      await waitForReturn(await callerOn('closed'));
     });
     afterEach(restore);
 
-    it('each plan does what it says, at once, and the loss shows in metrics, log and readiness', async () => {
+    it('follows onRedisLoss of each plan without delay, and shows the loss in metrics, log and readiness', async () => {
       expect(await local.burst(10)).toEqual({ 200: 10 });
       await Promise.all([open.get(), closed.get()]);
       const lostBefore = gateway.logs().filter(({ event }) => event === 'quota_store_lost').length;
       await lose();
-      await untilLost(open);
+      await waitForLoss(open);
 
-      const onLocal = await quickly(local, 40);
+      const onLocal = await sendQuickly(local, 40);
       const statuses = onLocal.map(({ status }) => status);
       expect(statuses.slice(0, 20)).toEqual(statuses.slice(0, 20).map(() => 200));
       expect(statuses.slice(20)).toEqual(statuses.slice(20).map(() => 429));
@@ -116,12 +116,12 @@ describeWithOwnRedis('without Redis', () => {
       ]);
       expect(onLocal.at(-1)?.json()['code']).toBe('rate_limited');
 
-      const onOpen = await quickly(open, 20);
+      const onOpen = await sendQuickly(open, 20);
       expect(onOpen.map(({ status }) => status)).toEqual(onOpen.map(() => 200));
       expect(onOpen.flatMap(limitFieldsOf)).toEqual([]);
 
       const reached = backend.requests.length;
-      for (const answer of await quickly(closed, 20)) {
+      for (const answer of await sendQuickly(closed, 20)) {
         expect([answer.status, answer.json()['code']]).toEqual([503, 'quota_unavailable']);
         expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
         expect(limitFieldsOf(answer)).toEqual([]);
@@ -136,13 +136,13 @@ describeWithOwnRedis('without Redis', () => {
       expect(ready.text).toContain('Redis is lost');
     });
 
-    it('the gateway recovers by itself when Redis is back, and all nodes share the limits again', async () => {
+    it('decides by Redis again after it returns, without a restart', async () => {
       await closed.get();
       await lose();
-      await untilLost(open);
+      await waitForLoss(open);
       expect((await closed.get()).status).toBe(503);
       await restore();
-      await untilBack(open);
+      await waitForReturn(open);
       const answer = await closed.get();
       expect(answer.status).toBe(200);
       expect(policiesOf(answer)[0]).toMatchObject({ name: 'key-minute', q: 1_000 });
@@ -152,25 +152,25 @@ describeWithOwnRedis('without Redis', () => {
       expect(await metric('trailgate_quota_store_degraded_seconds_total')).toBe(degraded);
     });
 
-    it('what was admitted meanwhile counts when it is back, in the minute and in the month', async () => {
+    it('counts what it admitted meanwhile after Redis returns, in the minute and in the month', async () => {
       expect(await local.burst(10)).toEqual({ 200: 10 });
       await sleep(3 * FLUSH_MS);
       await lose();
-      await untilLost(open);
-      const answers = await quickly(local, 20);
+      await waitForLoss(open);
+      const answers = await sendQuickly(local, 20);
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
       await restore();
-      await untilBack(open);
+      await waitForReturn(open);
       const { 'account-month': month } = await local.used();
-      // What a frozen Redis had already been sent it counts as well when it thaws: a request for each probe.
+      // When a frozen Redis resumes, it also counts what it had already received: one request for each probe.
       expect(month).toBeGreaterThanOrEqual(30);
-      expect(month).toBeLessThanOrEqual(30 + (_how === 'frozen' ? 5 : 0));
-      // Frozen, Redis still knows the ten of before; killed, it has lost their minute, and their month came from the database.
-      expect(await local.burst(15)).toEqual(_how === 'frozen' ? { 429: 15 } : { 200: 10, 429: 5 });
+      expect(month).toBeLessThanOrEqual(30 + (how === 'frozen' ? 5 : 0));
+      // A frozen Redis still knows the first ten. A killed one lost their minute; their month came from the database.
+      expect(await local.burst(15)).toEqual(how === 'frozen' ? { 429: 15 } : { 200: 10, 429: 5 });
       expect(await metric('trailgate_quota_replays_total{outcome="counted"}')).toBeGreaterThan(0);
     });
 
-    it('usage is what this process knows, and says so, for callers and operators alike', async () => {
+    it('reports its own counts as approximate usage, to callers and to operators', async () => {
       const { account, key } = await gateway.admin.newKey('local');
       const caller = new Caller(gateway.gatewayUrl, key.secret);
       callers.push(caller);
@@ -181,7 +181,7 @@ describeWithOwnRedis('without Redis', () => {
       expect(await caller.burst(10)).toEqual({ 200: 10 });
       expect(await usage()).not.toHaveProperty('approximate');
       await lose();
-      await untilLost(open);
+      await waitForLoss(open);
       const untouched = await usage();
       expect(untouched).toMatchObject({ approximate: true, api_key_id: key.id });
       expect(usedIn(untouched)).toEqual([['key-minute', 10], ['account-month', 10]]); // prettier-ignore
@@ -194,20 +194,20 @@ describeWithOwnRedis('without Redis', () => {
       const ofAccount = await gateway.admin.usage(account.id);
       expect(ofAccount).toMatchObject({ approximate: true, windows: [{ policy: 'account-month', used: 15 }] });
       await restore();
-      await untilBack(open);
+      await waitForReturn(open);
       const after = await usage();
       expect(after).not.toHaveProperty('approximate');
       expect(after.windows?.at(-1)?.used).toBeGreaterThanOrEqual(15);
     });
 
-    it('a key that was never seen before is served as well', async () => {
+    it('admits a key that it has never seen, up to its limit', async () => {
       await lose();
-      await untilLost(open);
+      await waitForLoss(open);
       const fresh = await callerOn('local');
       expect(await fresh.burst(40)).toEqual({ 200: 30, 429: 10 });
     });
 
-    it('a key that was never seen before finds what its account has used this month', async () => {
+    it('counts the monthly usage of the account for a key that it has never seen', async () => {
       const { account, key } = await gateway.admin.newKey('month');
       const seen = new Caller(gateway.gatewayUrl, key.secret);
       const fresh = new Caller(gateway.gatewayUrl, (await gateway.admin.createKey(account.id)).secret);
@@ -215,23 +215,23 @@ describeWithOwnRedis('without Redis', () => {
       expect(await seen.burst(40)).toEqual({ 200: 40 });
       await sleep(3 * FLUSH_MS);
       await lose();
-      await untilLost(open);
+      await waitForLoss(open);
       expect(policiesOf(await fresh.get())).toMatchObject([{ name: 'account-month', r: 59 }]);
       expect(await seen.burst(100)).toEqual({ 200: 59, 429: 41 });
     });
   });
 
-  it('a client whose connection is reset before its request is decided never reaches the backend', async () => {
+  it('never sends a request to the backend if its connection is reset before the quota decision', async () => {
     const { key } = await gateway.admin.newKey('local');
     const caller = new Caller(gateway.gatewayUrl, key.secret);
     callers.push(caller);
-    await untilBack(caller);
+    await waitForReturn(caller);
     redis.pause();
     const headers = { authorization: `Bearer ${key.secret}`, 'x-request-id': 'gone-undecided' };
     const request = openRequest(`${gateway.gatewayUrl}/api/v1/open`, { headers }).on('error', () => {});
     request.end();
     await sleep(DEADLINE_MS / 3);
-    // Not by an orderly end, behind which the client may still read (decision 0034).
+    // Not an orderly end, after which the client may still read (decision 0034).
     request.socket?.resetAndDestroy();
     await sleep(3 * DEADLINE_MS);
     redis.resume();
@@ -240,7 +240,7 @@ describeWithOwnRedis('without Redis', () => {
     expect(reached).not.toContain('gone-undecided');
   });
 
-  describe('emptied in mid-month', () => {
+  describe('with Redis emptied in mid-month', () => {
     const flushall = async (): Promise<void> => {
       const client = connectRedis(redis.url, 'test', { warn: () => {} });
       await redisReady(client, 5_000);
@@ -248,8 +248,8 @@ describeWithOwnRedis('without Redis', () => {
       client.disconnect();
     };
 
-    it('the month comes back from the database, and the limit still holds', async () => {
-      await untilBack(await callerOn('closed'));
+    it('restores the monthly usage from the database and enforces the limit', async () => {
+      await waitForReturn(await callerOn('closed'));
       const caller = await callerOn('month');
       expect(await caller.burst(40)).toEqual({ 200: 40 });
       await sleep(3 * FLUSH_MS);
@@ -259,7 +259,7 @@ describeWithOwnRedis('without Redis', () => {
       expect(await caller.burst(100)).toEqual({ 200: 60, 429: 40 });
     });
 
-    it('under traffic no more is lost than what one flush interval holds', async () => {
+    it('loses at most the usage of one flush interval under traffic', async () => {
       const caller = await callerOn('month');
       const answeredAtMs: number[] = [];
       const untilMs = performance.now() + 1_000;

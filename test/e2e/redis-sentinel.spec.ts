@@ -1,4 +1,4 @@
-/** A failover by Redis Sentinel: requests go on by plan, nothing is restarted, and no limit is admitted twice. */
+/** Redis Sentinel fails over: requests are decided by plan, nothing is restarted, and no limit is admitted twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
@@ -9,7 +9,7 @@ import { startSentinelGroup, type SentinelGroup } from '../support/redis-groups.
 
 const LIMIT = 400;
 
-describeWithOwnRedis('a Redis that Sentinels watch', () => {
+describeWithOwnRedis('a gateway on Redis Sentinel', () => {
   let group: SentinelGroup;
   let backend: Backend;
   let gateway: RunningTrailgate;
@@ -28,7 +28,7 @@ describeWithOwnRedis('a Redis that Sentinels watch', () => {
     await group.stop();
   });
 
-  it('loses its master under requests: every request is answered by plan, the replica takes over, the limit holds', async () => {
+  it('answers only 200 or 429 across a failover to the replica, and admits exactly the limit', async () => {
     const { key } = await gateway.admin.newKey('local');
     const caller = new Caller(gateway.gatewayUrl, key.secret, 10);
     const statuses: Record<number, number> = {};

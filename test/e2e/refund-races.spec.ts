@@ -1,4 +1,4 @@
-/** A backend fails late: meanwhile the month has turned, the minute has left, the plan is another one, or Redis has been emptied. */
+/** A backend fails late. Meanwhile the month ends, the minute passes, the plan changes or Redis is emptied. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
@@ -70,7 +70,7 @@ const all = (used: number, minute = used) => ({
   'key-month': used,
 });
 
-describe('while the clock goes on', () => {
+describe('a late refund', () => {
   let clock: TurnedClock;
   const beforeMidnightMs = Date.parse('2026-11-30T23:59:59.500Z');
   beforeAll(async () => {
@@ -87,7 +87,7 @@ describe('while the clock goes on', () => {
   });
   afterEach(() => caller.close());
 
-  it('into the next month: that month gives nothing back', async () => {
+  it('in the next month leaves the usage of that month unchanged', async () => {
     const slow = await sendSlow(2);
     expect(await caller.used()).toEqual(all(2 * COST));
     clock.stopAt(beforeMidnightMs + 1_000);
@@ -97,7 +97,7 @@ describe('while the clock goes on', () => {
     expect(await caller.used()).toEqual(all(3));
   });
 
-  it('until its minute has left: the minute of others stays as it is, the month gets it back', async () => {
+  it('after the minute of its request has passed changes the month, but not the current minute', async () => {
     clock.stopAt(beforeMidnightMs - 86_400_000);
     const slow = await sendSlow();
     clock.stopAt(beforeMidnightMs - 86_400_000 + 61_000);
@@ -107,7 +107,7 @@ describe('while the clock goes on', () => {
     expect(await caller.used()).toEqual(all(4));
   });
 
-  it('back by an hour: no count goes below nothing, and the month is exact', async () => {
+  it('after the clock was set back an hour keeps the month exact and the minute no lower than its usage', async () => {
     clock.stopAt(beforeMidnightMs - 86_400_000);
     const slow = await sendSlow();
     clock.stopAt(beforeMidnightMs - 86_400_000 - 3_600_000);
@@ -115,20 +115,20 @@ describe('while the clock goes on', () => {
     await fail(slow);
     const used = await caller.used();
     expect([used['account-month'], used['key-month']]).toEqual([4, 4]);
-    // What was in the minute counts from the new time on; what is given back to the old one is not found there.
+    // The cost in the minute may count from the new time on, where a refund for the old time does not find it.
     expect(used['key-minute']).toBeGreaterThanOrEqual(4);
     expect(used['key-minute']).toBeLessThanOrEqual(COST + 4);
   });
 });
 
-function races(env: () => Promise<Record<string, string>>): void {
+function describeLateRefunds(env: () => Promise<Record<string, string>>): void {
   beforeAll(async () => {
     gateway = await startTrailgate(options({ env: await env() }));
   });
   afterAll(() => gateway.stop());
   afterEach(() => caller.close());
 
-  it('the plan changes meanwhile: every window gets it back under the new limits, once', async () => {
+  it('applies once to every window after the plan was changed and changed back', async () => {
     await newAccount('four');
     const slow = await sendSlow(3);
     await gateway.admin.updateAccount(accountId, { plan: 'bare' });
@@ -141,7 +141,7 @@ function races(env: () => Promise<Record<string, string>>): void {
     expect(await caller.used()).toEqual(all(2));
   });
 
-  it('the limit is lowered below it meanwhile: there is room again for exactly what is left', async () => {
+  it('makes a limit fully available again that was lowered below the cost', async () => {
     await newAccount('four');
     const slow = await sendSlow(1);
     await gateway.admin.updateAccount(accountId, { plan: 'small' });
@@ -151,7 +151,7 @@ function races(env: () => Promise<Record<string, string>>): void {
     expect(await caller.burst(10)).toEqual({ 200: 3, 429: 7 });
   });
 
-  it('the key is revoked meanwhile: the account gets it back', async () => {
+  it('goes to the account if the key was revoked meanwhile', async () => {
     await newAccount('four');
     const other = new Caller(gateway.gatewayUrl, (await gateway.admin.createKey(accountId)).secret);
     const slow = await sendSlow(2);
@@ -163,14 +163,14 @@ function races(env: () => Promise<Record<string, string>>): void {
   });
 }
 
-describe('on counters in the process', () => {
-  races(async () => ({}));
+describe('a late refund on counters in the process', () => {
+  describeLateRefunds(async () => ({}));
 });
 
-describeWithRedis('on counters in Redis', () => {
-  races(async () => ({ REDIS_URL: await sharedRedisUrl() }));
+describeWithRedis('a late refund on counters in Redis', () => {
+  describeLateRefunds(async () => ({ REDIS_URL: await sharedRedisUrl() }));
 
-  it('Redis is emptied meanwhile: the month comes back and gives back, and nothing goes below nothing', async () => {
+  it('applies to the month that was restored after Redis was emptied, and makes no count negative', async () => {
     await newAccount('four');
     expect(await caller.burst(7)).toEqual({ 200: 7 });
     const slow = await sendSlow(2);
@@ -185,7 +185,7 @@ describeWithRedis('on counters in Redis', () => {
     expect(await caller.used()).toEqual(all(10, 3));
   });
 
-  it('Redis is emptied after it was counted and before that was written: the count stays at nothing or above', async () => {
+  it('makes no count negative if Redis was emptied before the cost was written to the database', async () => {
     await newAccount('four');
     const slow = await sendSlow(2);
     const redis = await emptyRedis();

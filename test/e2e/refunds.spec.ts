@@ -1,4 +1,4 @@
-/** Cost of requests that the gateway could not, or would not, have served. */
+/** Charged and free requests: bodies that are too large, backend failures, and clients that disconnect. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Readable } from 'node:stream';
 import { startRawBackend } from '../support/backend.js';
@@ -18,7 +18,7 @@ async function used(of = gateway): Promise<number> {
   return windows[0]?.used ?? NaN;
 }
 
-it('a body that is announced as too large is refused before the backend is asked, and costs nothing', async () => {
+it('a body declared as too large is refused before the backend is called, and costs nothing', async () => {
   const before = await used();
   const answer = await gateway.send('/customers', { method: 'POST', body: Buffer.alloc(1_025) });
   expect([answer.status, answer.json()['code']]).toEqual([413, 'content_too_large']);
@@ -26,21 +26,21 @@ it('a body that is announced as too large is refused before the backend is asked
   expect(await used()).toBe(before);
 });
 
-it.each([502, 503, 504, 501])('an answer of %i by the backend is given back', async (status) => {
+it.each([502, 503, 504, 501])('a backend response of %i is refunded', async (status) => {
   gateway.answerWith((_request, response) => void response.writeHead(status).end());
   const before = await used();
   await gateway.send('/customers');
   expect(await used()).toBe(before);
 });
 
-it.each([200, 404, 422, 429, 500])('an answer of %i by the backend costs what it costs', async (status) => {
+it.each([200, 404, 422, 429, 500])('a backend response of %i is charged', async (status) => {
   gateway.answerWith((_request, response) => void response.writeHead(status).end());
   const before = await used();
   await gateway.send('/customers');
   expect(await used()).toBe(before + 1);
 });
 
-it('a body that turns out too large on its way has cost the backend its work, and counts', async () => {
+it('a streamed body that turns out to be too large gets 413 and is charged', async () => {
   gateway.answerWith(() => {});
   const before = await used();
   const body = Readable.from([Buffer.alloc(700), Buffer.alloc(700)]);
@@ -49,8 +49,8 @@ it('a body that turns out too large on its way has cost the backend its work, an
   expect(await used()).toBe(before + 1);
 });
 
-it('a client that leaves while the connection to the backend is being opened has asked nobody, and pays nothing', async () => {
-  // Says nothing: no handshake of TLS comes to its end.
+it('a client that disconnects while the backend connection is being opened is not charged', async () => {
+  // Sends nothing, so no TLS handshake completes.
   const backend = await startRawBackend(() => undefined);
   const silent = await startProxied({
     targets: backend.url.replace('http:', 'https:'),
@@ -69,7 +69,7 @@ it('a client that leaves while the connection to the backend is being opened has
   }
 });
 
-it('one that leaves when the backend has been asked pays: leaving early would be free', async () => {
+it('a client that disconnects after its request reached the backend is charged', async () => {
   gateway.answerWith(() => {});
   const before = await used();
   const request = gateway.open('/customers').on('error', () => {});

@@ -1,4 +1,4 @@
-/** A refusal is the same answer by whatever way a request comes: read by hand, read by Node, through Nest's router, over HTTP/2. */
+/** A refusal is the same response over every transport: own parser, Node's parser, Nest's router and HTTP/2. */
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
@@ -35,7 +35,7 @@ const MALFORMED = UNKNOWN.slice(0, -1) + (UNKNOWN.endsWith('A') ? 'B' : 'A');
 interface Request {
   readonly path?: string;
   readonly method?: string;
-  /** Name of a key that `makeKeys` makes, or the field itself. */
+  /** Name of a key from `makeKeys`. The alternative is `authorization`, the field itself. */
   readonly key?: string;
   readonly authorization?: string;
 }
@@ -71,17 +71,17 @@ const CASES: readonly [what: string, ErrorCode, Request][] = [
   ['a brown-out', 'operation_brownout', { path: '/rehearsed', key: 'plain' }],
 ];
 
-/** The fields of a request, flat; its target stands below the base path. */
-type Way = (gateway: SharedTrailgate, method: string, target: string, fields: readonly string[]) => Promise<Told>;
+/** Sends a request. `fields` is a flat list of names and values; `target` includes the base path. */
+type Sender = (gateway: SharedTrailgate, method: string, target: string, fields: readonly string[]) => Promise<Reply>;
 
-interface Told {
+interface Reply {
   readonly status: number;
   readonly fields: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /** Sends a request in one piece on a connection of its own. */
-function overSocket(version: string, more: readonly string[] = []): Way {
+function overSocket(version: string, more: readonly string[] = []): Sender {
   return async ({ gatewayUrl }, method, target, fields) => {
     const { port, host } = new URL(gatewayUrl);
     const socket = connect(Number(port), '127.0.0.1');
@@ -92,9 +92,9 @@ function overSocket(version: string, more: readonly string[] = []): Way {
     socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
     await once(socket, 'close');
     const [head = '', body = ''] = text.split('\r\n\r\n');
-    const [status = '', ...told] = head.split('\r\n');
+    const [status = '', ...headerLines] = head.split('\r\n');
     const named: Record<string, string> = {};
-    for (const line of told) {
+    for (const line of headerLines) {
       const colon = line.indexOf(': ');
       const name = line.slice(0, colon).toLowerCase();
       named[name] = (named[name] === undefined ? '' : `${named[name]}, `) + line.slice(colon + 2);
@@ -103,7 +103,7 @@ function overSocket(version: string, more: readonly string[] = []): Way {
   };
 }
 
-const overHttp2: Way = async ({ gatewayUrl }, method, target, fields) => {
+const overHttp2: Sender = async ({ gatewayUrl }, method, target, fields) => {
   const session = connectHttp2(gatewayUrl, { rejectUnauthorized: false });
   const named = fields.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), fields[at + 1] ?? '']] : []));
   const stream = session.request({ ':method': method, ':path': target, ...Object.fromEntries(named) });
@@ -111,16 +111,16 @@ const overHttp2: Way = async ({ gatewayUrl }, method, target, fields) => {
   let body = '';
   for await (const chunk of stream.setEncoding('latin1')) body += String(chunk);
   session.close();
-  const { ':status': status, ...told } = head;
-  return { status: Number(status), fields: told, body };
+  const { ':status': status, ...headers } = head;
+  return { status: Number(status), fields: headers, body };
 };
 
-/** The listener with a certificate speaks HTTP/2, the other one reads plain requests by hand. */
-const WAYS: Readonly<Record<string, { way: Way; encrypted: boolean }>> = {
-  'by hand': { way: overSocket('1.1'), encrypted: false },
-  "by Node's parser": { way: overSocket('1.1', ['Content-Length', '0']), encrypted: false },
-  "through Nest's router": { way: overSocket('1.0'), encrypted: false },
-  'over HTTP/2': { way: overHttp2, encrypted: true },
+/** The listener with a certificate speaks HTTP/2. The other one reads plain requests with a parser of its own. */
+const TRANSPORTS: Readonly<Record<string, { sender: Sender; encrypted: boolean }>> = {
+  'by hand': { sender: overSocket('1.1'), encrypted: false },
+  "by Node's parser": { sender: overSocket('1.1', ['Content-Length', '0']), encrypted: false },
+  "through Nest's router": { sender: overSocket('1.0'), encrypted: false },
+  'over HTTP/2': { sender: overHttp2, encrypted: true },
 };
 
 async function makeKeys({ admin }: SharedTrailgate): Promise<ReadonlyMap<string, string>> {
@@ -143,8 +143,8 @@ async function makeKeys({ admin }: SharedTrailgate): Promise<ReadonlyMap<string,
   return new Map(Object.entries(keys).map(([name, { key }]) => [name, key.secret]));
 }
 
-/** Without what differs from one instant, one connection, one account or one listener to the next. */
-function withoutChance({ status, fields, body }: Told): object {
+/** Removes what differs between two instants, connections, accounts or listeners. */
+function normalize({ status, fields, body }: Reply): object {
   const same = (text: string) =>
     text
       .replaceAll(/\b(acc|key)_[0-9a-z]+/g, '$1_…')
@@ -154,11 +154,11 @@ function withoutChance({ status, fields, body }: Told): object {
   const kept = Object.entries(fields).filter(
     ([name]) => !/^(date|connection|keep-alive|content-length|strict-transport-security)$/.test(name),
   );
-  const told = kept.map(([name, value]) => [name, /^(retry-after|x-ratelimit-reset)$/.test(name) ? '…' : same(value)]);
-  return { status, fields: Object.fromEntries(told.toSorted()) as object, body: same(body) };
+  const pairs = kept.map(([name, value]) => [name, /^(retry-after|x-ratelimit-reset)$/.test(name) ? '…' : same(value)]);
+  return { status, fields: Object.fromEntries(pairs.toSorted()) as object, body: same(body) };
 }
 
-describeWithOpenssl('a request that is refused', () => {
+describeWithOpenssl('a refusal', () => {
   let backend: Backend;
   const gateways = new Map<boolean, SharedTrailgate>();
   const keys = new Map<boolean, ReadonlyMap<string, string>>();
@@ -179,48 +179,48 @@ describeWithOpenssl('a request that is refused', () => {
     await backend.stop();
   });
 
-  /** @param address where the request comes from; by default one that nobody has used. */
-  function ask(name: string, request: Request, address = `198.51.100.${addresses++ % 250}`): Promise<Told> {
-    const { way, encrypted } = WAYS[name]!;
+  /** @param address client address; by default one that no earlier request has used. */
+  function ask(name: string, request: Request, address = `198.51.100.${addresses++ % 250}`): Promise<Reply> {
+    const { sender, encrypted } = TRANSPORTS[name]!;
     const { path = '/customers', method = 'GET', key } = request;
     const authorization = key === undefined ? request.authorization : `Bearer ${keys.get(encrypted)?.get(key)}`;
     const fields = ['X-Forwarded-For', address, 'X-Request-Id', 'one-for.all'];
     if (authorization !== undefined) fields.push('Authorization', authorization);
-    return way(gateways.get(encrypted)!, method, `/api/v1${path}`, fields);
+    return sender(gateways.get(encrypted)!, method, `/api/v1${path}`, fields);
   }
 
-  function expectSame(code: ErrorCode, told: ReadonlyMap<string, Told>): void {
-    const first = told.get('by hand') ?? { status: 0, fields: {}, body: '{}' };
+  function expectSame(code: ErrorCode, replies: ReadonlyMap<string, Reply>): void {
+    const first = replies.get('by hand') ?? { status: 0, fields: {}, body: '{}' };
     expect(JSON.parse(first.body)).toMatchObject({ status: ERRORS[code].status, code, request_id: 'one-for.all' });
-    for (const [name, each] of told) {
-      expect({ name, ...withoutChance(each) }).toEqual({ name, ...withoutChance(first) });
+    for (const [name, each] of replies) {
+      expect({ name, ...normalize(each) }).toEqual({ name, ...normalize(first) });
       expect(each.fields['content-length']).toBe(String(each.body.length));
     }
   }
 
-  const byEveryWay = async (make: (name: string) => Promise<Told>): Promise<Map<string, Told>> => {
-    const told = new Map<string, Told>();
-    for (const name of Object.keys(WAYS)) told.set(name, await make(name));
-    return told;
+  const overEveryTransport = async (make: (name: string) => Promise<Reply>): Promise<Map<string, Reply>> => {
+    const replies = new Map<string, Reply>();
+    for (const name of Object.keys(TRANSPORTS)) replies.set(name, await make(name));
+    return replies;
   };
 
-  it.each(CASES)('for %s is told %s by every way', async (_what, code, request) => {
-    expectSame(code, await byEveryWay((name) => ask(name, request)));
+  it.each(CASES)('for %s is %s, with the same response over every transport', async (_what, code, request) => {
+    expectSame(code, await overEveryTransport((name) => ask(name, request)));
   });
 
-  it('from an address that has sent too many wrong keys is told so by every way', async () => {
+  it('for an address that sent too many wrong keys is the same response over every transport', async () => {
     const wrong = { authorization: `Bearer ${MALFORMED}` };
-    const told = await byEveryWay(async (name) => {
-      const address = `203.0.113.${Object.keys(WAYS).indexOf(name)}`;
+    const replies = await overEveryTransport(async (name) => {
+      const address = `203.0.113.${Object.keys(TRANSPORTS).indexOf(name)}`;
       for (let time = 0; time < ATTEMPTS; time++) expect((await ask(name, wrong, address)).status).toBe(401);
       return ask(name, { key: 'plain' }, address);
     });
-    expectSame('too_many_failed_attempts', told);
+    expectSame('too_many_failed_attempts', replies);
   });
 
-  it.each(['/usage', '/us%61ge', '/openapi.json?a=%20'])('is not one for %s, by any way', async (path) => {
-    const told = await byEveryWay((name) => ask(name, { path, key: 'plain' }));
-    for (const { status } of told.values()) expect(status).toBe(200);
+  it.each(['/usage', '/us%61ge', '/openapi.json?a=%20'])('does not happen for %s with a valid key', async (path) => {
+    const replies = await overEveryTransport((name) => ask(name, { path, key: 'plain' }));
+    for (const { status } of replies.values()) expect(status).toBe(200);
   });
 
   it('is counted by its code, and reaches no backend', async () => {

@@ -1,6 +1,6 @@
 /**
- * A key that keeps requesting what its scopes do not allow is not limited. It must cost Redis next to nothing, and gets
- * correct fields.
+ * A key that keeps requesting what its scopes do not allow is not rate limited. It must cost Redis next to nothing, and
+ * its rate limit fields must be correct.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
@@ -12,9 +12,9 @@ import { expectProblem } from '../support/problem.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const REQUESTS = 400;
-/** How long the quota information of a key may be repeated. */
+/** How long the gateway may reuse the quota information of a key. */
 const REPEATED_MS = 100;
-/** Before and behind the requests. */
+/** Additional calls before and after the requests. */
 const BESIDE = 2;
 
 describeWithRedis('with counters in Redis, a key that lacks a scope', () => {
@@ -38,7 +38,7 @@ describeWithRedis('with counters in Redis, a key that lacks a scope', () => {
       'trailgate_quota_store_call_duration_seconds_count',
     ) ?? 0;
 
-  it('is told what is left of its limits, for a call to Redis now and then', async () => {
+  it('gets correct rate limit fields for at most one Redis call in 100 ms', async () => {
     const { secret } = (await gateway.admin.newKey('starter', { scopes: ['files:read'] })).key;
     expectProblem(await call(secret, '/customers'), 'insufficient_scope');
     const before = await callsToRedis();
@@ -50,7 +50,7 @@ describeWithRedis('with counters in Redis, a key that lacks a scope', () => {
     expect((await callsToRedis()) - before).toBeLessThanOrEqual(most);
   });
 
-  it('is told of each request that it may make, too, at once', async () => {
+  it('sees each admitted request in its rate limit fields at once', async () => {
     const { secret } = (await gateway.admin.newKey('starter', { scopes: ['files:read'] })).key;
     for (let left = 59; left > 40; left--) {
       expect((await call(secret, '/files/a')).status).toBe(200);

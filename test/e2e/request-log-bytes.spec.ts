@@ -1,4 +1,4 @@
-/** Request logs of unusual requests: bytes of bodies both ways, statuses, disconnects, streams. */
+/** Request log entries of unusual requests: bytes in and out, statuses, disconnects, streams. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 
 const LARGE = 300_000;
 
-/** Starts a backend that does what the last part of the path says. */
+/** Starts a backend whose behavior the last part of the path selects. */
 function startServer(): Server {
   const server = createServer((request, response) => {
     const what = request.url?.split('/').at(-1) ?? '';
@@ -83,12 +83,12 @@ describe('the request log', () => {
     ['a response that is streamed because it is large', 'GET', 'large', LARGE],
     ['a response in pieces', 'GET', 'chunks', 8],
     ['a HEAD, which has no body', 'HEAD', 'large', 0],
-  ])('says how much was written of %s', async (_what, method, what, bytes) => {
+  ])('records the bytes written for %s', async (_what, method, what, bytes) => {
     const answer = await send(url(`/files/${what}`), { method, headers: headers() });
     expect(await rowOf(idOf(answer))).toMatchObject({ status: 200, bytes_in: 0, bytes_out: bytes, method });
   });
 
-  it('says how much was read of an upload', async () => {
+  it('records the bytes read of an upload', async () => {
     const upload = open(url('/files/a'), { method: 'PUT', headers: { ...headers(), 'X-Request-Id': 'upload-1' } });
     upload.on('error', () => undefined);
     for (let piece = 0; piece < 10; piece++) upload.write(Buffer.alloc(LARGE / 10, 'y'));
@@ -99,14 +99,14 @@ describe('the request log', () => {
     expect(await rowOf('upload-1')).toMatchObject({ status: 200, bytes_in: LARGE, operation: 'uploadFile' });
   });
 
-  it("has the status and the code of a backend's error, and the bytes of ours", async () => {
+  it('records status and code of a backend error, and the bytes of the response that was sent', async () => {
     const answer = await send(url('/files/fail'), { headers: headers() });
     expect(answer.status).toBe(500);
     const { code } = answer.json<{ code: string }>();
     expect(await rowOf(idOf(answer))).toMatchObject({ status: 500, code, bytes_out: answer.body.length });
   });
 
-  it('has a client that left as 499', async () => {
+  it('records a client that disconnected as 499', async () => {
     const leaving = open(url('/files/hang'), { headers: { ...headers(), 'X-Request-Id': 'left-1' } });
     leaving.on('error', () => undefined).end();
     await sleep(200);
@@ -116,7 +116,7 @@ describe('the request log', () => {
     expect(data.length).toBe(1);
   });
 
-  it('has what a limit refused', async () => {
+  it('records a request that a limit refused', async () => {
     const limited = await trailgate.admin.newKey('minute');
     const ask = () => send(url('/open'), { headers: { Authorization: `Bearer ${limited.key.secret}` } });
     await ask();
@@ -129,7 +129,7 @@ describe('the request log', () => {
     });
   });
 
-  it('has what the gateway answers itself, without an operation', async () => {
+  it('records what the gateway answers itself, without an operation', async () => {
     const answer = await send(url('/usage'), { headers: headers() });
     expect(await rowOf(idOf(answer))).toMatchObject({
       status: 200,
@@ -140,7 +140,7 @@ describe('the request log', () => {
     });
   });
 
-  it('has a WebSocket when it has ended, with the bytes of both directions', async () => {
+  it('records a WebSocket after it has ended, with the bytes of both directions', async () => {
     const { port } = new URL(trailgate.gatewayUrl);
     const socket = connect(Number(port), '127.0.0.1');
     const key = randomBytes(16).toString('base64');
@@ -150,7 +150,7 @@ describe('the request log', () => {
     );
     const [head] = (await once(socket, 'data')) as [Buffer];
     expect(head.toString()).toMatch(/^HTTP\/1\.1 101 /);
-    // An empty frame of text, masked.
+    // An empty, masked text frame.
     for (let frame = 0; frame < 10; frame++) socket.write(Buffer.from([0x81, 0x80, 0, 0, 0, 0]));
     await once(socket, 'data');
     await sleep(200);

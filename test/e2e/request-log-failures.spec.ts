@@ -1,4 +1,4 @@
-/** Failures of request logs cost no request and no count. Rows are written afterwards, each once. */
+/** While the request log cannot be written, requests are served and counted. Rows are written afterwards, each once. */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
@@ -45,7 +45,7 @@ async function start(options: TrailgateOptions & { readonly logs?: string } = {}
   return gateway;
 }
 
-/** Sends some, one after the other; what their responses called them. */
+/** Sends requests one after the other. Returns their request IDs. */
 async function ask({ gatewayUrl }: RunningTrailgate, secret: string, requests: number): Promise<string[]> {
   const ids: string[] = [];
   for (let sent = 0; sent < requests; sent++) {
@@ -59,17 +59,17 @@ async function ask({ gatewayUrl }: RunningTrailgate, secret: string, requests: n
 const list = ({ admin }: RunningTrailgate, account: string, query = '?limit=100') =>
   admin.call<List>('GET', `/accounts/${account}/requests${query}`);
 
-async function hasAll(gateway: RunningTrailgate, account: string, ids: readonly string[]): Promise<void> {
+async function expectLogged(gateway: RunningTrailgate, account: string, ids: readonly string[]): Promise<void> {
   const inLog = async () => new Set((await list(gateway, account)).data.map(({ request_id: id }) => id));
   await eventually('all are in the log', async () => {
-    const there = await inLog();
-    return ids.every((id) => there.has(id));
+    const stored = await inLog();
+    return ids.every((id) => stored.has(id));
   });
   const { data } = await list(gateway, account);
   expect(data.filter(({ request_id: id }) => ids.includes(id)).length).toBe(ids.length);
 }
 
-it('nothing is kept while usage.requestLogRetention is off, and what ends is kept as soon as it is on again', async () => {
+it('no request is logged while usage.requestLogRetention is off, and logging starts once it is on', async () => {
   const gateway = await start({ logs: 'off' });
   const { account, key } = await gateway.admin.newKey();
   await ask(gateway, key.secret, 3);
@@ -83,42 +83,42 @@ it('nothing is kept while usage.requestLogRetention is off, and what ends is kep
   gateway.signal('SIGHUP');
   await eventually('it is in force', () => gateway.logs().some(({ event }) => event === 'config_changed'));
   const ids = await ask(gateway, key.secret, 3);
-  await hasAll(gateway, account.id, ids);
+  await expectLogged(gateway, account.id, ids);
   expect((await list(gateway, account.id)).data.length).toBe(3);
 });
 
-it('what had been written before a kill -9 is there after it, once, and the log goes on', async () => {
+it('entries written before a kill -9 are present once after it, and new requests are logged', async () => {
   const dataDir = temporaryFolder('killed');
   const first = await start({ dataDir });
   const { account, key } = await first.admin.newKey();
   const before = await ask(first, key.secret, 5);
-  await hasAll(first, account.id, before);
+  await expectLogged(first, account.id, before);
   await ask(first, key.secret, 5);
   await first.kill9();
   const second = await start({ dataDir });
   const after = await ask(second, key.secret, 5);
-  await hasAll(second, account.id, [...before, ...after]);
+  await expectLogged(second, account.id, [...before, ...after]);
 });
 
-it('a clean stop writes everything', async () => {
+it('a clean stop writes all pending entries', async () => {
   const dataDir = temporaryFolder('stopped');
   const first = await start({ dataDir, config: { usage: { flushInterval: '60s' } } });
   const { account, key } = await first.admin.newKey();
   const ids = await ask(first, key.secret, 5);
   await first.stop();
-  await hasAll(await start({ dataDir }), account.id, ids);
+  await expectLogged(await start({ dataDir }), account.id, ids);
 });
 
-describeUnless(canMountDisk() ? null : 'needs root and tmpfs')('on a disk that is full', () => {
+describeUnless(canMountDisk() ? null : 'needs root and tmpfs')('while the disk is full', () => {
   let disk: SmallDisk;
   beforeAll(() => void (disk = mountSmallDisk(24)));
   afterAll(() => disk.unmount());
 
-  it('requests go on, what ended waits, and is in the log and in usage when there is room again', async () => {
+  it('requests are served, and are in the log and in the usage once there is space again', async () => {
     const gateway = await start({ dataDir: `${disk.folder}/data` });
     const { account, key } = await gateway.admin.newKey();
     const before = await ask(gateway, key.secret, 3);
-    await hasAll(gateway, account.id, before);
+    await expectLogged(gateway, account.id, before);
     disk.fill();
     const failed = () => gateway.logs().some(({ event }) => event === 'usage_flush_failed');
     const meanwhile: string[] = [];
@@ -127,7 +127,7 @@ describeUnless(canMountDisk() ? null : 'needs root and tmpfs')('on a disk that i
       return failed() && meanwhile.length > 20;
     });
     disk.clear();
-    await hasAll(gateway, account.id, [...before, ...meanwhile].slice(-90));
+    await expectLogged(gateway, account.id, [...before, ...meanwhile].slice(-90));
     const usage = await gateway.admin.call<{ data: { requests: number }[] }>(
       'GET',
       `/accounts/${account.id}/usage?group_by=outcome`,
@@ -136,37 +136,37 @@ describeUnless(canMountDisk() ? null : 'needs root and tmpfs')('on a disk that i
   });
 });
 
-describeWithOwnPostgres('with a PostgreSQL that is killed', () => {
+describeWithOwnPostgres('while PostgreSQL is killed', () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres();
   });
   afterAll(() => server.stop());
 
-  it('requests go on, and are in the log when it is back: each once', async () => {
+  it('requests are served, and each is in the log once after the restart', async () => {
     const gateway = await start({ env: { DATABASE_URL: server.url } });
     const { account, key } = await gateway.admin.newKey();
     const before = await ask(gateway, key.secret, 3);
-    await hasAll(gateway, account.id, before);
+    await expectLogged(gateway, account.id, before);
     await server.kill9();
     const meanwhile = await ask(gateway, key.secret, 20);
     await eventually('it is noticed', () => gateway.logs().some(({ event }) => event === 'usage_flush_failed'));
     await server.restart();
     const after = await ask(gateway, key.secret, 3);
-    await hasAll(gateway, account.id, [...before, ...meanwhile, ...after]);
+    await expectLogged(gateway, account.id, [...before, ...meanwhile, ...after]);
     const { text } = await send(`${gateway.adminUrl}/metrics`);
     expect(seriesOf(text).get('trailgate_request_log_left_out_total') ?? 0).toBe(0);
   });
 });
 
-describeWithBoth('with several processes that write', () => {
+describeWithBoth('with several processes that write the log', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await migratedDatabase('postgres');
   });
   afterAll(() => database.drop());
 
-  it('every request is in the log once, and whoever follows it sees each of them once', async () => {
+  it('a client that follows the log with a cursor sees every request exactly once', async () => {
     const env = { DATABASE_URL: database.options.databaseUrl ?? '', REDIS_URL: await sharedRedisUrl() };
     const gateway = await start({ env, args: ['--workers', '2'] });
     const other = await start({ env, roles: ['gateway'] });

@@ -1,4 +1,4 @@
-/** The log of single requests: what an account asked for can be read within seconds, and says why it was refused. */
+/** The log of individual requests: an entry can be read within seconds, and tells why the request was refused. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { migratedDatabase, type TestDatabase } from '../support/database.js';
@@ -60,8 +60,8 @@ function suite(environment: () => Promise<Record<string, string>>): void {
   const list = (accountId: string, query = '') =>
     trailgate.admin.call<List>('GET', `/accounts/${accountId}/requests${query}`);
   const requestIdOf = (answer: Answer) => String(answer.headers['x-request-id']);
-  /** Waits for the flush. */
-  const found = async (accountId: string, requestId: string): Promise<Detail> => {
+  /** Returns the entry of a request, after the flush that writes it. */
+  const waitForEntry = async (accountId: string, requestId: string): Promise<Detail> => {
     let detail: Detail | undefined;
     await eventually('the request is in the log', async () => {
       const answer = await trailgate.admin.request('GET', `/accounts/${accountId}/requests/${requestId}`);
@@ -71,7 +71,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     return detail!;
   };
 
-  it('shows a request within seconds: key, operation, status, duration, bytes and address', async () => {
+  it('show a request within seconds: key, operation, status, duration, bytes and address', async () => {
     const { account, key } = await trailgate.admin.newKey();
     const sent = '{"name":"Isar"}';
     const answer = await call(key.secret, '/customers?secret=query', {
@@ -80,7 +80,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
       body: JSON.parse(sent) as object,
     });
     expect(answer.status).toBe(200);
-    const detail = await found(account.id, requestIdOf(answer));
+    const detail = await waitForEntry(account.id, requestIdOf(answer));
     expect(detail).toMatchObject({
       request_id: requestIdOf(answer),
       api_key_id: key.id,
@@ -102,7 +102,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     expect((await list(account.id)).data).toMatchObject([{ id: detail.id, operation: 'createCustomer' }]);
   });
 
-  it('says why a request was refused: scope, address, plan, revoked and expired key', async () => {
+  it('tell why a request was refused: missing scope, wrong address or revoked key', async () => {
     const { account, key } = await trailgate.admin.newKey('unlimited', { scopes: ['files:read'] });
     const elsewhere = await trailgate.admin.createKey(account.id, { allowed_ips: ['192.0.2.7'] });
     const revoked = await trailgate.admin.createKey(account.id);
@@ -115,19 +115,19 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     ] as const;
     for (const [answer, status, code, keyId] of refusals) {
       expect(answer.status).toBe(status);
-      const detail = await found(account.id, requestIdOf(answer));
+      const detail = await waitForEntry(account.id, requestIdOf(answer));
       expect(detail).toMatchObject({ status, code, api_key_id: keyId, operation: 'listCustomers' });
       expect(detail.error).toMatchObject({ type: expect.stringContaining(code) });
       expect(detail.explanation?.answer).toMatchObject({ admitted: false, code });
     }
   });
 
-  it('keeps no path, query, body, header or secret', async () => {
+  it('contain no path parameter, query, User-Agent, response body or secret', async () => {
     const { account, key } = await trailgate.admin.newKey();
     const answer = await call(key.secret, '/customers/guest-of-room-7?email=ana%40example.com', {
       headers: { Authorization: `Bearer ${key.secret}`, 'User-Agent': 'agent-smith/1' },
     });
-    const detail = await found(account.id, requestIdOf(answer));
+    const detail = await waitForEntry(account.id, requestIdOf(answer));
     expect(detail.route).toBe('/api/v1/customers/{id}');
     const text = JSON.stringify([detail, await list(account.id)]);
     for (const kept of ['guest-of-room-7', 'ana@', 'email', 'agent-smith', 'by the backend', key.secret]) {
@@ -135,7 +135,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     }
   });
 
-  it('takes a request id that a client has used twice for two requests', async () => {
+  it('keep two requests apart that a client sent with the same request ID', async () => {
     const { account, key } = await trailgate.admin.newKey();
     const headers = { Authorization: `Bearer ${key.secret}`, 'X-Request-Id': 'order-4711' };
     await call(key.secret, '/open', { headers });
@@ -145,25 +145,25 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     });
     const rows = (await list(account.id, '?request_id=order-4711')).data;
     expect(rows.map(({ operation }) => operation)).toEqual(['listCustomers', 'getOpen']);
-    expect((await found(account.id, 'order-4711')).operation).toBe('listCustomers');
+    expect((await waitForEntry(account.id, 'order-4711')).operation).toBe('listCustomers');
   });
 
-  it('shows nobody the requests of another account', async () => {
+  it('do not show the requests of another account', async () => {
     const { account, key } = await trailgate.admin.newKey();
     const answer = await call(key.secret, '/open');
-    await found(account.id, requestIdOf(answer));
+    await waitForEntry(account.id, requestIdOf(answer));
     const other = await trailgate.admin.createAccount();
     expect((await list(other.id)).data).toEqual([]);
     const path = `/accounts/${other.id}/requests/${requestIdOf(answer)}`;
     expect((await trailgate.admin.request('GET', path)).status).toBe(404);
   });
 
-  it('filters by key, operation, status, code and time, and pages', async () => {
+  it('can be filtered by key, operation, status, code and end time, and paginated', async () => {
     const { account, key } = await trailgate.admin.newKey('unlimited', { scopes: ['files:read'] });
     const other = await trailgate.admin.createKey(account.id);
     for (const path of ['/open', '/files/a', '/files/b', '/customers']) await call(key.secret, path);
     const last = await call(other.secret, '/customers');
-    await found(account.id, requestIdOf(last));
+    await waitForEntry(account.id, requestIdOf(last));
     const operations = async (query: string) => (await list(account.id, query)).data.map(({ operation }) => operation);
     expect(await operations('')).toEqual(['listCustomers', 'listCustomers', 'downloadFile', 'downloadFile', 'getOpen']);
     expect(await operations(`?api_key_id=${other.id}`)).toEqual(['listCustomers']);
@@ -189,14 +189,14 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     ['order=up', 'order'],
     ['cursor=W10', 'cursor'],
     ['nothing=1', 'nothing'],
-  ])('refuses %s and names the parameter', async (query, parameter) => {
+  ])('reject %s and name the parameter', async (query, parameter) => {
     const { id } = await trailgate.admin.createAccount();
     const answer = await trailgate.admin.request('GET', `/accounts/${id}/requests?${query}`);
     expect(answer.status).toBe(400);
     expect(answer.json()).toMatchObject({ errors: [{ parameter }] });
   });
 
-  it('can be followed: each request once, in its order, as it is written', async () => {
+  it('can be followed with a cursor, which returns each request once and in order', async () => {
     const { account, key } = await trailgate.admin.newKey();
     const sent: string[] = [];
     const seen: string[] = [];

@@ -12,7 +12,7 @@ import { send } from '../support/http.js';
 /** Retries of a service before it has had traffic; see `FIRST_RETRIES`. */
 const FIRST_RETRIES = 10;
 
-/** Else the client of the tests sends an empty body, and Fastify wants a type for QUERY. */
+/** Without these, the test client sends an empty body, and Fastify requires a content type for QUERY. */
 const BODYLESS = ['Content-Length', '0', 'Content-Type', 'text/plain'];
 
 let gateway: Proxied;
@@ -38,7 +38,7 @@ async function startTarget(): Promise<RawBackend> {
 beforeAll(async () => {
   targets = [await startTarget(), await startTarget()];
   const both = targets.map(({ url }) => url);
-  // No ejection: every request is to meet the failure.
+  // No ejection, so that every request meets the failure.
   const ejection = { failures: 0 };
   gateway = await startProxied({
     targets: both,
@@ -74,22 +74,22 @@ beforeEach(() => {
   answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
 });
 
-/** The first request is met with this, every other one with an answer. */
-function firstIs(act: (socket: Socket) => unknown): void {
-  const well = answer;
-  let met = false;
+/** Handles the first request with `act`, and every later one with the previous handler. */
+function failFirst(act: (socket: Socket) => unknown): void {
+  const previous = answer;
+  let hasFailed = false;
   answer = (socket) => {
-    if (met) well(socket);
+    if (hasFailed) previous(socket);
     else act(socket);
-    met = true;
+    hasFailed = true;
   };
 }
 
-describe('sent again, to the other target', () => {
+describe('the gateway retries', () => {
   it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'QUERY'])(
-    '%s without a body that was reset before an answer',
+    '%s without a body after a reset before any response',
     async (method) => {
-      firstIs((socket) => socket.resetAndDestroy());
+      failFirst((socket) => socket.resetAndDestroy());
       const path = method === 'GET' ? '/open' : '/half';
       expect((await gateway.send(path, { method, headers: BODYLESS })).status).toBe(200);
       expect(arrivals).toEqual([`${method} ${path}`, `${method} ${path}`]);
@@ -99,13 +99,13 @@ describe('sent again, to the other target', () => {
   it.each<[string, (socket: Socket) => unknown]>([
     ['closed', (socket) => socket.end()],
     ['garbage', (socket) => socket.end('\0garbage\r\n\r\n')],
-  ])('GET that met a target which answers nothing that is HTTP: %s', async (_what, act) => {
-    firstIs(act);
+  ])('GET after a target sent no HTTP response: %s', async (_what, act) => {
+    failFirst(act);
     expect((await gateway.send('/open')).text).toBe('ok');
     expect(arrivals).toHaveLength(2);
   });
 
-  it('a POST whose connection never opened, with its whole body', async () => {
+  it('a POST whose connection never opened', async () => {
     const bodies: string[] = [];
     answer = (socket) => {
       bodies.push('seen');
@@ -119,14 +119,14 @@ describe('sent again, to the other target', () => {
   });
 });
 
-describe('sent once, however it fails', () => {
+describe('the gateway does not retry', () => {
   it.each([
     ['POST', '/customers', '{}'],
     ['POST', '/customers', undefined],
     ['PATCH', '/half', undefined],
     ['PUT', '/half', '{}'],
     ['DELETE', '/half', '{}'],
-  ])('%s %s with body %s, once it stood on a connection', async (method, path, body) => {
+  ])('%s %s with body %s after it was sent on a connection', async (method, path, body) => {
     answer = (socket) => socket.resetAndDestroy();
     expectProblem(
       await gateway.send(path, { method, ...(body === undefined ? {} : { body }) }),
@@ -140,7 +140,7 @@ describe('sent once, however it fails', () => {
     ['a head without its body', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'],
     ['half of a body', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'],
     ['half of an error', 'HTTP/1.1 500 X\r\nContent-Length: 10\r\n\r\nhalf'],
-  ])('a GET that broke after %s', async (_what, bytes) => {
+  ])('a GET that failed after %s', async (_what, bytes) => {
     answer = (socket) => socket.end(bytes);
     await gateway.send('/open').catch(() => undefined);
     expect(arrivals).toEqual(['GET /open']);
@@ -160,20 +160,20 @@ describe('sent once, however it fails', () => {
 });
 
 describe('a service with one target', () => {
-  it('gets a GET a second time after a reset, and no third time', async () => {
+  it('receives a GET a second time after a reset, but no third time', async () => {
     answer = (socket) => socket.resetAndDestroy();
     expectProblem(await gateway.send('/single'), 'backend_bad_response');
     expect(arrivals).toHaveLength(2);
   });
 
-  it('gets a POST once', async () => {
+  it('receives a POST only once after a reset', async () => {
     answer = (socket) => socket.resetAndDestroy();
     expectProblem(await gateway.send('/single', { method: 'POST', body: '{}' }), 'backend_bad_response');
     expect(arrivals).toHaveLength(1);
   });
 });
 
-it('when everything fails, a service is asked no more than a fifth more often than it was', async () => {
+it('retries stay within the budget of 20 percent when every request fails', async () => {
   answer = (socket) => socket.resetAndDestroy();
   const requests = 600;
   for (let index = 0; index < requests; index += 20) {
@@ -188,8 +188,8 @@ it('when everything fails, a service is asked no more than a fifth more often th
   expect(retries('over_budget')).toBeGreaterThan(requests / 2);
 });
 
-describe('a target that goes out of service', () => {
-  /** Speaks no TLS: lets whoever connects wait, or resets it. */
+describe('an ejected target', () => {
+  /** Whether the server, which speaks no TLS, leaves connections waiting. If not, it resets them. */
   let isSilent = true;
   let opening: (() => void) | undefined;
   const deaf = createServer((socket) => {
@@ -201,7 +201,7 @@ describe('a target that goes out of service', () => {
     deaf.close();
   });
 
-  it('loses the calls whose connections are still opening to the others, POST as well', async () => {
+  it('has requests with connections that are still opening sent to another target, including POST', async () => {
     await once(deaf.listen(0, '127.0.0.1'), 'listening');
     const { port } = deaf.address() as AddressInfo;
     const own = await startProxied({

@@ -1,6 +1,6 @@
 /**
  * Rows of the retry table (`src/proxy/targets/retry-rules.spec.ts`) as callers see them, by outcome. `retries.spec.ts`
- * has resets and refusals, `half-sick-targets.spec.ts` the errors of a target on probation.
+ * covers resets and refusals, `half-sick-targets.spec.ts` the errors of a target on probation.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ const responds: Act = (socket) => socket.end(OK);
 const hangs: Act = () => undefined;
 const resets: Act = (socket) => socket.resetAndDestroy();
 
-/** A target of which a test says what it does, and what has come to it. */
+/** A target whose behavior a test sets, and which records the requests it receives. */
 class Target {
   arrivals: string[] = [];
   act: Act = responds;
@@ -69,22 +69,22 @@ afterEach(async () => {
 });
 
 describe('with two targets in service', () => {
-  it('bad_response: a POST that was met with no HTTP is sent once', async () => {
+  it('bad_response: a POST that got no HTTP response is not retried', async () => {
     const { send } = await started({ ejection: { failures: 0 } });
     one.act = other.act = (socket) => socket.end('\0garbage\r\n\r\n');
     expectProblem(await send('/customers', { method: 'POST', body: {} }), 'backend_bad_response');
     expect(arrivals()).toEqual(['POST /customers']);
   });
 
-  it('first_byte_timeout: a GET that a target has, and does not respond to in time, is sent once', async () => {
+  it('first_byte_timeout: a GET that a target received but did not answer in time is not retried', async () => {
     const { send } = await started({ ejection: { failures: 0 }, timeouts: { firstByte: '300ms' } });
     one.act = other.act = hangs;
     expectProblem(await send('/open'), 'backend_timeout');
     expect(arrivals()).toEqual(['GET /open']);
   });
 
-  it('connect_timeout: a POST whose connection does not open in time goes elsewhere', async () => {
-    // Speaks no TLS, and lets whoever tries wait.
+  it('connect_timeout: a POST whose connection does not open in time goes to another target', async () => {
+    // Accepts connections, but never answers a TLS handshake.
     const deaf = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
     await once(deaf, 'listening');
     try {
@@ -99,8 +99,8 @@ describe('with two targets in service', () => {
   });
 });
 
-describe('when a target goes out of service', () => {
-  it('moved: a GET that it has and did not respond to goes elsewhere, a POST does not', async () => {
+describe('when a target is ejected', () => {
+  it('moved: a GET that it received but did not answer goes to another target, a POST does not', async () => {
     const { send } = await started({
       ejection: { failures: 3 },
       retries: { budget: 1 },
@@ -113,7 +113,7 @@ describe('when a target goes out of service', () => {
     const posts: Promise<{ status: number }>[] = [];
     const get = () => gets.push(send('/open'));
     const post = () => posts.push(send('/customers', { method: 'POST', body: {} }));
-    // As many as it takes until both have come to the target that hangs; in turn, one of them might never.
+    // Until the hanging target has a GET and a POST. With strictly alternating methods, it might get only one of them.
     await eventually('it has a GET and a POST', () => {
       for (const each of [get, post, post, get]) each();
       return held('GET') > 0 && held('POST') > 0;
@@ -127,11 +127,11 @@ describe('when a target goes out of service', () => {
       return data.some(({ state }) => state === 'ejected');
     });
     expect((await Promise.all(gets)).map(({ status }) => status)).toEqual(gets.map(() => 200));
-    // One that came while it was resetting already is a 502.
+    // A POST that came after the target began to reset connections is a 502.
     expect((await Promise.all(posts)).filter(({ status }) => status === 504)).toHaveLength(posted);
   });
 
-  it('first_byte_timeout: a GET that tries it again, and is kept waiting, goes elsewhere', async () => {
+  it('first_byte_timeout: a GET that tries it again and times out goes to another target', async () => {
     const ejection = { failures: 3, duration: '300ms', longest: '300ms' };
     const { send } = await started({ ejection, timeouts: { firstByte: '400ms' } });
     one.act = resets;

@@ -1,6 +1,6 @@
 /**
- * An upload ends with its key, within a second: the client is told, the backend's call is aborted. What the backend has been sent
- * whole is answered as if nothing had happened; what still waits for a connection is never sent.
+ * An upload ends within a second when its key is refused: the client gets an error, and the call to the backend is
+ * aborted. A request that was sent completely is answered as usual. One that waits for a connection is never sent.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { startProxied, type OwnProxied } from '../support/proxied.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 
 const SOON_MS = 1_000;
-/** Time for the close: the rest of the body is read for two seconds, and one more for a busy machine. */
+/** Time until the close: the rest of the body is read for two seconds, plus one second for a busy machine. */
 const CLOSED_MS = 3_000;
 
 let gateway: OwnProxied;
@@ -30,8 +30,8 @@ afterEach(() => {
   for (const request of requests.splice(0)) request.destroy();
 });
 
-/** Sends a piece of the body every 20 ms, for ever. */
-function uploadForEver(secret: string, path = '/files/a', pieceBytes = 1_000): ClientRequest {
+/** Sends a piece of the body every 20 ms, without end. */
+function uploadForever(secret: string, path = '/files/a', pieceBytes = 1_000): ClientRequest {
   const request = open(`${gateway.url}${path}`, {
     method: 'PUT',
     headers: ['Authorization', `Bearer ${secret}`, 'Transfer-Encoding', 'chunked'],
@@ -57,7 +57,7 @@ const cuts = async (code: string): Promise<string | undefined> =>
 
 const arrived = (index = 0): number => gateway.backend.requests[index]?.bodyBytes ?? 0;
 
-describe('over HTTP/1.1', () => {
+describe('an upload over HTTP/1.1', () => {
   beforeAll(async () => {
     gateway = await startProxied({ own: true, backendOptions: { atOnce: true } });
   });
@@ -67,16 +67,16 @@ describe('over HTTP/1.1', () => {
     ({ account, key } = await gateway.trailgate.admin.newKey());
   }
 
-  it('of a revoked key: 401 at once, the backend sees its end, the connection closes; another key goes on', async () => {
+  it('gets 401 and is aborted at the backend when its key is revoked, while another key continues', async () => {
     gateway.answerWith(async (request, response) => {
       request.resume();
       await once(request, 'end');
       response.end('kept');
     });
     await newKey();
-    const request = uploadForEver(key.secret);
+    const request = uploadForever(key.secret);
     const other = await gateway.trailgate.admin.createKey(account.id);
-    const lasting = uploadForEver(other.secret);
+    const lasting = uploadForever(other.secret);
     await eventually('both flow', () => arrived(0) > 10_000 && arrived(1) > 10_000);
     const [closed, answer] = [once(request, 'close'), problemOf(request)];
     const startedMs = performance.now();
@@ -100,32 +100,32 @@ describe('over HTTP/1.1', () => {
     expect(line).toMatchObject({ status: 401, code: 'revoked_api_key' });
   });
 
-  it('of a suspended account, while the backend takes nothing: 403 at once', async () => {
+  it('gets 403 when its account is suspended, even if the backend reads nothing', async () => {
     let read = (): unknown => undefined;
     gateway.answerWith((request) => (read = () => request.pause().resume()));
     await newKey();
-    const request = uploadForEver(key.secret, '/files/a', 200_000);
+    const request = uploadForever(key.secret, '/files/a', 200_000);
     const sent = () => (request.socket?.bytesWritten ?? 0) - request.writableLength;
     let before = -1;
     await eventually('nothing more is taken', async () => {
-      const stands = sent() === before && before > 100_000;
+      const isStalled = sent() === before && before > 100_000;
       before = sent();
       await sleep(150);
-      return stands;
+      return isStalled;
     });
     const answer = problemOf(request);
     await gateway.trailgate.admin.updateAccount(account.id, { status: 'suspended' });
     expect(await answer).toMatchObject({ status: 403, code: 'account_suspended' });
-    // Its connection is cut; it sees that when it reads.
+    // The connection of the backend was cut, which it notices when it reads.
     read();
     await eventually('the backend sees it', () => gateway.backend.requests[0]?.aborted === true, SOON_MS);
     expect(await cuts('account_suspended')).toMatch(/ 1$/);
   });
 
-  it('of a paused key: 403 at once, and the next one is refused before anything is sent', async () => {
+  it('gets 403 within a second when its key is paused, and so does the next request', async () => {
     gateway.answerWith((request) => void request.resume());
     await newKey();
-    const request = uploadForEver(key.secret);
+    const request = uploadForever(key.secret);
     await eventually('it flows', () => arrived() > 1_000);
     const answer = problemOf(request);
     const startedMs = performance.now();
@@ -138,7 +138,7 @@ describe('over HTTP/1.1', () => {
     expect(refused.json()).toMatchObject({ status: 403, code: 'key_paused' });
   });
 
-  it('one that has been sent whole is answered', async () => {
+  it('is answered as usual if it was sent completely before its key was revoked', async () => {
     gateway.answerWith(async (request, response) => {
       request.resume();
       await once(request, 'end');
@@ -158,13 +158,13 @@ describe('over HTTP/1.1', () => {
   });
 });
 
-describe('with one connection to the backend', () => {
+describe('a request that waits for a backend connection', () => {
   beforeAll(async () => {
     gateway = await startProxied({ own: true, config: { services: { backend: { connections: 1 } } } });
   });
   afterAll(() => gateway.stop());
 
-  it('what waits for it is refused, is never sent and costs nothing', async () => {
+  it('gets 401 when its key is revoked, is never sent and costs nothing', async () => {
     let finish = (): void => undefined;
     gateway.answerWith((_request, response) => (finish = () => void response.end('done')));
     const first = gateway.send('/customers');
@@ -191,8 +191,8 @@ describe('with one connection to the backend', () => {
   });
 });
 
-describeWithOpenssl('over HTTP/2', () => {
-  it('the upload of the revoked key is answered with 401, the others of the connection go on', async () => {
+describeWithOpenssl('an upload over HTTP/2', () => {
+  it('gets 401 when its key is revoked, while another upload on the connection continues', async () => {
     const files = makeCertificate(temporaryFolder('upload-http2'));
     gateway = await startProxied({
       own: true,

@@ -1,4 +1,4 @@
-/** Two gateways behind a load balancer are restarted one after the other under load, and nobody notices. */
+/** Two gateways behind a load balancer are restarted one after the other under load, and no client notices. */
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
@@ -54,7 +54,7 @@ describeWithRedis('two gateways behind a load balancer', () => {
     const load = Promise.all(
       Array.from({ length: 10 }, async (_, index) => {
         while (going) {
-          // POST is never repeated by anyone on the way: what is lost shows.
+          // Nothing on the way repeats a POST, so that a lost request is noticed.
           const sent = { headers, agent, ...(index % 2 === 0 ? {} : { method: 'POST', body: '{}' }) };
           const { status } = await send(`${url}/api/v1/customers`, sent).catch(() => ({ status: -1 }));
           statuses.set(status, (statuses.get(status) ?? 0) + 1);

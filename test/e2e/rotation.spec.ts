@@ -1,4 +1,4 @@
-/** A key gets a new secret without a moment at which its holder cannot work. */
+/** A key gets a new secret without an interruption for its holder. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -40,7 +40,7 @@ async function endOverlap(key: ApiKeyWithSecret): Promise<void> {
 }
 
 describe('rotation with an overlap', () => {
-  it('lets both secrets work as one key: one id, one quota, one row of usage', async () => {
+  it('lets both secrets work as one key, with one ID, one quota and one usage', async () => {
     const { account, key } = await gateway.admin.newKey('five');
     const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
     expect([rotated.id, rotated.secret === key.secret]).toEqual([key.id, false]);
@@ -58,7 +58,7 @@ describe('rotation with an overlap', () => {
     expect(usage.windows.find(({ policy }) => policy === 'key-month')).toMatchObject({ used: 5, remaining: 95 });
   });
 
-  it('ends the old secret with the overlap, saying that it was rotated, and the new one goes on', async () => {
+  it('refuses the old secret as rotated after the overlap, and still accepts the new one', async () => {
     const { key } = await gateway.admin.newKey();
     const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
     for (const { secret } of [key, rotated]) expect((await call(secret)).status).toBe(200);
@@ -69,7 +69,7 @@ describe('rotation with an overlap', () => {
     expect((await call(rotated.secret)).status).toBe(200);
   });
 
-  it('is kept by another rotation, which is refused until the caller says that the previous secret ends', async () => {
+  it('refuses another rotation unless the caller asks to end the previous secret', async () => {
     const { key } = await gateway.admin.newKey();
     const second = await gateway.admin.rotateKey(key.id, HOUR_S);
     for (const { secret } of [key, second]) expect((await call(secret)).status).toBe(200);
@@ -83,7 +83,7 @@ describe('rotation with an overlap', () => {
     for (const { secret } of [second, third]) expect((await call(secret)).status).toBe(200);
   });
 
-  it('can be ended early: the previous secret is refused at once, and the current one works', async () => {
+  it('can be ended early, after which only the current secret works', async () => {
     const { key } = await gateway.admin.newKey();
     const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
     for (const { secret } of [key, rotated]) expect((await call(secret)).status).toBe(200);
@@ -95,7 +95,7 @@ describe('rotation with an overlap', () => {
     expect((await gateway.admin.request('POST', path)).json()).toEqual(ended.json());
   });
 
-  it('does not outlive the expiry of the key itself', async () => {
+  it('does not extend the expiration of the key', async () => {
     const expires_at = new Date(Date.now() + 1_200).toISOString();
     const { key } = await gateway.admin.newKey('unlimited', { expires_at });
     const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
@@ -103,7 +103,7 @@ describe('rotation with an overlap', () => {
     for (const { secret } of [key, rotated]) expectProblem(await call(secret), 'expired_api_key');
   });
 
-  it('is over for both secrets when the key is revoked', async () => {
+  it('ends for both secrets when the key is revoked, and the key cannot be rotated again', async () => {
     const { key } = await gateway.admin.newKey();
     const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
     for (const { secret } of [key, rotated]) expect((await call(secret)).status).toBe(200);
@@ -114,8 +114,8 @@ describe('rotation with an overlap', () => {
   });
 });
 
-describe('rotation without an overlap', () => {
-  it('ends the old secret at once', async () => {
+describe('rotation', () => {
+  it('without an overlap refuses the old secret at once, and accepts the new one', async () => {
     const { key } = await gateway.admin.newKey();
     expect((await call(key.secret)).status).toBe(200);
     const rotated = await gateway.admin.rotateKey(key.id, 0);
@@ -123,7 +123,7 @@ describe('rotation without an overlap', () => {
     expect((await call(rotated.secret)).status).toBe(200);
   });
 
-  it('takes no other overlaps than those that are offered', async () => {
+  it('rejects overlaps other than the offered ones, and leaves the secret valid', async () => {
     const { key } = await gateway.admin.newKey();
     for (const overlap_seconds of [-1, 1, 3_601, 1e9, '3600', null]) {
       const answer = await gateway.admin.request('POST', `/api-keys/${key.id}/rotate`, { overlap_seconds });
@@ -132,7 +132,7 @@ describe('rotation without an overlap', () => {
     expect((await call(key.secret)).status).toBe(200);
   });
 
-  it('lets no request fail of a client that takes the new secret as soon as it has it', async () => {
+  it('fails no request of a client that switches to the new secret as soon as it has it', async () => {
     const { key } = await gateway.admin.newKey();
     let { secret } = key;
     let rotations = 0;

@@ -1,4 +1,4 @@
-/** The scopes that a key may be given are told in the words of the OpenAPI documents, also after these have changed. */
+/** The admin API describes scopes with the texts of the OpenAPI documents, also after these have changed. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -16,13 +16,13 @@ interface Scope {
   readonly translations: Readonly<Record<string, object>>;
 }
 
-const SAID = {
+const DESCRIPTIONS = {
   'customers:read': 'Look up customers',
   'customers:write': { en: 'Create a customer', es: 'Crear clientes' },
 };
-const DESCRIBED = mergePatch(testOpenapi, {
+const DOCUMENT = mergePatch(testOpenapi, {
   tags: [{ name: 'Customers', 'x-trailgate-names': { es: 'Clientes' } }],
-  components: { securitySchemes: { apiKey: { 'x-trailgate-scopes': SAID } } },
+  components: { securitySchemes: { apiKey: { 'x-trailgate-scopes': DESCRIPTIONS } } },
   paths: {
     '/customers': { get: { tags: ['Customers'] }, post: { tags: ['Customers'], summary: 'Create a customer' } },
   },
@@ -33,7 +33,7 @@ let gateway: RunningTrailgate;
 
 beforeAll(async () => {
   backend = await startBackend(json({}));
-  gateway = await startTrailgate({ backend: backend.url, openapi: DESCRIBED });
+  gateway = await startTrailgate({ backend: backend.url, openapi: DOCUMENT });
 });
 afterAll(async () => {
   await gateway.stop();
@@ -48,7 +48,7 @@ const scopes = async () =>
     ]),
   );
 
-it('each scope has its words and its group, a wildcard the group of its resource', async () => {
+it('a scope has the description and group of the document, a wildcard the group of its resource', async () => {
   expect(await scopes()).toEqual({
     '*': { description: null, group: null },
     'customers:*': { description: null, group: 'Customers' },
@@ -60,7 +60,7 @@ it('each scope has its words and its group, a wildcard the group of its resource
   });
 });
 
-it('each language that the document has is told, of a wildcard that of its group', async () => {
+it('a scope has the translations of the document, a wildcard those of its group', async () => {
   const { data } = await gateway.admin.call<{ data: Scope[] }>('GET', '/scopes');
   const of = (name: string) => data.find(({ scope }) => scope === name)?.translations;
   expect(of('customers:write')).toEqual({
@@ -75,7 +75,7 @@ it('each language that the document has is told, of a wildcard that of its group
   expect(published).not.toContain('Clientes');
 });
 
-it('a changed document changes the words without a restart', async () => {
+it('a changed document changes the descriptions without a restart', async () => {
   const file = join(gateway.configPath, '../backend.openapi.yaml');
   writeFileSync(file, readFileSync(file, 'utf8').replace('Look up customers', 'Read customers'));
   await eventually('the new words are there', async () => {
@@ -83,7 +83,7 @@ it('a changed document changes the words without a restart', async () => {
   });
 });
 
-it('a scope is read-only where nothing that it opens changes anything', async () => {
+it('a scope is read-only if none of its operations changes anything', async () => {
   const { data } = await gateway.admin.call<{ data: Scope[] }>('GET', '/scopes');
   expect(data.filter((each) => each.read_only).map(({ scope }) => scope)).toEqual(['customers:read', 'files:read']);
 });

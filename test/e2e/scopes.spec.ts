@@ -1,4 +1,4 @@
-/** A key does what its scopes say and nothing else: deny by default, wildcards, and a 403 that names what is missing. */
+/** Scopes of a key: deny by default, wildcards, and a 403 that names the missing scopes. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Account } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -6,7 +6,7 @@ import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
-/** Method, path, the scopes that it needs. */
+/** Method, path and required scopes. */
 const OPERATIONS = [
   ['GET', '/customers', ['customers:read']],
   ['HEAD', '/customers', ['customers:read']],
@@ -57,8 +57,8 @@ describe('scopes', () => {
     [['files:read', 'files:write']],
     [['customers:read', 'files:*']],
     [['*']],
-  ])('a key with %j reaches exactly its operations, and the backend is asked for no other', async (scopes) => {
-    // A plan's limits are for other tests.
+  ])('a key with %j reaches exactly its operations, and no other request reaches the backend', async (scopes) => {
+    // An account without limits, which other tests cover.
     const own = await gateway.admin.createAccount();
     const { secret } = await gateway.admin.createKey(own.id, { scopes });
     for (const [method, path, needed] of OPERATIONS) {
@@ -70,7 +70,7 @@ describe('scopes', () => {
     }
   });
 
-  it('a refusal names the scopes that are missing, and challenges with all that are needed', async () => {
+  it('a 403 names the missing scopes, and its WWW-Authenticate lists all required scopes', async () => {
     const answer = await call(await secretWith('customers:read'), 'POST', '/export');
     const problem = expectProblem(answer, 'insufficient_scope');
     expect(problem).toMatchObject({ missing_scopes: ['files:write'] });
@@ -81,7 +81,7 @@ describe('scopes', () => {
     );
   });
 
-  it('a refusal costs nothing and still says what is left', async () => {
+  it('a 403 costs nothing and has rate limit fields', async () => {
     const secret = await secretWith('files:read');
     for (let round = 0; round < 3; round++) {
       const answer = await call(secret, 'GET', '/customers');
@@ -90,12 +90,12 @@ describe('scopes', () => {
     }
   });
 
-  it('an operation that says scopes: [] needs a key and no scope', async () => {
+  it('an operation with scopes: [] requires a key, but no scope', async () => {
     expect((await call(await secretWith('files:read'), 'GET', '/open')).status).toBe(200);
     expectProblem(await send(`${gateway.gatewayUrl}/api/v1/open`), 'missing_api_key');
   });
 
-  it('what is not configured is reachable by no scope', async () => {
+  it('a path or method that is not configured is not reachable with any scope', async () => {
     const secret = await secretWith('*');
     const before = backend.requests.length;
     for (const path of ['/tours', '/customers/7/notes', '/health', '/', '/Customers', '/customers/']) {
@@ -105,7 +105,7 @@ describe('scopes', () => {
     expect(backend.requests.length).toBe(before);
   });
 
-  it('the backend is told the scopes of the key, and a client cannot add to them', async () => {
+  it('the backend receives the scopes of the key, and a client cannot add to them', async () => {
     const secret = await secretWith('files:read', 'customers:read');
     const headers = { Authorization: `Bearer ${secret}`, 'X-Api-Scopes': '*', x_api_scopes: '*' };
     await send(`${gateway.gatewayUrl}/api/v1/customers`, { headers });
@@ -114,7 +114,7 @@ describe('scopes', () => {
     expect(scopes).toEqual(['customers:read files:read']);
   });
 
-  it('a key cannot be given a scope that no operation has', async () => {
+  it('a key cannot be created with a scope that no operation has', async () => {
     const answer = await gateway.admin.request('POST', `/accounts/${account.id}/api-keys`, {
       name: 'k',
       scopes: ['customers:read', 'tours:read'],

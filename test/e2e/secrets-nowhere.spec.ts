@@ -19,7 +19,7 @@ import { filesOf, findings, type Place } from '../support/secret-search.js';
 const DUMP_COMMAND = `select table_name from information_schema.tables where table_schema = 'public'`;
 
 /** Sends a secret in every way that people and programs do by mistake. Returns every answer, as text. */
-async function beCareless(running: RunningTrailgate, key: ApiKeyWithSecret, secret: string): Promise<string[]> {
+async function leakSecret(running: RunningTrailgate, key: ApiKeyWithSecret, secret: string): Promise<string[]> {
   const answers: string[] = [];
   const keep = ({ status, rawHeaders, text }: Answer) => answers.push([status, ...rawHeaders, text].join('\n'));
   const good = { Authorization: `Bearer ${key.secret}` };
@@ -82,19 +82,19 @@ async function beCareless(running: RunningTrailgate, key: ApiKeyWithSecret, secr
   return answers;
 }
 
-/** Makes keys, uses, rotates and revokes them; returns what they were, and everything that was answered meanwhile. */
-async function liveThrough(running: RunningTrailgate) {
+/** Creates, uses, rotates and revokes keys. Returns their secrets, all responses and the metrics. */
+async function useKeys(running: RunningTrailgate) {
   const { account, key } = await running.admin.newKey('pro');
   const rotated = await running.admin.rotateKey(key.id, 3_600);
   const testKey = await running.admin.createKey(account.id, { environment: 'test' });
   const unknown = createSecret('live');
   const answers: string[] = [];
   for (const secret of [key.secret, rotated.secret, testKey.secret, unknown]) {
-    answers.push(...(await beCareless(running, rotated, secret)));
+    answers.push(...(await leakSecret(running, rotated, secret)));
   }
   await running.admin.updateKey(key.id, { name: 'renamed' });
   await running.admin.revokeKey(testKey.id);
-  answers.push(...(await beCareless(running, rotated, testKey.secret)));
+  answers.push(...(await leakSecret(running, rotated, testKey.secret)));
   for (const path of [
     `/accounts/${account.id}/api-keys`,
     `/api-keys/${key.id}`,
@@ -122,10 +122,10 @@ describe('a secret', () => {
   });
   afterAll(() => backend.stop());
 
-  it('stands in no file, log, metric, answer or backend request of the embedded deployment', async () => {
+  it('appears in no file, log, metric, response or backend request of the embedded deployment', async () => {
     const options = { backend: backend.url, dataDir: temporaryFolder('data'), env: { LOG_LEVEL: 'trace' } };
     const running = await startTrailgate(options);
-    const { key, secrets, answers, metrics } = await liveThrough(running);
+    const { key, secrets, answers, metrics } = await useKeys(running);
     const whileItRuns = filesOf(options.dataDir);
     await running.stop();
     const places = [
@@ -148,14 +148,14 @@ describe('a secret', () => {
     });
     afterAll(() => Promise.all([redis.stop(), database.drop()]));
 
-    it('stands in no table, no key of Redis, no message, no log, metric, answer or backend request', async () => {
+    it('appears in no table, Redis key or message, log, metric, response or backend request', async () => {
       const heard: string[] = [];
       const subscriber = new Redis(redis.url);
       subscriber.on('pmessage', (_pattern, channel: string, text: string) => heard.push(channel, text));
       await subscriber.psubscribe('*');
       const env = { LOG_LEVEL: 'trace', REDIS_URL: redis.url, DATABASE_URL: database.url };
       const running = await startTrailgate({ backend: backend.url, env });
-      const { account, key, secrets, answers, metrics } = await liveThrough(running);
+      const { account, key, secrets, answers, metrics } = await useKeys(running);
       const inRedis = await dumpRedis(redis.url);
       await running.stop();
       const places = [

@@ -1,4 +1,4 @@
-/** A plan tries limits out: what they would have refused is counted by plan and policy, and no request notices. */
+/** Shadow limits of a plan: what they would have refused is counted by plan and policy, but no request is affected. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend, type BackendHandler } from '../support/backend.js';
 import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
@@ -18,7 +18,7 @@ const plans = {
   failing: { ...LIVE, shadow: { account: { month: 4, minute: 5 } } },
 };
 
-/** Shadow decisions of a plan that were made, by outcome and policy. */
+/** Returns the number of shadow decisions of a plan, by outcome and policy. */
 async function shadowOf(gateway: RunningTrailgate, plan: string): Promise<Record<string, number>> {
   const { text } = await send(`${gateway.adminUrl}/metrics`);
   const samples = parseMetrics(text).get('trailgate_quota_shadow_decisions_total')?.samples ?? new Map();
@@ -30,7 +30,7 @@ async function shadowOf(gateway: RunningTrailgate, plan: string): Promise<Record
   return counts;
 }
 
-async function shadowBecomes(gateway: RunningTrailgate, plan: string, expected: Record<string, number>): Promise<void> {
+async function expectShadow(gateway: RunningTrailgate, plan: string, expected: Record<string, number>): Promise<void> {
   await eventually(`the shadow of ${plan} is ${JSON.stringify(expected)}`, async () => {
     const counts = await shadowOf(gateway, plan);
     return Object.entries(expected).every(([name, count]) => counts[name] === count);
@@ -66,19 +66,19 @@ function suite(env: () => Promise<Record<string, string>>): void {
     return Object.assign(caller, { accountId: account.id });
   }
 
-  it('stands in the usage of the account, in no sum of its requests, and never in what callers see', async () => {
+  it('are reported to operators apart from the requests, and never to callers', async () => {
     const caller = await callerOn('usage');
     for (let request = 0; request < 7; request++) expect((await caller.get()).status).toBe(200);
     const rows = async (query: string) =>
       (await gateway.admin.usage(caller.accountId, `?group_by=operation,outcome&${query}`)) as unknown as {
         data: { outcome: string; requests: number; cost: number }[];
       };
-    await eventually('it stands there', async () => (await rows('shadow=true')).data[0]?.requests === 4);
+    await eventually('it is reported', async () => (await rows('shadow=true')).data[0]?.requests === 4);
     expect((await rows('shadow=true')).data).toEqual([
       { operation: 'getOpen', outcome: 'shadow_refused', requests: 4, cost: 0 },
     ]);
     const served = [{ operation: 'getOpen', outcome: 'success', requests: 7, cost: 7 }];
-    await eventually('the requests stand there', async () => (await rows('')).data[0]?.requests === 7);
+    await eventually('they are reported', async () => (await rows('')).data[0]?.requests === 7);
     expect((await rows('')).data).toEqual(served);
     expect((await rows('shadow=false')).data).toEqual(served);
     const own = await caller.get('/usage?group_by=operation,outcome');
@@ -87,7 +87,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     expect([asked.status, asked.json()['code']]).toEqual([400, 'invalid_parameter']);
   });
 
-  it('admits everything that the live limits admit, and says nothing of the candidate to callers', async () => {
+  it('refuse no request, and are not in the rate limit fields', async () => {
     const caller = await callerOn('minute');
     expect(await caller.burst(30)).toEqual({ 200: 30 });
     const answer = await caller.get();
@@ -96,45 +96,45 @@ function suite(env: () => Promise<Record<string, string>>): void {
       ['account-minute', 200, 169],
       ['account-month', 1_000, 969],
     ]);
-    await shadowBecomes(gateway, 'minute', { admitted: 10, 'refused key-minute': 21 });
+    await expectShadow(gateway, 'minute', { admitted: 10, 'refused key-minute': 21 });
   });
 
-  it('counts what a month would have refused', async () => {
+  it('count what a monthly limit would have refused', async () => {
     const caller = await callerOn('month');
     for (let request = 0; request < 6; request++) expect((await caller.get()).status).toBe(200);
-    await shadowBecomes(gateway, 'month', { admitted: 4, 'refused account-month': 2 });
+    await expectShadow(gateway, 'month', { admitted: 4, 'refused account-month': 2 });
   });
 
-  it('what fails by the backend is given back to the candidate as well', async () => {
+  it('get the cost of requests that failed at the backend back', async () => {
     const caller = await callerOn('failing');
     handler = json({}, 502);
-    // A request that a busy machine decides without the store is none of the shadow's.
+    // A request that a busy machine decides without the store has no shadow decision.
     for (let request = 0; ((await shadowOf(gateway, 'failing'))['admitted'] ?? 0) < 12 && request < 40; request++) {
       expect((await caller.get()).status).toBe(502);
       await eventually('the cost is given back', async () => (await caller.used())['account-month'] === 0);
     }
-    // Nor is one that it judges too late.
+    // A shadow decision that comes too late does not count either.
     await eventually('all are judged', async () => (await shadowOf(gateway, 'failing'))['admitted'] === 12);
     const { failed: _, ...judged } = await shadowOf(gateway, 'failing');
     expect(judged).toEqual({ admitted: 12 });
   });
 
-  it('a plan without shadow limits has no shadow decisions', async () => {
+  it('are not evaluated on a plan without them', async () => {
     const caller = await callerOn('plain');
     expect(await caller.burst(5)).toEqual({ 200: 5 });
     expect(await shadowOf(gateway, 'plain')).toEqual({});
   });
 }
 
-describe('counters in the process', () => {
+describe('shadow limits on counters in the process', () => {
   suite(async () => ({}));
 });
 
-describeWithRedis('counters in Redis', () => {
+describeWithRedis('shadow limits on counters in Redis', () => {
   suite(async () => ({ REDIS_URL: await sharedRedisUrl() }));
 });
 
-describeWithOwnRedis('while Redis is lost', () => {
+describeWithOwnRedis('shadow limits while Redis is lost', () => {
   let redis: RedisServer;
   let backend: Backend;
   let gateway: RunningTrailgate;
@@ -149,11 +149,11 @@ describeWithOwnRedis('while Redis is lost', () => {
     await backend.stop();
   });
 
-  it('nothing is judged by shadow limits, and nobody waits for them', async () => {
+  it('are not evaluated, and requests are still admitted', async () => {
     const { key } = await gateway.admin.newKey('minute');
     const caller = new Caller(gateway.gatewayUrl, key.secret);
     expect(await caller.burst(3)).toEqual({ 200: 3 });
-    await shadowBecomes(gateway, 'minute', { admitted: 3 });
+    await expectShadow(gateway, 'minute', { admitted: 3 });
     await redis.stop();
     expect(await caller.burst(20)).toEqual({ 200: 20 });
     expect(await shadowOf(gateway, 'minute')).toEqual({ admitted: 3 });

@@ -1,7 +1,7 @@
 /**
- * The end of a program with open streams. During `gateway.shutdown.delay` everything is served. Then HTTP/2 connections
- * get GOAWAY and WebSockets a close frame 1001, and requests may end. After `drain` the rest is cut, and never looks
- * complete.
+ * Shutdown with open streams. During `gateway.shutdown.delay` everything is served. Then HTTP/2 connections get GOAWAY
+ * and WebSockets close frame 1001, and running requests may finish. After `drain` the rest is cut, in a way that never
+ * looks complete.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,10 +25,10 @@ const DELAY_MS = 2_000;
 const DRAIN_MS = 1_500;
 /** Time of the phases after the drain, on a busy machine. */
 const REST_MS = 4_000;
-/** For the head of a request. */
+/** Time limit for the head of a request. */
 const HEAD_MS = 10_000;
 
-/** Ticks for ever on /customers, answers late on /customers/late, echoes on /live, on /live/slow after a while. */
+/** Streams ticks on /customers, answers late on /customers/late, echoes on /live, and with a delay on /live/slow. */
 class Backend {
   private readonly server: Server = createServer((request, response) => this.answer(request, response));
   private readonly sockets = new Set<Socket>();
@@ -80,15 +80,15 @@ class Backend {
   }
 }
 
-/** A connection that writes by hand, and what has come. */
+/** A raw connection, and what it has received. */
 interface Raw {
   readonly socket: Socket;
   text(): string;
-  /** Set when it has ended; `wasReset`: not by a clean end. */
+  /** Set once the connection has ended. `wasReset` means not by a clean end. */
   ended(): { readonly wasReset: boolean } | undefined;
 }
 
-/** Code of a close frame behind the head of a handshake's answer; undefined while there is none. */
+/** Returns the code of the close frame after the handshake response, or undefined while there is none. */
 function closeCode({ text }: Raw): number | undefined {
   const bytes = Buffer.from(text(), 'latin1');
   const frames = bytes.subarray(bytes.indexOf('\r\n\r\n') + 4);
@@ -96,19 +96,19 @@ function closeCode({ text }: Raw): number | undefined {
   return at < 0 || frames.length < at + 4 ? undefined : frames.readUInt16BE(at + 2);
 }
 
-/** A program that ends beside a head that never does: begun first, because it waits for that while the other tests run. */
-let besideHead: Promise<{ readonly exit: Exit; readonly tookMs: number }>;
+/** A shutdown during a request head that never ends. Begins first, because it waits while the other tests run. */
+let shutdownDuringHead: Promise<{ readonly exit: Exit; readonly tookMs: number }>;
 beforeAll(() => {
-  besideHead = endBesideHead();
-  besideHead.catch(() => undefined);
+  shutdownDuringHead = stopDuringHead();
+  shutdownDuringHead.catch(() => undefined);
 });
 
-async function endBesideHead(): Promise<Awaited<typeof besideHead>> {
+async function stopDuringHead(): Promise<Awaited<typeof shutdownDuringHead>> {
   const { gatewayUrl, adminUrl, stop } = await startTrailgate();
   const slow = connect(Number(new URL(gatewayUrl).port), '127.0.0.1').on('error', () => undefined);
   slow.write('GET /api/v1/open HTTP/1.1\r\n');
-  const isThere = async () => seriesOf((await send(`${adminUrl}/metrics`)).text).get('trailgate_connections') === 1;
-  await eventually('the connection is accepted', isThere);
+  const isConnected = async () => seriesOf((await send(`${adminUrl}/metrics`)).text).get('trailgate_connections') === 1;
+  await eventually('the connection is accepted', isConnected);
   const startedMs = performance.now();
   const exit = await stop(60_000);
   slow.destroy();
@@ -160,8 +160,8 @@ const webSocket = (path = '/live/a'): Raw =>
     `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
   ]);
 
-/** A frame that comes back as it is. */
-async function echoes({ socket, text }: Raw): Promise<void> {
+/** Expects the backend to echo a frame. */
+async function expectEcho({ socket, text }: Raw): Promise<void> {
   await eventually('it is open', () => text().startsWith('HTTP/1.1 101'));
   const before = text().length;
   socket.write(Buffer.from([0x81, 0x02, 0x68, 0x69]));
@@ -188,10 +188,10 @@ async function whole(stream: ClientHttp2Stream): Promise<string> {
   return text;
 }
 
-describeWithOpenssl('with HTTP/2 and WebSockets', () => {
+describeWithOpenssl('shutdown with HTTP/2 and WebSockets', () => {
   const config: Json = { gateway: { shutdown: { delay: `${DELAY_MS}ms`, drain: `${DRAIN_MS}ms` } } };
 
-  it('everything is served during the delay, then all are told to go, then what is left is cut', async () => {
+  it('serves everything during the delay, then sends GOAWAY and 1001, and cuts the rest after the drain', async () => {
     files = makeCertificate(temporaryFolder('shutdown-streams'));
     const tls = { cert: files.cert, key: files.key };
     await start({ gateway: { ...(config['gateway'] as Json), tls } });
@@ -202,19 +202,19 @@ describeWithOpenssl('with HTTP/2 and WebSockets', () => {
     let ticks = 0;
     endless.on('data', () => ticks++);
     const [firstSocket, stream] = [webSocket(), raw('/customers')];
-    await echoes(firstSocket);
+    await expectEcho(firstSocket);
     await eventually('both streams flow', () => ticks > 3 && stream.text().includes('tick'));
 
     const startedMs = performance.now();
     const exit = trailgate.stop();
     await eventually('it is not ready', async () => (await send(`${trailgate.adminUrl}/readyz`)).status === 503);
-    // As before, on what stands and on what is new.
+    // As before, on existing and on new connections.
     const young = session();
     expect(await whole(ask(old, '/customers/at-once'))).toBe('at once');
     expect(await whole(ask(young, '/customers/at-once'))).toBe('at once');
-    await echoes(firstSocket);
+    await expectEcho(firstSocket);
     const secondSocket = webSocket();
-    await echoes(secondSocket);
+    await expectEcho(secondSocket);
     expect((await send(`${trailgate.gatewayUrl}/api/v1/open`)).status).toBe(401);
     expect([goaways.length, closeCode(firstSocket), closeCode(secondSocket)]).toEqual([0, undefined, undefined]);
 
@@ -242,7 +242,7 @@ describeWithOpenssl('with HTTP/2 and WebSockets', () => {
     expect(said.slice(0, 4)).toEqual(ended);
   });
 
-  it('ends with its last answer: connections that could be used again are not waited for', async () => {
+  it('ends with the last response, and does not wait for idle connections', async () => {
     files = makeCertificate(temporaryFolder('shutdown-idle'));
     await start({ gateway: { tls: { cert: files.cert, key: files.key } } });
     const idle = session();
@@ -259,8 +259,8 @@ describeWithOpenssl('with HTTP/2 and WebSockets', () => {
   });
 });
 
-describeWithOpenssl('of connections that have only begun', () => {
-  it('a request over HTTP/2 whose handshake was under way is served, and holds up nothing', async () => {
+describeWithOpenssl('shutdown with connections that have only opened', () => {
+  it('serves an HTTP/2 request whose TLS handshake follows after the listener closed, without delay', async () => {
     files = makeCertificate(temporaryFolder('shutdown-late'));
     await start({ gateway: { tls: { cert: files.cert, key: files.key } } });
     const { hostname, port } = new URL(trailgate.gatewayUrl);
@@ -287,10 +287,10 @@ describeWithOpenssl('of connections that have only begun', () => {
   });
 });
 
-describe('without TLS', () => {
+describe('shutdown without TLS', () => {
   const drain = { gateway: { shutdown: { drain: `${DRAIN_MS}ms` } } };
 
-  it('a WebSocket whose handshake is under way opens, and is told at once to go elsewhere', async () => {
+  it('opens a WebSocket whose handshake is in progress, and closes it with 1001', async () => {
     files = undefined;
     await start(drain);
     const socket = webSocket('/live/slow');
@@ -304,7 +304,7 @@ describe('without TLS', () => {
     expect(quietMsSince(startedMs)).toBeLessThan(REST_MS);
   });
 
-  it('an answer to HTTP/1.0, which ends with its connection, is reset', async () => {
+  it('resets a running HTTP/1.0 response, so that it does not look complete', async () => {
     files = undefined;
     await start(drain);
     const stream = raw('/customers', '1.0');
@@ -316,19 +316,19 @@ describe('without TLS', () => {
   });
 });
 
-describeWithRedis('of workers', () => {
-  it('each of them serves during the delay and tells its WebSockets', async () => {
+describeWithRedis('shutdown of workers', () => {
+  it('serves everything during the delay, and then closes all WebSockets with 1001', async () => {
     files = undefined;
     const env = { REDIS_URL: await sharedRedisUrl() };
     await start({ gateway: { shutdown: { delay: `${DELAY_MS}ms` } } }, { env, args: ['--workers', '2'] });
     const sockets = Array.from({ length: 6 }, () => webSocket());
-    await Promise.all(sockets.map((socket) => echoes(socket)));
+    await Promise.all(sockets.map((socket) => expectEcho(socket)));
     const startedMs = performance.now();
     const exit = trailgate.stop();
     await eventually('it is not ready', async () => (await send(`${trailgate.adminUrl}/readyz`)).status === 503);
     const late = webSocket();
-    await echoes(late);
-    await Promise.all(sockets.map((socket) => echoes(socket)));
+    await expectEcho(late);
+    await Promise.all(sockets.map((socket) => expectEcho(socket)));
     const headers = { authorization: `Bearer ${secret}` };
     const { response } = await exchange(`${trailgate.gatewayUrl}/api/v1/customers/at-once`, { headers });
     expect([response.statusCode, response.headers.connection]).toEqual([200, 'close']);
@@ -338,8 +338,8 @@ describeWithRedis('of workers', () => {
   });
 });
 
-it('a head that never ends is waited for as long as ever, not as long as an answer', async () => {
-  const { exit, tookMs } = await besideHead;
+it('shutdown waits for an unfinished request head no longer than the usual time limit for heads', async () => {
+  const { exit, tookMs } = await shutdownDuringHead;
   expect(exit).toEqual({ code: 0, signal: null });
   expect(tookMs).toBeLessThan(HEAD_MS + REST_MS);
 });

@@ -1,4 +1,4 @@
-/** SIGTERM in the middle of load: whatever has reached a backend is answered, counted and written. */
+/** SIGTERM under load: every request that has reached a backend is answered, counted and written. */
 import { afterEach, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
@@ -18,11 +18,11 @@ afterEach(async () => {
   await backend.stop();
 });
 
-it('no request that was in flight is lost, none is counted wrongly, and the process exits with 0', async () => {
+it('SIGTERM loses no request that reached the backend, counts each once, and exits with 0', async () => {
   backend = await startBackend((_request, response) => {
     setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'), BACKEND_MS);
   });
-  // Counts wait for an hour, unless the end writes them.
+  // Counts are flushed after an hour, unless the shutdown writes them.
   gateway = await startTrailgate({ backend: backend.url, config: { usage: { flushInterval: '1h' } } });
   const { account, key } = await gateway.admin.newKey('pro');
   const url = `${gateway.gatewayUrl}/api/v1/customers`;
@@ -30,7 +30,7 @@ it('no request that was in flight is lost, none is counted wrongly, and the proc
   const answered = new Set<string>();
   const otherAnswers: number[] = [];
 
-  /** Calls over and over, until nobody listens any more. */
+  /** Sends requests until the gateway no longer accepts connections. */
   const client = async (name: number): Promise<void> => {
     for (let round = 0; ; round++) {
       const id = `c${name}-${round}`;

@@ -1,4 +1,4 @@
-/** A shutdown whose drain runs out cuts what is left, and records what became of it: `unrecorded` is the sign of a crash alone. */
+/** At the end of the drain, a shutdown cuts the rest and records its outcome. Only a crash leaves `unrecorded`. */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -49,7 +49,7 @@ const configOf = (url: string) => ({
   ],
 });
 
-/** Answers nothing that ends: streams, keeps silent, sends more than anybody takes, opens WebSockets and never closes them. */
+/** A backend whose responses never end: it streams, stays silent, sends without limit, or keeps WebSockets open. */
 class Endless {
   readonly asked = new Set<string>();
   url = '';
@@ -111,8 +111,8 @@ afterEach(async () => {
   database = undefined;
 });
 
-/** One request of each kind that never ends, on connections that nobody closes. */
-async function askEverything(gateway: RunningTrailgate, secret: string, tls?: CertificateFiles): Promise<string[]> {
+/** Sends one endless request of each kind, on connections that stay open. Returns the kinds. */
+async function sendEveryKind(gateway: RunningTrailgate, secret: string, tls?: CertificateFiles): Promise<string[]> {
   const { hostname, port } = new URL(gateway.gatewayUrl);
   const ca = tls === undefined ? undefined : readFileSync(tls.cert);
   const ask = (kind: string, ...lines: string[]): Socket => {
@@ -155,22 +155,22 @@ async function askEverything(gateway: RunningTrailgate, secret: string, tls?: Ce
   return kinds;
 }
 
-/** Returns the database rows after the end: requests by operation and outcome, and those that stay in flight. */
+/** Returns the database rows after the shutdown: requests by operation and outcome, and those still in flight. */
 async function recorded(options: TestDatabase['options']): Promise<Record<string, string>> {
   const { db, close } = await openDatabase(options);
   const { rows } = await sql<{ operation: string; outcome: string; requests: number }>`
     select operation, outcome, requests from usage_daily where requests <> 0
     union all select operation, 'in flight' as outcome, requests from usage_in_flight`.execute(db);
   await close();
-  // A Redis that takes longer than 50 ms to take a cost back, on a busy machine: then usage says that it was kept.
+  // If Redis takes longer than 50 ms to refund a cost, on a busy machine, usage says that the cost was kept.
   return Object.fromEntries(
     rows.map(({ operation: id, outcome }) => [id, outcome === 'server_error' ? 'given_back' : outcome]),
   );
 }
 
-async function endsWith(gateway: RunningTrailgate, tls?: CertificateFiles): Promise<void> {
+async function expectOutcomes(gateway: RunningTrailgate, tls?: CertificateFiles): Promise<void> {
   const { key } = await gateway.admin.newKey('month');
-  const kinds = await askEverything(gateway, key.secret, tls);
+  const kinds = await sendEveryKind(gateway, key.secret, tls);
   const { code } = await gateway.stop();
   expect(code).toBe(0);
   const outcomes = await recorded(database?.options ?? { dataDir: gateway.dataDir });
@@ -179,24 +179,24 @@ async function endsWith(gateway: RunningTrailgate, tls?: CertificateFiles): Prom
   expect(lines.map((line) => line['operation']).toSorted()).toEqual(kinds.toSorted());
 }
 
-describe('counters in the process', () => {
-  it('what the end of the drain has cut is recorded as what it became, and has its line in the log', async () => {
-    await endsWith(await startTrailgate({ backend: backend.url, config: configOf(backend.url) }));
+describe('requests cut by a shutdown with counters in the process', () => {
+  it('are recorded with their final outcome, and each has a line in the request log', async () => {
+    await expectOutcomes(await startTrailgate({ backend: backend.url, config: configOf(backend.url) }));
   });
 });
 
-describeWithOpenssl('over TLS and HTTP/2', () => {
-  it('what the end of the drain has cut is recorded as what it became', async () => {
+describeWithOpenssl('requests cut by a shutdown over TLS', () => {
+  it('are recorded with their final outcome, including an HTTP/2 stream', async () => {
     const files = makeCertificate(temporaryFolder('shutdown-usage'));
     const config = configOf(backend.url);
     Object.assign(config.gateway, { tls: { cert: files.cert, key: files.key } });
-    await endsWith(await startTrailgate({ backend: backend.url, config }), files);
+    await expectOutcomes(await startTrailgate({ backend: backend.url, config }), files);
   });
 });
 
-describeOnDatabasesWithRedis('counters in Redis', (kind) => {
+describeOnDatabasesWithRedis('requests cut by a shutdown with counters in Redis', (kind) => {
   it.each(['1', '2'])(
-    'what the end of the drain has cut is recorded as what it became (%s workers)',
+    'are recorded with their final outcome, and each has a line in the request log (%s workers)',
     async (workers) => {
       database = await migratedDatabase(kind);
       const { databaseUrl, dataDir } = database.options;
@@ -206,7 +206,7 @@ describeOnDatabasesWithRedis('counters in Redis', (kind) => {
       };
       const place = databaseUrl === undefined ? { dataDir } : {};
       const args = ['--workers', workers];
-      await endsWith(
+      await expectOutcomes(
         await startTrailgate({ backend: backend.url, config: configOf(backend.url), env, args, ...place }),
       );
     },

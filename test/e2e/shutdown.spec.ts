@@ -1,4 +1,4 @@
-/** A process that is told to end: nobody who has begun is cut off, nobody waits longer than that. */
+/** A process that is told to stop finishes the requests in progress and waits for nothing else. */
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ afterEach(async () => {
   await gateway.stop();
 });
 
-it('a request under way is answered, a new one is refused, readiness says so, and the process ends with the last answer', async () => {
+it('shutdown answers a running request, refuses new ones, is not ready, and ends with the last response', async () => {
   gateway = await startProxied({ own: true });
   let finish = () => {};
   const called = new Promise<void>((resolve) => {
@@ -38,11 +38,11 @@ it('a request under way is answered, a new one is refused, readiness says so, an
   const { status, text } = await underWay;
   expect([status, text]).toEqual([200, 'done']);
   await expect(exit).resolves.toMatchObject({ code: 0 });
-  // The client keeps its connection open; without a request on it, nothing is waited for.
+  // The client keeps its connection open, but shutdown does not wait for idle connections.
   expect(quietMsSince(finishedMs)).toBeLessThan(3_000);
 });
 
-it('connections without a request are not waited for, whether they have had one or not', async () => {
+it('shutdown does not wait for connections without a request, whether they have had one or not', async () => {
   gateway = await startProxied({ own: true });
   await gateway.send('/open', { agent: KEEP_ALIVE });
   const silent = connect(gateway.port, '127.0.0.1').on('error', () => undefined);

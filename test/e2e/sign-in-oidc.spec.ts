@@ -1,6 +1,6 @@
 /**
- * Signing in at a real identity provider: who has linked an identity comes in by it, and nobody by an address; a claim
- * makes operators. On both databases.
+ * Sign-in at a real identity provider: a linked identity signs its member in, an email address alone never does. A
+ * claim makes members operators. On both databases.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -24,7 +24,7 @@ describe('at an identity provider', () => {
     });
     afterAll(async () => await world?.close());
 
-    it('is offered, and leads nobody in whose identity is not linked, whatever address it has', async () => {
+    it('is offered, and is refused to an identity that is not linked, even with the email of a member', async () => {
       const { email } = await world.signedIn();
       const sub = world.newName();
       await idp.tell(sub, { email, email_verified: true });
@@ -34,7 +34,7 @@ describe('at an identity provider', () => {
       expect(own.cookies.has('tg_session')).toBe(false);
     });
 
-    it('leads in who has linked it while signed in, to the page that was asked for, also with a new address', async () => {
+    it('works with a linked identity, also after its email changed, until it is unlinked', async () => {
       const { own, id } = await world.signedIn();
       const sub = world.newName();
       expect(await world.visit(own, sub, { purpose: 'link', return_to: '/me' })).toBe('/me');
@@ -50,7 +50,7 @@ describe('at an identity provider', () => {
       expect(await world.visit(world.browser(), sub)).toBe('/sign-in?problem=identity_unknown');
     });
 
-    it('is linked to one member: another is refused on their page, and so is who is not signed in', async () => {
+    it('cannot be linked to a second member, or by a visitor who is not signed in', async () => {
       const [first, second] = [await world.signedIn(), await world.signedIn()];
       const sub = world.newName();
       await world.visit(first.own, sub, { purpose: 'link' });
@@ -62,7 +62,7 @@ describe('at an identity provider', () => {
       }
     });
 
-    it('is linked by nobody who finds a browser open: whoever links confirms first who they are', async () => {
+    it('cannot be linked in a session older than ten minutes without a confirmation', async () => {
       const { own } = await world.signedIn();
       world.running.clock.advance(11 * MINUTE_MS);
       const answer = await own.ask('POST', '/sign-in/providers/company', { purpose: 'link' });
@@ -73,7 +73,7 @@ describe('at an identity provider', () => {
       world.running.clock.advance(-11 * MINUTE_MS);
     });
 
-    it('is nothing in another browser, with another state, a second time, or of a disabled member', async () => {
+    it('is refused in another browser, with another state, a second time, or for a disabled member', async () => {
       const { own, id } = await world.signedIn();
       const sub = world.newName();
       await world.visit(own, sub, { purpose: 'link' });
@@ -90,14 +90,14 @@ describe('at an identity provider', () => {
       expect(await world.visit(world.browser(), sub)).toBe('/sign-in?problem=invalid_credentials');
     });
 
-    it('is not begun from a page of another origin', async () => {
+    it('cannot be started by a page of another origin', async () => {
       const answer = await world
         .browser()
         .ask('POST', '/sign-in/providers/company', {}, { 'Sec-Fetch-Site': 'cross-site' });
       expect([answer.status, answer.json().code]).toEqual([403, 'cross_site_request']);
     });
 
-    it('makes whom the claim names an operator, and unmakes them, each with a new session and an entry', async () => {
+    it('grants and removes operator rights by the claim, and then ends sessions and adds an audit entry', async () => {
       const { own, id } = await world.signedIn();
       const sub = world.newName();
       await world.visit(own, sub, { purpose: 'link' });
@@ -109,9 +109,9 @@ describe('at an identity provider', () => {
       await idp.tell(sub, { groups: ['dev', 'ops'] });
       const made = await asOperator();
       expect(made.isOperator).toMatchObject({ id, is_operator: true });
-      // What was begun before it has ended.
+      // The earlier session has ended.
       expect((await own.ask('GET', '/me')).status).toBe(401);
-      // Another provider has no say in it, and the same word again changes nothing.
+      // Another provider does not change it, and neither does the same claim again.
       expect(await world.visit(world.browser(), sub)).toBe('/');
       await asOperator();
       expect((await made.next.ask('GET', '/members')).status).toBe(200);
@@ -131,7 +131,7 @@ describe('at an identity provider', () => {
       ]);
     });
 
-    it('that confirms or links is of who began it: somebody who has signed in meanwhile is not taken for them', async () => {
+    it('that links an identity does not link it to another member who signed in meanwhile', async () => {
       const { own } = await world.signedIn();
       const sub = world.newName();
       const { url } = await own.call<{ url: string }>('POST', '/sign-in/providers/company', { purpose: 'link' });
@@ -143,7 +143,7 @@ describe('at an identity provider', () => {
       expect(await world.running.members.ways.of(id)).toMatchObject({ issuers: [] });
     });
 
-    it('is not taken away where it is the only way in', async () => {
+    it('cannot be unlinked if it is the only way to sign in', async () => {
       const sub = world.newName();
       const own = world.browser();
       await world.visit(own, sub, { purpose: 'invitation', token: await world.invitationFor(`${sub}@example.com`) });

@@ -1,4 +1,4 @@
-/** Signing in with a passkey, in a real browser with an authenticator of its own, and with one that does not tell the truth. */
+/** Sign-in with a passkey: with a simulated authenticator that can lie, and in a real browser with its own one. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { CDPSession, Page } from 'playwright-core';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -26,7 +26,7 @@ describeOnDatabases('a sign-in with a passkey', (kind) => {
     await database.close();
   });
 
-  /** A member with a password and one device, in the browser in which they made it. */
+  /** Creates a member with a password and one passkey, and the browser session that registered it. */
   async function withPasskey() {
     const member = await memberWithPassword(database, running);
     const own = new PanelBrowser(running.url);
@@ -39,49 +39,49 @@ describeOnDatabases('a sign-in with a passkey', (kind) => {
     return { ...member, own, device, passkeyId: made.id };
   }
 
-  async function show(own: PanelBrowser, device: Authenticator, more: object = {}) {
+  async function signInWith(own: PanelBrowser, device: Authenticator, more: object = {}) {
     const { challenge } = await own.call<{ challenge: string }>('POST', '/sign-in/passkey/options');
     const response = device.authenticate({ challenge, ...site, ...more });
     const answer = await own.ask('POST', '/sign-in/passkey', { response });
-    return { answer, response, said: [answer.status, answer.json().code ?? answer.json().state] };
+    return { answer, response, outcome: [answer.status, answer.json().code ?? answer.json().state] };
   }
 
-  it('needs no name and no password, begins a session with a new secret, and uses its step up', async () => {
+  it('needs no email and no password, and accepts a response only once', async () => {
     const { device, id } = await withPasskey();
     const own = new PanelBrowser(running.url);
-    const { answer, response } = await show(own, device, { userHandle: id });
+    const { answer, response } = await signInWith(own, device, { userHandle: id });
     expect(answer.json()).toMatchObject({ state: 'signed_in', me: { member: { id, passkeys: 1 } } });
     expect(own.cookies.has('tg_step')).toBe(false);
     const again = await own.ask('POST', '/sign-in/passkey', { response });
     expect([again.status, again.json().code]).toEqual([401, 'sign_in_ended']);
   });
 
-  it('is refused in one text for what is not known and what is not true, and is no session', async () => {
+  it('is refused with the same error for an unknown passkey and for false data, without a session', async () => {
     const { device } = await withPasskey();
     const own = new PanelBrowser(running.url);
     const refused = [401, 'invalid_credentials'];
-    expect((await show(own, new Authenticator())).said).toEqual(refused);
-    expect((await show(own, device, { origin: 'http://localhost:1' })).said).toEqual(refused);
-    expect((await show(own, device, { rpId: '127.0.0.1' })).said).toEqual(refused);
-    expect((await show(own, device, { isVerified: false })).said).toEqual(refused);
+    expect((await signInWith(own, new Authenticator())).outcome).toEqual(refused);
+    expect((await signInWith(own, device, { origin: 'http://localhost:1' })).outcome).toEqual(refused);
+    expect((await signInWith(own, device, { rpId: '127.0.0.1' })).outcome).toEqual(refused);
+    expect((await signInWith(own, device, { isVerified: false })).outcome).toEqual(refused);
     expect((await own.ask('GET', '/me')).status).toBe(401);
-    expect((await show(own, device)).said).toEqual([200, 'signed_in']);
+    expect((await signInWith(own, device)).outcome).toEqual([200, 'signed_in']);
   });
 
-  it('of a member who was disabled is refused', async () => {
+  it('is refused for a disabled member', async () => {
     const { device, id } = await withPasskey();
     await database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', id).execute();
-    expect((await show(new PanelBrowser(running.url), device)).said).toEqual([401, 'invalid_credentials']);
+    expect((await signInWith(new PanelBrowser(running.url), device)).outcome).toEqual([401, 'invalid_credentials']);
   });
 
-  it('is not begun from a page of another origin', async () => {
+  it('cannot be started by a page of another origin', async () => {
     const own = new PanelBrowser(running.url);
     const foreign = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' };
     const answer = await own.ask('POST', '/sign-in/passkey/options', undefined, foreign);
     expect([answer.status, answer.json().code]).toEqual([403, 'cross_site_request']);
   });
 
-  it('is listed, renamed and removed by its own member, and a removed one opens nothing', async () => {
+  it('uses a passkey that only its member can rename and remove, and is refused after its removal', async () => {
     const { own, device, passkeyId } = await withPasskey();
     const stranger = await withPasskey();
     for (const method of ['PATCH', 'DELETE']) {
@@ -92,10 +92,10 @@ describeOnDatabases('a sign-in with a passkey', (kind) => {
     expect(await own.call('PATCH', `/me/passkeys/${passkeyId}`, { name: 'Phone' })).toMatchObject({ name: 'Phone' });
     expect(await own.call('GET', '/me/passkeys')).toMatchObject({ data: [{ id: passkeyId, last_used_at: null }] });
     await own.call('DELETE', `/me/passkeys/${passkeyId}`);
-    expect((await show(new PanelBrowser(running.url), device)).said).toEqual([401, 'invalid_credentials']);
+    expect((await signInWith(new PanelBrowser(running.url), device)).outcome).toEqual([401, 'invalid_credentials']);
   });
 
-  it('needs a confirmation to be the first of a session that a password alone opened, however young that is', async () => {
+  it('can be set up in a password-only session only after a confirmation, however new the session is', async () => {
     const { email } = await memberWithPassword(database, running);
     const own = new PanelBrowser(running.url);
     await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
@@ -105,13 +105,13 @@ describeOnDatabases('a sign-in with a passkey', (kind) => {
     expect(asked.map((answer) => [answer.status, answer.json().code])).toEqual(
       Array(2).fill([403, 'confirmation_required']),
     );
-    // Nothing else asks so soon.
+    // Nothing else requires a confirmation so soon.
     expect((await own.ask('POST', '/me/totp')).status).toBe(200);
     await own.call('POST', '/confirmations', { password: GOOD_PASSWORD });
     expect((await own.ask('POST', '/me/passkeys/options')).status).toBe(200);
   });
 
-  it('may confirm who it is after ten minutes, by the own passkey alone', async () => {
+  it('can confirm the member after ten minutes, but only with their own passkey', async () => {
     const { own, device } = await withPasskey();
     const other = await withPasskey();
     running.clock.advance(11 * MINUTE_MS);
@@ -156,7 +156,7 @@ describeWithChromium('a browser with an authenticator', () => {
         automaticPresenceSimulation: true,
       },
     });
-    // A page of that origin, without a policy of its own.
+    // A page of that origin without a security policy.
     await page.route('**/blank', async (route) => await route.fulfill({ contentType: 'text/html', body: '<p>blank' }));
     await page.goto(`http://localhost:${running.port}/blank`);
   });
@@ -184,7 +184,7 @@ describeWithChromium('a browser with an authenticator', () => {
   const get = `const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(value);
     return (await navigator.credentials.get({ publicKey })).toJSON();`;
 
-  it('makes a passkey for this panel, and signs in with it by no name at all', async () => {
+  it('creates a passkey for this panel, and signs in with it without an email', async () => {
     const { email, id } = await memberWithPassword(database, running);
     const { body: signedIn } = await call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
     const { csrf_token: csrf } = signedIn['me'] as unknown as { csrf_token: string };
@@ -202,7 +202,7 @@ describeWithChromium('a browser with an authenticator', () => {
     });
   });
 
-  it('shows none of another host: the browser itself says no', async () => {
+  it('uses no passkey for another host, which the browser refuses with SecurityError', async () => {
     const { body: request } = await call('POST', '/sign-in/passkey/options');
     await expect(inPage(get, { ...request, rpId: 'example.com' })).rejects.toThrow('SecurityError');
   });

@@ -1,4 +1,4 @@
-/** Disabled ways to sign in grant nothing: no password if those are off, no passkey if those are. */
+/** Disabled sign-in methods grant nothing: no password if passwords are off, no passkey if passkeys are off. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -43,7 +43,7 @@ async function startWith(settings: Settings) {
 
 const FORBIDDEN = [403, 'forbidden'];
 
-it('without passwords nobody signs in, confirms or is asked for one, and none is made', async () => {
+it('with passwords disabled, no password can be set or used to sign in or to confirm', async () => {
   const {
     running: started,
     member,
@@ -60,7 +60,7 @@ it('without passwords nobody signs in, confirms or is asked for one, and none is
   expect(await asked('POST', '/sign-in/password', { email: member.email, password }, stranger())).toEqual(FORBIDDEN);
   expect(await asked('POST', '/confirmations', { password })).toEqual(FORBIDDEN);
   expect(await asked('PUT', '/me/password', { password })).toEqual(FORBIDDEN);
-  // A password that is not taken is nothing to confirm with.
+  // A disabled password is not offered for confirmation.
   started.clock.advance(11 * 60_000);
   const refused = await own.ask('POST', `/accounts/${accountId}/tokens`, {});
   expect(refused.json()).toMatchObject({ code: 'confirmation_required', confirm_with: [] });
@@ -76,11 +76,11 @@ it('without passwords nobody signs in, confirms or is asked for one, and none is
   const link = { token: reset.link.split('#')[1] };
   expect(await asked('POST', '/links/take', { ...link, password }, stranger())).toEqual(FORBIDDEN);
   expect(await asked('POST', '/links/take', link, stranger())).toEqual([200, undefined]);
-  // A reset is a reset: the password from before must not come back when passwords are turned on again.
+  // The reset removes the old password, so that it does not come back when passwords are turned on again.
   expect(await started.members.store.get(member.id)).toMatchObject({ hasPassword: false });
 });
 
-it('without passwords and with a provider, invitations are taken there alone, and nobody asks for a link by mail', async () => {
+it('with passwords disabled and a provider, invitations need the provider, and no reset link is mailed', async () => {
   const company = { issuer: 'https://idp.example.com', ...PROVIDER_CLIENT, label: 'Company' };
   const mail = { url: 'smtp://localhost', from: 'no-reply@example.com' };
   const first = await startWith({ signIn: { passwords: false, providers: { company } } });
@@ -93,7 +93,7 @@ it('without passwords and with a provider, invitations are taken there alone, an
   expect(await database.db.selectFrom('mail').select('id').execute()).toEqual([]);
 });
 
-it('without passkeys nobody makes one, signs in or confirms with one, also by a challenge from before', async () => {
+it('with passkeys disabled, no passkey can be created or used to sign in or to confirm', async () => {
   const device = new Authenticator();
   const { own, asked, stranger } = await startWith({ signIn: { passkeys: false } });
   expect(await own.call('GET', '/sign-in')).toMatchObject({ password: true, passkey: false });

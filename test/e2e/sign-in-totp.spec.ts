@@ -1,4 +1,4 @@
-/** Signing in with a password and a code: the first of them is no session, and no code is worth two. */
+/** Sign-in with a password and a TOTP code: the password alone gives no session, and a code works once. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { createLink } from '../../src/members/links.js';
@@ -37,7 +37,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     return [answer.status, answer.json<{ code?: string; state?: string }>().code ?? answer.json().state];
   };
 
-  /** A member who has set an app up through the panel. */
+  /** Creates a member who has set up an authenticator app. */
   beforeEach(async () => {
     ({ id, email } = await memberWithPassword(database, running));
     const own = browser();
@@ -51,7 +51,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     running.clock.advance(MINUTE_MS);
   });
 
-  it('begins a step and no session: its cookie opens nothing, and the password alone never does', async () => {
+  it('creates no session after the password alone, and the cookie of that step opens nothing', async () => {
     const own = browser();
     const answer = await withPassword(own);
     expect([answer.status, answer.json().state, answer.json().ways]).toEqual([
@@ -65,12 +65,12 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     ]);
     const me = await own.ask('GET', '/me');
     expect([me.status, me.json().code]).toEqual([401, 'missing_credentials']);
-    // The cookie of a step under the name of a session.
+    // The cookie of the step under the name of a session cookie.
     own.cookies.set('tg_session', own.cookies.get('tg_step') ?? '');
     expect((await own.ask('GET', '/me')).status).toBe(401);
   });
 
-  it('ends with the code that the app shows, in a session with a new secret; the step is over', async () => {
+  it('succeeds with the code of the app, in a session with a new secret, and ends the step', async () => {
     const own = browser();
     await withPassword(own);
     const step = own.cookies.get('tg_step') ?? '';
@@ -84,7 +84,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     expect(await withFactor(own, { code: codeAt(secret, now()) })).toEqual([401, 'sign_in_ended']);
   });
 
-  it('takes no code twice, in whichever browser', async () => {
+  it('accepts no code twice, even in different browsers', async () => {
     const [first, second] = [browser(), browser()];
     await withPassword(first);
     await withPassword(second);
@@ -95,7 +95,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     expect(await withFactor(second, { code: codeAt(secret, now()) })).toEqual([200, 'signed_in']);
   });
 
-  it('is over with the fifth wrong code, also for the right one, and begins again with the password', async () => {
+  it('ends after five wrong codes, and can be started again with the password', async () => {
     const own = browser();
     await withPassword(own);
     for (let wrong = 0; wrong < 5; wrong++) {
@@ -107,7 +107,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     expect(await withFactor(own, { code: codeAt(secret, now()) })).toEqual([200, 'signed_in']);
   });
 
-  it('is over after five minutes', async () => {
+  it('expires after five minutes', async () => {
     const own = browser();
     await withPassword(own);
     running.clock.advance(5 * MINUTE_MS);
@@ -115,24 +115,24 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     expect(await withFactor(browser(), { code: codeAt(secret, now()) })).toEqual([401, 'sign_in_ended']);
   });
 
-  it('of whoever has the password ends with ten guesses, and the member still comes in where they were', async () => {
+  it('allows ten wrong codes from other browsers, and still succeeds in a browser used before', async () => {
     const known = browser();
     await withPassword(known);
     await withFactor(known, { code: codeAt(secret, now()) });
-    const said: unknown[] = [];
+    const statuses: unknown[] = [];
     for (let step = 0; step < 3; step++) {
       const thief = browser();
       await withPassword(thief);
       for (let guess = 0; guess < 5; guess++)
-        said.push((await withFactor(thief, { code: wrongCodeAt(secret, now()) }))[0]);
+        statuses.push((await withFactor(thief, { code: wrongCodeAt(secret, now()) }))[0]);
     }
-    expect(said).toEqual([...Array.from({ length: 10 }, () => 401), ...Array.from({ length: 5 }, () => 429)]);
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), ...Array.from({ length: 5 }, () => 429)]);
     running.clock.advance(MINUTE_MS);
     await withPassword(known);
     expect(await withFactor(known, { code: codeAt(secret, now()) })).toEqual([200, 'signed_in']);
   });
 
-  it('may end with a recovery code, once, and says how many are left', async () => {
+  it('accepts each recovery code once, reports how many are left, and is in the audit log', async () => {
     const own = browser();
     await withPassword(own);
     const [first = ''] = codes;
@@ -142,17 +142,17 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     await withPassword(again);
     expect(await withFactor(again, { recovery_code: first })).toEqual([401, 'invalid_credentials']);
     const entries = database.db.selectFrom('audit_entry').select(['action', 'after']).where('target_id', '=', id);
-    // Nobody waits for what is written down of a refusal.
+    // The audit entry of a refusal is written in the background.
     const refused = entries.where('action', '=', 'sign_in.refused');
     await eventually('the refusal is written down', async () => (await refused.execute()).length === 1);
     expect(await withFactor(again, { recovery_code: codes[1] })).toEqual([200, 'signed_in']);
-    const told = (await entries.where('action', 'like', 'sign_in.%').orderBy('id').execute()).map(
+    const signIns = (await entries.where('action', 'like', 'sign_in.%').orderBy('id').execute()).map(
       ({ action, after }) => {
         const { second_factor: factor } = JSON.parse(after ?? '{}') as { second_factor?: string };
         return [action, factor];
       },
     );
-    expect(told).toEqual([
+    expect(signIns).toEqual([
       ['sign_in.succeeded', undefined],
       ['sign_in.succeeded', 'recovery_code'],
       ['sign_in.refused', 'recovery_code'],
@@ -167,7 +167,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
   });
 
   it.each([{}, { code: '123456', recovery_code: 'x' }, { code: 123_456 }, { code: '' }, { code: '1'.repeat(21) }])(
-    'refuses %j as what it is',
+    'rejects %j with 422',
     async (body) => {
       const own = browser();
       await withPassword(own);
@@ -175,7 +175,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     },
   );
 
-  it('is asked for no more once the app is removed, and then its recovery codes are nothing', async () => {
+  it('needs no code after the app was removed, which the audit log records', async () => {
     const own = browser();
     await withPassword(own);
     await withFactor(own, { code: codeAt(secret, now()) });
@@ -189,7 +189,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     );
   });
 
-  it('leaves neither secret, code nor password in any line of the log', async () => {
+  it('writes no TOTP secret, code, password or session token to the log', async () => {
     const own = browser();
     await withPassword(own);
     const code = codeAt(secret, now());
@@ -202,7 +202,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     expect(log).toContain('sign_in_refused');
   });
 
-  it('is asked for after a new password by link, too: who reads the mail has not the phone', async () => {
+  it('requires a code after a password reset by link, too', async () => {
     const link = { kind: 'password_reset', memberId: id, createdBy: 'operator', lastsMs: MINUTE_MS } as const;
     const { token } = await createLink(database.db, link, now());
     const own = browser();

@@ -1,4 +1,4 @@
-/** Gateways and the admin API in processes of their own: what the gateways know is known to the operator, with who says it and when. */
+/** Gateways and the admin API in separate processes: operators see what each gateway knows, with its node and age. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { STATEMENT_TIMES_KEY } from '../../src/stores/redis/keys.js';
@@ -22,7 +22,7 @@ interface Row extends Seen {
 
 let backend: Backend;
 let database: FreshDatabase;
-/** Programs of the tests of a block. */
+/** Programs that the current block has started. */
 let running: RunningTrailgate[] = [];
 
 async function open(): Promise<void> {
@@ -66,11 +66,11 @@ async function table({ adminUrl, adminToken }: RunningTrailgate): Promise<string
   return stdout;
 }
 
-describeWithPostgres('without Redis', () => {
+describeWithPostgres('separate roles without Redis', () => {
   beforeAll(open);
   afterAll(close);
 
-  it('the admin process has the targets as the gateway sees them, from the database', async () => {
+  it('show the targets in the admin process as the gateway sees them, through the database', async () => {
     const admin = await start(['admin', 'worker']);
     expect(await table(admin)).toBe('none: no gateway has reported its status in the last minute\n');
     expect((await checksOf(admin))['gateways']?.status).toBe('warn');
@@ -87,15 +87,15 @@ describeWithPostgres('without Redis', () => {
       return gateways?.status === 'pass' && backends?.status === 'pass';
     });
     await gateway.stop();
-    await eventually('it has taken its leave', async () => (await rows(admin)).length === 0);
+    await eventually('it is removed', async () => (await rows(admin)).length === 0);
   });
 });
 
-describeWithOwnRedisAndPostgres('over Redis', () => {
+describeWithOwnRedisAndPostgres('separate roles with Redis', () => {
   let redis: RedisServer;
   let env: Record<string, string>;
   let admin: RunningTrailgate;
-  /** Until it is killed. */
+  /** Runs until a test kills it. */
   let gateway: RunningTrailgate;
   beforeAll(async () => {
     await open();
@@ -109,7 +109,7 @@ describeWithOwnRedisAndPostgres('over Redis', () => {
     await redis.stop();
   });
 
-  it('a process that is neither gateway nor admin says nothing of gateways, and is no gateway to others', async () => {
+  it('neither check gateways in /readyz of a worker, nor list the worker as a gateway', async () => {
     const worker = await start(['worker'], env);
     await eventually('it is heard', async () => (await checksOf(admin))['gateways']?.status === 'pass');
     await eventually('it listens', () => worker.logs().some((line) => line['event'] === 'listening'));
@@ -117,7 +117,7 @@ describeWithOwnRedisAndPostgres('over Redis', () => {
     expect((await rows(admin))[0]?.nodes).toHaveLength(1);
   });
 
-  it('the admin process knows of a lost Redis itself, and what was said before grows old', async () => {
+  it('report a frozen Redis in the admin process, and show the last status of a gateway with its age', async () => {
     await eventually('it is heard', async () => (await rows(admin)).length === 1);
     redis.pause();
     await eventually('it is known', async () => (await checksOf(admin))['quota_store']?.status === 'warn');
@@ -127,17 +127,17 @@ describeWithOwnRedisAndPostgres('over Redis', () => {
     const before = await ageOf();
     await eventually('it grows old', async () => (await ageOf()) > before + 2);
     expect(await rows(admin)).toMatchObject([{ target: backend.url, nodes: [{ state: 'healthy' }] }]);
-    // Nobody waits for it: neither a probe nor whoever asks for the targets.
+    // Neither a probe nor the list of targets waits for Redis.
     for (const each of [admin, gateway]) expect((await send(`${each.adminUrl}/readyz`)).status).toBe(200);
     redis.resume();
     await eventually('it is heard again', async () => (await ageOf()) < 3);
     await eventually('it is back', async () => (await checksOf(admin))['quota_store']?.status === 'pass');
   });
 
-  it('one that is killed is shown with its age, named in /readyz, and forgotten after a minute', async () => {
+  it('show a killed gateway with its age, name it in /readyz, and forget it after a minute', async () => {
     await eventually('it is heard', async () => (await checksOf(admin))['gateways']?.status === 'pass');
     await gateway.kill9();
-    // It is as if it had been silent for so much longer.
+    // Moves the last report into the past, as if the gateway had been silent for longer.
     const operator = new Redis(redis.url);
     const silentFor = async (seconds: number): Promise<void> => {
       for (const node of await operator.zrange(STATEMENT_TIMES_KEY, '0', '-1')) {
@@ -157,9 +157,9 @@ describeWithOwnRedisAndPostgres('over Redis', () => {
     expect(await table(admin)).toBe('none: no gateway has reported its status in the last minute\n');
   });
 
-  it('two gateways, one of them with workers, are told apart, and a target that is out in both is a warning', async () => {
+  it('list two gateways and their processes apart, and warn of a target that is down in all of them', async () => {
     const gateways = [await start(['gateway'], env), await start(['gateway'], env, '--workers', '2')];
-    // Every process of a node says what it sees by itself.
+    // Every process of a node reports its own view.
     await eventually('all three processes are heard', async () => (await rows(admin))[0]?.processes['healthy'] === 3);
     const [row] = (await rows(admin)) as [Row];
     expect(row).toMatchObject({ state: 'healthy', processes: { healthy: 3, failing: 0, ejected: 0, unhealthy: 0 } });

@@ -1,4 +1,4 @@
-/** A start that cannot be says why in a line that a person can act on, ends with 1, and leaves nothing behind. */
+/** A start that fails says why in a line that a person can act on, exits with 1, and leaves nothing behind. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,8 +40,8 @@ function attempt({
   });
 }
 
-/** One line, no stack, no secret, exit code 1. Returns the line. */
-function theLine({ code, signal, stderr, stdout }: CommandResult): string {
+/** Expects one line on stderr, no stack, no secret and exit code 1. Returns the line. */
+function expectOneLine({ code, signal, stderr, stdout }: CommandResult): string {
   expect({ code, signal }).toEqual({ code: 1, signal: null });
   const lines = stderr.trimEnd().split('\n');
   expect(lines).toHaveLength(1);
@@ -50,7 +50,7 @@ function theLine({ code, signal, stderr, stdout }: CommandResult): string {
   return lines[0] ?? '';
 }
 
-/** A data folder as an earlier version left it, and whether a start has changed that. */
+/** Creates a data folder of an earlier version, and a check that no start has changed it. */
 async function olderData(): Promise<{ readonly dataDir: string; readonly expectUnchanged: () => void }> {
   const dataDir = temporaryFolder('older');
   const file = await olderSqlite(dataDir, '0020_request_sources');
@@ -62,11 +62,11 @@ async function olderData(): Promise<{ readonly dataDir: string; readonly expectU
   return { dataDir, expectUnchanged };
 }
 
-/** One that every start must leave as it is, but the one that migrates it. */
+/** A data folder that every start must leave unchanged, except for the one that migrates it. */
 let older: Awaited<ReturnType<typeof olderData>>;
-/** A port that starts listen to which fail for another one. */
+/** A free port for the listeners that do not cause the failure. */
 let other: number;
-/** Waits five seconds for a Redis that may still be starting; begun early, so that other tests run meanwhile. */
+/** A start that waits five seconds for Redis. It begins early, so that other tests run meanwhile. */
 let redisRefuses: Promise<{
   readonly port: number;
   readonly result: Promise<CommandResult>;
@@ -85,7 +85,7 @@ beforeAll(async () => {
 });
 
 describe('a configuration', () => {
-  it('with ten mistakes is told all of them at once, each with its line and a hint', async () => {
+  it('with ten mistakes is rejected with all of them at once, each with its line', async () => {
     const folder = temporaryFolder('start');
     const text = [
       'gateway: { host: 0.0.0.0, port: 99999 }', // 1
@@ -129,14 +129,14 @@ describe('a configuration', () => {
     expect(readdirSync(folder)).toEqual(['gateway.yaml']);
   });
 
-  it('that is not there is named, with what to do', async () => {
+  it('that does not exist is named', async () => {
     const result = await runTrailgate(['start', '--config', 'nowhere.yaml']);
     expect(result.code).toBe(1);
     expect(result.stderr).toMatch(/nowhere\.yaml/);
     expect(result.stderr).not.toMatch(/\n\s+at /);
   });
 
-  it('whose OpenAPI documents are no YAML, no OpenAPI or not there says which and where', async () => {
+  it('with OpenAPI documents that are invalid or missing is rejected, and each file is named', async () => {
     const folder = temporaryFolder('start');
     const documents = { yaml: 'openapi: 3.1.0\npaths: {\n', swagger: '{"swagger":"2.0","paths":{}}' };
     for (const [name, text] of Object.entries(documents)) writeFileSync(join(folder, `${name}.openapi.yaml`), text);
@@ -153,7 +153,7 @@ describe('a configuration', () => {
     expect(existsSync(join(folder, 'data'))).toBe(false);
   });
 
-  it('of the environment is told every mistake at once, and repeats no secret', async () => {
+  it('with invalid environment variables is rejected with all of them at once, and without secrets', async () => {
     const env = {
       TRAILGATE_GATEWAY_PORT: 'http',
       DATABASE_URL: 'mysql://u:hidden-password@h/d',
@@ -170,25 +170,28 @@ describe('a configuration', () => {
 });
 
 describe('the command line', () => {
-  it('names the roles that there are when it is given another', async () => {
+  it('lists the valid roles when it gets an unknown one', async () => {
     const { code, stderr } = await attempt({ args: ['--roles', 'gateway,postman'] });
     expect(code).toBe(1);
     expect(stderr).toMatch(/"postman" is no role; choose from gateway, admin, worker/);
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  it.each([['strat'], ['start', '--rolls', 'gateway']])('helps where it does not understand: %s', async (...args) => {
-    const { code, stderr } = await runTrailgate(args);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/unknown (?:command|option)/);
-    expect(stderr).toMatch(/Usage: trailgate/);
-  });
+  it.each([['strat'], ['start', '--rolls', 'gateway']])(
+    'shows the usage for an unknown command or option: %s',
+    async (...args) => {
+      const { code, stderr } = await runTrailgate(args);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/unknown (?:command|option)/);
+      expect(stderr).toMatch(/Usage: trailgate/);
+    },
+  );
 });
 
-describe('the stores', () => {
-  it('Redis that refuses connections is named with its address if no plan works without it, and nothing is migrated', async () => {
+describe('a start with unusable stores', () => {
+  it('names the address of a required Redis that refuses connections, and migrates nothing', async () => {
     const { port, result, expectUnchanged } = await redisRefuses;
-    const line = theLine(await result);
+    const line = expectOneLine(await result);
     expect(line).toMatch(new RegExp(`does not answer \\(connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\\)`));
     expect(line).toMatch(/REDIS_URL/);
     expectUnchanged();
@@ -198,59 +201,59 @@ describe('the stores', () => {
     ['is a file', (folder: string) => join(folder, 'gateway.yaml')],
     ['lies in a file', (folder: string) => join(folder, 'gateway.yaml', 'data')],
     ['cannot be made', () => '/proc/trailgate/data'],
-  ])('a data folder that %s is named, and what to set', async (_what, dataDir) => {
+  ])('names a data folder that %s, and the variable to set', async (_what, dataDir) => {
     const folder = temporaryFolder('start');
-    const line = theLine(await attempt({ folder, env: { TRAILGATE_DATA_DIR: dataDir(folder) } }));
+    const line = expectOneLine(await attempt({ folder, env: { TRAILGATE_DATA_DIR: dataDir(folder) } }));
     expect(line).toContain(dataDir(folder));
     expect(line).toMatch(/TRAILGATE_DATA_DIR/);
   });
 
-  it('a data folder with something else in the place of the database is left as it is', async () => {
+  it('names a database file that is not SQLite, and leaves no PID file', async () => {
     const folder = temporaryFolder('start');
     const dataDir = temporaryFolder('data');
     writeFileSync(join(dataDir, 'trailgate.db'), 'my diary, '.repeat(1_000));
-    const line = theLine(await attempt({ folder, env: { TRAILGATE_DATA_DIR: dataDir } }));
+    const line = expectOneLine(await attempt({ folder, env: { TRAILGATE_DATA_DIR: dataDir } }));
     expect(line).toMatch(/trailgate\.db is not an SQLite database/);
     expect(existsSync(join(dataDir, 'trailgate.pid'))).toBe(false);
   });
 });
 
-describeWithPostgres('a PostgreSQL', () => {
-  it('with a wrong password is told so, without the password', async () => {
+describeWithPostgres('a start on PostgreSQL', () => {
+  it('with a wrong password says so, without the password', async () => {
     const database = await newDatabase();
     const url = new URL(database.url);
     url.password = 'hidden-password';
-    const line = theLine(await attempt({ env: { DATABASE_URL: url.href } }));
+    const line = expectOneLine(await attempt({ env: { DATABASE_URL: url.href } }));
     expect(line).toMatch(/refuses user "\w+" or its password: correct DATABASE_URL/);
     await database.drop();
   });
 
-  it('without the database is told which', async () => {
+  it('without the database names it', async () => {
     const database = await newDatabase();
     await database.drop();
     const name = new URL(database.url).pathname.slice(1);
-    expect(theLine(await attempt({ env: { DATABASE_URL: database.url } }))).toMatch(`no database "${name}"`);
+    expect(expectOneLine(await attempt({ env: { DATABASE_URL: database.url } }))).toMatch(`no database "${name}"`);
   });
 
-  it('beside a data folder that cannot be written still has a place for the operator token, or says what to set', async () => {
+  it('with an unwritable data folder and no operator token names both variables', async () => {
     const database = await newDatabase();
     const env = { DATABASE_URL: database.url, TRAILGATE_DATA_DIR: '/proc/trailgate/data', TRAILGATE_ADMIN_TOKEN: '' };
-    const line = theLine(await attempt({ env }));
+    const line = expectOneLine(await attempt({ env }));
     expect(line).toMatch(/TRAILGATE_ADMIN_TOKEN/);
     expect(line).toMatch(/TRAILGATE_DATA_DIR/);
     await database.drop();
   });
 });
 
-describeWithOwnRedis('a Redis', () => {
-  it('with a wrong password is told so, without the password', async () => {
+describeWithOwnRedis('a start on Redis', () => {
+  it('with a wrong password says so within ten seconds, without the password', async () => {
     const redis = await startRedis();
     const client = new Redis(redis.url);
     await client.config('SET', 'requirepass', 'the right one');
     client.disconnect();
     const REDIS_URL = `redis://:hidden-password@127.0.0.1:${redis.port}`;
     const startedMs = performance.now();
-    const line = theLine(await attempt({ env: { REDIS_URL } }));
+    const line = expectOneLine(await attempt({ env: { REDIS_URL } }));
     expect(quietMsSince(startedMs)).toBeLessThan(10_000);
     expect(line).toMatch(/WRONGPASS|password/i);
     expect(line).toMatch(/REDIS_URL/);
@@ -258,7 +261,7 @@ describeWithOwnRedis('a Redis', () => {
   });
 });
 
-describe('beside a process that runs', () => {
+describe('a start beside a running process', () => {
   let backend: Backend;
   let running: Awaited<ReturnType<typeof startTrailgate>>;
   let secret: string;
@@ -272,7 +275,7 @@ describe('beside a process that runs', () => {
     await backend.stop();
   });
 
-  const firstStillAnswers = async () => {
+  const expectFirstStillAnswers = async () => {
     const headers = { Authorization: `Bearer ${secret}` };
     expect((await send(`${running.gatewayUrl}/api/v1/customers`, { headers })).status).toBe(200);
     expect((await running.admin.createAccount()).id).toMatch(/^acc_/);
@@ -284,7 +287,7 @@ describe('beside a process that runs', () => {
     ['health', 'admin.health.port'],
     ['oauth', 'mcp.oauth.port'],
   ] as const)(
-    'a port that is taken, for %s, is named with its setting, and leaves the database of an earlier version as it was',
+    'on a taken port for %s names its setting, and leaves the database of an earlier version unchanged',
     async (role, setting) => {
       const taken = Number(new URL(running.gatewayUrl).port);
       const oauth = { publicUrl: 'https://mcp.example', port: taken };
@@ -295,19 +298,19 @@ describe('beside a process that runs', () => {
         oauth: { mcp: { oauth }, admin: { url: 'https://admin.example', trustedProxies: ['127.0.0.1'] } },
       }[role];
       const args = role === 'gateway' ? ['--workers', '2'] : [];
-      const line = theLine(await attempt({ config, env: { TRAILGATE_DATA_DIR: older.dataDir }, args }));
+      const line = expectOneLine(await attempt({ config, env: { TRAILGATE_DATA_DIR: older.dataDir }, args }));
       expect(line).toMatch(`Port ${taken} is in use, so the ${role} cannot listen`);
       expect(line).toContain(setting);
       older.expectUnchanged();
-      await firstStillAnswers();
+      await expectFirstStillAnswers();
     },
   );
 
-  it('a second one on the same data folder is told which process has it, and disturbs nothing', async () => {
-    const line = theLine(await attempt({ env: { TRAILGATE_DATA_DIR: running.dataDir } }));
+  it('on the same data folder names the process that uses it, and does not disturb it', async () => {
+    const line = expectOneLine(await attempt({ env: { TRAILGATE_DATA_DIR: running.dataDir } }));
     expect(line).toMatch(`in use by process ${running.pid}`);
     expect(line).toMatch(/TRAILGATE_DATA_DIR|REDIS_URL/);
-    await firstStillAnswers();
+    await expectFirstStillAnswers();
   });
 });
 
@@ -324,10 +327,10 @@ describe('a data folder of an earlier version that other users can enter', () =>
   });
   afterAll(() => backend.stop());
 
-  it('is migrated by the start, with one line that names both versions and the copy, and gets files for its user only', async () => {
+  it('is migrated with one log line that names both versions and the copy, and gets private files', async () => {
     const config = { gateway: { port: other } };
     const first = await startTrailgate({ dataDir: older.dataDir, backend: backend.url, config });
-    // Starts that failed have given back folder and ports.
+    // Failed starts have released the folder and the ports.
     expect(new URL(first.gatewayUrl).port).toBe(String(other));
     const to = Object.keys(MIGRATIONS).at(-1) ?? '';
     const copy = join(older.dataDir, 'trailgate.db.before-0021_open_deliveries');
@@ -341,15 +344,15 @@ describe('a data folder of an earlier version that other users can enter', () =>
     await first.stop();
   });
 
-  it('loses the rights of others to old files; accounts whose plan is gone are refused as our fault, and nobody else', async () => {
+  it('gets private database files, and only accounts with a removed plan are refused, with 503', async () => {
     writeFileSync(join(older.dataDir, 'customers.db'), '');
     writeFileSync(join(older.dataDir, 'notes.txt'), 'of the operator');
     for (const name of ['trailgate.db', 'customers.db', 'notes.txt']) chmodSync(join(older.dataDir, name), 0o644);
     const config = { plans: { pro: null } };
     const second = await startTrailgate({ dataDir: older.dataDir, backend: backend.url, config });
     expect(readable()).toEqual(['notes.txt']);
-    const told = second.logs().filter(({ event }) => event === 'data_files_tightened');
-    expect(told).toEqual([expect.objectContaining({ level: 'warn', files: ['customers.db', 'trailgate.db'] })]);
+    const tightened = second.logs().filter(({ event }) => event === 'data_files_tightened');
+    expect(tightened).toEqual([expect.objectContaining({ level: 'warn', files: ['customers.db', 'trailgate.db'] })]);
     expect(second.logs()).toContainEqual(
       expect.objectContaining({ level: 'error', event: 'unknown_plans', plans: ['pro'] }),
     );

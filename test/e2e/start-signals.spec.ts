@@ -1,6 +1,6 @@
 /**
- * Signals during the start: SIGTERM ends the program in order, whatever it was opening. SIGHUP neither ends it nor is
- * lost, and a changed file is read without it. With workers too.
+ * Signals during the start: SIGTERM stops the program cleanly, whatever it was opening. SIGHUP neither stops it nor is
+ * lost, and a changed file is read without it. Also with workers.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -20,12 +20,12 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
 const MAIN = resolve('dist/main.js');
 const ADMIN_TOKEN = 'test-admin-start-signals-0123456789';
-/** An end in order while nothing is under way, on a busy machine. */
+/** Time for a clean exit without running requests, on a busy machine. */
 const PROMPT_MS = 3_000;
-/** The start is broken off once in each of so many parts of it, at a random moment. */
+/** The start is divided into this many parts, and interrupted once in each at a random moment. */
 const MOMENTS = 4;
 
-/** The program, from its first moment on. */
+/** The program, from its launch on. */
 interface Starting extends OwnedProcess {
   readonly folder: string;
   readonly configPath: string;
@@ -87,11 +87,11 @@ function catches(pid: number, signal: number): boolean {
   return ((mask >> BigInt(signal - 1)) & 1n) === 1n;
 }
 
-/** The first moment at which a program can do anything about a signal: Node itself is there. SIGHUP is no signal that Node looks at. */
-const canHear = ({ pid }: Starting): Promise<void> => eventually('it hears signals', () => catches(pid, 1));
+/** Waits until a program can react to signals. Checks SIGHUP, for which Node itself has no handler. */
+const waitForHandlers = ({ pid }: Starting): Promise<void> => eventually('it hears signals', () => catches(pid, 1));
 
-/** Ends by the signal, in order and soon, and says nothing about it. */
-async function endsInOrder(program: Starting, signal: NodeJS.Signals): Promise<void> {
+/** Expects the signal to stop the program cleanly and soon, without output on stderr. */
+async function expectCleanExit(program: Starting, signal: NodeJS.Signals): Promise<void> {
   const startedMs = performance.now();
   expect(await program.end(signal)).toEqual({ code: 0, signal: null });
   expect(quietMsSince(startedMs)).toBeLessThan(PROMPT_MS);
@@ -119,48 +119,48 @@ async function statusOfNew(program: Starting): Promise<() => Promise<number>> {
 }
 
 describeUnless(process.platform === 'linux' ? null : 'needs Linux')('at any moment of the start', () => {
-  it('SIGTERM and SIGINT end it in order, and the next start finds everything as it should be', async () => {
+  it('SIGTERM and SIGINT stop the program cleanly, and it can be started again', async () => {
     const folder = temporaryFolder('start-signals');
     const first = spawnProgram({}, { folder });
-    await canHear(first);
+    await waitForHandlers(first);
     const heardMs = performance.now();
     await isRunning(first);
     const startMs = performance.now() - heardMs;
-    await endsInOrder(first, 'SIGTERM');
+    await expectCleanExit(first, 'SIGTERM');
     for (let part = 0; part < MOMENTS; part++) {
       const program = spawnProgram({}, { folder });
-      await canHear(program);
+      await waitForHandlers(program);
       await sleep((startMs * (part + Math.random())) / MOMENTS);
-      await endsInOrder(program, part % 2 === 0 ? 'SIGTERM' : 'SIGINT');
+      await expectCleanExit(program, part % 2 === 0 ? 'SIGTERM' : 'SIGINT');
     }
     const last = spawnProgram({}, { folder });
     await isRunning(last);
-    await endsInOrder(last, 'SIGTERM');
+    await expectCleanExit(last, 'SIGTERM');
   });
 
-  it('SIGHUP is no end', async () => {
+  it('SIGHUP does not stop the program, and makes it read its configuration again', async () => {
     const program = spawnProgram();
-    await canHear(program);
+    await waitForHandlers(program);
     while (!program.lines().some((line) => line.includes('"role":"gateway"'))) {
       program.child.kill('SIGHUP');
       await sleep(5);
       if (!program.isRunning()) throw new Error(`it has ended: ${JSON.stringify(await program.exited)}`);
     }
     await eventually('it has been read again', () => program.event('config_changed') !== undefined);
-    await endsInOrder(program, 'SIGTERM');
+    await expectCleanExit(program, 'SIGTERM');
   });
 
-  it('a demo that is told to end leaves no backend behind', async () => {
+  it('SIGTERM to the demo leaves no backend process behind', async () => {
     for (const pauseMs of [300, 900]) {
       const ports = ['GATEWAY', 'ADMIN', 'CUSTOMERS'].map(async (role) => [
         `TRAILGATE_${role}_PORT`,
         `${await freePort()}`,
       ]);
       const program = spawnProgram(Object.fromEntries(await Promise.all(ports)), { command: 'demo' });
-      await canHear(program);
+      await waitForHandlers(program);
       await sleep(pauseMs);
       const children = childrenOf(program.pid);
-      await endsInOrder(program, 'SIGTERM');
+      await expectCleanExit(program, 'SIGTERM');
       await eventually('the backend has ended', () => !children.some(isAlive), PROMPT_MS);
     }
   });
@@ -181,13 +181,13 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     env = { REDIS_URL: url.href };
   }
 
-  it('SIGTERM does not wait for it', async () => {
+  it('SIGTERM stops the program without waiting for Redis', async () => {
     await behindProxy();
     proxy.holdAnswers();
     const program = spawnProgram(env);
     await eventually('it asks Redis', () => proxy.accepted > 0);
     await sleep(100);
-    await endsInOrder(program, 'SIGTERM');
+    await expectCleanExit(program, 'SIGTERM');
     // Redis is reached before the database is opened.
     expect(program.event('migrated')).toBeUndefined();
   });
@@ -195,7 +195,7 @@ describeWithRedis('while Redis keeps the start waiting', () => {
   it.each([
     ['SIGHUP', true],
     ['a changed file', false],
-  ])('%s counts as soon as it runs', async (_what, isSaid) => {
+  ])('%s takes effect as soon as the program runs', async (_what, isSaid) => {
     await behindProxy();
     proxy.holdAnswers();
     const program = spawnProgram(env, { targets: [backend.url] });
@@ -208,7 +208,7 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     await isRunning(program);
     const status = await statusOfNew(program);
     await eventually('it is in force', async () => (await status()) === 200, PROMPT_MS);
-    await endsInOrder(program, 'SIGTERM');
+    await expectCleanExit(program, 'SIGTERM');
   });
 
   it('SIGTERM ends workers that have not started yet', async () => {
@@ -218,7 +218,7 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     proxy.holdAnswers();
     const workers = childrenOf(program.pid);
     await sleep(700);
-    await endsInOrder(program, 'SIGTERM');
+    await expectCleanExit(program, 'SIGTERM');
     expect(workers.filter(isAlive)).toEqual([]);
     expect(program.lines().filter((line) => line.includes('"event":"listening","role":"gateway"'))).toEqual([]);
   });
@@ -237,6 +237,6 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     const status = await statusOfNew(program);
     const all = async () => Promise.all(Array.from({ length: 20 }, status));
     await eventually('each has it', async () => (await all()).every((each) => each === 200), PROMPT_MS);
-    await endsInOrder(program, 'SIGTERM');
+    await expectCleanExit(program, 'SIGTERM');
   });
 });

@@ -1,4 +1,4 @@
-/** Guarantees of streams beyond their bytes: events at once, trailers, ranges, conditions, and caches. */
+/** Guarantees of streams beyond their bytes: immediate events, trailers, ranges, conditions, and caching. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** The backend streams events from now on; resolves to the answer that it writes them to. */
+/** Makes the backend stream events from now on. Returns functions that write to its response and end it. */
 function events(): { write: (text: string) => void; end: () => void } {
   let answer: ServerResponse | undefined;
   gateway.answerWith((_request, response) => {
@@ -36,7 +36,7 @@ function events(): { write: (text: string) => void; end: () => void } {
 }
 
 describe('server-sent events', () => {
-  it('arrive within 100 ms each, live on heartbeats longer than the idle time-out, and end cleanly', async () => {
+  it('arrive within 100 ms each, outlast the idle timeout by heartbeats, and end cleanly', async () => {
     const { write, end } = events();
     const { response } = await gateway.exchange('/open', { headers: ['Accept', 'text/event-stream'] });
     expect(response.headers).toMatchObject({ 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
@@ -57,7 +57,7 @@ describe('server-sent events', () => {
     expect(response.complete).toBe(true);
   });
 
-  it('without any activity are cut, and never look like a clean end', async () => {
+  it('are cut after the idle timeout without activity, and do not end cleanly', async () => {
     const { write } = events();
     const { response } = await gateway.exchange('/open');
     write('data: 1\n\n');
@@ -70,7 +70,7 @@ describe('server-sent events', () => {
   });
 });
 
-describe('trailers of an answer (RFC 9110 section 6.5)', () => {
+describe('response trailers (RFC 9110 section 6.5)', () => {
   beforeAll(() => {
     gateway.answerWith((_request, response) => {
       response.writeHead(200, {
@@ -92,7 +92,7 @@ describe('trailers of an answer (RFC 9110 section 6.5)', () => {
     });
   });
 
-  it('reach a client that takes them, but for those that belong before the body or are ours', async () => {
+  it('reach a client that accepts them, except for fields that are forbidden there or set by the gateway', async () => {
     const answer = await gateway.send('/open', { headers: ['TE', 'trailers, deflate;q=0.5', 'Connection', 'TE'] });
     expect(answer.text).toBe('body');
     expect(answer.trailers).toEqual({ digest: 'sha-256=abc', 'server-timing': 'db;dur=5' });
@@ -103,12 +103,12 @@ describe('trailers of an answer (RFC 9110 section 6.5)', () => {
   it.each([
     ['no TE', []],
     ['another TE', ['TE', 'deflate']],
-  ])('are dropped for %s', async (_what, headers) => {
+  ])('are dropped for a client with %s', async (_what, headers) => {
     const answer = await gateway.send('/open', { headers });
     expect([answer.text, answer.trailers, answer.headers['trailer']]).toEqual(['body', {}, undefined]);
   });
 
-  it('are dropped for HTTP/1.0, and the answer is whole', async () => {
+  it('are dropped for HTTP/1.0, and the response is complete', async () => {
     const head = `GET /api/v1/open HTTP/1.0\r\nHost: a\r\nTE: trailers\r\nAuthorization: ${gateway.authorization}\r\n\r\n`;
     const text = await gateway.raw(head);
     expect(text).toMatch(/\r\n\r\nbody$/);
@@ -116,8 +116,8 @@ describe('trailers of an answer (RFC 9110 section 6.5)', () => {
   });
 });
 
-describe('trailers of a request', () => {
-  it('are dropped; none of them becomes a field that the backend believes', async () => {
+describe('request trailers', () => {
+  it('are dropped, and none of them becomes a header field at the backend', async () => {
     gateway.answerWith(async (request, response) => {
       await once(request.resume(), 'end');
       response.end('ok');
@@ -125,7 +125,7 @@ describe('trailers of a request', () => {
     const head = `PUT /api/v1/files/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nTrailer: Digest\r\n`;
     const body = 'Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n4\r\nbody\r\n0\r\n';
     const ask = (trailers: string): Promise<string> => gateway.raw(`${head}${body}${trailers}\r\n\r\n`);
-    // A second length is no trailer but an attack.
+    // A second Content-Length in the trailers is an attack.
     expect(await ask('Content-Length: 3')).toMatch(/^HTTP\/1\.1 400 /);
     gateway.backend.requests.length = 0;
     expect(await ask('Digest: x\r\nX-Account-Id: acc_evil\r\nAuthorization: Bearer x')).toMatch(/^HTTP\/1\.1 200 /);
@@ -136,7 +136,7 @@ describe('trailers of a request', () => {
   });
 });
 
-describe('ranges and conditions are between client and backend', () => {
+describe('ranges, conditions and lengths', () => {
   const BODY = Buffer.from('0123456789');
 
   it.each([
@@ -160,7 +160,7 @@ describe('ranges and conditions are between client and backend', () => {
       { 'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT' },
       '',
     ],
-  ])('%i to %j', async (status, fields, answered, body) => {
+  ])('pass through with %i to %j', async (status, fields, answered, body) => {
     gateway.answerWith((_request, response) => {
       response.writeHead(status, answered);
       response.end(body);
@@ -173,7 +173,7 @@ describe('ranges and conditions are between client and backend', () => {
     }
   });
 
-  it('416 keeps Content-Range, 412 its code', async () => {
+  it('keep Content-Range on 416, and get precondition_failed on 412', async () => {
     gateway.answerWith((_request, response) => {
       response.writeHead(416, { 'content-range': 'bytes */10' });
       response.end();
@@ -189,7 +189,7 @@ describe('ranges and conditions are between client and backend', () => {
     expect(refused.json()).toMatchObject({ status: 412, code: 'precondition_failed' });
   });
 
-  it('HEAD keeps the length of a GET; 204 has neither body nor length', async () => {
+  it('keep Content-Length on HEAD, and have none on 204', async () => {
     gateway.answerWith((request, response) => {
       if (request.method === 'HEAD') response.writeHead(200, { 'content-length': 12_345, etag: '"v1"' });
       else response.writeHead(204, { etag: '"v2"' });
@@ -206,7 +206,7 @@ describe('ranges and conditions are between client and backend', () => {
   });
 });
 
-describe('a cache between us and the client', () => {
+describe('a cache between gateway and client', () => {
   const answered = async (
     fields: Record<string, string>,
     method = 'GET',
@@ -220,7 +220,7 @@ describe('a cache between us and the client', () => {
     return (await gateway.send('/customers', { method })).headers['cache-control'];
   };
 
-  it('may not share what the backend says nothing of', async () => {
+  it('must not share a response to which the backend gave no Cache-Control', async () => {
     expect(await answered({})).toBe('private');
     expect(await answered({ expires: 'Fri, 20 Nov 2026 10:00:00 GMT' })).toBe('private');
     expect(await answered({ etag: '"1"' }, 'HEAD')).toBe('private');
@@ -228,19 +228,19 @@ describe('a cache between us and the client', () => {
     expect(await answered({}, 'POST', 201)).toBeUndefined();
   });
 
-  it('obeys the backend where it says something: that stays as it is', async () => {
+  it('gets the Cache-Control of the backend unchanged', async () => {
     for (const value of ['public, max-age=60', 'max-age=60', 'no-store', 's-maxage=1']) {
       expect(await answered({ 'cache-control': value })).toBe(value);
     }
   });
 
-  it('never keeps an error', async () => {
+  it('must not store an error', async () => {
     expect(await answered({ 'cache-control': 'public, max-age=60' }, 'GET', 404)).toBe('no-store');
   });
 });
 
-describe("the target's own address", () => {
-  it('does not reach clients: it becomes a path of the public API', async () => {
+describe('an address in response fields', () => {
+  it('becomes a path of the public API if it is that of the target', async () => {
     const { url } = gateway.backend;
     gateway.answerWith(async (request, response) => {
       await once(request.resume(), 'end');
@@ -260,7 +260,7 @@ describe("the target's own address", () => {
     expect(answer.rawHeaders.join()).not.toContain('internal');
   });
 
-  it('stays where it is that of somebody else', async () => {
+  it('stays unchanged if it is that of another origin', async () => {
     gateway.answerWith((_request, response) => {
       response.writeHead(302, { Location: 'https://elsewhere.example/internal/x' });
       response.end();
@@ -270,7 +270,7 @@ describe("the target's own address", () => {
 });
 
 describe('an upload without a length over the limit', () => {
-  it('is answered 413 in mid-stream, and the backend sees it broken off', async () => {
+  it('gets 413 in mid-stream, and is aborted at the backend', async () => {
     gateway.answerWith((request) => void request.resume());
     const request = gateway.open('/files/a', { method: 'PUT', headers: ['Transfer-Encoding', 'chunked'] });
     const answered = once(request, 'response');
@@ -305,7 +305,7 @@ describeWithOpenssl('over HTTP/2', () => {
   const ask = (more: Record<string, string> = {}) =>
     session.request({ ':path': '/api/v1/open', authorization: secure.authorization, ...more });
 
-  it('events arrive at once', async () => {
+  it('events arrive within 100 ms', async () => {
     let answer: ServerResponse | undefined;
     secure.answerWith((_request, response) => {
       answer = response;
@@ -324,7 +324,7 @@ describeWithOpenssl('over HTTP/2', () => {
     stream.destroy();
   });
 
-  it('trailers and hints pass', async () => {
+  it('trailers and early hints are forwarded', async () => {
     secure.answerWith((_request, response) => {
       response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' });
       response.writeHead(200, { trailer: 'Digest' });

@@ -1,4 +1,4 @@
-/** Bodies stream both ways: whole, untouched, at once, at the pace of the slower side. */
+/** Bodies stream in both directions: complete, unchanged, without delay, and at the pace of the slower side. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -30,7 +30,7 @@ const stored = async (request: AsyncIterable<unknown>, response: ServerResponse)
 describe('a large body', () => {
   const expected = sha256Of(largeBody(LARGE_MEBIBYTES));
 
-  it.each(['with a Content-Length', 'chunked'])('goes up %s, byte for byte', async (framing) => {
+  it.each(['with a Content-Length', 'chunked'])('is uploaded %s, byte for byte', async (framing) => {
     gateway.answerWith(stored);
     const length = framing === 'chunked' ? [] : ['Content-Length', String(LARGE_MEBIBYTES * MEBIBYTE)];
     const options = { method: 'PUT', body: Readable.from(largeBody(LARGE_MEBIBYTES)), headers: length };
@@ -38,7 +38,7 @@ describe('a large body', () => {
     expect(gateway.backend.requests[0]).toMatchObject({ bodyBytes: LARGE_MEBIBYTES * MEBIBYTE, bodySha256: expected });
   });
 
-  it('comes down with a Content-Length, byte for byte', async () => {
+  it('is downloaded with a Content-Length, byte for byte', async () => {
     gateway.answerWith((_request, response) => {
       response.writeHead(200, { 'content-length': LARGE_MEBIBYTES * MEBIBYTE });
       return pipeline(Readable.from(largeBody(LARGE_MEBIBYTES)), response);
@@ -47,7 +47,7 @@ describe('a large body', () => {
     expect(await sha256OfStream(response)).toBe(expected);
   });
 
-  /** The same, and how much of it has been sent so far. */
+  /** Returns the large body, and a count of the mebibytes sent so far. */
   function counted(): { body: Generator<Buffer>; sent(): number } {
     let count = 0;
     function* body(): Generator<Buffer> {
@@ -59,7 +59,7 @@ describe('a large body', () => {
     return { body: body(), sent: () => count };
   }
 
-  /** The sender stands still before it has sent all. */
+  /** Expects the sender to pause before it has sent everything. */
   async function expectHeld(sent: () => number): Promise<void> {
     let [last, sinceMs] = [0, performance.now()];
     await eventually('the sender stands still', () => {
@@ -69,7 +69,7 @@ describe('a large body', () => {
     expect(last).toBeLessThanOrEqual(MAX_IN_FLIGHT_MEBIBYTES);
   }
 
-  it('comes down chunked at the pace of a client that does not read: when it reads on, it gets everything', async () => {
+  it('is downloaded chunked at the pace of the client, and is complete after the client has paused', async () => {
     const { body, sent } = counted();
     gateway.answerWith((_request, response) => pipeline(Readable.from(body), response));
     const { response } = await gateway.exchange('/files/large');
@@ -78,7 +78,7 @@ describe('a large body', () => {
     expect(await sha256OfStream(response)).toBe(expected);
   });
 
-  it('goes up at the pace of a backend that does not read: when it reads on, it gets everything', async () => {
+  it('is uploaded at the pace of the backend, and is complete after the backend has paused', async () => {
     const { body, sent } = counted();
     let readOn = (): void => {};
     gateway.answerWith(async (request, response) => {
@@ -100,7 +100,7 @@ describe('a body of any kind', () => {
     ['an unknown content type', 'application/x-own; p="q"', '\0\x01'],
     ['an empty chunked body', 'text/plain', ''],
     ['a form', 'application/x-www-form-urlencoded', '_method=DELETE&a=%00'],
-  ])('%s is passed on as it is', async (_what, contentType, text) => {
+  ])('is forwarded unchanged: %s', async (_what, contentType, text) => {
     gateway.answerWith(async (request, response) => {
       await once(request.resume(), 'end');
       response.end('ok');
@@ -130,7 +130,7 @@ describe('a body of any kind', () => {
 });
 
 describe('server-sent events', () => {
-  it('each arrives at once, long before the stream ends', async () => {
+  it('arrive within 500 ms each, before the stream ends', async () => {
     let send = (_text: string): void => {};
     gateway.answerWith((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -152,7 +152,7 @@ describe('server-sent events', () => {
 });
 
 describe('Expect: 100-continue (RFC 9110 section 10.1.1)', () => {
-  /** Sends a head, waits for what comes, then sends the body when it is asked for. Returns all that came back. */
+  /** Sends a head, and the body once `100 Continue` arrives. Returns everything that was received. */
   async function expecting(head: string, body: string): Promise<string> {
     const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
     socket.write(`${head}\r\n\r\n`);
@@ -168,7 +168,7 @@ describe('Expect: 100-continue (RFC 9110 section 10.1.1)', () => {
   const head = (authorization: string, more = ''): string =>
     `PUT /api/v1/files/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Length: 4\r\nConnection: close\r\n${more}Expect: 100-continue`;
 
-  it('the body is asked for once the guards have let the request in', async () => {
+  it('is answered with 100 for an authorized request, and not forwarded to the backend', async () => {
     gateway.answerWith(async (request, response) => {
       await once(request.resume(), 'end');
       json({ ok: true })(request, response, gateway.backend.requests[0]!);
@@ -179,7 +179,7 @@ describe('Expect: 100-continue (RFC 9110 section 10.1.1)', () => {
     expect(gateway.backend.requests[0]?.headers['expect']).toBeUndefined();
   });
 
-  it('the body is asked for before the backend has answered, and its refusal by the head still arrives', async () => {
+  it('is answered with 100 before the backend responds, whose early refusal still arrives', async () => {
     gateway.answerWith((request, response) => {
       response.writeHead(417, { 'Content-Length': '0' }).end();
       request.resume();
@@ -192,7 +192,7 @@ describe('Expect: 100-continue (RFC 9110 section 10.1.1)', () => {
     ['no valid key', 401, () => head('Bearer junk')],
     ['a body that is too large', 413, () => head(gateway.authorization).replace('Length: 4', 'Length: 99999999999')],
     ['a path that does not exist', 404, () => head(gateway.authorization).replace('files', 'nowhere')],
-  ])('a request with %s is refused and its body not asked for', async (_what, status, refused) => {
+  ])('gets no 100 for a request with %s, which is refused', async (_what, status, refused) => {
     gateway.backend.requests.length = 0;
     const received = await expecting(refused(), 'body');
     expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));

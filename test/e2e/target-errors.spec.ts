@@ -1,5 +1,5 @@
 /**
- * Failing targets and their errors are named by metric, alert and the list of targets, even if a 500 leaves them in
+ * Failing targets and their errors are in metrics, alerts and the list of targets, even though a 500 leaves them in
  * service.
  */
 import { spawnSync } from 'node:child_process';
@@ -43,7 +43,7 @@ afterAll(async () => {
 const counted = (target: string, status: string): number | undefined =>
   calls.get(`${CALLS}{service="backend",target="${target}",outcome="answered",status="${status}"}`);
 
-it('the calls of each target are counted by the status that it answered with', () => {
+it('calls are counted by target and by the status of the response', () => {
   expect(counted(well.url, '2xx')).toBe(well.requests.length);
   expect(counted(broken.url, '500')).toBe(broken.requests.length);
   expect(well.requests.length + broken.requests.length).toBe(REQUESTS);
@@ -59,7 +59,7 @@ it('a 500 is shown as the last failure of its target, which stays in service', a
 });
 
 describeWithPrometheus('the alerts of docs/metrics.md', () => {
-  it('tell of a target that answers 500 to everything, and of no other', () => {
+  it('fire for a target that answers every request with 500, and for no other', () => {
     const [, rules = ''] = /^```yaml\n(groups:[\s\S]*?)^```/m.exec(readFileSync('docs/metrics.md', 'utf8')) ?? [];
     const folder = temporaryFolder('alerts');
     writeFileSync(join(folder, 'rules.yml'), rules);

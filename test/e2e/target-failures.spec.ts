@@ -1,6 +1,6 @@
 /**
- * A target of two is killed, frozen or answers garbage under load. Idempotent requests do not notice once it is out of service, and few
- * before; nothing else reaches a backend twice.
+ * One of two targets is killed, frozen or answers garbage under load. Few idempotent requests fail before it is
+ * ejected, and none afterwards. No other request reaches a backend twice.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Pool } from 'undici';
@@ -13,8 +13,8 @@ const PER_SECOND = 100;
 const FIRST_BYTE_MS = 2_000;
 const EJECTION_MS = 500;
 /**
- * Maximum failures before the target is out: five in a row, what ends with them, and the POSTs that it holds at that
- * moment. Its GETs are retried elsewhere.
+ * Maximum failures before the target is ejected: five in a row, those that end with them, and the POSTs that it holds
+ * at that moment. Its GETs are retried elsewhere.
  */
 const MAX_LOST = 40;
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
       },
     },
   });
-  // What runs for the first time is slow, and this is not about that.
+  // Warms up, since the first requests are slow.
   client = new Pool(gateway.trailgate.gatewayUrl);
   await openLoop(PER_SECOND, 1, shoot).done;
 });
@@ -50,7 +50,7 @@ afterAll(() => client.destroy());
 
 interface Sent {
   readonly line: string;
-  /** 0: no answer. */
+  /** 0 if there was no response. */
   readonly status: number;
 }
 
@@ -78,7 +78,7 @@ async function shoot(index: number): Promise<Sent> {
 const isFailed = ({ result }: Shot<Sent>): boolean => result.status !== 200;
 const isPost = ({ result }: Shot<Sent>): boolean => result.line.startsWith('POST');
 
-/** When the log said so for the first time after `sinceMs`. */
+/** Returns the time at which the event was first logged after `sinceMs`. */
 function loggedMs(event: string, sinceMs: number): number {
   const line = gateway.trailgate
     .logs()
@@ -86,7 +86,7 @@ function loggedMs(event: string, sinceMs: number): number {
   return line === undefined ? Infinity : Date.parse(String(line['time']));
 }
 
-/** Breaks the first target half a second into a load of so many; resolves when it is out of service and all are answered. */
+/** Breaks the first target half a second into a load. Resolves when it is ejected and all requests are answered. */
 async function underLoad(seconds: number, breakIt: () => unknown): Promise<{ shots: Shot<Sent>[]; ejectedMs: number }> {
   const load = openLoop(PER_SECOND, seconds, shoot);
   await sleep(500);
@@ -101,30 +101,30 @@ async function underLoad(seconds: number, breakIt: () => unknown): Promise<{ sho
 function expectNoHarm(shots: readonly Shot<Sent>[], ejectedMs: number): void {
   const failedGets = shots.filter((shot) => !isPost(shot) && isFailed(shot));
   expect(failedGets.filter(({ startedMs }) => startedMs > ejectedMs)).toEqual([]);
-  // Nor did what it held when it went out.
+  // Few requests failed before that.
   expect(shots.filter(isFailed).length).toBeLessThanOrEqual(MAX_LOST);
   const counts = arrivalsOf(targets);
   const twice = [...counts].filter(([line, count]) => line.startsWith('POST') && count > 1);
   expect(twice).toEqual([]);
-  // What was answered with 200 did arrive.
+  // Every request answered with 200 did arrive.
   expect(shots.filter((shot) => !isFailed(shot) && !counts.has(shot.result.line))).toEqual([]);
 }
 
-/** The first target is served again soon, while single requests come. */
+/** Expects the first target to get requests again soon. */
 async function expectRecovery(): Promise<void> {
-  // Not what it held while it was frozen.
+  // Without the requests that it held while it was frozen.
   const served = () => targets[0].arrivals.filter((line) => line.includes('recovery')).length;
   const before = served();
   const isServed = async (): Promise<boolean> => {
     await gateway.send('/open?recovery');
     return served() > before + 5;
   };
-  // It was probed in vain while it was away, and each time its rest got longer.
+  // Each failed probe has made its ejection longer.
   await eventually('the target is served again', isServed, 4 * EJECTION_MS + 3_000);
 }
 
 describe('one of two targets under load', () => {
-  it('killed: no idempotent request fails, and it is back in service soon after its return', async () => {
+  it('is killed: no idempotent request fails, and it serves again soon after its restart', async () => {
     const { shots, ejectedMs } = await underLoad(2, () => targets[0].kill9());
     await targets[0].restart();
     expectNoHarm(shots, ejectedMs);
@@ -132,14 +132,14 @@ describe('one of two targets under load', () => {
     await expectRecovery();
   });
 
-  it('frozen: few requests wait in vain, and once it is out none does', async () => {
+  it('is frozen: few requests fail, and no idempotent one after its ejection', async () => {
     const { shots, ejectedMs } = await underLoad(4, () => targets[0].signal('SIGSTOP'));
     targets[0].signal('SIGCONT');
     expectNoHarm(shots, ejectedMs);
     await expectRecovery();
   });
 
-  it('answering garbage: no idempotent request fails', async () => {
+  it('answers garbage: no idempotent request fails, and it serves again soon afterwards', async () => {
     const { shots, ejectedMs } = await underLoad(2, () => targets[0].signal('SIGUSR2'));
     targets[0].signal('SIGUSR2');
     expectNoHarm(shots, ejectedMs);

@@ -1,4 +1,4 @@
-/** A target that is a name has every address of that name, as it is resolved again and again; real sockets, a resolver of ours. */
+/** A target with a host name uses all its addresses, and resolves it repeatedly. Real sockets, but a test resolver. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { LookupAddress } from 'node:dns';
@@ -103,7 +103,7 @@ beforeEach(async () => {
   front.listen(0, '127.0.0.1');
   await once(front, 'listening');
   url = `http://127.0.0.1:${(front.address() as AddressInfo).port}/x`;
-  await knownAddresses('127.0.0.2', '127.0.0.3');
+  await waitForAddresses('127.0.0.2', '127.0.0.3');
 });
 afterEach(async () => {
   if (isOpen) await forwarder.close(100);
@@ -112,10 +112,10 @@ afterEach(async () => {
 
 const addresses = (): (string | null)[] => forwarder.listTargets(0).map(({ address }) => address);
 
-const knownAddresses = (...expected: string[]): Promise<void> =>
+const waitForAddresses = (...expected: string[]): Promise<void> =>
   eventually(`the addresses are ${expected.join()}`, () => addresses().join() === expected.join());
 
-/** The addresses that served so many requests, all of which were answered. */
+/** Sends requests, expects 200 for each, and returns the addresses that served them. */
 async function servedBy(count: number): Promise<Set<string>> {
   const served = new Set<string>();
   for (let index = 0; index < count; index++) {
@@ -126,31 +126,31 @@ async function servedBy(count: number): Promise<Set<string>> {
   return served;
 }
 
-it('requests are spread over all addresses, and the Host stays the name', async () => {
+it('requests are spread over all addresses, and Host is the name of the target', async () => {
   expect(await servedBy(40)).toEqual(new Set(['127.0.0.2', '127.0.0.3']));
   expect(new Set(arrivals.map(({ host }) => host))).toEqual(new Set([`backend.test:${port}`]));
   expect(new Set(lookups)).toEqual(new Set(['backend.test']));
 });
 
-it('an address that is dead costs no request', async () => {
+it('no request fails because of a dead address', async () => {
   await stop(servers[0] as Server);
   expect(await servedBy(40)).toEqual(new Set(['127.0.0.3']));
 });
 
-it('an address that comes is used, and one that goes is not, without a request lost', async () => {
+it('a new address is used and a removed one is not, without a failed request', async () => {
   resolved = ['127.0.0.3'];
-  await knownAddresses('127.0.0.3');
+  await waitForAddresses('127.0.0.3');
   expect(await servedBy(20)).toEqual(new Set(['127.0.0.3']));
   await listenOn('127.0.0.4', port);
   resolved = ['127.0.0.3', '127.0.0.4', '127.0.0.4'];
-  await knownAddresses('127.0.0.3', '127.0.0.4');
+  await waitForAddresses('127.0.0.3', '127.0.0.4');
   expect(await servedBy(40)).toEqual(new Set(['127.0.0.3', '127.0.0.4']));
 });
 
 it.each([
   ['fails', new Error('SERVFAIL')],
   ['is empty', []],
-])('while an answer of the resolver %s, the addresses that are known stay', async (_what, answer) => {
+])('the known addresses stay in use while an answer of the resolver %s', async (_what, answer) => {
   resolved = answer;
   const before = lookups.length;
   await eventually('it has been asked again', () => lookups.length > before + 2);
@@ -158,7 +158,7 @@ it.each([
   expect((await servedBy(40)).size).toBe(2);
 });
 
-it('nobody resolves any more after the end', async () => {
+it('a closed forwarder resolves no more names', async () => {
   await forwarder.close(100);
   isOpen = false;
   const before = lookups.length;

@@ -1,4 +1,4 @@
-/** TLS of the public listener: suites fit for HTTP/2 in one order, no renegotiation, and HSTS if configured. */
+/** TLS of the public listener: cipher suites that HTTP/2 allows in a fixed order, no renegotiation, and HSTS. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
@@ -45,7 +45,7 @@ describeWithOpenssl('over TLS', () => {
     await expect(handshake({ ciphers: `${ciphers}:@SECLEVEL=0`, maxVersion: 'TLSv1.2' })).rejects.toThrow(/alert/);
   });
 
-  it('the order of suites is ours, whatever the client prefers', async () => {
+  it('the gateway chooses the cipher suite, whatever the client prefers', async () => {
     const both = ['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-AES128-GCM-SHA256'];
     for (const ciphers of [both, both.toReversed()]) {
       const suite = await handshake({ ciphers: ciphers.join(':'), maxVersion: 'TLSv1.2' });
@@ -54,13 +54,13 @@ describeWithOpenssl('over TLS', () => {
     expect(await handshake({ minVersion: 'TLSv1.3' })).toBe('TLS_AES_128_GCM_SHA256');
   });
 
-  it('a client that negotiates anew is not heard', () => {
+  it('renegotiation is refused', () => {
     const client = ['s_client', '-connect', `127.0.0.1:${gateway.port}`, '-tls1_2', '-legacy_renegotiation'];
     const { stdout, stderr } = spawnSync('openssl', client, { input: 'R\n', encoding: 'utf8', timeout: 20_000 });
     expect(stdout + stderr).toMatch(/no renegotiation|unexpected (message|eof)/);
   });
 
-  it('every response says Strict-Transport-Security: forwarded, refused, unreadable, a page; over HTTP/2, too', async () => {
+  it('every response has Strict-Transport-Security, also errors, pages and that to an unreadable request', async () => {
     const fields = async (path: string): Promise<unknown> => {
       const session = connectHttp2(`https://127.0.0.1:${gateway.port}`, { rejectUnauthorized: false });
       const request = session.request({ ':path': path, authorization: gateway.authorization });

@@ -44,47 +44,47 @@ afterAll(async () => {
   await sick.stop();
 });
 
-const told = ({ headers }: Answer): [string | undefined, string | undefined] => [
+const retryFields = ({ headers }: Answer): [string | undefined, string | undefined] => [
   headers['retry-after'],
   headers['x-should-retry'] as string | undefined,
 ];
 
-/** The seconds of refusals that come at the same moment. */
+/** Sends requests at the same time, expects 503 for each, and returns their Retry-After values. */
 async function refusalsOf(path: string, method: string, count: number): Promise<number[]> {
   const refused = await Promise.all(Array.from({ length: count }, () => gateway.send(path, { method })));
   return refused.map((answer) => {
     expectProblem(answer, 'backend_unavailable');
-    const [seconds = '', shouldRetry] = told(answer);
+    const [seconds = '', shouldRetry] = retryFields(answer);
     expect([seconds, shouldRetry]).toEqual([expect.stringMatching(/^[1-9]\d*$/), 'true']);
     return Number(seconds);
   });
 }
 
-describe('a 503 of which nothing was sent', () => {
-  it('names no second before the health check can pass, and not the same one to everybody', async () => {
+describe('Retry-After of a 503 without a backend call', () => {
+  it('is not before the next health check, and differs between responses', async () => {
     const beganMs = performance.now();
     await eventually(
       'it is out of service',
       async () => (await gateway.send('/unhealthy', { method: 'POST' })).status === 503,
     );
     const seconds = await refusalsOf('/unhealthy', 'POST', 40);
-    // A check comes up to a tenth earlier than its interval says.
+    // A check comes up to a tenth earlier than its interval.
     const elapsedS = (performance.now() - beganMs) / 1_000;
     expect(Math.min(...seconds)).toBeGreaterThanOrEqual(Math.floor(0.9 * CHECK_INTERVAL_S - elapsedS));
     expect(Math.max(...seconds)).toBeLessThanOrEqual(1.25 * CHECK_INTERVAL_S);
     expect(new Set(seconds).size).toBeGreaterThan(3);
   });
 
-  it('names no second before the target is tried again, and not the same one to everybody', async () => {
+  it('is 1 to 7 seconds for an ejected target, and differs between responses', async () => {
     await eventually('it is out of service', () =>
       gateway.trailgate.logs().some(({ event, service }) => event === 'target_lost' && service === 'ejected')
         ? true
         : gateway.send('/ejected').then(() => false),
     );
-    // One of them may be the one that is let through.
+    // One request may be the probe that is let through.
     await gateway.send('/ejected');
     const seconds = await Promise.all(Array.from({ length: 40 }, () => gateway.send('/ejected')));
-    const values = seconds.map((answer) => told(answer)[0]).filter((value) => value !== undefined);
+    const values = seconds.map((answer) => retryFields(answer)[0]).filter((value) => value !== undefined);
     expect(values.length).toBeGreaterThanOrEqual(38);
     expect(new Set(values).size).toBeGreaterThan(1);
     for (const value of values) expect(value).toMatch(/^[1-7]$/);
@@ -95,44 +95,44 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 const hangs: Handler = () => undefined;
 const resets: Handler = (request) => request.socket.resetAndDestroy();
-const says =
+const respondsWith =
   (status: number): Handler =>
   (_request, response) =>
     response.writeHead(status).end();
 
-describe('a request that may have had its effect, and would have it twice', () => {
+describe('X-Should-Retry', () => {
   it.each<[string, string, number, Handler]>([
     ['POST', '/customers', 504, hangs],
     ['PATCH', '/any', 504, hangs],
     ['POST', '/customers', 502, resets],
     ['PATCH', '/any', 502, resets],
-    ['POST', '/customers', 500, says(500)],
-    ['POST', '/customers', 502, says(502)],
-    ['POST', '/customers', 502, says(501)],
-    ['POST', '/customers', 504, says(504)],
-  ])('%s %s that ended in %i is not to be sent again by a library', async (method, path, status, handler) => {
+    ['POST', '/customers', 500, respondsWith(500)],
+    ['POST', '/customers', 502, respondsWith(502)],
+    ['POST', '/customers', 502, respondsWith(501)],
+    ['POST', '/customers', 504, respondsWith(504)],
+  ])('is false for %s %s that ended in %i and may have had its effect', async (method, path, status, handler) => {
     gateway.answerWith(handler);
     const answer = await gateway.send(path, { method, body: '{}' });
-    expect([answer.status, ...told(answer)]).toEqual([status, undefined, 'false']);
+    expect([answer.status, ...retryFields(answer)]).toEqual([status, undefined, 'false']);
   });
 
-  it('a POST that reached no backend may be', async () => {
+  it('is absent for a POST that reached no backend', async () => {
     const answer = await gateway.send('/nowhere', { method: 'POST', body: '{}' });
     expectProblem(answer, 'backend_unreachable');
-    expect(told(answer)).toEqual([undefined, undefined]);
+    expect(retryFields(answer)).toEqual([undefined, undefined]);
   });
 
   it.each<[string, string, number, Handler]>([
     ['GET', '/any', 504, hangs],
     ['GET', '/any', 502, resets],
-    ['GET', '/any', 500, says(500)],
+    ['GET', '/any', 500, respondsWith(500)],
     ['DELETE', '/any', 504, hangs],
-    ['POST', '/customers', 503, says(503)],
-    ['POST', '/customers', 422, says(422)],
-    ['POST', '/customers', 409, says(409)],
-  ])('of %s %s that ended in %i nothing is said', async (method, path, status, handler) => {
+    ['POST', '/customers', 503, respondsWith(503)],
+    ['POST', '/customers', 422, respondsWith(422)],
+    ['POST', '/customers', 409, respondsWith(409)],
+  ])('is absent for %s %s that ended in %i and may be sent again', async (method, path, status, handler) => {
     gateway.answerWith(handler);
     const answer = await gateway.send(path, { method, ...(method === 'POST' ? { body: '{}' } : {}) });
-    expect([answer.status, ...told(answer)]).toEqual([status, undefined, undefined]);
+    expect([answer.status, ...retryFields(answer)]).toEqual([status, undefined, undefined]);
   });
 });

@@ -1,4 +1,4 @@
-/** Spans reach an OpenTelemetry collector as OTLP says, for sampled requests and for failures, and name what happened. */
+/** Spans reach an OpenTelemetry collector through OTLP, for sampled requests and for failures. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { send } from '../support/http.js';
@@ -41,14 +41,14 @@ const attributes = ({ attributes: list }: CollectedSpan) =>
 const millis = ({ startTimeUnixNano: start, endTimeUnixNano: end }: CollectedSpan) =>
   Number((BigInt(end) - BigInt(start)) / 1_000_000n);
 
-/** Waits for the spans of one request and returns them, that of the request first. */
+/** Waits for the spans of one request and returns them, the server span first. */
 async function spansOfRequest(): Promise<CollectedSpan[]> {
   await eventually('its spans are exported', () => collector.spans.length > 0, 10_000);
   expect(collector.complaints).toEqual([]);
   return collector.spans.toSorted((a, b) => Number(b.kind === SERVER) - Number(a.kind === SERVER));
 }
 
-it('exports the request, its key check, its quota decision and its backend call below the caller', async () => {
+it('a sampled request exports spans of itself, key check, quota decision and backend call', async () => {
   await call('/customers/7?secret=query', { ...sampled, 'x-request-id': 'trace-1' });
   const [request, ...children] = await spansOfRequest();
   expect(request).toMatchObject({ traceId: TRACE, parentSpanId: CALLER, name: 'GET /customers/{id}', kind: SERVER });
@@ -78,7 +78,7 @@ it('exports the request, its key check, its quota decision and its backend call 
   );
 });
 
-it('exports neither what the caller does not sample nor what its own share leaves out, but every 5xx', async () => {
+it('requests that are not sampled export no spans, except for a 5xx', async () => {
   await call('/customers', { traceparent: `00-${TRACE}-${CALLER}-00` });
   await call('/customers');
   await call('/nothing', { traceparent: `00-${TRACE}-${CALLER}-00` });
@@ -90,11 +90,11 @@ it('exports neither what the caller does not sample nor what its own share leave
   expect(children).toHaveLength(3);
   expect(children.at(-1)).toMatchObject({ status: ERROR });
   expect(JSON.parse(text)).toMatchObject({ code: 'backend_unavailable', trace_id: request!.traceId });
-  const told = backend.requests.at(-1)?.headers['traceparent'];
-  expect(told).toBe(`00-${request!.traceId}-${children.at(-1)!.spanId}-00`);
+  const sentToBackend = backend.requests.at(-1)?.headers['traceparent'];
+  expect(sentToBackend).toBe(`00-${request!.traceId}-${children.at(-1)!.spanId}-00`);
 });
 
-it('lets callers cause no traces unless it follows them', async () => {
+it('callers cannot cause traces unless followCallers is on', async () => {
   const config = { tracing: { endpoint: collector.url, share: 0 } };
   const strict = await startTrailgate({ backend: backend.url, config });
   const { key } = await strict.admin.newKey('unlimited');
@@ -103,14 +103,14 @@ it('lets callers cause no traces unless it follows them', async () => {
   expect((await send(path, { headers })).status).toBe(200);
   expect(backend.requests.at(-1)?.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-\\w{16}-00$`));
   expect((await send(`${path}/broken`, { headers })).status).toBe(503);
-  // The export of the failure shows that one of the success would have been here.
+  // Since the failure is exported, a span of the success would have arrived, too.
   const [request] = await spansOfRequest();
   expect(request).toMatchObject({ traceId: TRACE, name: 'GET /customers/{id}', status: ERROR });
   expect(collector.spans.filter(({ kind }) => kind === SERVER)).toHaveLength(1);
   await strict.stop();
 });
 
-it('exports a request that was refused, with the step that refused it and without a backend call', async () => {
+it('a refused request exports the step that refused it, and no backend call', async () => {
   const { key } = await gateway.admin.newKey('one');
   await call('/customers', {}, key.secret);
   const { status } = await call('/customers', sampled, key.secret);
@@ -120,7 +120,7 @@ it('exports a request that was refused, with the step that refused it and withou
   expect(children.map(({ name }) => name)).toEqual(['key check', 'quota decision']);
 });
 
-it('serves requests while the collector does not answer, and exports their spans when it does again', async () => {
+it('requests are served while the collector fails, and their spans are exported when it recovers', async () => {
   collector.answer = { status: 503, body: '{}' };
   const before = collector.exports;
   expect((await call('/customers', sampled)).status).toBe(200);
@@ -133,7 +133,7 @@ it('serves requests while the collector does not answer, and exports their spans
   );
 });
 
-it('exports the last spans when the program ends', async () => {
+it('shutdown exports the last spans', async () => {
   await call('/customers', sampled);
   await gateway.stop();
   expect(collector.spans).toHaveLength(4);

@@ -1,6 +1,6 @@
 /**
  * `100 Continue` of a backend that got no `Expect` is skipped, as RFC 9110 section 15.2 requires of clients, and never
- * forwarded. It is no response, so the deadline of the response stays the same.
+ * forwarded. It is no final response, so the deadline of the response stays the same.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
@@ -17,7 +17,7 @@ let backend: RawBackend;
 let gateway: OwnProxied;
 /** Pieces that the backend writes to each request, one after the other. */
 let pieces: readonly string[] = [];
-/** Once more after the last piece, for ever. */
+/** Whether the backend repeats the last piece without end. */
 let repeats = false;
 let requests: string[] = [];
 
@@ -67,9 +67,9 @@ it.each([
   ['byte by byte', [...CONTINUE, OK]],
   ['with fields of its own', ['HTTP/1.1 100 Continue\r\nX-Account-Id: evil\r\nLink: </x>\r\n\r\n', OK]],
   ['a thousand times', [CONTINUE.repeat(1_000) + OK]],
-])('%s: the client gets the answer alone, and the connection is used again', async (_when, all) => {
+])('100 Continue %s: the client gets the response alone, and the connection is reused', async (_when, all) => {
   pieces = all;
-  // Whatever the last test has left behind is closed.
+  // Closes what the last test has left behind.
   await gateway.send('/open');
   const before = backend.connections;
   for (const version of ['1.1', '1.0', '1.1']) {
@@ -82,7 +82,7 @@ it.each([
   expect(requests.join('')).not.toMatch(/^expect:/im);
 });
 
-it('before the answer to an upload: a client that expects one gets one, which is ours', async () => {
+it('100 Continue to an upload reaches only a client that expects it, and only once', async () => {
   pieces = [CONTINUE, OK];
   const upload = (fields: string): Promise<string> =>
     ask('PUT /api/v1/files/a HTTP/1.1', `Content-Length: 4\r\n${fields}`, 'body');
@@ -90,14 +90,14 @@ it('before the answer to an upload: a client that expects one gets one, which is
   expect((await upload('Expect: 100-continue\r\n')).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200']);
 });
 
-it('behind the answer: it is not taken for the answer to the next request', async () => {
+it('100 Continue after a response is not taken for the response to the next request', async () => {
   pieces = [OK + CONTINUE];
   for (let time = 0; time < 4; time++) expect((await gateway.send('/open')).text).toBe('ok');
   pieces = [OK, CONTINUE];
   for (let time = 0; time < 4; time++) expect((await gateway.send('/open')).text).toBe('ok');
 });
 
-it('and nothing else: 504 in time, not tried again, given back, and no connection is lost', async () => {
+it('100 Continue and nothing else gets 504, no retry and a refund, and loses no connection', async () => {
   const { secret } = (await gateway.trailgate.admin.newKey('pro')).key;
   const headers = { Authorization: `Bearer ${secret}` };
   pieces = [CONTINUE];

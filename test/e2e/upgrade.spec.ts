@@ -1,4 +1,4 @@
-/** Two gateways are upgraded to the next version and back under load: no request fails, and none is lost or counted twice. */
+/** Two gateways are upgraded to the next version and back under load: no request fails, is lost or is counted twice. */
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
@@ -108,7 +108,7 @@ describeWithBoth('two gateways on one database', () => {
     expect(newer).toMatchObject({ level: 'warn', migration: NEXT_MIGRATION });
   });
 
-  it('are refused by a version that does not work on what a later one has migrated', async () => {
+  it('cannot start with a version that does not support the migrations of a later one', async () => {
     const own = await freshDatabase();
     const isolated = { ...options!.env, DATABASE_URL: own.url };
     const later = await startTrailgate({ ...options, env: isolated, main: makeNextVersion(NEXT_VERSION) });

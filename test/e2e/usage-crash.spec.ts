@@ -14,7 +14,7 @@ const PER_SECOND = 150;
 const SLACK_MS = 600;
 const CONFIG = {
   usage: { flushInterval: `${FLUSH_MS}ms` },
-  // Closed: what Redis did not count was not admitted either, however busy this machine is.
+  // `closed`: a request that Redis could not count is not admitted, however busy this machine is.
   plans: { month: { key: { month: 500_000 }, account: { month: 1_000_000 }, onRedisLoss: 'closed' } },
 };
 
@@ -24,7 +24,7 @@ interface Rows {
 }
 
 /** Returns the usage of the account by its counters and by its rows. */
-async function both(admin: RunningTrailgate['admin'], accountId: string, keyId: string) {
+async function readUsage(admin: RunningTrailgate['admin'], accountId: string, keyId: string) {
   const path = `/accounts/${accountId}/usage?group_by=outcome&api_key_id=${keyId}`;
   const { windows, data } = await admin.call<Rows>('GET', path);
   const used = new Map(windows.map((window) => [window.policy, window.used]));
@@ -39,8 +39,8 @@ beforeEach(async () => {
 });
 afterEach(() => backend.stop());
 
-describe('counters in the process', () => {
-  it('after kill -9, usage is what the counters are, and both miss at most one flush interval', async () => {
+describe('usage with counters in the process', () => {
+  it('equals the counters after a kill -9, and both miss at most one flush interval', async () => {
     let gateway = await startTrailgate({ backend: backend.url, config: CONFIG });
     const { account, key } = await gateway.admin.newKey('month');
     const load = new SteadyLoad([{ name: '', gatewayUrl: gateway.gatewayUrl, secret: key.secret }], PER_SECOND);
@@ -51,10 +51,10 @@ describe('counters in the process', () => {
     const { dataDir, adminToken } = gateway;
     gateway = await startTrailgate({ backend: backend.url, config: CONFIG, dataDir, adminToken });
     await eventually('requests in flight have an end', async () => {
-      const { costs } = await both(gateway.admin, account.id, key.id);
+      const { costs } = await readUsage(gateway.admin, account.id, key.id);
       return !('in_flight' in costs);
     });
-    const after = await both(gateway.admin, account.id, key.id);
+    const after = await readUsage(gateway.admin, account.id, key.id);
     expect(after.recorded).toBe(after.account);
     expect(after.recorded).toBe(after.key);
     expect(after.account).toBeLessThanOrEqual(load.samples.length);
@@ -66,11 +66,11 @@ describe('counters in the process', () => {
   });
 });
 
-describeOnDatabasesWithRedis('two gateways on one Redis, usage', (kind) => {
+describeOnDatabasesWithRedis('usage of two gateways on one Redis', (kind) => {
   let database: TestDatabase | undefined;
   afterEach(() => database?.drop());
 
-  it('after kill -9 of one, usage becomes what Redis has counted, without another request', async () => {
+  it('becomes what Redis has counted after a kill -9 of one gateway, without another request', async () => {
     database = await migratedDatabase(kind);
     const { databaseUrl } = database.options;
     const env = {
@@ -94,18 +94,18 @@ describeOnDatabasesWithRedis('two gateways on one Redis, usage', (kind) => {
     await eventually(
       'usage is what was counted',
       async () => {
-        const { recorded, account: used, costs } = await both(first.admin, account.id, key.id);
+        const { recorded, account: used, costs } = await readUsage(first.admin, account.id, key.id);
         return recorded === used && !('in_flight' in costs);
       },
       15_000,
     );
-    const after = await both(first.admin, account.id, key.id);
+    const after = await readUsage(first.admin, account.id, key.id);
     expect(after.recorded).toBe(after.key);
     expect(after.account).toBeGreaterThanOrEqual(backend.requests.length);
     expect(after.account).toBeLessThanOrEqual(load.samples.length);
     // It stays so.
     await sleep(4 * FLUSH_MS);
-    expect(await both(first.admin, account.id, key.id)).toEqual(after);
+    expect(await readUsage(first.admin, account.id, key.id)).toEqual(after);
     await first.stop();
   });
 });

@@ -1,4 +1,4 @@
-/** Usage says of every request what came of it, and adds up to the counters after the flush interval. */
+/** Usage records the outcome of every request, and adds up to the counters after the flush interval. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isDeepStrictEqual } from 'node:util';
 import { startBackend, type Backend } from '../support/backend.js';
@@ -67,14 +67,14 @@ function suite(environment: () => Promise<Record<string, string>>): void {
       (await rowsOf(accountId, 'group_by=outcome')).data.map((row) => [row.outcome, [row.requests, row.cost]]),
     );
 
-  /** Waits for the flush, and says how it differs where that does not help. */
-  const becomes = async (accountId: string, expected: Record<string, number[]>): Promise<void> => {
+  /** Waits for the flush, then expects these outcomes. */
+  const expectUsage = async (accountId: string, expected: Record<string, number[]>): Promise<void> => {
     const holds = async () => isDeepStrictEqual(await outcomesOf(accountId), expected);
     await eventually('usage is written', holds).catch(() => undefined);
     expect(await outcomesOf(accountId)).toEqual(expected);
   };
 
-  it('counts each request under what came of it, and the costs add up to the month', async () => {
+  it('counts each request under its outcome, and the costs add up to the usage of the month', async () => {
     const { account, key } = await trailgate.admin.newKey('bill');
     const reader = await trailgate.admin.createKey(account.id, { scopes: ['files:read'] });
     const caller = new Caller(trailgate.gatewayUrl, key.secret);
@@ -94,12 +94,12 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     leaving.end();
     await eventually('the backend has it', () => backend.requests.length === 1);
     const before = { success: [8, 12], client_error: [2, 2], server_error: [1, 1], given_back: [3, 0], denied: [3, 0] };
-    await becomes(account.id, { ...before, in_flight: [1, 1] });
+    await expectUsage(account.id, { ...before, in_flight: [1, 1] });
     leaving.destroy();
-    await becomes(account.id, { ...before, aborted: [1, 1] });
+    await expectUsage(account.id, { ...before, aborted: [1, 1] });
 
     expect(await caller.burst(9)).toEqual({ 200: 4, 429: 5 });
-    await becomes(account.id, { ...before, success: [12, 16], aborted: [1, 1], quota_exceeded: [5, 0] });
+    await expectUsage(account.id, { ...before, success: [12, 16], aborted: [1, 1], quota_exceeded: [5, 0] });
     const { data, windows } = await rowsOf(account.id, 'group_by=day,api_key,operation,outcome');
     expect(data.reduce((sum, { cost }) => sum + cost, 0)).toBe(20);
     expect(windows).toMatchObject([{ policy: 'account-month', used: 20 }]);
@@ -109,23 +109,23 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     for (const each of [caller, other]) each.close();
   });
 
-  it('foretells the month where it is asked to: what a day costs, what it comes to, when it is used up', async () => {
+  it('has a forecast of the daily and the monthly cost, only if asked to', async () => {
     const { account, key } = await trailgate.admin.newKey('bill');
     const caller = new Caller(trailgate.gatewayUrl, key.secret);
     expect(await caller.burst(12)).toEqual({ 200: 12 });
     caller.close();
-    await becomes(account.id, { success: [12, 12] });
+    await expectUsage(account.id, { success: [12, 12] });
     const { forecasts } = await trailgate.admin.call<{ forecasts: readonly Record<string, unknown>[] }>(
       'GET',
       `/accounts/${account.id}/usage?forecast=true&api_key_id=${key.id}`,
     );
-    // Eight are left, of twelve a day: the month ends first on its last day only.
+    // Eight are left, at twelve a day. Only on its last day does the month end before they are used up.
     expect(forecasts).toMatchObject([{ policy: 'account-month', per_day: 12 }]);
     expect(forecasts[0]?.['expected']).toBeGreaterThanOrEqual(12);
     expect(await trailgate.admin.usage(account.id)).not.toHaveProperty('forecasts');
   });
 
-  it('counts what a minute refuses, and what an address or a suspended account may not do', async () => {
+  it('counts requests denied by address or suspension, apart from those that succeeded', async () => {
     const { account, key } = await trailgate.admin.newKey('minute');
     const caller = new Caller(trailgate.gatewayUrl, key.secret);
     expect(await caller.burst(8)).toEqual({ 200: 3, 429: 5 });
@@ -134,7 +134,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     expect(await stranger.burst(2)).toEqual({ 403: 2 });
     await trailgate.admin.updateAccount(account.id, { status: 'suspended' });
     await eventually('the account is suspended', async () => (await caller.get()).status === 403);
-    await eventually('all of it stands there', async () => {
+    await eventually('all of it is written', async () => {
       const { denied, success } = await outcomesOf(account.id);
       return (denied?.[0] ?? 0) >= 3 && success?.[0] === 3;
     });
@@ -146,7 +146,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     const other = await trailgate.admin.createKey(account.id);
     const callers = [key, other].map(({ secret }) => new Caller(trailgate.gatewayUrl, secret));
     await Promise.all([callers[0]?.burst(2), callers[1]?.burst(3)]);
-    await eventually('both stand there', async () => (await outcomesOf(account.id))['success']?.[0] === 5);
+    await eventually('both are written', async () => (await outcomesOf(account.id))['success']?.[0] === 5);
     const answer = await callers[0]?.get('/usage?group_by=api_key,operation,outcome');
     expect(answer?.json()).toMatchObject({
       api_key_id: key.id,
@@ -161,14 +161,14 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     for (const each of callers) each.close();
   });
 
-  it('pages, links and exports the same rows', async () => {
+  it('has the same rows in pages that are linked, as CSV and in the command line tool', async () => {
     const { account, key } = await trailgate.admin.newKey('bill');
     const caller = new Caller(trailgate.gatewayUrl, key.secret);
     await Promise.all([caller.burst(1), caller.burst(1, '/files/404'), caller.burst(1, '/customers')]);
     const query = 'group_by=operation,outcome';
-    // A row stands there from the flush after a request was admitted: what came of it follows with a later one.
+    // A row appears with the flush after a request was admitted. Its outcome follows with a later flush.
     const hasEnded = ({ outcome }: Row) => outcome !== 'in_flight';
-    await eventually('all stand there, with what came of them', async () => {
+    await eventually('all are written, with their outcomes', async () => {
       const { data } = await rowsOf(account.id, query);
       return data.length === 3 && data.every(hasEnded);
     });

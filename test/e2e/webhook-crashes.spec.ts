@@ -1,9 +1,9 @@
 /**
- * Events are handed in while what delivers them is killed again and again: each that was taken in is delivered at least
- * once. How many come more than once is counted, and said on stderr.
+ * Events are sent in while the processes that deliver them are killed repeatedly. Each accepted event is delivered at
+ * least once. The number of duplicates is written to stderr.
  *
- * The suite tries 600; `TRAILGATE_TEST_EVENTS=100000 npm test -- test/e2e/webhook-crashes` tries so many on
- * each database.
+ * The suite sends 600 events; `TRAILGATE_TEST_EVENTS=100000 npm test -- test/e2e/webhook-crashes` sends more to each
+ * database.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { times } from '../support/counter-stores.js';
@@ -19,7 +19,7 @@ const EVENTS = Number(process.env['TRAILGATE_TEST_EVENTS'] ?? 600);
 const EVENTS_A_REQUEST = 100;
 const ACCOUNTS = 20;
 const WORKERS = 2;
-/** In the suite the events are spread over a few kills. */
+/** Pause between requests, so that the events of the suite are spread over a few kills. */
 const PAUSE_MS = EVENTS > 10_000 ? 0 : 200;
 const DEADLINE_MS = 90_000 + EVENTS * 6;
 const ALL = { missing: [], taken: EVENTS, arrived: EVENTS };
@@ -53,7 +53,7 @@ const eventOf = (accountId: string, id: string): Event => ({
   data: { id },
 });
 
-async function handIn(adminUrl: string, events: readonly Event[]): Promise<{ status: number; data: Taken[] }> {
+async function sendEvents(adminUrl: string, events: readonly Event[]): Promise<{ status: number; data: Taken[] }> {
   const response = await fetch(`${adminUrl}/internal/v1/events`, {
     method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
@@ -63,7 +63,7 @@ async function handIn(adminUrl: string, events: readonly Event[]): Promise<{ sta
   return { status: response.status, data };
 }
 
-/** Accounts with an endpoint each, a receiver that counts, and a service that hands in until it hears 202. */
+/** Accounts with one endpoint each, a receiver that counts, and a service that sends events until it gets 202. */
 class World {
   readonly taken = new Set<string>();
   readonly arrived = new Map<string, number>();
@@ -95,18 +95,18 @@ class World {
     );
   }
 
-  /** Hands all events in, and the same again where it was not told that they were taken in. */
-  async handAllIn(adminUrl: () => string, onRequest: (events: number) => Promise<void> = async () => {}) {
+  /** Sends all events, and repeats each request until it is accepted. */
+  async sendAllEvents(adminUrl: () => string, onRequest: (events: number) => Promise<void> = async () => {}) {
     for (let from = 0; from < EVENTS; from += EVENTS_A_REQUEST) {
       await onRequest(from);
       const events = times(Math.min(EVENTS_A_REQUEST, EVENTS - from), (each) =>
         eventOf(this.accountIds[each % ACCOUNTS]!, `evt-${from + each}`),
       );
       for (;;) {
-        const { status, data } = await handIn(adminUrl(), events).catch(() => ({ status: 0, data: [] }));
+        const { status, data } = await sendEvents(adminUrl(), events).catch(() => ({ status: 0, data: [] }));
         for (const { event_id: id } of data) this.taken.add(id);
         if (status === 202) break;
-        // Anything else would be refused for ever.
+        // Any other status would be permanent.
         if (status !== 0 && status !== 503) throw new Error(`events were refused with ${status}`);
         await sleep(100);
       }
@@ -114,8 +114,8 @@ class World {
     }
   }
 
-  /** Kills until the end, with such a pause before each; `kill` says whether it did. */
-  async killOften(pauseMs: () => number, kill: () => Promise<boolean>): Promise<void> {
+  /** Kills until the end, with a pause before each kill. `kill` returns whether it did. */
+  async killRepeatedly(pauseMs: () => number, kill: () => Promise<boolean>): Promise<void> {
     while (!this.isOver) {
       await sleep(pauseMs());
       if (this.isOver) return;
@@ -123,18 +123,18 @@ class World {
     }
   }
 
-  /** Waits until there were as many kills as belong to so many events: one for two requests. */
-  async killed(events: number): Promise<void> {
+  /** Waits until there were enough kills for this number of events: one for two requests. */
+  async waitForKills(events: number): Promise<void> {
     const due = Math.floor(Math.min(events / EVENTS_A_REQUEST / 2, MAX_KILLS_AWAITED));
     await eventually(`${due} kills`, () => this.kills >= due, DEADLINE_MS);
   }
 
-  /** No more kills. */
+  /** Stops the kills. */
   end(): void {
     this.isOver = true;
   }
 
-  /** Waits until every event that was taken in has arrived, and says what it came to. */
+  /** Waits until every accepted event has arrived, and writes the result to stderr. */
   async all(what: string) {
     const missing = () => [...this.taken].filter((id) => !this.arrived.has(id));
     await eventually(`every event arrives`, () => missing().length === 0, DEADLINE_MS).catch(() => undefined);
@@ -185,12 +185,12 @@ describeWithOwnPostgres('on PostgreSQL', () => {
   });
 
   it(
-    'every event arrives though workers are killed again and again and the database is restarted twice',
+    'every event arrives although workers are killed repeatedly and the database restarts twice',
     async () => {
-      const killing = world.killOften(
+      const killing = world.killRepeatedly(
         () => 200 + Math.random() * 800,
         async () => {
-          // Not one that is only starting: that would cost nothing.
+          // Not one that is only starting, which has nothing to lose yet.
           const busy = workers.filter(({ stdout }) => stdout.some((line) => line.includes('"webhook_attempt"')));
           const victim = busy[Math.floor(Math.random() * busy.length)];
           if (victim === undefined) return false;
@@ -201,12 +201,12 @@ describeWithOwnPostgres('on PostgreSQL', () => {
       );
       const restarts = [1, 2].map((third) => Math.round((EVENTS * third) / 3 / EVENTS_A_REQUEST) * EVENTS_A_REQUEST);
       const restarting: Promise<void>[] = [];
-      await world.handAllIn(
+      await world.sendAllEvents(
         () => intake.adminUrl,
         async (events) => {
           if (restarts.includes(events)) restarting.push(postgres.restart());
-          // However slowly workers start here: those that are killed have delivered something.
-          await world.killed(events);
+          // However slowly workers start, those that are killed have delivered something.
+          await world.waitForKills(events);
         },
       );
       await Promise.all(restarting);
@@ -231,9 +231,9 @@ describe('on SQLite', () => {
   });
 
   it(
-    'every event arrives though the one process is killed again and again',
+    'every event arrives although the only process is killed repeatedly',
     async () => {
-      const killing = world.killOften(
+      const killing = world.killRepeatedly(
         () => 200 + Math.random() * 800,
         async () => {
           await program.kill9();
@@ -241,9 +241,9 @@ describe('on SQLite', () => {
           return true;
         },
       );
-      await world.handAllIn(
+      await world.sendAllEvents(
         () => program.adminUrl,
-        (events) => world.killed(events),
+        (events) => world.waitForKills(events),
       );
       world.end();
       await killing;
@@ -267,22 +267,22 @@ describeUnless(canMountDisk() ? null : 'needs root, to mount a small disk')('on 
     disk.unmount();
   });
 
-  it('a service is told that nothing was taken in, and nothing of it is: the same again is new', async () => {
+  it('a request that gets 503 stores none of its events: when repeated, all of them are new', async () => {
     const request = (number: number) =>
       times(100, (each) => ({ ...eventOf(accountId, `full-${number}-${each}`), data: { text: 'x'.repeat(1_000) } }));
     disk.fill();
     let number = 0;
-    // What the database has of the disk already takes a few.
-    while ((await handIn(program.adminUrl, request(number))).status === 202) number++;
-    expect((await handIn(program.adminUrl, request(number))).status).toBe(503);
+    // The space that the database already has takes a few.
+    while ((await sendEvents(program.adminUrl, request(number))).status === 202) number++;
+    expect((await sendEvents(program.adminUrl, request(number))).status).toBe(503);
     disk.clear();
-    await eventually('it is taken in', async () => {
-      const { status, data } = await handIn(program.adminUrl, request(number));
+    await eventually('it is accepted', async () => {
+      const { status, data } = await sendEvents(program.adminUrl, request(number));
       if (status !== 202) return false;
       expect(data.map(({ duplicate }) => duplicate)).toEqual(times(100, () => false));
       return true;
     });
-    const before = number === 0 ? [] : (await handIn(program.adminUrl, request(number - 1))).data;
+    const before = number === 0 ? [] : (await sendEvents(program.adminUrl, request(number - 1))).data;
     expect(before.filter(({ duplicate }) => !duplicate)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Endpoints of every dead kind beside those that work: these get each event once, and the dead are left alone after a few attempts. What they cost
- * the others in time and memory is in `test/performance`.
+ * Endpoints that fail in every way beside working ones. The working ones get each event once, and the dead ones are
+ * left alone after a few attempts. `test/performance` measures their cost in time and memory.
  */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -8,7 +8,7 @@ import { DeadEndpointWorld } from '../support/dead-endpoint-world.js';
 
 const [ACCOUNTS, GOOD, DEAD] = [8, 1, 2];
 const PHASE_MS = 4_000;
-/** An attempt that is not given up after this, and one that another follows at once, would be too many. */
+/** Timeout of an attempt. */
 const TIMEOUT = '2s';
 
 let world: DeadEndpointWorld;
@@ -29,13 +29,13 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 describe('dead endpoints of every kind', () => {
-  it('keep no event from the others, and make none come twice', () => {
+  it('prevent no delivery to the other endpoints, and cause no duplicates', () => {
     expect([...world.arrived.values()].filter((count) => count !== GOOD)).toEqual([]);
     expect(world.arrived.size).toBe(world.handedIn);
   });
 
-  it('are tried, in vain, one attempt at a time, and left alone after a few', () => {
-    // Until it is left alone a dead one gets five attempts in a row, then one after each pause of 1, 2, 4, … s.
+  it('get one failing attempt at a time, and are left alone after a few', () => {
+    // A dead endpoint gets five attempts in a row, and then one after each pause of 1, 2, 4, … s.
     const most = 5 + Math.ceil(Math.log2(lastedMs / 1_000 + 1)) + 1;
     const tried = new Map<string, number>();
     for (const line of world.attempts()) {
@@ -44,14 +44,14 @@ describe('dead endpoints of every kind', () => {
       tried.set(id, (tried.get(id) ?? 0) + 1);
     }
     expect(tried.size).toBe(world.kinds.size);
-    // A redirect says that somebody is there: it fails, and opens no breaker.
+    // A redirect comes from a reachable endpoint: it is a failure, but does not open the circuit breaker.
     const often = [...tried].filter(([id, count]) => world.kinds.get(id) !== 'redirecting' && count > most);
     expect(often).toEqual([]);
     expect(world.mostOpen).toBeLessThanOrEqual(world.kinds.size + 8);
     expect(world.misled).toEqual([]);
   });
 
-  it('have no more descriptors than attempts under way need, and a response without end is cut', () => {
+  it('use no more file descriptors than their running attempts, and an endless response is cut', () => {
     expect(mostDescriptors).toBeLessThan(descriptorsBefore + world.kinds.size + ACCOUNTS * GOOD + 16);
     expect(world.dead.endless.requests).toBeGreaterThan(0);
     expect(world.dead.endless.bytes / world.dead.endless.requests).toBeLessThan(16 * 1024 * 1024);

@@ -1,4 +1,4 @@
-/** An event is at its receiver in well under a quarter of a second, signed with the secret that its endpoint was given. */
+/** An event reaches its receiver within a quarter of a second, signed with the secret of its endpoint. */
 import { createHmac, createPublicKey, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -73,16 +73,16 @@ describeOnDatabases('an event', (kind) => {
 
   const metrics = async () => (await fetch(`${trailgate.adminUrl}/metrics`)).text();
 
-  async function happens(name: string): Promise<number> {
+  async function addEvent(name: string): Promise<number> {
     const { endpointIds } = await addEvents(database.db, [serviceEvent(name, { accountId })], Date.now());
     const atMs = performance.now();
-    // As a gateway in another process tells it; SQLite has one process, and this one is not it.
+    // Notifies like a gateway in another process. With SQLite there is only one process, and it is not this one.
     if (kind === 'postgres') new WorkSignal(notifyBy(database.db)).tell(endpointIds);
     return atMs;
   }
 
   it('is delivered with signatures that the secret and the public key of the endpoint verify', async () => {
-    await happens('first');
+    await addEvent('first');
     await eventually('it arrives', () => receiver.received.length === 1);
     const [{ id, headers, body }] = receiver.received as [Receiver['received'][number]];
     expect(JSON.parse(body)).toMatchObject({ id, type: 'customer.created', account_id: accountId });
@@ -103,32 +103,32 @@ describeOnDatabases('an event', (kind) => {
     const isAttempt = (line: Record<string, unknown>) =>
       line['event'] === 'webhook_attempt' && line['endpoint_id'] === endpoint.id && line['status'] === 204;
     await eventually('the log says so', () => trailgate.logs().some(isAttempt));
-    await happens('again');
+    await addEvent('again');
     await eventually('the metrics say that somebody has the endpoint in hand', async () =>
       (await metrics()).includes('trailgate_webhook_lanes{state="working"} 1'),
     );
     const text = await metrics();
     expect(text).toMatch(/^trailgate_webhook_active_attempts \d/m);
     expect(text).toMatch(/^trailgate_webhook_oldest_due_seconds \d/m);
-    // On SQLite there is nobody whom it would have to hear.
+    // On SQLite there is no other process to listen to.
     const hears = /^trailgate_webhook_listener_up (\d)$/m.exec(text)?.[1];
     expect(hears).toBe(kind === 'postgres' ? '1' : undefined);
   });
 
-  // On SQLite it happens in the program itself, and nobody else could tell it.
+  // On SQLite events come from the program itself, and no other process can notify it.
   if (kind === 'postgres')
-    it('is at its receiver within a quarter of a second', async () => {
+    it('reaches its receiver within a quarter of a second', async () => {
       const tookMs: number[] = [];
       for (let count = 0; count < EVENTS; count++) {
         const before = receiver.received.length;
-        const atMs = await happens(`event-${count}`);
+        const atMs = await addEvent(`event-${count}`);
         await eventually('it arrives', () => receiver.received.length > before);
         tookMs.push(Math.min(quietMsSince(atMs), receiver.received.at(-1)!.atMs - atMs));
       }
       expect(Math.max(...tookMs)).toBeLessThan(MAX_MS);
     });
 
-  it('is verified, while a secret is rotated too, with the public keys that the gateway shows without an API key', async () => {
+  it('can be verified with the public keys that the gateway publishes, also during a secret rotation', async () => {
     const { code = '' } = WEBHOOK_SAMPLES.find(({ title }) => title === 'JavaScript, with the public key') ?? {};
     const program = code.replaceAll(SAMPLE_ORIGIN, trailgate.gatewayUrl);
     const { publicKeysOf, verifyWebhook } = (await import(
@@ -140,7 +140,7 @@ describeOnDatabases('an event', (kind) => {
     };
     const arrives = async (name: string) => {
       const before = receiver.received.length;
-      await happens(name);
+      await addEvent(name);
       await eventually(name, () => receiver.received.length > before);
     };
     const rotate = (overlap: object) =>
@@ -151,10 +151,10 @@ describeOnDatabases('an event', (kind) => {
     await arrives('before');
     expect(verifiedBy(first)).toEqual([true]);
     const { public_keys: rotated } = await rotate({});
-    // Whoever still keeps the key of before verifies what comes now, and so does who asks again.
+    // Both the old key and the published keys verify this event.
     await arrives('during');
     expect(verifiedBy(first)).toEqual([true]);
-    // The gateway asks again when what it knows is five seconds old.
+    // The gateway reads the keys again when its copy is five seconds old.
     clock.runAhead(6_000);
     await eventually('both are shown', async () => (await publicKeysOf(endpoint.id)).length === 2);
     expect(verifiedBy(await publicKeysOf(endpoint.id))).toEqual([true, true]);
@@ -175,33 +175,33 @@ describeOnDatabases('an event', (kind) => {
     '?endpoint=acc_1',
     '?endpoint=a&endpoint=b',
     '?endpoint[]=a',
-  ])('of an endpoint that is not there has no public keys (%s)', async (query) => {
+  ])('of an unknown endpoint has no public keys (%s)', async (query) => {
     const response = await fetch(`${trailgate.gatewayUrl}/.well-known/webhooks/public-keys${query}`);
     expect([response.status, await response.json()]).toEqual([200, { keys: [] }]);
   });
 
-  it('is delivered also when the program has ended meanwhile', async () => {
+  it('is delivered after a restart if it was created while the program was stopped', async () => {
     const before = receiver.received.length;
     await trailgate.stop();
-    await happens('meanwhile');
+    await addEvent('meanwhile');
     trailgate = await start(trailgate);
     await eventually('it arrives', () => receiver.received.length > before);
   });
 
   // On SQLite no other process delivers.
   if (kind === 'postgres')
-    it('is delivered by another process when the one that had it in hand was killed, and none is lost', async () => {
+    it('is delivered by another process if the delivering one is killed, and none is lost', async () => {
       const before = receiver.received.length;
       receiver.respond(() => {});
-      for (let count = 0; count < EVENTS; count++) await happens(`killed-${count}`);
+      for (let count = 0; count < EVENTS; count++) await addEvent(`killed-${count}`);
       await eventually('one is under way', () => receiver.received.length > before);
       await trailgate.kill9();
       receiver.respond((response) => response.writeHead(204).end());
-      // Sees at its start that the other is dead; one that runs already sees it with its next scan (webhook-owners).
+      // It notices at its start that the other is dead. A running process notices it at its next scan (webhook-owners).
       const other = await start(undefined, ['admin', 'worker']);
       try {
         const ids = () => new Set(receiver.received.slice(before).map(({ id }) => id));
-        // Where the database has not noticed yet that the other is gone, its lease of half a minute has to end first.
+        // If the database has not noticed the death yet, the lease of half a minute has to expire first.
         await eventually('all arrive', () => ids().size === EVENTS, PATIENT_MS);
         const [{ id = '' } = {}] = receiver.received.slice(before);
         await eventually('what was under way arrives again', () =>

@@ -13,9 +13,9 @@ type Endpoint = MadeEndpoint & { readonly waiting: number };
 
 const EVENTS = ['customer.created', 'customer.deleted'];
 
-describeOnDatabases('what a webhook endpoint is given', (kind) => {
+describeOnDatabases('a webhook endpoint', (kind) => {
   let database: DatabaseHandle;
-  /** Program of all tests but those that need another. */
+  /** Program of all tests, except for those that need their own. */
   let shared: RunningAdmin;
   let running: RunningAdmin;
   let accountId: string;
@@ -50,7 +50,7 @@ describeOnDatabases('what a webhook endpoint is given', (kind) => {
   const laneOf = (id: string) =>
     database.db.selectFrom('webhook_lane').select('due_at').where('endpoint_id', '=', id).executeTakeFirst();
 
-  it('is added, shown with its key pair, and its secret this once', async () => {
+  it('is created with a secret that is shown once, and is then shown with its public key', async () => {
     const answer = await running.admin.request('POST', path(), { url: URL, event_types: ['customer.*'] });
     const made = answer.json<Endpoint>();
     expect([answer.status, answer.headers['location']]).toEqual([201, `/admin/v1/webhook-endpoints/${made.id}`]);
@@ -74,7 +74,7 @@ describeOnDatabases('what a webhook endpoint is given', (kind) => {
     ['https://me:pw@shop.trailgate.dev/', 'userinfo'],
     ['https://shop.trailgate.dev:22/', 'port'],
     ['shop', 'not_a_url'],
-  ])('is not added nor moved to %s: the pointer says why', async (url, code) => {
+  ])('cannot be created with or moved to %s, and the error points to the URL', async (url, code) => {
     const { id } = await create();
     for (const answer of [await running.admin.request('POST', path(), { url }), await patch(id, { url })]) {
       expectProblem(answer, 'validation_failed');
@@ -96,21 +96,21 @@ describeOnDatabases('what a webhook endpoint is given', (kind) => {
     ['a secret of 65 bytes', { secret: `whsec_${Buffer.alloc(65, 7).toString('base64')}` }, '#/secret'],
     ['a long description', { description: 'a'.repeat(501) }, '#/description'],
     ['a field that there is not', { headers: {} }, '#/headers'],
-  ])('is not added with %s', async (_what, fields, pointer) => {
+  ])('cannot be created with %s', async (_what, fields, pointer) => {
     const answer = await running.admin.request('POST', path(), { url: URL, ...fields });
     expectProblem(answer, 'validation_failed');
     expect(answer.json<{ errors: { pointer: string }[] }>().errors.map((error) => error.pointer)).toEqual([pointer]);
     expect((await running.admin.call<{ data: object[] }>('GET', path())).data).toEqual([]);
   });
 
-  it('keeps a type that the configuration has no more, and is given no such type anew', async () => {
+  it('keeps an event type that is no longer configured, but accepts no other such type', async () => {
     const { id } = await create({ event_types: ['customer.created'] });
     running = await startAdmin(database, { events: [] });
     expect((await patch(id, { event_types: ['customer.created', 'quota.*'] })).status).toBe(200);
     expectProblem(await patch(id, { event_types: ['customer.created', 'customer.deleted'] }), 'validation_failed');
   });
 
-  it('is one of so many, also where several are added at once', async () => {
+  it('cannot be created beyond the limit of its account, even by concurrent requests', async () => {
     running = await startAdmin(database, { webhooks: { maxEndpoints: 3 } });
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => running.admin.request('POST', path(), { url: URL })),
@@ -125,7 +125,7 @@ describeOnDatabases('what a webhook endpoint is given', (kind) => {
     expect((await running.admin.request('POST', path(), { url: URL })).status).toBe(201);
   });
 
-  it('can be told of the types that there are', async () => {
+  it('has its possible event types listed, with a schema for those of the gateway', async () => {
     const { data } = await running.admin.call<{ data: { type: string; source: string; schema: object | null }[] }>(
       'GET',
       '/event-types',

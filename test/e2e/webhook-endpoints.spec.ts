@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints through the admin API, on both databases: who changes what meanwhile, and what waits when they
- * are paused, edited or deleted.
+ * Webhook endpoints through the admin API, on both databases: concurrent edits, and the waiting deliveries of endpoints
+ * that are paused, edited or deleted.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -49,9 +49,9 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     database.db.selectFrom('webhook_delivery').selectAll().where('endpoint_id', '=', id).orderBy('id').execute();
   const change = (id: string, fields: Partial<WebhookDeliveryTable>) =>
     database.db.updateTable('webhook_delivery').set(fields).where('id', '=', id).execute();
-  const tell = (type?: string) => addServiceEvent(running, accountId, type);
+  const addEvent = (type?: string) => addServiceEvent(running, accountId, type);
 
-  it('is changed on the version that was seen, and says what has changed meanwhile; the same again changes nothing', async () => {
+  it('rejects an edit of an outdated version, names the changed fields, and ignores an identical edit', async () => {
     const { id } = await create();
     expect((await patch(id, { description: 'Shop' }, { 'If-Match': '"1"' })).json()).toMatchObject({ version: 2 });
     const late = await patch(id, { url: `${URL}/2` }, { 'If-Match': '"1"' });
@@ -64,11 +64,11 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     expect(known.status).toBe(304);
   });
 
-  it('that is paused lets its events wait; enabled again all of them go out, in the order that they have', async () => {
+  it('keeps deliveries waiting while it is paused, and makes all of them due when it is enabled', async () => {
     const { id } = await create();
     expect((await patch(id, { status: 'paused' })).json()).toMatchObject({ status: 'paused' });
-    await tell();
-    await tell();
+    await addEvent();
+    await addEvent();
     expect((await laneOf(id))?.due_at).toBe(ASLEEP);
     expect((await get(id)).waiting).toBe(2);
     const [, second] = await deliveries(id);
@@ -79,14 +79,14 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     expect((await laneOf(id))?.due_at).toBe(running.clock.now());
   });
 
-  it('that is enabled gives up what was not chosen: none, or what lies outside of a range', async () => {
+  it('skips the waiting deliveries that are not chosen when it is enabled', async () => {
     const { id } = await create();
     const states = async () => (await deliveries(id)).map(({ state, reason }) => reason ?? state);
     await patch(id, { status: 'paused' });
     const times: string[] = [];
     for (let count = 0; count < 3; count++) {
       times.push(new Date(running.clock.now()).toISOString());
-      await tell();
+      await addEvent();
       running.clock.advance(60_000);
     }
     await patch(id, { status: 'enabled', deliver: { since: times[1], until: times[1] } });
@@ -103,9 +103,9 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     expectProblem(await patch(id, { deliver: 'none', status: 'paused' }), 'conflict');
   });
 
-  it('that loses its order lets go of what was held, and one that moves begins anew', async () => {
+  it('releases held deliveries when it is no longer ordered, and forgets failures when its URL changes', async () => {
     const { id } = await create({ ordered: true });
-    await tell();
+    await addEvent();
     const [first] = await deliveries(id);
     await change(first!.id, { state: 'held' });
     await database.db
@@ -119,7 +119,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     expect(moved).toMatchObject({ failing_since: null, failures: 0 });
   });
 
-  it('that operators have disabled is enabled by operators alone; nobody else disables one', async () => {
+  it('can be disabled, and then be enabled again, only by operators', async () => {
     const { id } = await create();
     const owner = await signIn(running, await newMember(database, { roles: { [accountId]: 'owner' } }));
     const asOwner = (body: object) =>
@@ -131,9 +131,9 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     expect((await patch(id, { status: 'enabled' })).json()).toMatchObject({ status: 'enabled', disabled_reason: null });
   });
 
-  it('that is deleted gives up what waits, keeps no secret, and is not there any more', async () => {
+  it('fails its waiting deliveries, removes its secret and is not found after it was deleted', async () => {
     const { id } = await create();
-    await tell();
+    await addEvent();
     expect((await running.admin.request('DELETE', `/webhook-endpoints/${id}`)).status).toBe(204);
     expect((await deliveries(id)).map(({ reason }) => reason)).toEqual(['endpoint_deleted']);
     expect(await laneOf(id)).toBeUndefined();
@@ -152,13 +152,13 @@ describeOnDatabases('a webhook endpoint', (kind) => {
       );
       expectProblem(answer, 'resource_not_found');
     }
-    await tell();
+    await addEvent();
     expect(await deliveries(id)).toHaveLength(1);
     const [delivery] = await deliveries(id);
     expect(await running.admin.call('GET', `/webhook-deliveries/${delivery!.id}`)).toMatchObject({ status: 'failed' });
   });
 
-  it('leaves each change in the audit log, with no secret and no query of its URL', async () => {
+  it('records each change in the audit log, without its secret and the query of its URL', async () => {
     const { id, secret } = await create({ url: `${URL}?token=hunter2` });
     await patch(id, { url: `${URL}?token=hunter3` });
     await patch(id, { status: 'paused' });
@@ -180,9 +180,9 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     for (const hidden of ['hunter', secret.slice(6), rotated.secret.slice(6)]) expect(text).not.toContain(hidden);
   });
 
-  it('shows its deliveries, with each attempt and what is sent, the newest first', async () => {
+  it('lists its deliveries newest first, with filters, and shows attempts and payload of each', async () => {
     const { id } = await create();
-    for (let count = 0; count < 3; count++) await tell(count === 1 ? 'customer.deleted' : 'customer.created');
+    for (let count = 0; count < 3; count++) await addEvent(count === 1 ? 'customer.deleted' : 'customer.created');
     const [first, second] = await deliveries(id);
     await change(first!.id, { state: 'failed', reason: 'exhausted', attempts: 2 });
     await database.db

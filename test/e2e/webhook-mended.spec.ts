@@ -1,4 +1,4 @@
-/** Deliveries go out at once after a receiver or its endpoint was mended. */
+/** Deliveries go out at once after a receiver or its endpoint was repaired. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { EMITTING, whole, type Say } from '../support/emitting.js';
@@ -50,7 +50,7 @@ it.each<[string, boolean, (endpoint: string) => Promise<unknown>]>([
     (path) => call('POST', `${path}/replay`, { status: 'failed' }),
   ],
   ['an ordered endpoint that is replayed', true, (path) => call('POST', `${path}/replay`, { status: 'failed' })],
-])('%s gets what waits at once, in order, and not after an hour', async (_what, ordered, mend) => {
+])('%s gets its waiting deliveries at once, instead of after an hour', async (_what, ordered, repair) => {
   const { account, key } = await trailgate.admin.newKey('pro');
   const endpoint = await call<Endpoint>('POST', `/accounts/${account.id}/webhook-endpoints`, {
     url: `${receiver.url}/hook`,
@@ -73,7 +73,7 @@ it.each<[string, boolean, (endpoint: string) => Promise<unknown>]>([
   );
   receiver.respond((response) => void response.writeHead(204).end());
   receiver.received.length = 0;
-  await mend(path);
+  await repair(path);
   await eventually('all are delivered', async () => (await deliveries()).every(({ status }) => status === 'succeeded'));
   const names = receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
   expect(ordered ? names : names.toSorted()).toEqual(['a', 'b']);

@@ -28,10 +28,10 @@ interface Delivery {
 
 const WEBHOOKS = { allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'] };
 const MINUTE_MS = 60_000;
-/** The receiver takes the request and says nothing. */
+/** The receiver accepts the request and never responds. */
 const NEVER = 0;
 
-describeOnDatabases('a webhook endpoint that is asked', (kind) => {
+describeOnDatabases('a webhook endpoint', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accountId: string;
@@ -85,7 +85,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
   const laneDueAt = async (id: string) =>
     (await database.db.selectFrom('webhook_lane').selectAll().where('endpoint_id', '=', id).executeTakeFirst())?.due_at;
 
-  it('takes a test: one signed attempt, whose outcome is the response', async () => {
+  it('gets a test as one signed attempt, whose outcome is in the response', async () => {
     const { id, secret } = await create();
     const delivery = await test(id);
     expect(delivery).toMatchObject({ status: 'succeeded', kind: 'test', type: 'webhook.test', attempts: 1 });
@@ -101,7 +101,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     expect(received).toHaveLength(1);
   });
 
-  it('takes an example of a type, also while it is paused; of no other type', async () => {
+  it('gets a test with the example of a known type, also while it is paused', async () => {
     const { id } = await create({ event_types: ['customer.*'] });
     await running.admin.call('PATCH', `/webhook-endpoints/${id}`, { status: 'paused' });
     const delivery = await test(id, { type: 'quota.threshold_reached' });
@@ -109,12 +109,12 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     const wrong = await running.admin.request('POST', `/webhook-endpoints/${id}/test`, { type: 'customer.creatd' });
     expectProblem(wrong, 'validation_failed');
     expect(received).toHaveLength(1);
-    // Nobody else is told of it, and it is no event that could be replayed to others.
+    // No other endpoint gets it, and it is no event that could be replayed to others.
     const other = await create();
     expect(await replay(other.id, { status: 'all' })).toBe(0);
   });
 
-  it('takes ten tests a minute, and an account thirty, whoever asks for them', async () => {
+  it('gets at most ten tests a minute, and all endpoints of an account at most thirty', async () => {
     const [first, ...others] = await Promise.all([create(), create(), create(), create()]);
     const statuses = async (id: string, count: number): Promise<number[]> => {
       const all: number[] = [];
@@ -137,7 +137,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     expect(await statuses(first.id, 1)).toEqual([200]);
   });
 
-  it('whose receiver fails is said to have failed, once, and the test can be attempted again by the workers', async () => {
+  it('reports a failed test after one attempt, and the workers can retry it on request', async () => {
     const { id } = await create();
     status = 500;
     const delivery = await test(id);
@@ -152,7 +152,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     expect(await laneDueAt(id)).toBe(running.clock.now());
   });
 
-  it('whose receiver says nothing is waited for as long as the configuration says', async () => {
+  it('fails a test after the configured timeout if its receiver does not respond', async () => {
     await running.close();
     running = await startAdmin(database, { webhooks: { ...WEBHOOKS, timeout: '1s' } });
     const { id } = await create();
@@ -161,11 +161,11 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     const delivery = await test(id);
     expect(delivery.attempt_log).toMatchObject([{ status_code: null, error: 'response_timeout' }]);
     expect(performance.now() - atMs).toBeGreaterThanOrEqual(1_000);
-    // Shorter than what holds without the setting, 15 s.
+    // Shorter than the default of 15 s.
     expect(performance.now() - atMs).toBeLessThan(10_000);
   });
 
-  it('whose name leads inside takes no test: nothing is connected to, and the attempt says why', async () => {
+  it('fails a test without a connection if its name resolves to a private address, and says so', async () => {
     await running.close();
     running = await startAdmin(database, { resolve: async () => ['10.0.0.1', '127.0.0.1'] });
     const { id } = await create({ url: PUBLIC_URL });
@@ -175,7 +175,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     expect(received).toEqual([]);
   });
 
-  it('gets one delivery again as often as somebody asks, but none that waits for another, and none while it is paused', async () => {
+  it('gets a delivery again on each retry request, unless it is held or the endpoint is paused', async () => {
     const { id } = await create();
     await addServiceEvent(running, accountId);
     const [delivery] = await rows(id);
@@ -198,7 +198,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     expectProblem(await retry(), 'resource_not_found');
   });
 
-  it('gets all that has failed again, or a span, or some types; what waits already is left alone', async () => {
+  it('gets failed deliveries again, by time span, type or status, but no pending ones', async () => {
     const { id } = await create();
     const times: string[] = [];
     for (const type of ['customer.created', 'customer.deleted', 'customer.created', 'customer.created']) {
@@ -218,7 +218,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     expect(await states(id)).toEqual(['pending 1', 'pending 1', 'pending 1', 'pending 0']);
   });
 
-  it('gets events that are older than it is, where all of a time is asked for, each once', async () => {
+  it('gets events older than itself when all are replayed, each only once', async () => {
     for (let count = 0; count < 3; count++) await addServiceEvent(running, accountId);
     await addServiceEvent(running, accountId, 'customer.deleted');
     running.clock.advance(MINUTE_MS);
@@ -234,7 +234,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     expect(log.data[1]).toMatchObject({ action: 'webhook_endpoint.replayed', after: { matching: 0, status: 'all' } });
   });
 
-  it('gets more than one statement changes, each once', async () => {
+  it('gets more deliveries than one statement changes, each once, even if a replay fails halfway', async () => {
     const { id } = await create();
     await addServiceEvent(running, accountId);
     const [first] = await rows(id);
@@ -248,7 +248,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
         .values(many.slice(at, at + 300))
         .execute();
     }
-    // The second thousand of them cannot be changed: the audit log knows all the same who has asked for them.
+    // The second thousand cannot be changed. The audit log records the request all the same.
     const stuck = many[1_500]!.id;
     const raise = "begin select raise(abort, 'stuck'); end";
     const refuse = {
@@ -265,7 +265,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     expect(data[0]).toMatchObject({ action: 'webhook_endpoint.replayed', after: { matching: 2_100 } });
     const allow = { sqlite: 'drop trigger stuck', postgres: 'alter table webhook_delivery drop constraint stuck' };
     await sql.raw(allow[kind]).execute(database.db);
-    // And what was left is done by whoever asks again.
+    // A second replay changes the rest.
     expect(await replay(id)).toBe(1_100);
     expect(new Set(await states(id))).toEqual(new Set(['pending 1', 'pending 0']));
   });

@@ -1,4 +1,4 @@
-/** The code in docs/webhooks.md and on /docs verifies the webhooks that we sign, in each language that the machine has. */
+/** The code in docs/webhooks.md and on /docs verifies signed webhooks, in each language that the machine has. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ import { readFileSync } from 'node:fs';
 const [key, id, timestamp, signature, file] = process.argv.slice(2);
 const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
 process.exit(verifyWebhook(key, headers, readFileSync(file)) ? 0 : 3);`;
-/** Path of an interpreter, which may be found through a slow script of a version manager. */
+/** Returns the path of an interpreter. Otherwise a slow script of a version manager might run for each call. */
 function interpreterOf(command: string, args: readonly string[]): string {
   const { status, stdout } = spawnSync(command, args, { encoding: 'utf8' });
   return status === 0 ? stdout.trim() : command;
@@ -121,14 +121,14 @@ function codeOf(title: string): string {
   return /```\w+\n(.*?)\n```/s.exec(section)?.[1] ?? '';
 }
 
-/** Why a language cannot be tried here. */
+/** Returns why a language cannot be tested here, or null. */
 function missing(title: string): string | null {
   const command = title === 'Go' ? 'go' : (PROGRAMS[title]?.command[0] ?? '');
   const { error } = spawnSync(command, [title === 'Go' ? 'version' : '--version']);
   return error === undefined ? null : `needs ${command}`;
 }
 
-/** How a delivery's program ends. */
+/** Returns the exit status of the program for a delivery. */
 function statusOf(title: string, command: readonly string[], delivery: Delivery): number | null {
   const isPublic = title.includes('public key');
   const fields = signatureFields('evt_01jd3k', Date.now() + (delivery.aheadS ?? 0) * 1_000, Buffer.from(BODY), {
@@ -166,12 +166,12 @@ describe.each(Object.keys(PROGRAMS))('the code in %s', (title) => {
       command = [join(folder, 'verify')];
     }, 240_000);
 
-    it.each(DELIVERIES)('judges a webhook $what rightly', (delivery) => {
+    it.each(DELIVERIES)('judges a webhook $what correctly', (delivery) => {
       expect(statusOf(title, command, delivery)).toBe(delivery.isGood ? 0 : 3);
     });
   });
 });
 
-it('the page in docs/ says of webhooks what /docs says', () => {
+it('docs/webhooks.md has the same text as /docs', () => {
   expect(PAGE).toBe(`# Receive webhooks\n\n${webhookGuide()}`);
 });

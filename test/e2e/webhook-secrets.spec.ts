@@ -18,7 +18,7 @@ import { expectProblem } from '../support/problem.js';
 import { PUBLIC_URL as URL, type MadeEndpoint } from '../support/webhook-endpoints.js';
 
 const DAY_MS = 86_400_000;
-const BROUGHT = formatWebhookSecret(Buffer.alloc(24, 7));
+const SUPPLIED = formatWebhookSecret(Buffer.alloc(24, 7));
 /** The secret box of `startAdmin`. */
 const BOX = new SecretBox(Buffer.alloc(32, 2));
 const TABLES = ['webhook_endpoint', 'webhook_secret', 'audit_entry'];
@@ -56,7 +56,7 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     return { secrets: keys.secrets.map(formatWebhookSecret), publicKeys: keys.privateKeys.map(formatPublicKey) };
   };
 
-  it('that is new at once leaves waiting deliveries at their schedule: their receiver cannot verify it yet', async () => {
+  it('keeps the schedule of waiting deliveries if rotated without overlap, and makes them due otherwise', async () => {
     const { endpoint, delivery } = await newWebhook(running, accountId);
     const later = running.clock.now() + 3_600_000;
     const pending = database.db.updateTable('webhook_delivery').set({ due_at: later, attempts: 1 });
@@ -71,7 +71,7 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     expect(await dueAt()).toBe(running.clock.now());
   });
 
-  it('is what signs, and stands in no table, log or other response as it is', async () => {
+  it('signs deliveries, and is not readable in any table, log or other response', async () => {
     const made = await create();
     const rotated = await rotate(made.id);
     const { secrets, publicKeys } = await keysOf(made.id);
@@ -90,7 +90,7 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     }
   });
 
-  it('is not told again to whoever repeats the request: 409 says where the endpoint is, and nothing is made twice', async () => {
+  it('is not shown again to a repeated request, which gets the location of the endpoint', async () => {
     for (const [to, body, made] of [
       [path(), { url: URL }, 1],
       [`/webhook-endpoints/${(await create()).id}/rotate-secret`, { overlap_seconds: 60 }, 2],
@@ -108,7 +108,7 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     expect((await running.admin.call<{ data: object[] }>('GET', path())).data).toHaveLength(2);
   });
 
-  it('that is replaced signs beside the new one for a day, or as long as was said', async () => {
+  it('signs together with its successor for a day, or for the overlap of the rotation', async () => {
     const first = await create();
     const second = await rotate(first.id);
     const expires = second.public_keys.map(({ expires_at: at }) => at && Date.parse(at));
@@ -126,7 +126,7 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     );
   });
 
-  it('is one of three at most, and one that has leaked takes those of before with it', async () => {
+  it('is one of at most three, and ends all previous ones if rotated without overlap', async () => {
     const { id } = await create();
     const secrets: string[] = [];
     for (let count = 0; count < 2; count++) secrets.unshift((await rotate(id)).secret);
@@ -139,7 +139,7 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     expect((await keysOf(id)).secrets).toEqual([last.secret]);
   });
 
-  it('signs alone as soon as the previous ones are ended; repeating that changes nothing', async () => {
+  it('signs alone once the previous ones are ended, and ending them again changes nothing', async () => {
     const { id } = await create();
     for (let count = 0; count < 2; count++) await rotate(id);
     const [current] = (await keysOf(id)).secrets;
@@ -154,21 +154,21 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     expect(log.data[0]?.action).toBe('webhook_endpoint.previous_secret_ended');
   });
 
-  it('may be brought along, by one endpoint alone, whoever has it', async () => {
-    expect((await create({ secret: BROUGHT })).secret).toBe(BROUGHT);
+  it('can be supplied by the caller, but for only one endpoint of all accounts', async () => {
+    expect((await create({ secret: SUPPLIED })).secret).toBe(SUPPLIED);
     const other = await running.admin.createAccount({ plan: 'starter' });
     for (const to of [path(), `/accounts/${other.id}/webhook-endpoints`]) {
-      expectProblem(await post(to, { url: URL, secret: BROUGHT }), 'webhook_secret_in_use');
+      expectProblem(await post(to, { url: URL, secret: SUPPLIED }), 'webhook_secret_in_use');
     }
     const { id, version } = await create();
-    expectProblem(await post(`/webhook-endpoints/${id}/rotate-secret`, { secret: BROUGHT }), 'webhook_secret_in_use');
-    // Nothing of the rotation is left: the current one goes on.
+    expectProblem(await post(`/webhook-endpoints/${id}/rotate-secret`, { secret: SUPPLIED }), 'webhook_secret_in_use');
+    // Nothing of the rotation is left, and the current secret stays valid.
     const shown = await running.admin.call<MadeEndpoint>('GET', `/webhook-endpoints/${id}`);
     expect([shown.version, shown.public_keys]).toEqual([version, [expect.objectContaining({ expires_at: null })]]);
     expect((await running.admin.call<{ data: object[] }>('GET', path())).data).toHaveLength(2);
   });
 
-  it('is replaced on the version that was seen', async () => {
+  it('is not rotated on an outdated version', async () => {
     const { id } = await create();
     await rotate(id);
     const late = await post(`/webhook-endpoints/${id}/rotate-secret`, {}, { 'If-Match': '"1"' });
@@ -176,19 +176,19 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     expect((await keysOf(id)).secrets).toHaveLength(2);
   });
 
-  it('is not made without a key to seal it with: 503, and nothing is left behind', async () => {
+  it('is not created without a sealing key, and the request leaves nothing behind', async () => {
     const { id } = await create();
     await running.close();
     running = await startAdmin(database, { secretBox: null });
     expectProblem(await post(path(), { url: URL }), 'secrets_unavailable');
     expectProblem(await post(`/webhook-endpoints/${id}/rotate-secret`, {}), 'secrets_unavailable');
     expect((await running.admin.call<{ data: object[] }>('GET', path())).data).toHaveLength(1);
-    // What needs no secret goes on.
+    // Requests that need no secret still work.
     expect((await running.admin.request('PATCH', `/webhook-endpoints/${id}`, { status: 'paused' })).status).toBe(200);
     await expect(keysOf(id, null)).rejects.toMatchObject({ code: 'secrets_unavailable' });
   });
 
-  it('does not open with another key, nor in another row: nothing is signed with what somebody has put there', async () => {
+  it('cannot be opened with another key or in another row, and then signs nothing', async () => {
     const [one, other] = [await create(), await create()];
     await expect(keysOf(one.id, new SecretBox(Buffer.alloc(32, 3)))).rejects.toMatchObject({
       code: 'secrets_unavailable',

@@ -1,4 +1,4 @@
-/** The libraries that receivers verify webhooks with take ours, and nothing else. */
+/** The libraries with which receivers verify webhooks accept those of the gateway, and nothing else. */
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
@@ -17,7 +17,7 @@ const NODE_LIBRARIES = ['standardwebhooks', 'svix', 'openai', 'replicate'];
 const PYTHON_LIBRARY = 'standardwebhooks (Python)';
 const LIBRARIES = [...NODE_LIBRARIES, PYTHON_LIBRARY];
 
-/** Before anything is signed: it may take longer than a signature lasts. */
+/** Installed before anything is signed, since it may take longer than a signature is valid. */
 const missing = installNpmPackages(FOLDER) ?? installPythonPackages(FOLDER);
 
 const secret = newWebhookSecret();
@@ -65,10 +65,10 @@ const REFUSED = [
   }),
 ];
 
-/** Receivers allow five minutes; until the last library has looked, some seconds pass. */
+/** Receivers allow five minutes. Some seconds pass until the last library has checked. */
 const LATE_OR_EARLY = [webhook('301 s late', {}, -301), webhook('330 s early', {}, 330)];
 /** Name of the library that checks only the signature. */
-const LOOKS_AT_NO_TIME = 'replicate';
+const IGNORES_TIME = 'replicate';
 
 describeUnless(missing)('a webhook', () => {
   const outcomes: Outcome[] = [];
@@ -85,24 +85,24 @@ describeUnless(missing)('a webhook', () => {
     }
   });
 
-  const whatIs = (what: string) =>
+  const outcomesOf = (what: string) =>
     Object.fromEntries(
       outcomes.flatMap(([of, library, outcome]) => (of === what ? [[library, outcome.split(':')[0]]] : [])),
     );
   const byAll = (outcome: string) => Object.fromEntries(LIBRARIES.map((library) => [library, outcome]));
 
   it.each(ACCEPTED.map(({ what }) => what))('%s is accepted by each of the libraries', (what) => {
-    expect(whatIs(what)).toEqual(byAll('accepted'));
+    expect(outcomesOf(what)).toEqual(byAll('accepted'));
   });
 
   it.each(REFUSED.map(({ what }) => what))('%s is refused by each of the libraries', (what) => {
-    expect(whatIs(what)).toEqual(byAll('refused'));
+    expect(outcomesOf(what)).toEqual(byAll('refused'));
   });
 
   it.each(LATE_OR_EARLY.map(({ what }) => what))(
-    '%s is refused by each of the libraries that look at the time',
+    '%s is refused by each of the libraries that check the time',
     (what) => {
-      expect(whatIs(what)).toEqual({ ...byAll('refused'), [LOOKS_AT_NO_TIME]: 'accepted' });
+      expect(outcomesOf(what)).toEqual({ ...byAll('refused'), [IGNORES_TIME]: 'accepted' });
     },
   );
 });

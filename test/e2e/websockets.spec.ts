@@ -1,4 +1,4 @@
-/** WebSockets: the same checks as every request before they open, bytes as they are while they are open, a clean end. */
+/** WebSockets: the same checks as for every request before they open, unchanged bytes, and a clean end. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -14,7 +14,7 @@ import { acquireTrailgate } from '../support/shared-program.js';
 const KEY = randomBytes(16).toString('base64');
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
 
-/** A backend that agrees to every handshake on /live and sends back what it gets. */
+/** A backend that accepts every handshake on /live and echoes what it receives. */
 class EchoBackend {
   readonly handshakes: IncomingMessage[] = [];
   readonly sockets: Socket[] = [];
@@ -84,11 +84,11 @@ class EchoBackend {
   }
 }
 
-/** One side of a connection that has been upgraded, or an answer that was not an upgrade. */
+/** The client side of a connection after an upgrade, or after a response that refused it. */
 interface Opened {
   readonly socket: Socket;
   readonly head: string;
-  /** Returns the bytes behind the head. */
+  /** Returns the bytes after the head. */
   received(): Buffer;
   readonly ended: Promise<unknown>;
 }
@@ -126,7 +126,7 @@ describe('a WebSocket through the gateway', () => {
     const head = bytes.subarray(0, headEnd()).toString();
     return { socket, head, received: () => bytes.subarray(headEnd() + 4), ended };
   };
-  const authorised = (): string => `Authorization: Bearer ${secret}`;
+  const authorized = (): string => `Authorization: Bearer ${secret}`;
   const counted = async (): Promise<number> =>
     (
       (
@@ -168,11 +168,11 @@ describe('a WebSocket through the gateway', () => {
     backend?.close();
   });
 
-  it('passes bytes both ways as they are, also those behind the handshake, longer than any deadline', async () => {
+  it('forwards bytes unchanged in both directions, from the handshake on and beyond any timeout', async () => {
     const before = await counted();
     const { socket, head, received } = await open(
       '/live/kitchen?x=1',
-      [authorised(), 'Sec-WebSocket-Protocol: echo'],
+      [authorized(), 'Sec-WebSocket-Protocol: echo'],
       'early',
     );
     expect(head).toMatch(/^HTTP\/1\.1 101 /);
@@ -209,13 +209,13 @@ describe('a WebSocket through the gateway', () => {
     await eventually('it is logged', () => trailgate.logs().some(isLogged));
   });
 
-  it('passes on what the backend sends together with its agreement', async () => {
-    const { received, socket } = await open('/live/greet', [authorised()]);
+  it('forwards bytes that the backend sends together with its 101', async () => {
+    const { received, socket } = await open('/live/greet', [authorized()]);
     await eventually('the greeting', () => received().toString() === 'welcome');
     socket.destroy();
   });
 
-  it('is refused in the one shape without a key, without the scope, and where the route is none', async () => {
+  it('gets a problem response without a key or scope, and does not reach the backend', async () => {
     const { key } = await trailgate.admin.newKey('few', { scopes: ['files:read'] });
     const before = backend.handshakes.length;
     for (const [path, fields, status, code] of [
@@ -232,8 +232,8 @@ describe('a WebSocket through the gateway', () => {
   });
 
   // RFC 6455 section 4.4: the client may try again with a version that the refusal names.
-  it("tells the client of a backend's 426 which protocol and versions it may try", async () => {
-    const { head, ended } = await open('/live/version', [authorised()]);
+  it('forwards the protocol and versions that a 426 of the backend names', async () => {
+    const { head, ended } = await open('/live/version', [authorized()]);
     expect(head).toMatch(/^HTTP\/1\.1 426 /);
     expect(head).toMatch(/\r\nUpgrade: websocket\r\n/i);
     expect(head).toMatch(/\r\nConnection: Upgrade\r\n/i);
@@ -241,8 +241,8 @@ describe('a WebSocket through the gateway', () => {
     await ended;
   });
 
-  it("maps a backend's refusal, and gives the cost back where it dies or is silent", async () => {
-    const refused = await open('/live/refuse', [authorised()]);
+  it('maps a refusal of the backend, and gets the cost back if the backend dies or is silent', async () => {
+    const refused = await open('/live/refuse', [authorized()]);
     expect(refused.head).toMatch(/^HTTP\/1\.1 409 /);
     expect(JSON.parse(refused.received().toString())).toMatchObject({
       code: 'conflict',
@@ -254,14 +254,14 @@ describe('a WebSocket through the gateway', () => {
       ['reset', 502],
       ['silent', 504],
     ] as const) {
-      const { head, received } = await open(`/live/${room}`, [authorised()]);
+      const { head, received } = await open(`/live/${room}`, [authorized()]);
       expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
       expect(JSON.parse(received().toString())).toMatchObject({ status });
     }
     await eventually('both are given back', async () => (await counted()) === before);
   });
 
-  it("waits for the end of a backend's refusal as for that of any error, from its head on", async () => {
+  it('gets 504 after the idle timeout if a refusal of the backend does not end', async () => {
     const ended = (outcome: string) =>
       `trailgate_upstream_target_calls_total{service="backend",target="${backend.url}",outcome="${outcome}",status=""}`;
     const counts = async (): Promise<(number | undefined)[]> => {
@@ -269,17 +269,17 @@ describe('a WebSocket through the gateway', () => {
       return ['idle_timeout', 'first_byte_timeout'].map((outcome) => series.get(ended(outcome)));
     };
     const [idle = NaN, firstByte] = await counts();
-    const { head, received } = await open('/live/trickle', [authorised()]);
+    const { head, received } = await open('/live/trickle', [authorized()]);
     expect(head).toMatch(/^HTTP\/1\.1 504 /);
     expect(JSON.parse(received().toString())).toMatchObject({ code: 'backend_timeout' });
     expect(await counts()).toEqual([idle + 1, firstByte]);
   });
 
-  it('that waited for a connection in vain has had no time of a backend', async () => {
+  it('gets 503 if no backend connection is free in time, and has no backend time in the log', async () => {
     const held = connect(Number(new URL(trailgate.gatewayUrl).port), '127.0.0.1');
-    held.write(`GET /api/v1/narrow/hold HTTP/1.1\r\nHost: a\r\n${authorised()}\r\n\r\n`);
+    held.write(`GET /api/v1/narrow/hold HTTP/1.1\r\nHost: a\r\n${authorized()}\r\n\r\n`);
     await once(held, 'data');
-    const { head } = await open('/narrow/live', [authorised()]);
+    const { head } = await open('/narrow/live', [authorized()]);
     held.destroy();
     expect(head).toMatch(/^HTTP\/1\.1 503 /);
     const isLogged = ({ path }: Record<string, unknown>): boolean => path === '/api/v1/narrow/live';
@@ -289,9 +289,9 @@ describe('a WebSocket through the gateway', () => {
     expect(line).not.toHaveProperty('upstream_ms');
   });
 
-  it('is an ordinary request where the operation is no WebSocket, or the upgrade is to something else', async () => {
+  it('is a plain request if the operation is no WebSocket, or the upgrade is to another protocol', async () => {
     const plain = backend.plainRequests;
-    const { head } = await open('/customers', [authorised()]);
+    const { head } = await open('/customers', [authorized()]);
     expect(head).toMatch(/^HTTP\/1\.1 4/);
     expect(backend.plainRequests).toBe(plain + 1);
     const answer = await send(`${trailgate.gatewayUrl}/api/v1/live/a`, {
@@ -300,12 +300,12 @@ describe('a WebSocket through the gateway', () => {
     expect(answer.status).toBe(426);
   });
 
-  it('is an ordinary request where the handshake has a body, which a backend would take from the first frames', async () => {
+  it('is a plain request if the handshake has a body, which a backend might read as frames', async () => {
     const [plain, handshakes] = [backend.plainRequests, backend.handshakes.length];
     for (const fields of [['Content-Length: 5'], ['Transfer-Encoding: chunked']]) {
       const { head } = await open(
         '/live/a',
-        [authorised(), ...fields],
+        [authorized(), ...fields],
         fields[0] === 'Content-Length: 5' ? 'hello' : '0\r\n\r\n',
       );
       expect(head).toMatch(/^HTTP\/1\.1 426 /);
@@ -313,21 +313,21 @@ describe('a WebSocket through the gateway', () => {
     expect([backend.plainRequests, backend.handshakes.length]).toEqual([plain + 2, handshakes]);
   });
 
-  it('counts like a request: the used-up month refuses the next one', async () => {
-    while ((await counted()) < 20) await open('/live/refuse', [authorised()]);
-    const { head, received } = await open('/live/a', [authorised()]);
+  it('counts as a request, and gets 429 when the month is used up', async () => {
+    while ((await counted()) < 20) await open('/live/refuse', [authorized()]);
+    const { head, received } = await open('/live/a', [authorized()]);
     expect(head).toMatch(/^HTTP\/1\.1 429 /);
     expect(JSON.parse(received().toString())).toMatchObject({ code: 'quota_exceeded' });
   });
 
-  it('ends with a close frame when the program does, and keeps it from nothing', async () => {
+  it('ends with a close frame when the program stops, and does not delay that', async () => {
     const { key } = await trailgate.admin.newKey('few', { scopes: ['*'] });
     const { head, ended, received } = await open('/live/a', [`Authorization: Bearer ${key.secret}`]);
     expect(head).toMatch(/^HTTP\/1\.1 101 /);
     const begun = performance.now();
     const stopped = trailgate.stop();
     await ended;
-    // A frame that closes, with the code for a server that goes away (RFC 6455 section 7.4.1).
+    // A close frame with the code for "going away" (RFC 6455 section 7.4.1).
     expect([...received().subarray(0, 1), received().readUInt16BE(2)]).toEqual([0x88, 1001]);
     expect((await stopped).code).toBe(0);
     expect(quietMsSince(begun)).toBeLessThan(5_000);

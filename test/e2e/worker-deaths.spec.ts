@@ -1,4 +1,4 @@
-/** Processes of `--workers` that die, several at once, or the first one: what is left serves on or ends, and nothing is counted twice. */
+/** Processes of `--workers` die, several at once or the first one. The rest serve or end, and counts stay correct. */
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -40,7 +40,7 @@ describeWithRedis('a gateway of three workers', () => {
     await backend?.stop();
   });
 
-  it('goes on when the system has no room for another process, and replaces it as soon as there is', async () => {
+  it('keeps the other workers if none can be started, and replaces a killed one when it can', async () => {
     const limit = (files: string): void =>
       void execFileSync('prlimit', ['--pid', String(trailgate.pid), `--nofile=${files}:`]);
     const [victim = 0, ...others] = childrenOf(trailgate.pid);
@@ -53,7 +53,7 @@ describeWithRedis('a gateway of three workers', () => {
     expect(childrenOf(trailgate.pid)).toHaveLength(WORKERS);
   });
 
-  it('stays as many as they are when two die at once, and those in their place after them', async () => {
+  it('replaces two workers that die at once, and then their replacements, and counts correctly', async () => {
     const restarts = async (): Promise<number> => {
       const text = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
       return Number(/^trailgate_worker_restarts_total (\d+)$/m.exec(text)?.[1] ?? 0);
@@ -73,7 +73,7 @@ describeWithRedis('a gateway of three workers', () => {
       await eventually('they are replaced', async () => (await restarts()) === before + 2 * round);
       await eventually('all serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
     }
-    // Long enough for one that is too many to have been started.
+    // Long enough for a surplus worker to have been started.
     await sleep(500);
     expect(childrenOf(trailgate.pid)).toHaveLength(WORKERS);
     expect(await ready()).toEqual({ status: 'pass' });
@@ -81,7 +81,7 @@ describeWithRedis('a gateway of three workers', () => {
     expect(await requestsCounted()).toBe(requests);
   });
 
-  it('answers what is under way, and ends, when its first process is killed', async () => {
+  it('answers running requests, and then ends, when its first process is killed', async () => {
     const { key } = await trailgate.admin.newKey('unlimited');
     const headers = { authorization: `Bearer ${key.secret}` };
     const before = backend.requests.length;
@@ -97,7 +97,7 @@ describeWithRedis('a gateway of three workers', () => {
 });
 
 describeWithRedis('workers whose first process is killed', () => {
-  it('end when nobody reads the log any more and Redis is gone with it', async () => {
+  it('end even if their log has no reader and Redis is gone', async () => {
     const redis = await startRedis();
     const folder = temporaryFolder('orphans');
     const config = writeConfig(folder, { targets: ['http://127.0.0.1:9'] });

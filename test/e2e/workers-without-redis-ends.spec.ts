@@ -1,5 +1,5 @@
 /**
- * Workers without Redis that begin and end in unplanned ways. A folder for temporary files is broken, roles are in
+ * Workers without Redis that start and end in unplanned ways. The folder for temporary files is missing, roles are in
  * other processes, or the first process is killed.
  */
 import { describe, expect, it } from '@jest/globals';
@@ -19,7 +19,7 @@ import { Caller } from '../support/rate-limit.js';
 const LIMIT = 100;
 
 describe('workers without Redis and without a folder for temporary files', () => {
-  it('are told which one there is not, and nothing where they were started is touched', async () => {
+  it('fail to start, name the missing folder, and delete nothing where they were started', async () => {
     const folder = temporaryFolder('start');
     const path = writeConfig(folder, { targets: ['http://127.0.0.1:9'], config: {} });
     writeFileSync(join(folder, 'kept.txt'), 'kept');
@@ -38,8 +38,8 @@ describe('workers without Redis and without a folder for temporary files', () =>
   });
 });
 
-describe('workers without Redis in a folder for temporary files that is said by a relative path', () => {
-  it('find what counts for them', async () => {
+describe('workers without Redis whose folder for temporary files has a relative path', () => {
+  it('find the process that counts for them', async () => {
     const backend = await startBackend((_request, response) => response.end('{}'));
     const config = { plans: { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } } };
     const args = ['--workers', '2'];
@@ -53,8 +53,8 @@ describe('workers without Redis in a folder for temporary files that is said by 
   });
 });
 
-describe('workers without Redis beside which nobody has the worker role', () => {
-  it('leave nothing in flight when one is killed: their first process looks after that', async () => {
+describe('workers without Redis and without a process in the worker role', () => {
+  it('leave no usage in flight when they are killed, because their first process ends it', async () => {
     const backend = await startBackend(() => undefined);
     const config = { plans: { month: { account: { month: LIMIT } } }, usage: { flushInterval: '200ms' } };
     const before = await startTrailgate({ backend: backend.url, config });
@@ -87,7 +87,7 @@ describe('workers without Redis beside which nobody has the worker role', () => 
 });
 
 describe('workers without Redis whose first process is killed', () => {
-  it('are waited for by whoever is started in its place: no month is given out twice', async () => {
+  it('delay the start of a new process until they end, and no quota is admitted twice', async () => {
     const held: ServerResponse[] = [];
     const backend = await startBackend((request, response) => {
       if (request.url?.includes('slow') === true) held.push(response);
@@ -108,7 +108,7 @@ describe('workers without Redis whose first process is killed', () => {
     const caller = new Caller(trailgate.gatewayUrl, key.secret, 20);
     expect(await caller.decided(60)).toEqual({ 200: 60 });
     const headers = { authorization: `Bearer ${key.secret}` };
-    // A busy machine may refuse with 503 before the backend is called, which takes no place in the month.
+    // A busy machine may refuse with 503 before the backend is called, which does not count in the month.
     const ask = async (): Promise<Answer> => {
       for (;;) {
         const answer = await send(`${trailgate.gatewayUrl}/api/v1/open?slow`, { headers });
@@ -128,7 +128,7 @@ describe('workers without Redis whose first process is killed', () => {
       return admitted;
     };
     const isWaiting = () => stdout.some((line) => line.includes('counters_in_use'));
-    // One that does not wait listens instead, and gives out what is written nowhere yet.
+    // A start that does not wait would listen instead, and admit what is not written yet.
     const waiting = eventually('the start waits', isWaiting, 60_000).then(() => undefined);
     const early = await Promise.race([starting, waiting]);
     let admitted = early === undefined ? 0 : await usedUp(early);
@@ -141,7 +141,7 @@ describe('workers without Redis whose first process is killed', () => {
     await backend.stop();
   });
 
-  it('answer what is under way, and all end', async () => {
+  it('answer running requests, and all end', async () => {
     const backend = await startBackend((_request, response) => void setTimeout(() => response.end('{}'), 800));
     const trailgate = await startTrailgate({
       backend: backend.url,

@@ -1,6 +1,6 @@
 /**
- * `--workers` on a machine without any server: a process beside them counts for all. One limit, one word about a revoked key, and nothing
- * that was granted is lost with a worker.
+ * `--workers` on a machine without any server: a process beside them counts for all. There is one limit and one view of
+ * revoked keys, and no count is lost with a worker.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -17,10 +17,10 @@ import { Caller } from '../support/rate-limit.js';
 const WORKERS = 2;
 const LIMIT = 100;
 const SOON_MS = 1_000;
-/** How often it is killed: what a node knows alone differs each time. */
+/** Number of kills. What a worker alone knows differs each time. */
 const KILLS = 2;
 
-/** How many are admitted of those that ask on until so many have been and all others are refused. */
+/** Sends requests until at least `least` are admitted and all others are refused. Returns the number admitted. */
 async function admittedOn(caller: Caller, least: number): Promise<number> {
   let admitted = 0;
   const ask = async (): Promise<boolean> => {
@@ -66,7 +66,7 @@ describe('a gateway of two workers without Redis', () => {
           unlimited: {},
           local: { key: { minute: 60_000 }, onRedisLoss: 'local' },
         },
-        // The database knows nothing that the workers do not hand in.
+        // The database gets counts only from the workers.
         usage: { flushInterval: '60s' },
       },
       args: ['--workers', String(WORKERS)],
@@ -78,25 +78,25 @@ describe('a gateway of two workers without Redis', () => {
   });
   beforeEach(() => eventually('all serve', allServe, 30_000));
 
-  it('has one process that counts, and says what shares the limits', async () => {
+  it('has one counting process, and a metric of the workers that share the limits', async () => {
     expect(workerPids()).toHaveLength(WORKERS);
     expect(childrenOf(trailgate.pid, COUNTING)).toHaveLength(1);
     await eventually('both are known', async () => (await metric('trailgate_quota_nodes')) === WORKERS);
   });
 
-  it.each(['minute', 'month'])('admits exactly the limit of a %s of 500 at once over both', async (plan) => {
+  it.each(['minute', 'month'])('admits exactly the limit of a %s out of 500 concurrent requests', async (plan) => {
     const { account, key } = await trailgate.admin.newKey(plan);
     const arrived = backend.requests.length;
     const caller = new Caller(trailgate.gatewayUrl, key.secret, 250);
     expect(await caller.decided(500)).toEqual({ 200: LIMIT, 429: 500 - LIMIT });
     expect(backend.requests.length - arrived).toBe(LIMIT);
-    // Whoever asks for usage sees it at once, whichever worker counted.
+    // Usage shows it at once, whichever worker counted.
     expect((await caller.used())[`account-${plan}`]).toBe(LIMIT);
     expect(JSON.stringify(await trailgate.admin.usage(account.id))).toContain(`"used":${LIMIT}`);
     caller.close();
   });
 
-  it('refuses a revoked key everywhere within a second', async () => {
+  it('refuses a revoked key in both workers within a second', async () => {
     const { key } = await trailgate.admin.newKey('unlimited');
     const status = async (): Promise<number> =>
       // A new connection each time: to either worker.
@@ -109,7 +109,7 @@ describe('a gateway of two workers without Redis', () => {
     expect(new Set(await twenty())).toEqual(new Set([401]));
   });
 
-  it('carries out a POST with an Idempotency-Key once, whichever worker is asked', async () => {
+  it('sends a POST with an Idempotency-Key to the backend once, whichever worker gets it', async () => {
     const { key } = await trailgate.admin.newKey('unlimited');
     const headers = {
       authorization: `Bearer ${key.secret}`,
@@ -123,7 +123,7 @@ describe('a gateway of two workers without Redis', () => {
     expect(backend.requests.length - arrived).toBe(1);
   });
 
-  it('loses no count that was granted when a worker is killed', async () => {
+  it('loses no count when a worker is killed', async () => {
     const { key } = await trailgate.admin.newKey('month');
     const caller = new Caller(trailgate.gatewayUrl, key.secret, 40);
     expect(await caller.decided(60)).toEqual({ 200: 60 });
@@ -135,20 +135,20 @@ describe('a gateway of two workers without Redis', () => {
     again.close();
   });
 
-  it('gives out no month twice when what counts is killed, however soon the next requests come', async () => {
+  it('admits no quota twice when the counting process is killed between requests', async () => {
     const other = await trailgate.admin.newKey('unlimited');
     for (let round = 0; round < KILLS; round++) {
       const { key } = await trailgate.admin.newKey('month');
-      // Each on a connection, and so at a worker, of its own: the first one has not seen what the second one counted.
+      // Each on its own connection, and so at its own worker. The first has not seen what the second counted.
       const [first, second] = [1, 1].map((count) => new Caller(trailgate.gatewayUrl, key.secret, count));
       expect(await first!.decided(20)).toEqual({ 200: 20 });
       expect(await second!.decided(40)).toEqual({ 200: 40 });
-      // What came too late is given back a moment later.
+      // Late counts are refunded a moment later.
       await eventually('no more is counted', async () => (await second!.used())['account-month'] === 60);
       const restarts = await metric('trailgate_worker_restarts_total');
       const victim = countingPid();
       process.kill(victim, 'SIGKILL');
-      // A plan without limits asks nobody.
+      // A plan without limits does not need the counting process.
       const free = new Caller(trailgate.gatewayUrl, other.key.secret, 10);
       expect(await free.burst(50)).toEqual({ 200: 50 });
       free.close();
@@ -161,7 +161,7 @@ describe('a gateway of two workers without Redis', () => {
     expect(trailgate.logs().some(({ event }) => event === 'counting_process_ended')).toBe(true);
   });
 
-  it('lets no more than a month through when what counts is killed amid its requests', async () => {
+  it('admits at most the monthly limit when the counting process is killed during requests', async () => {
     for (let round = 0; round < KILLS; round++) {
       const { key } = await trailgate.admin.newKey('month');
       const caller = new Caller(trailgate.gatewayUrl, key.secret, 20);
@@ -170,7 +170,7 @@ describe('a gateway of two workers without Redis', () => {
       await eventually('some have arrived', () => backend.requests.length > arrived + 10);
       process.kill(countingPid(), 'SIGKILL');
       const { 200: before = 0, 503: undecided = 0 } = await burst;
-      // One that was counted and got no decision may stay counted: who saw it does not know that nobody was told.
+      // A request that was counted but got no decision may stay counted.
       const after = await admittedOn(caller, LIMIT - before - undecided);
       expect(before + after).toBeLessThanOrEqual(LIMIT);
       expect(backend.requests.length - arrived).toBe(before + after);
@@ -179,7 +179,7 @@ describe('a gateway of two workers without Redis', () => {
     }
   });
 
-  it('decides by the plan while what counts stands still, and holds nothing back', async () => {
+  it('follows onRedisLoss of each plan while the counting process is frozen', async () => {
     const closed = await trailgate.admin.newKey('month');
     const local = await trailgate.admin.newKey('local');
     const callers = [closed, local].map(({ key }) => new Caller(trailgate.gatewayUrl, key.secret, 40));
@@ -193,7 +193,7 @@ describe('a gateway of two workers without Redis', () => {
       const statuses = await callers[0]!.burst(20);
       admitted += statuses[200] ?? 0;
       expect(await callers[1]!.burst(20)).toEqual({ 200: 20 });
-      // Else it was replaced in the meantime, and the one in its place may have admitted some.
+      // If it was replaced in the meantime, its replacement may have admitted some.
       expect(isAlive(pid) ? statuses : { 503: 20 }).toEqual({ 503: 20 });
     } finally {
       if (isAlive(pid)) process.kill(pid, 'SIGCONT');
@@ -203,20 +203,20 @@ describe('a gateway of two workers without Redis', () => {
     for (const caller of callers) caller.close();
   });
 
-  it('speaks of no Redis, whatever has become of what counts', async () => {
-    // Stacks name files, those of the client's package among them.
+  it('does not mention Redis in logs and metrics after the counting process was lost', async () => {
+    // Stacks contain file names, including those of the Redis client.
     const withoutStacks = (name: string, value: unknown): unknown => (name === 'stack' ? undefined : value);
-    const said = trailgate.logs().map((line) => JSON.stringify(line, withoutStacks));
-    expect(said.some((line) => line.includes('counting_process_ended'))).toBe(true);
-    expect(said.some((line) => line.includes('quota_store_lost'))).toBe(true);
-    // The setting has its name.
-    const words = said.filter((line) => /redis/i.test(line.replaceAll('onRedisLoss', '')));
+    const lines = trailgate.logs().map((line) => JSON.stringify(line, withoutStacks));
+    expect(lines.some((line) => line.includes('counting_process_ended'))).toBe(true);
+    expect(lines.some((line) => line.includes('quota_store_lost'))).toBe(true);
+    // The name of the setting contains it.
+    const words = lines.filter((line) => /redis/i.test(line.replaceAll('onRedisLoss', '')));
     expect(words).toEqual([]);
     const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
     expect(metrics.split('\n').filter((line) => /^# HELP trailgate_quota.*redis/i.test(line))).toEqual([]);
   });
 
-  it('keeps its data folder to itself', async () => {
+  it('does not share its data folder with a second start', async () => {
     const env = { TRAILGATE_DATA_DIR: trailgate.dataDir, TRAILGATE_ADMIN_TOKEN: trailgate.adminToken };
     const args = ['start', '--config', trailgate.configPath, '--workers', '2'];
     const { code, stderr } = await runTrailgate(args, { env });
@@ -224,7 +224,7 @@ describe('a gateway of two workers without Redis', () => {
     expect(stderr).toContain('in use by process');
   });
 
-  it('ends in order: what is under way is answered and counted, and nothing is left', async () => {
+  it('stops cleanly: running requests are answered and counted, and no process or socket is left', async () => {
     const { key } = await trailgate.admin.newKey('kept');
     const headers = { authorization: `Bearer ${key.secret}` };
     const slow = Promise.all(

@@ -1,4 +1,4 @@
-/** `--workers`: several processes share one listener, one limit and one scrape; one that dies takes nothing down with it. */
+/** `--workers`: several processes share one listener, one limit and one scrape, and survive the death of one. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
@@ -45,7 +45,7 @@ describeWithRedis('a gateway of three workers', () => {
     await backend?.stop();
   });
 
-  it('runs three processes behind one port, each of which serves', async () => {
+  it('runs three worker processes, and is ready', async () => {
     expect(workerPids()).toHaveLength(WORKERS);
     expect(await (await fetch(`${trailgate.adminUrl}/readyz`)).json()).toMatchObject({
       status: 'ready',
@@ -53,7 +53,7 @@ describeWithRedis('a gateway of three workers', () => {
     });
   });
 
-  it('admits exactly the limit over all of them, and every request stands in one scrape', async () => {
+  it('admits exactly the limit over all workers, and counts every request in one scrape', async () => {
     const { key } = await trailgate.admin.newKey('mixed');
     const before = await requestsCounted();
     const arrived = backend.requests.length;
@@ -65,13 +65,13 @@ describeWithRedis('a gateway of three workers', () => {
     await eventually('all are counted', async () => (await requestsCounted()) === before + 300);
   });
 
-  it('goes on when one is killed, replaces it, and forgets nothing that Prometheus has seen', async () => {
+  it('keeps serving and keeps its counts when a worker is killed, and replaces it', async () => {
     const { key } = await trailgate.admin.newKey('unlimited');
     const headers = { authorization: `Bearer ${key.secret}` };
     const before = await requestsCounted();
     const [victim = 0] = workerPids();
     process.kill(victim, 'SIGKILL');
-    // What the dead one had accepted, or had in its queue, is reset; nothing hangs, and the others serve on.
+    // Connections of the dead worker, accepted or queued, are reset. Nothing hangs, and the others keep serving.
     const url = `${trailgate.gatewayUrl}/api/v1/customers`;
     const statuses = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -92,7 +92,7 @@ describeWithRedis('a gateway of three workers', () => {
     expect(trailgate.logs().some(({ event, pid }) => event === 'worker_ended' && pid === victim)).toBe(true);
   });
 
-  it('a webhook of what one of them counted is at its receiver within a quarter of a second', async () => {
+  it('delivers a webhook about what its workers counted within a quarter of a second', async () => {
     const receiver = await startReceiver();
     try {
       const tookMs: number[] = [];
@@ -115,7 +115,7 @@ describeWithRedis('a gateway of three workers', () => {
     }
   });
 
-  it('shows the targets as all of them see them, and one process that does not answer', async () => {
+  it('lists the targets as all workers see them, and reports a worker that does not respond', async () => {
     const list = async () =>
       (await trailgate.admin.call<{ data: { processes: object; state: string; target: string }[] }>('GET', '/targets'))
         .data;
@@ -149,7 +149,7 @@ describeWithRedis('a gateway of three workers', () => {
     );
   });
 
-  it('takes a new configuration over in every process', async () => {
+  it('applies a new configuration in every worker', async () => {
     const { key } = await trailgate.admin.newKey('unlimited');
     const headers = { authorization: `Bearer ${key.secret}` };
     const statuses = async () =>
@@ -165,7 +165,7 @@ describeWithRedis('a gateway of three workers', () => {
     expect(workerPids()).toHaveLength(WORKERS);
   });
 
-  it('writes log lines that are whole, whichever process they come from', async () => {
+  it('writes only complete log lines, whichever process they come from', async () => {
     const { key } = await trailgate.admin.newKey('unlimited');
     const caller = new Caller(trailgate.gatewayUrl, key.secret, 60);
     await caller.burst(600);
@@ -182,7 +182,7 @@ describeWithRedis('a gateway of three workers', () => {
     expect(broken).toEqual([]);
   });
 
-  it('ends all of them in order: what is under way is answered', async () => {
+  it('answers running requests when it stops, and ends all workers', async () => {
     const { key } = await trailgate.admin.newKey('unlimited');
     const headers = { authorization: `Bearer ${key.secret}` };
     const url = `${trailgate.gatewayUrl}/api/v1/customers?slow`;
@@ -199,8 +199,8 @@ describeWithRedis('a gateway of three workers', () => {
   });
 });
 
-describe('workers that cannot be', () => {
-  it.each(['0', '1.5', '1000'])('are refused where their number is %s', async (count) => {
+describe('workers', () => {
+  it.each(['0', '1.5', '1000'])('are refused if their number is %s', async (count) => {
     const { code, stderr } = await runTrailgate(['start', `--workers=${count}`]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/Write auto, or a number from 1 to 256/);

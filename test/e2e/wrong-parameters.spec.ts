@@ -1,4 +1,4 @@
-/** One code for one mistake: a wrong parameter is told alike by the gateway's own endpoint, the example backend and the admin API. */
+/** A wrong parameter gets the same error from the gateway's own endpoint, the example backend and the admin API. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -44,7 +44,7 @@ describe.each(Object.entries(LISTS))('%s', (_name, list) => {
     ['Limit=1', 'invalid_parameter', 'Limit'],
     ['ofset=20', 'invalid_parameter', 'ofset'],
     ['cursor=junk', 'invalid_cursor', 'cursor'],
-  ])('says of ?%s %s, and names the parameter', async (query, code, parameter) => {
+  ])('rejects ?%s with %s, and names the parameter', async (query, code, parameter) => {
     const problem = expectProblem(await list(query), code);
     const [error, ...more] = problem.errors as FieldError[];
     expect([error?.parameter, more]).toEqual([parameter, []]);

@@ -1,4 +1,4 @@
-/** The page of access tokens: created with its secret shown once, listed with who, until when and last use, and revoked. */
+/** The access tokens page: creation with a secret that is shown once, the list of tokens, and revocation. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { axeFindings, hasRead, startBrowser, type Browser } from '../support/browser.js';
@@ -7,7 +7,7 @@ import { startPanel, type RunningPanel } from '../support/panel.js';
 import { send } from '../support/http.js';
 import { memberWithPassword, newMember, signInAt } from '../support/signed-in.js';
 
-describeWithChromium('the page of access tokens', () => {
+describeWithChromium('the access tokens page', () => {
   let panel: RunningPanel;
   let browser: Browser;
   let page: Page;
@@ -58,7 +58,7 @@ describeWithChromium('the page of access tokens', () => {
     await dialog().waitFor({ state: 'hidden' });
   };
 
-  it('creates a token in the role that was chosen, shows its secret once, and lists who, until when and its last use', async () => {
+  it('creates a token with the chosen role, shows its secret once, and lists creator, expiry and use', async () => {
     await enter('access-tokens', 'owner');
     await page.getByRole('heading', { name: 'No access tokens yet' }).waitFor();
     const secret = await create('Deployment');
@@ -87,7 +87,7 @@ describeWithChromium('the page of access tokens', () => {
     expect(await axeFindings(page)).toEqual([]);
   });
 
-  it('ends a token for good, after it was asked', async () => {
+  it('revokes a token after a confirmation', async () => {
     await enter('access-tokens', 'admin');
     const secret = await create('Pipeline');
     await store();
@@ -102,7 +102,7 @@ describeWithChromium('the page of access tokens', () => {
     expect(await page.getByRole('button', { name: 'Revoke Pipeline' }).count()).toBe(0);
   });
 
-  it('says at the field what was not taken, and offers no day later than a year from now', async () => {
+  it('shows an error at the field, and offers dates of at least the next 363 days', async () => {
     await enter('access-tokens/new', 'owner');
     await dialog().getByLabel('Name').fill('CI');
     await dialog().getByLabel('Allowed IP addresses').fill('nowhere');
@@ -114,7 +114,7 @@ describeWithChromium('the page of access tokens', () => {
     expect(days).toBeGreaterThan(363);
   });
 
-  it('is not there for viewers, and lists by name tokens of people who left', async () => {
+  it('is hidden from viewers, and names the creators of tokens who have left', async () => {
     const creator = await newMember(panel.database, { roles: { [accountId]: 'admin' } });
     const input = { name: 'Old', role: 'admin' as const, expires_at: '2026-12-31T00:00:00Z', allowed_ips: [] };
     const context = { actor: creator, ip: '127.0.0.1', requestId: 'req_test' };
@@ -133,7 +133,7 @@ describeWithChromium('the page of access tokens', () => {
     expect(await page.getByRole('heading', { name: 'Access tokens' }).count()).toBe(0);
   });
 
-  it('meets no breach of the policy and no error', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

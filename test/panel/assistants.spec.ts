@@ -1,4 +1,4 @@
-/** An integrator connects an AI assistant: in a real browser, on the built program, with what the page hands out. */
+/** An integrator connects an AI assistant in a real browser, with the built program and the snippets of the page. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Account } from '../support/admin.js';
@@ -27,7 +27,7 @@ interface Result {
   readonly result: { readonly tools: readonly { readonly name: string }[]; readonly isError?: boolean };
 }
 
-describeWithChromium('the page of AI assistants', () => {
+describeWithChromium('the AI assistants page', () => {
   let backend: Backend;
   let trailgate: RunningTrailgate;
   let browser: Browser;
@@ -39,7 +39,7 @@ describeWithChromium('the page of AI assistants', () => {
   beforeAll(async () => {
     backend = await startBackend(json({ data: [] }));
     [trailgate, browser] = await Promise.all([
-      // The page says where the API is: a port that is known before.
+      // The page shows the URL of the API, so the port must be known in advance.
       startTrailgate({ backend: backend.url, config: { ...CONFIG, gateway: { port: await freePort() } } }),
       startBrowser(),
     ]);
@@ -74,7 +74,7 @@ describeWithChromium('the page of AI assistants', () => {
     return response.json<Result>().result;
   };
 
-  it('stands under Settings and Developers, and says what each assistant takes', async () => {
+  it('is under Settings and Developers, and shows a snippet for each assistant', async () => {
     await page.clock.install();
     await page.goto(at('api-keys'));
     const developers = page.getByRole('group', { name: 'Settings' }).getByRole('group', { name: 'Developers' });
@@ -95,7 +95,7 @@ describeWithChromium('the page of AI assistants', () => {
     }
   });
 
-  it('shows all tools, and what each does', async () => {
+  it('lists all tools with their effects', async () => {
     const tools = section('Available tools');
     await tools.getByText('2 of 2 tools').waitFor();
     await tools
@@ -109,11 +109,11 @@ describeWithChromium('the page of AI assistants', () => {
       .getByText('Create', { exact: true })
       .waitFor();
     await section('Recent calls').getByText('No calls yet.').waitFor();
-    // Without an authorization server nobody can be let in.
+    // Without an authorization server no client can be authorized.
     expect(await section('Connected with OAuth').count()).toBe(0);
   });
 
-  it('makes a key that only reads and ends after 30 days, and puts its secret where it belongs', async () => {
+  it('creates a read-only key for 30 days, and puts its secret into the snippet', async () => {
     await page.getByRole('link', { name: 'Create assistant key' }).click();
     expect(await dialog().getByRole('checkbox', { name: 'Read customers' }).isChecked()).toBe(true);
     expect(await dialog().getByRole('checkbox', { name: 'Change customers' }).isChecked()).toBe(false);
@@ -125,7 +125,7 @@ describeWithChromium('the page of AI assistants', () => {
     expect(text).toContain('http_headers');
     secret = SECRET.exec(text)?.[0] ?? '';
     url = /url = "([^"]+)"/.exec(text)?.[1] ?? '';
-    // One that asks for the key by itself is given it apart.
+    // For an assistant that prompts for the key, the page shows it separately.
     await choose(dialog(), 'Assistant', 'VS Code');
     await dialog()
       .locator('pre', { hasText: /^tg_live_/ })
@@ -142,7 +142,7 @@ describeWithChromium('the page of AI assistants', () => {
     expect(data).toMatchObject([{ name: 'Codex of Ana', scopes: ['customers:read'] }]);
   });
 
-  it('shows what that key shows, which is what the server lists to it', async () => {
+  it('lists only the tools of that key, as the server does', async () => {
     const tools = section('Available tools');
     await tools.getByText('1 of 2 tools').waitFor();
     const { tools: listed } = await call('tools/list', {});
@@ -150,7 +150,7 @@ describeWithChromium('the page of AI assistants', () => {
     expect(await tools.getByRole('listitem').count()).toBe(1);
   });
 
-  it('shows the calls that were made with what it handed out', async () => {
+  it('shows the calls made with that key', async () => {
     expect((await call('tools/call', { name: 'list_customers', arguments: {} })).isError ?? false).toBe(false);
     const calls = section('Recent calls');
     const made = calls.getByRole('listitem').filter({ hasText: 'Codex of Ana' }).getByText('200');
@@ -160,7 +160,7 @@ describeWithChromium('the page of AI assistants', () => {
     expect(page.url()).toContain('/logs/');
   });
 
-  it('can be read by everybody, in both languages, and throws nothing', async () => {
+  it('is accessible in both languages and color schemes, and causes no errors', async () => {
     const looks = [
       ['light', 'en', DESK],
       ['dark', 'es', PHONE],
@@ -185,7 +185,7 @@ describeWithChromium('the page of AI assistants', () => {
     expect(browser.faults).toEqual([]);
   });
 
-  it('shows a viewer how to connect, and neither the calls nor a way to make a key', async () => {
+  it('shows a viewer how to connect, but neither calls nor a way to create a key', async () => {
     const context = await browser.newContext();
     await signInThere(context, await newPerson(trailgate, account.id, 'viewer'), panelUrlOf(trailgate));
     const theirs = await context.newPage();
@@ -197,8 +197,8 @@ describeWithChromium('the page of AI assistants', () => {
   });
 });
 
-describeWithChromium('where no operation is a tool', () => {
-  it('the page says so, and offers no key', async () => {
+describeWithChromium('the AI assistants page without tools', () => {
+  it('says so, and offers no key', async () => {
     const [trailgate, browser] = await Promise.all([acquireTrailgate(), startBrowser()]);
     try {
       const { id } = await trailgate.admin.createAccount({ name: 'Isar Rafting' });

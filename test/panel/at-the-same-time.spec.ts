@@ -1,4 +1,4 @@
-/** Others at the same time: another tab, another administrator, another role, another account. */
+/** Concurrent use: another tab, another administrator, another role, another account. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
@@ -51,7 +51,7 @@ describeWithChromium('while others use the panel', () => {
   };
   const save = (page: Page) => page.getByRole('button', { name: 'Save' }).click();
 
-  it('a second tab that signs out takes what the first shows off it, and signing in brings it back', async () => {
+  it('signing out in a second tab clears the first, and signing in again restores it', async () => {
     const person = await newPerson(panel, account.id, 'admin');
     const context = await browserOf(person);
     const first = await open(context, 'api-keys');
@@ -65,20 +65,20 @@ describeWithChromium('while others use the panel', () => {
     await typePassword(second, person);
     await second.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
     await first.getByRole('link', { name: 'Shop' }).first().waitFor();
-    // With the token of the new session, which a change needs.
+    // The page must have the token of the new session, which a change needs.
     await first.getByRole('link', { name: 'Shop' }).first().click();
     await first.getByRole('button', { name: 'Pause' }).click();
     await first.getByRole('button', { name: 'Pause key' }).click();
     await first.getByRole('button', { name: 'Resume' }).waitFor();
   });
 
-  it('a session that was ended elsewhere ends here with the next request', async () => {
+  it('a session that was ended elsewhere asks for a new sign-in at the next request', async () => {
     const person = await newPerson(panel, account.id, 'admin');
     const context = await browserOf(person);
     const page = await open(context, 'api-keys');
     await hasRead(page);
     await person.session.call('POST', '/sign-out');
-    // The page may have noticed already, by a request of its own: the dialog then lies over the link.
+    // The page may have noticed already by polling. The dialog then covers the link.
     await page.getByRole('link', { name: 'Usage' }).dispatchEvent('click');
     await page.getByText('Your session expired.').waitFor();
     await typePassword(page, person);
@@ -86,7 +86,7 @@ describeWithChromium('while others use the panel', () => {
     await page.getByText('No usage yet').waitFor();
   });
 
-  it('a second tab in which somebody else signs in leaves nothing of the former in the first', async () => {
+  it('signing in as someone else in a second tab removes all data of the former member from the first', async () => {
     const context = await browserOf(await newPerson(panel, account.id, 'admin'));
     const first = await open(context, 'api-keys');
     await first.getByRole('link', { name: 'Shop' }).first().waitFor();
@@ -106,7 +106,7 @@ describeWithChromium('while others use the panel', () => {
     expect(await first.content()).not.toMatch(/Shop|Isar Rafting/);
   });
 
-  it('the second of two who edit one key is told what has changed, by whom, and keeps both changes', async () => {
+  it('the second of two editors of a key sees what changed and who did it, and can keep both changes', async () => {
     const [mine, theirs] = [
       await open(await browserOf(ana), `api-keys/${key.id}`),
       await open(await browserOf(ben), `api-keys/${key.id}`),
@@ -117,13 +117,13 @@ describeWithChromium('while others use the panel', () => {
     await save(mine);
     await mine.getByRole('dialog').waitFor({ state: 'hidden' });
     await save(theirs);
-    const told = theirs.getByRole('dialog').getByRole('alert');
-    await told.waitFor();
-    await told.getByText('Shop in Graz').waitFor();
-    const text = (await told.textContent()) ?? '';
+    const notice = theirs.getByRole('dialog').getByRole('alert');
+    await notice.waitFor();
+    await notice.getByText('Shop in Graz').waitFor();
+    const text = (await notice.textContent()) ?? '';
     expect(text).toContain('This was changed while you were editing');
     expect(text).toMatch(/Name.*Shop in Graz.*Ana/);
-    // No field is marked: nothing that was typed is wrong.
+    // No field is marked, because the typed values are valid.
     expect(await theirs.locator('[aria-invalid=true]').count()).toBe(0);
     await theirs.getByRole('button', { name: 'Overwrite' }).click();
     expect(await theirs.getByLabel('Name', { exact: true }).inputValue()).toBe('Shop in Graz');
@@ -135,7 +135,7 @@ describeWithChromium('while others use the panel', () => {
     });
   });
 
-  it('the second of two who change the same field chooses whose stays', async () => {
+  it('the second of two editors of the same field chooses whose value stays', async () => {
     const [mine, theirs] = [
       await open(await browserOf(ana), `api-keys/${key.id}`),
       await open(await browserOf(ben), `api-keys/${key.id}`),
@@ -155,7 +155,7 @@ describeWithChromium('while others use the panel', () => {
     }
   });
 
-  it('who gives a key a new secret after somebody changed it is told, and may go on', async () => {
+  it('rotating a key that someone else has just changed shows a notice, and can continue', async () => {
     const page = await open(await browserOf(ana), `api-keys/${key.id}`);
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await panel.admin.updateKey(key.id, { name: 'Shop in Linz' });
@@ -166,7 +166,7 @@ describeWithChromium('while others use the panel', () => {
     await page.getByText('Copy your secret now').waitFor();
   });
 
-  it('a viewer has no button for what they may not do, and by hand gets 403', async () => {
+  it('a viewer has no buttons for forbidden actions, and gets 403 for direct requests', async () => {
     const context = await browserOf(await newPerson(panel, account.id, 'viewer', 'Vera'));
     const page = await open(context, 'api-keys');
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
@@ -213,7 +213,7 @@ describeWithChromium('while others use the panel', () => {
     expect(await panel.admin.getKey(key.id)).toMatchObject({ name: 'Shop', status: 'active' });
   });
 
-  it('ids of another account in an address show that there is nothing', async () => {
+  it('URLs with IDs of another account show "Not found"', async () => {
     const { account: others, key: foreign } = await panel.admin.newKey('starter', { name: 'Foreign key' });
     const page = await (await browserOf(ana)).newPage();
     const nobody = `acc_${'0'.repeat(25)}`;
@@ -233,7 +233,7 @@ describeWithChromium('while others use the panel', () => {
     await page.getByText('Page not found').waitFor();
   });
 
-  it('a key of one’s other account in an address is shown where it belongs', async () => {
+  it('the URL of a key under the wrong account of a member opens it under the right one', async () => {
     const { account: other, key: elsewhere } = await panel.admin.newKey('starter', { name: 'Key elsewhere' });
     await panel.admin.updateAccount(other.id, { name: 'Mur Canoes' });
     const invited = await panel.admin.call<{ link: string }>('POST', `/accounts/${other.id}/invitations`, {
@@ -245,14 +245,14 @@ describeWithChromium('while others use the panel', () => {
     await page.goto(at(`api-keys/${elsewhere.id}`));
     await page.getByRole('heading', { name: 'Key elsewhere' }).waitFor();
     expect(page.url()).toContain(other.id);
-    // And the way from one of them to the other.
+    // The account switcher leads back to the other account.
     await page.getByRole('button', { name: /Switch account/ }).click();
     await page.getByRole('option', { name: 'Isar Rafting' }).click();
     await page.getByRole('button', { name: 'Account: Isar Rafting. Switch account' }).waitFor();
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
   });
 
-  it('an invitation is handed over by its link, taken in a browser, and works once', async () => {
+  it('an invitation link can be opened repeatedly, and joins once', async () => {
     const owner = await open(await browserOf(ana), 'members');
     await owner.getByRole('button', { name: 'Invite member' }).click();
     await owner.getByLabel('Email').fill('dora@example.com');
@@ -267,7 +267,7 @@ describeWithChromium('while others use the panel', () => {
     await guest.goto(link);
     await guest.getByRole('heading', { name: /^Join .*Isar Rafting/ }).waitFor();
     expect(guest.url()).not.toContain('#');
-    // Looking at it uses nothing up: mail programs look at links before people do.
+    // Opening the link does not use it up, because mail programs open links before people do.
     await guest.goto(link);
     await guest.reload();
     await guest.goto(link);
@@ -291,7 +291,7 @@ describeWithChromium('while others use the panel', () => {
     await again.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   });
 
-  it('none of this broke a policy or threw', () => {
+  it('nothing caused browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

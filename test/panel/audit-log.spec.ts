@@ -1,4 +1,4 @@
-/** The audit log is read by people: it has names for ids, and words for what the API spells its own way, in Spanish too. */
+/** The audit log shows names instead of IDs, and words instead of the API's values, also in Spanish. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
@@ -6,7 +6,7 @@ import { describeWithChromium } from '../support/describe-with.js';
 import { startPanel, type RunningPanel } from '../support/panel.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 
-/** Words in the form of the API, which no sentence contains. */
+/** Strings in the form of the API, which no sentence contains. */
 const RAW = /\b(?:mem|key|acc|tok|inv|ses|adj|whe|psk)_[0-9a-z]{20,}|\b[a-z]+_[a-z]+\b|\{"|\[|\d{4}-\d\d-\d\dT/;
 
 describeWithChromium('the audit log', () => {
@@ -47,7 +47,7 @@ describeWithChromium('the audit log', () => {
 
   const entries = () => page.getByRole('main').getByRole('listitem').allInnerTexts();
 
-  it('tells each change in words: who, of what, from what to what', async () => {
+  it('describes each change in words: actor, target, old and new value', async () => {
     const lines = (await entries()).map((text) => text.replaceAll(/\s+/g, ' '));
     const of = (action: string) => lines.find((line) => line.startsWith(action)) ?? '';
     expect(of('Key paused')).toMatch(/^Key paused: Shop Ana · .*Status: Active → Paused$/);
@@ -62,7 +62,7 @@ describeWithChromium('the audit log', () => {
     expect(lines.filter((line) => RAW.test(line))).toEqual([]);
   });
 
-  it('has no word of the API, and none in English, on the Spanish page', async () => {
+  it('has no API words and no English on the Spanish page', async () => {
     await page.evaluate(`localStorage.setItem('trailgate-locale', 'es')`);
     await page.reload();
     await page.getByText('Clave en pausa').first().waitFor();
@@ -74,7 +74,7 @@ describeWithChromium('the audit log', () => {
     expect(texts.filter((text) => english.test(text))).toEqual([]);
   });
 
-  it('stands on one line of the navigation, in Spanish too', async () => {
+  it('has navigation links of one line, in Spanish too', async () => {
     const heights = await page
       .getByRole('navigation')
       .getByRole('link')
@@ -84,7 +84,7 @@ describeWithChromium('the audit log', () => {
     expect(heights.filter(([, height]) => height > usual)).toEqual([]);
   });
 
-  it('threw nothing', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

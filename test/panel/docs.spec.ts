@@ -1,4 +1,4 @@
-/** docs/panel.md has every page of the panel and a picture of each, and figures that a command wrote. */
+/** docs/panel.md has a section and a screenshot for every page of the panel, and generated figures. */
 import { expect, it } from '@jest/globals';
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 
@@ -8,7 +8,7 @@ const sections = new Map(text.split(/^## /m).map((section) => [section.split('\n
 const pictures = (of: string) =>
   Array.from(of.matchAll(/!\[[^\]]{10,}\]\(panel\/([\w-]+\.webp)\)/g), ([, name]) => name);
 
-/** Returns the titles of the pages in the navigation and beside it. */
+/** Returns the titles of the pages in the navigation, and of the sign-in and profile pages. */
 function pageTitles(): string[] {
   const list = readFileSync('src/panel/routes/page-list.ts', 'utf8');
   const labels = Array.from(list.matchAll(/label: msg`([^`]+)`/g), ([, label = '']) => label);
@@ -22,7 +22,7 @@ it('has a section with a picture for every page', () => {
   expect(without).toEqual([]);
 });
 
-it('has every picture that is there, README’s among them, and no other; they are small', () => {
+it('uses exactly the pictures in docs/panel, which are small, and README.md has one of them', () => {
   const files = readdirSync('docs/panel').toSorted();
   expect(pictures(text).toSorted()).toEqual(files);
   const bytes = files.map((name) => statSync(`docs/panel/${name}`).size);
@@ -32,7 +32,7 @@ it('has every picture that is there, README’s among them, and no other; they a
   expect(globSync('docs/*.png')).toEqual([]);
 });
 
-it('has the figures of a measurement', () => {
+it('has measured figures with commit and date', () => {
   const [, figures = ''] = /<!-- figures: [^>]+-->([\s\S]*?)<!-- end of figures -->/.exec(text) ?? [];
   expect(figures).toMatch(/^Commit [0-9a-f]{7,}, \d{4}-\d\d-\d\d; /m);
   expect(figures.match(/\| [\d.,]+ (?:KB|ms) \|/g)).toHaveLength(6);

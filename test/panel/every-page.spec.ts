@@ -1,4 +1,4 @@
-/** Every page can be read by everybody: axe finds nothing in any colours and width, and a Spanish page has no English. */
+/** Every page is accessible in both color schemes and on small screens, and a Spanish page has no English. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { AdminClient } from '../support/admin.js';
@@ -9,7 +9,7 @@ import { send } from '../support/http.js';
 import { GOOD_PASSWORD, PanelBrowser } from '../support/signed-in.js';
 import { readFileSync } from 'node:fs';
 
-/** The addresses that the panel's own tables of pages have, without those of single things; and one that is no page. */
+/** Paths from the panel's own page tables, except pages of single objects, plus one that does not exist. */
 const PAGES = [
   ...readFileSync('src/panel/routes/page-list.ts', 'utf8')
     .split('OWN_PAGES')
@@ -22,7 +22,7 @@ const PHONE = { width: 390, height: 844 };
 const SMALL_PHONE = { width: 360, height: 780 };
 const DESK = { width: 1_280, height: 860 };
 
-/** English texts of the catalogue whose Spanish is another one: a page in Spanish has none of them as a whole text. */
+/** English texts of the catalog with a different translation. A Spanish page must not show any of them. */
 function englishTexts(): string[] {
   const catalogue = readFileSync('src/panel/locales/es.po', 'utf8');
   return Array.from(catalogue.matchAll(/^msgid "(.+)"\nmsgstr "(.+)"$/gm))
@@ -30,7 +30,7 @@ function englishTexts(): string[] {
     .map(([, english = '']) => english.replaceAll('\\"', '"'));
 }
 
-it('reads the pages that the panel has', () => expect(PAGES.length).toBeGreaterThan(15));
+it('finds the pages of the panel', () => expect(PAGES.length).toBeGreaterThan(15));
 
 describeWithChromium('every page of the panel', () => {
   let demo: RunningDemo;
@@ -71,7 +71,7 @@ describeWithChromium('every page of the panel', () => {
     await page.reload();
   };
 
-  it('lists the keys under Settings and Developers, and calls nothing by the name of a command', async () => {
+  it('lists keys under Settings and Developers, and mentions "npm" neither there nor in the audit log', async () => {
     const developers = page.getByRole('group', { name: 'Settings' }).getByRole('group', { name: 'Developers' });
     await developers.getByRole('link', { name: 'API keys' }).click();
     expect(await page.getByRole('main').textContent()).not.toContain('npm');
@@ -80,17 +80,17 @@ describeWithChromium('every page of the panel', () => {
     expect(await page.getByRole('main').textContent()).not.toContain('npm');
   });
 
-  /** Script that finds inputs, tables and headings that are wider than their place and cannot be scrolled there. */
+  /** Script that finds inputs, tables and headings that are cut off and cannot be scrolled. */
   const CUT_OFF = `[...document.querySelectorAll('main input[readonly], main table, main th')].filter((element) => {
     const place = element.matches('input, th') ? element : element.parentElement;
     return place.scrollWidth > place.clientWidth && getComputedStyle(place).overflowX !== 'auto';
   }).map(({ value, textContent }) => value ?? textContent)`;
 
-  // Colours are of the scheme, places of the width: each of both is looked at once.
+  // Colors depend on the scheme and layout on the width, so each is checked once.
   it.each([
     ['light', 'on a desk', DESK],
     ['dark', 'on a phone', PHONE],
-  ] as const)('has nothing that axe finds, %s %s', async (scheme, _where, viewport) => {
+  ] as const)('passes axe and does not scroll sideways, %s %s', async (scheme, _where, viewport) => {
     await choose({ 'trailgate-color-scheme': scheme });
     await page.setViewportSize(viewport);
     for (const path of PAGES) {
@@ -100,7 +100,7 @@ describeWithChromium('every page of the panel', () => {
     }
   });
 
-  it('speaks Spanish and nothing else, and cuts no words of it off on a small phone', async () => {
+  it('is entirely in Spanish, without cut-off text on a small phone', async () => {
     await choose({ 'trailgate-locale': 'es', 'trailgate-color-scheme': 'light' });
     await page.setViewportSize(DESK);
     const english = new Set(englishTexts());
@@ -115,7 +115,7 @@ describeWithChromium('every page of the panel', () => {
       );
       expect(texts.length).toBeGreaterThan(20);
       expect({ path, english: texts.filter((text) => english.has(text)) }).toEqual({ path, english: [] });
-      // The phone, which Spanish needs more room on, is the same page, made narrow.
+      // Spanish needs more room, so the same page is also checked on a narrow phone.
       await page.setViewportSize(SMALL_PHONE);
       await hasRead(page);
       expect({ path, cutOff: await page.evaluate(CUT_OFF) }).toEqual({ path, cutOff: [] });
@@ -123,7 +123,7 @@ describeWithChromium('every page of the panel', () => {
     }
   });
 
-  it('says what a key may do in the words that the operator has for the reader', async () => {
+  it('describes permissions in the words of the operator, in the language of the reader', async () => {
     await open('api-keys/new');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Clientes', { exact: true }).waitFor();
@@ -138,7 +138,7 @@ describeWithChromium('every page of the panel', () => {
     await choose({ 'trailgate-locale': 'es' });
   });
 
-  it('breaks no policy and throws nothing', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

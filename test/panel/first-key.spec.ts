@@ -24,7 +24,7 @@ describeWithChromium('the first key', () => {
   const secrets: string[] = [];
 
   beforeAll(async () => {
-    // With everything that moves, as somebody sees it who asked for no less.
+    // With all animations, as users without reduced motion see it.
     [demo, browser] = await Promise.all([startDemo(), startBrowser({ reducedMotion: 'no-preference' })]);
     await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = await browser.newPage();
@@ -36,7 +36,7 @@ describeWithChromium('the first key', () => {
 
   const call = (secret: string) =>
     send(`${demo.gatewayUrl}/api/v1/customers?limit=1`, { headers: { authorization: `Bearer ${secret}` } });
-  /** The status that a program hears which is started with this line in its `.env`, and knows the key from there alone. */
+  /** Returns the status for a program that reads the key only from this line of its `.env` file. */
   const callWithEnvFile = async (line: string): Promise<string> => {
     const folder = temporaryFolder('env-file');
     writeFileSync(join(folder, '.env'), `${line}\n`);
@@ -60,7 +60,7 @@ describeWithChromium('the first key', () => {
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   };
 
-  it('is reached by the link that the program printed, which works once', async () => {
+  it('is reached by the link that the program prints, which works once', async () => {
     expect(demo.link).toMatch(/^http:\/\/localhost:\d+\/link#\S{20,}$/);
     await page.goto(demo.link);
     const taken: string[] = [];
@@ -85,13 +85,13 @@ describeWithChromium('the first key', () => {
     await other.close();
   });
 
-  it('is created with two scopes, and what the page shows calls the API', async () => {
+  it('is created with two scopes, and the secret and the copied .env line call the API', async () => {
     await page.getByRole('link', { name: 'Create API key' }).first().click();
     await page.getByLabel('Name', { exact: true }).fill('Booking widget');
     for (const scope of ['customers:read', 'customers:write']) await page.locator(`input[value="${scope}"]`).check();
     await page.getByRole('button', { name: 'Create key' }).click();
     const secret = await shownSecret();
-    // Its address is asked for once there is a secret.
+    // The page requests the URL of the API once there is a secret.
     await page.getByRole('dialog').getByText(`curl -H "Authorization: Bearer ${secret}"`).waitFor();
     expect((await call(secret)).status).toBe(200);
     await page.getByRole('button', { name: 'Copy: .env file' }).click();
@@ -112,7 +112,7 @@ describeWithChromium('the first key', () => {
     await used.getByRole('cell').nth(1).getByText('2', { exact: true }).waitFor();
   });
 
-  it('gets a new secret, beside which the old one goes on', async () => {
+  it('is rotated, and the old secret keeps working', async () => {
     await page.getByRole('link', { name: 'API keys' }).first().click();
     await page.getByRole('link', { name: 'Booking widget' }).click();
     await page.getByRole('button', { name: 'Rotate key' }).click();
@@ -124,7 +124,7 @@ describeWithChromium('the first key', () => {
     expect([(await call(before)).status, (await call(after)).status]).toEqual([200, 200]);
   });
 
-  it('is taken back, and refused within a second', async () => {
+  it('is revoked, and refused within a second', async () => {
     await page.getByRole('button', { name: 'Revoke' }).click();
     const confirm = page.getByRole('button', { name: 'Revoke key' });
     await confirm.waitFor();
@@ -140,7 +140,7 @@ describeWithChromium('the first key', () => {
     await page.getByText('This key was revoked').waitFor();
   });
 
-  it('left nothing behind of its secrets, and the pages broke no policy', async () => {
+  it('leaves no secret behind, and causes no browser errors or policy violations', async () => {
     const kept = await page.evaluate<string>(
       `JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href,
         performance.getEntries().map(({ name }) => name), document.documentElement.outerHTML])`,

@@ -17,7 +17,7 @@ import { PUBLIC_URL } from '../support/webhook-endpoints.js';
 
 /** Low enough that long forms do not fit. */
 const WINDOW = { width: 1_280, height: 640 };
-/** Without a tool there is no key for an assistant to make. */
+/** Without a tool, the form for an assistant key does not exist. */
 const CONFIG = {
   operations: [{ match: 'GET /customers', mcp: { description: 'Lists the customers.', destructive: false } }],
 };
@@ -26,7 +26,7 @@ const sourceOf = (file: string): string => readFileSync(`src/panel/${file}`, 'ut
 const SOURCES = globSync('**/*.tsx', { cwd: 'src/panel' }).toSorted();
 
 describe('the sources of the panel', () => {
-  it('have one form component, and each form made of it stands in this test', () => {
+  it('have one form component, and this test covers every form that uses it', () => {
     const own = ['layout/form.tsx', 'layout/dialog-form.tsx'];
     const forms = SOURCES.filter((file) => !own.includes(file) && /<(?:Dialog)?Form\b/.test(sourceOf(file)));
     expect(forms).toEqual([...new Set(FORMS.map(({ file }) => file))].toSorted());
@@ -72,13 +72,13 @@ function pointersOf(schema: Schema, document: OpenApi, at = '#'): string[] {
   return [...new Set([schema.items === undefined ? at : `${at}/0`, ...inner])];
 }
 
-/** Whether a text can be seen: all of it within the window, and nothing over it. */
+/** Reports whether a text is visible: completely inside the window, and not covered. */
 async function isSeen(page: Page, reason: string): Promise<boolean> {
   const box = await page.getByText(reason).last().boundingBox();
   if (box === null || box.y < 0 || box.y + box.height > WINDOW.height) return false;
   const middle = `${box.x + box.width / 2}, ${box.y + box.height / 2}`;
-  const there = await page.evaluate<string>(`document.elementFromPoint(${middle})?.textContent ?? ''`);
-  return there.includes(reason);
+  const topmostText = await page.evaluate<string>(`document.elementFromPoint(${middle})?.textContent ?? ''`);
+  return topmostText.includes(reason);
 }
 
 describeWithChromium('a form', () => {
@@ -87,7 +87,7 @@ describeWithChromium('a form', () => {
   let browser: Browser;
   let document: OpenApi;
   let at: At;
-  /** The panel, in which each form is gone to that needs no page of its own. */
+  /** Page that the forms share unless they need their own. */
   let shared: Page;
 
   beforeAll(async () => {
@@ -130,12 +130,12 @@ describeWithChromium('a form', () => {
   };
 
   it.each(FORMS)(
-    'of $file shows every reason for which $operation refuses it',
+    'of $file shows every validation error of $operation',
     async (form) => {
       const context = form.isSignedOut === true ? await browser.newContext() : browser.context;
       const isOwn = form.isSignedOut === true || form.isLoaded === true;
       const page = isOwn ? await context.newPage() : shared;
-      // Away from the form before.
+      // Leave the previous form.
       if (!isOwn) await goWithin(page, `${at.account}/nowhere`);
       await form.open(page, at);
       await hasRead(page);
@@ -166,7 +166,7 @@ describeWithChromium('a form', () => {
     120_000,
   );
 
-  it('threw nothing', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** No second sign-in: whoever is signed in at a company's own site comes into their account by a link, once, and back. */
+/** A portal session replaces a second sign-in: a link from a company's own site opens one account, once. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
@@ -7,7 +7,7 @@ import { startPanel, type RunningPanel } from '../support/panel.js';
 
 const SITE = 'https://app.example.com';
 
-describeWithChromium('somebody from another site', () => {
+describeWithChromium('a portal user', () => {
   let panel: RunningPanel;
   let browser: Browser;
   let accountId: string;
@@ -30,12 +30,12 @@ describeWithChromium('somebody from another site', () => {
     await panel?.close();
   });
 
-  it('comes in by a link without a password, into one account, and finds the way back', async () => {
+  it('enters one account by a link without a password, and has a link back', async () => {
     await page.goto(url);
     await page.getByRole('button', { name: 'Continue', exact: true }).click();
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
     expect(await page.textContent('header')).toContain('Isar Rafting');
-    // Its scopes cover neither that key nor what events tell.
+    // The scopes cover neither that key nor webhooks.
     expect(await page.getByRole('link', { name: 'Back office' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Webhooks' }).count()).toBe(0);
     expect(await page.getByRole('button', { name: /Switch account/ }).count()).toBe(0);
@@ -44,7 +44,7 @@ describeWithChromium('somebody from another site', () => {
     expect(await back.getAttribute('href')).toBe(`${SITE}/settings`);
   });
 
-  it('gives a new key no more than the site allowed', async () => {
+  it('creates keys only with the scopes of the session', async () => {
     await page.goto(`${new URL(page.url()).origin}/${accountId}/api-keys/new?name=Widget`);
     await page.locator('input[value="customers:read"]').check();
     expect(await page.locator('input[value="customers:write"]').count()).toBe(0);
@@ -54,11 +54,11 @@ describeWithChromium('somebody from another site', () => {
     expect(data.find(({ name }) => name === 'Widget')?.scopes).toEqual(['customers:read']);
   });
 
-  it('is shown the way back when their hour is over, and no sign-in that they do not have', async () => {
+  it('sees a link back instead of a sign-in when the session has ended', async () => {
     await page.goto(`${new URL(page.url()).origin}/${accountId}/api-keys`);
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
     await panel.admin.call('DELETE', `/accounts/${accountId}/portal-sessions`);
-    // The page may have noticed already, by a request of its own: the dialog then lies over the link.
+    // The page may have noticed already by polling. The dialog then covers the link.
     await page.getByRole('link', { name: 'Usage' }).dispatchEvent('click');
     const dialog = page.getByRole('dialog', { name: 'You are signed out' });
     const back = dialog.getByRole('link', { name: 'Back to the previous site' });
@@ -66,14 +66,14 @@ describeWithChromium('somebody from another site', () => {
     expect(await dialog.getByLabel('Email').count()).toBe(0);
   });
 
-  it('is told that the link is over, whoever finds it', async () => {
+  it('cannot use the link a second time', async () => {
     const other = await (await browser.newContext()).newPage();
     await other.goto(url);
     await other.getByRole('heading', { name: 'This link does not work' }).waitFor();
     expect(await other.getByRole('link', { name: 'Shop' }).count()).toBe(0);
   });
 
-  it('meets no breach of the policy and no error', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

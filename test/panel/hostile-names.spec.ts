@@ -1,4 +1,4 @@
-/** Names are other people's text: none of them runs, breaks the page, or turns around what stands beside it. */
+/** Names are written by others. None of them may run as a script, break the page, or reverse adjacent text. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -10,9 +10,7 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 
 const SCRIPT = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>{{7*7}}\${7*7}`;
 const LONG = 'Wildwasserkajakverleih'.repeat(9);
-/**
- * A name whose letters run from right to left. It ends with a bracket and digits, which follow any text beside them.
- */
+/** A right-to-left name. It ends with a bracket and digits, which take the direction of adjacent text. */
 const TURNED = 'שיט בירדן (12)';
 const PAGES = ['api-keys', 'usage', 'logs', 'explain', 'audit-log', 'members', 'account'];
 const DESK = { width: 1_280, height: 860 };
@@ -20,7 +18,7 @@ const PHONE = { width: 390, height: 844 };
 /** Pages that have other elements on a phone than on a desktop. */
 const ON_PHONES = ['api-keys', 'logs', 'audit-log', 'members'];
 
-/** Texts with the name in an element that isolates more than the name, or nothing at all. */
+/** Script that finds texts with the name that are not isolated in their own element. */
 const NOT_ALONE = `((name) => {
   const found = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -76,7 +74,7 @@ describeWithChromium('names', () => {
     const accountId = new URL(home.get(name) ?? '').pathname.slice(1);
     await signInThere(browser.context, await newPerson(trailgate, accountId, 'owner', name), panelUrlOf(trailgate));
   };
-  /** Goes to every page of the account, with its dialogs, and says what each is found to be; some as on a phone, too. */
+  /** Visits every page of the account and its dialogs, and calls `look` for each. Some also in phone size. */
   const visit = async (name: string, look: Look, onPhones: readonly string[] = []): Promise<void> => {
     await page.goto(home.get(name) ?? '');
     for (const path of [...PAGES, keyPage(name)]) {
@@ -103,7 +101,7 @@ describeWithChromium('names', () => {
     await look('the choice of a key');
   };
 
-  it('that are scripts are shown as they are, and run nowhere', async () => {
+  it('that are scripts are shown as text and do not run', async () => {
     await signIn(SCRIPT);
     await visit(SCRIPT, async () => {
       expect(await page.evaluate('window.hacked')).toBeUndefined();
@@ -113,7 +111,7 @@ describeWithChromium('names', () => {
     await page.getByRole('link', { name: SCRIPT }).waitFor();
   });
 
-  it('that are long break no page, on no width', async () => {
+  it('that are long do not break any page, at desktop and phone width', async () => {
     await signIn(LONG);
     const look = async (where: string): Promise<void> => {
       const [content, room] = await page.evaluate<[number, number]>(
@@ -124,7 +122,7 @@ describeWithChromium('names', () => {
     await visit(LONG, look, [...PAGES, keyPage(LONG)]);
   });
 
-  it('that run from right to left stand each in an isolate of its own, and turn nothing around', async () => {
+  it('that run from right to left are isolated and do not affect adjacent text', async () => {
     await signIn(TURNED);
     let seen = 0;
     const look = async (where: string): Promise<void> => {
@@ -136,7 +134,7 @@ describeWithChromium('names', () => {
     expect(seen).toBeGreaterThan(12);
   });
 
-  it('that would turn the text behind them around are refused, with a word at the field', async () => {
+  it('with characters that reverse the following text are refused at the field', async () => {
     await page.goto(`${home.get(TURNED)}/api-keys/new`);
     await page.getByLabel('Name', { exact: true }).fill('Accounting\u202Etropxe');
     await page.locator('input[type=checkbox][value="customers:read"]').check();
@@ -145,7 +143,7 @@ describeWithChromium('names', () => {
     expect(await page.getByText('characters that change the direction of text').count()).toBe(1);
   });
 
-  it('none of them threw or broke a policy', () => {
+  it('cause no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

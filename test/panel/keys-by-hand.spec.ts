@@ -1,4 +1,4 @@
-/** From the form to the secret: only a keyboard, a session that ends, a lost network, going back. */
+/** From the form to the secret: by keyboard, with an ended session, with a lost network, and with the back button. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
@@ -9,7 +9,7 @@ import { tabTo as tabToOn } from '../support/keyboard.js';
 
 const SECRET = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
 
-describeWithChromium('a key by hand', () => {
+describeWithChromium('a key created in the panel', () => {
   let panel: RunningPanel;
   let browser: Browser;
   let page: Page;
@@ -51,7 +51,7 @@ describeWithChromium('a key by hand', () => {
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   };
 
-  it('is created, copied, given a new secret and revoked with the keyboard alone', async () => {
+  it('can be created, copied, rotated and revoked with the keyboard alone', async () => {
     await tabTo('Create API key');
     await press('Enter');
     await page.getByLabel('Name', { exact: true }).waitFor();
@@ -71,7 +71,7 @@ describeWithChromium('a key by hand', () => {
     await tabTo('Rotate key');
     await press('Enter');
     await page.getByRole('button', { name: 'Create new secret' }).waitFor();
-    // From the choice that is made to the one before it: a week more.
+    // From the default choice to the one before it, a week.
     await tabTo('In 24 hours');
     await press('ArrowUp');
     expect(await page.getByLabel('In 7 days').isChecked()).toBe(true);
@@ -89,7 +89,7 @@ describeWithChromium('a key by hand', () => {
     expect(await page.getByText('The previous secret works until').count()).toBe(0);
   });
 
-  it('is filled in by its address', async () => {
+  it('can be prefilled by the URL', async () => {
     await page.goto(`${new URL(home).origin}/api-keys/new?name=Booking%20widget&scopes=customers:read&expires_in=30d`);
     const name = page.getByLabel('Name', { exact: true });
     await name.waitFor();
@@ -112,7 +112,7 @@ describeWithChromium('a key by hand', () => {
     expect([text.includes('site-7'), /Metadata\s*team\s*web/.test(text)]).toEqual([true, true]);
   });
 
-  it('is asked about when somebody goes back while its secret is shown, and has none afterwards', async () => {
+  it('needs a confirmation to go back while its secret is shown, and then no longer shows it', async () => {
     await page.goto(`${home}/new?name=Back&scopes=customers:read`);
     await page.getByRole('button', { name: 'Create key' }).click();
     const secret = await secretNow();
@@ -128,11 +128,11 @@ describeWithChromium('a key by hand', () => {
     }
   });
 
-  it('keeps what was typed when the network is lost, and is made once when it is back', async () => {
+  it('keeps what was typed when the network is lost, and is created only once', async () => {
     await page.goto(`${home}/new?name=Lost&scopes=customers:read`);
     const name = page.getByLabel('Name', { exact: true });
     await name.fill('Lost and found');
-    // The key is made, and its response never arrives.
+    // The key is created, but the response never arrives.
     await page.route('**/api-keys', async (route) => {
       if (route.request().method() !== 'POST') return route.fallback();
       await route.fetch();
@@ -150,7 +150,7 @@ describeWithChromium('a key by hand', () => {
     expect(await made.count()).toBe(1);
   });
 
-  it('keeps what was typed when the session ends in mid-form', async () => {
+  it('keeps what was typed when the session ends while the form is open', async () => {
     await page.goto(`${home}/new`);
     const name = page.getByLabel('Name', { exact: true });
     await name.fill('Typed for minutes');

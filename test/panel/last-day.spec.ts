@@ -14,14 +14,14 @@ const DAY_MS = 86_400_000;
 const THERE = 'Pacific/Kiritimati';
 const dayThere = (ms: number, locale = 'en-GB'): string =>
   new Intl.DateTimeFormat(locale, { timeZone: THERE, dateStyle: 'medium' }).format(ms);
-/** All that the tests take: a midnight may pass meanwhile. */
+/** Time that the tests take at most. Midnight may pass meanwhile. */
 const WHILE_MS = 900_000;
-/** How often a page asks for usage. */
+/** How often a page requests usage. */
 const READ_AGAIN_MS = 30_000;
 /** Monthly limit of the plan of a small account. */
 const MONTH = 30;
 
-describeWithChromium('somebody who sits on the other side of the date line', () => {
+describeWithChromium('a member on the other side of the date line', () => {
   let backend: Backend;
   let trailgate: SharedTrailgate;
   let browser: Browser;
@@ -47,7 +47,7 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
   it.each([
     ['90 days', 'expires_in=90d', 90],
     ['a day of their own', 'expires_in=45d', 45],
-  ])('chooses %s, and the key ends with the day that the dialog named', async (_what, query, days) => {
+  ])('chooses %s, and the key ends on the day that the dialog shows', async (_what, query, days) => {
     const page = await browser.newPage();
     await page.goto(
       `${panelUrlOf(trailgate)}/${accountId}/api-keys/new?name=Until-${days}&scopes=customers:read&${query}`,
@@ -60,7 +60,7 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
     await page.getByRole('button', { name: 'Done' }).click();
     const { data } = await trailgate.admin.listKeys(accountId);
     const made = data.find(({ name }) => name === `Until-${days}`);
-    // The last second of that day, where the account is: 14 hours before UTC.
+    // The last second of that day in the zone of the account, 14 hours ahead of UTC.
     expect(made?.expires_at).toMatch(/T23:59:59\+14:00$/);
     await page
       .getByRole('link', { name: `Until-${days}` })
@@ -70,8 +70,8 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
     await page.close();
   });
 
-  it('reads on which day the month will be used up at this pace, in both languages', async () => {
-    // Its month begins today, so that there is enough of it left on every day on which this runs.
+  it('sees when the month will be used up at this rate, in both languages', async () => {
+    // The month of the account begins today, so enough of it is left on any day.
     const today = new Intl.DateTimeFormat('en-GB', { timeZone: THERE, day: 'numeric' }).format(Date.now());
     const account = { plan: 'small', time_zone: THERE, billing_day: Math.min(28, Number(today)) };
     const { id } = await trailgate.admin.createAccount(account);
@@ -91,16 +91,16 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
     ] as const) {
       await page.goto(`${panelUrlOf(trailgate)}/${id}/usage`);
       const days = [dayThere(usedUpMs, locale), dayThere(usedUpMs + WHILE_MS, locale)];
-      const said = days.map((day) => page.getByText(words(day), { exact: true }));
-      const either = said.reduce((one, other) => one.or(other)).first();
-      // It reads anew what was counted since: once in half a minute.
+      const texts = days.map((day) => page.getByText(words(day), { exact: true }));
+      const either = texts.reduce((one, other) => one.or(other)).first();
+      // The page requests usage again every half a minute.
       await passTimeUntil(page, `it is said in ${locale}`, () => either.isVisible(), READ_AGAIN_MS);
       await page.evaluate(`localStorage.setItem('trailgate-locale', 'es')`);
     }
     await context.close();
   });
 
-  it('threw nothing', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A person who is sent to the panel by an application lets it in, or turns it away. What was let in stands beside the keys, and is taken out
- * there. In a real browser.
+ * An application asks a member for access in the panel, and the member authorizes or denies it. Authorized assistants
+ * are listed beside the keys, and can be disconnected there. In a real browser.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { newPerson, panelUrlOf, signInThere, type Person } from '../support/pane
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 
-/** A field of a form, as far as it is looked at. */
+/** The part of a form field that the test reads. */
 interface Labelled {
   readonly labels: readonly { readonly innerText: string }[];
 }
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-describeWithChromium('where an application asks to be let in', () => {
+describeWithChromium('an authorization request', () => {
   let browser: Browser;
   let accountId: string;
   let clientId: string;
@@ -43,8 +43,8 @@ describeWithChromium('where an application asks to be let in', () => {
     await browser?.close();
   });
 
-  /** The page on which somebody is asked, and what the client needs for its token. */
-  async function asked(role: 'admin' | 'viewer'): Promise<{ page: Page; verifier: string }> {
+  /** Opens the authorization page. Returns it with the PKCE verifier of the client. */
+  async function openRequest(role: 'admin' | 'viewer'): Promise<{ page: Page; verifier: string }> {
     const person = await newPerson(world.trailgate, accountId, role);
     await browser.context.clearCookies();
     await signInThere(browser.context, person, panelUrlOf(world.trailgate));
@@ -57,8 +57,8 @@ describeWithChromium('where an application asks to be let in', () => {
 
   const sentOn = (page: Page) => page.waitForRequest((request) => request.url().startsWith(REDIRECT));
 
-  it('an admin leaves a scope out, lets it in, and it works', async () => {
-    const { page, verifier } = await asked('admin');
+  it('lets an admin remove a scope and authorize the application, and the token works', async () => {
+    const { page, verifier } = await openRequest('admin');
     await page.getByText("It isn't verified.").waitFor();
     await page.getByText('127.0.0.1:4711').waitFor();
     await page.getByRole('checkbox', { name: /customers:write|Write|write|Create|change/i }).uncheck();
@@ -73,23 +73,23 @@ describeWithChromium('where an application asks to be let in', () => {
     await page.close();
   });
 
-  it('who turns it away sends it an error', async () => {
-    const { page } = await asked('admin');
+  it('sends an error to the application if it is denied', async () => {
+    const { page } = await openRequest('admin');
     const back = sentOn(page);
     await page.getByRole('button', { name: 'Deny' }).click();
     expect(new URL((await back).url()).searchParams.get('error')).toBe('access_denied');
     await page.close();
   });
 
-  it('a viewer is told who may', async () => {
-    const { page } = await asked('viewer');
+  it('cannot be authorized by a viewer, who is told why', async () => {
+    const { page } = await openRequest('viewer');
     await page.getByText("You can't create keys in any account").waitFor();
     expect(await page.getByRole('button', { name: 'Authorize' }).isDisabled()).toBe(true);
     await page.close();
   });
 });
 
-describeWithChromium('somebody who looks after an account', () => {
+describeWithChromium('a member of an account', () => {
   let browser: Browser;
   let page: Page;
   let accountId: string;
@@ -110,8 +110,8 @@ describeWithChromium('somebody who looks after an account', () => {
   const section = (of: Page = page) => of.getByRole('region', { name: 'Connected with OAuth' });
   const row = (name: string) => section().getByRole('listitem').filter({ hasText: name });
 
-  /** Ana lets it in. */
-  async function letIn(name: string) {
+  /** Authorizes a new client as Ana, and returns its tokens. */
+  async function authorize(name: string) {
     const clientId = String((await world.register({ client_name: name })).body['client_id']);
     const { verifier, challenge } = newVerifier();
     const theirs = new ClientsBrowser();
@@ -131,7 +131,7 @@ describeWithChromium('somebody who looks after an account', () => {
     return { ...body, clientId };
   }
 
-  /** Registers a client as if its document were at that address. Real ones are fetched from public addresses only. */
+  /** Gives a key a client ID that is a document URL. Real documents are fetched from public addresses only. */
   function hasDocument(name: string, clientId: string): void {
     const database = new DatabaseSync(join(world.trailgate.dataDir, 'trailgate.db'), { timeout: 30_000 });
     const { changes } = database.prepare('update api_key set oauth_client_id = ? where name = ?').run(clientId, name);
@@ -139,16 +139,16 @@ describeWithChromium('somebody who looks after an account', () => {
     expect(changes).toBe(1);
   }
 
-  it('is told where assistants without a key connect, and that nobody has let one in', async () => {
+  it('sees the MCP URL for assistants, and that none is connected', async () => {
     await page.goto(at('assistants'));
     await section().getByText(world.mcpUrl).waitFor();
     await section().getByText('No assistants connected.').waitFor();
     expect(await section().getByRole('button', { name: 'Revoke' }).count()).toBe(0);
   });
 
-  it('sees each assistant that was let in: what it may do, by whom, since when, until when, and its last use', async () => {
-    const { access_token: token } = await letIn('Trip planner');
-    await letIn('Claude');
+  it('sees for each connected assistant its permissions, member, dates and last use', async () => {
+    const { access_token: token } = await authorize('Trip planner');
+    await authorize('Claude');
     hasDocument('Claude', 'https://claude.ai/oauth/mcp-oauth-client-metadata');
     await page.goto(at('assistants'));
     await row('Trip planner').getByText("This name isn't verified.").waitFor();
@@ -165,7 +165,7 @@ describeWithChromium('somebody who looks after an account', () => {
     await row('Trip planner').getByText('Last used:').waitFor();
   });
 
-  it('reads that they end, and which keys stay, before the member who let them in is removed', async () => {
+  it('sees what ends and what keeps working before removing the member who connected assistants', async () => {
     const key = { name: 'Booking widget', scopes: ['customers:read'] };
     await ana.session.call('POST', `/accounts/${accountId}/api-keys`, key);
     await page.goto(at('members'));
@@ -183,7 +183,7 @@ describeWithChromium('somebody who looks after an account', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 
-  it('sees it in the list of keys, and at its own page, where it has no secret to renew', async () => {
+  it('sees an assistant among the keys and on its own page, without a way to rotate it', async () => {
     await page.goto(at('api-keys'));
     await page.getByText('Connected with OAuth: claude.ai').waitFor();
     expect(await page.getByText('tg_mcpt_').count()).toBe(0);
@@ -199,7 +199,7 @@ describeWithChromium('somebody who looks after an account', () => {
     await page.getByText("The app chose this name. It isn't verified.").waitFor();
   });
 
-  it('offers no end and no scope beyond what was said yes to, and the latest that it offers is taken', async () => {
+  it('cannot choose an end or scopes beyond the authorization, but can choose the latest end', async () => {
     await page.getByRole('main').getByRole('button', { name: 'Edit' }).click();
     const dialog = page.getByRole('dialog', { name: 'Edit API key' });
     await dialog.getByText(/^No later than \d.*connect the assistant again\.$/).waitFor();
@@ -209,7 +209,7 @@ describeWithChromium('somebody who looks after an account', () => {
         .evaluateAll((inputs: readonly unknown[]) =>
           (inputs as readonly Labelled[]).map(({ labels: [label] }) => label?.innerText),
         );
-    // Let in for 30 days, where 90 are the most: the end of the 90th day from now would be some hours more.
+    // Authorized for 30 days of at most 90. The end of the 90th day from now would be some hours too late.
     expect(await labels('radio')).toEqual([expect.stringMatching(/^\d.*\d$/), '30 days', 'Custom date']);
     expect(await labels('checkbox')).toEqual(['Read customers']);
     await dialog.getByLabel('Custom date').check();
@@ -227,14 +227,14 @@ describeWithChromium('somebody who looks after an account', () => {
     expect(Date.parse(end)).toBe(Date.parse(endOf(last)));
   });
 
-  it('is told that revoking its key takes the assistant out', async () => {
+  it('is warned that revoking the key disconnects the assistant', async () => {
     await page.getByRole('main').getByRole('button', { name: 'Revoke' }).click();
     const dialog = page.getByRole('dialog', { name: 'Disconnect this assistant?' });
     await dialog.getByText(/^Trip planner was connected with OAuth.*It loses access within a second/).waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 
-  it('can read all of it in both languages, on a phone too', async () => {
+  it('has accessible pages in both languages, on a phone too', async () => {
     const keyPage = page.url();
     for (const [scheme, locale, viewport] of [
       ['light', 'en', DESK],
@@ -261,8 +261,8 @@ describeWithChromium('somebody who looks after an account', () => {
     await page.setViewportSize(DESK);
   });
 
-  it('pauses it and lets it go on: what it holds is refused, and works again without connecting it anew', async () => {
-    const { access_token: before, refresh_token: refreshToken, clientId } = await letIn('Sleeper');
+  it('can pause and resume an assistant without connecting it again', async () => {
+    const { access_token: before, refresh_token: refreshToken, clientId } = await authorize('Sleeper');
     await page.goto(at('api-keys'));
     await page.getByRole('link', { name: 'Sleeper' }).click();
     const press = (name: string) => page.getByRole('main').getByRole('button', { name }).click();
@@ -273,7 +273,7 @@ describeWithChromium('somebody who looks after an account', () => {
     await page.getByRole('button', { name: 'Pause key' }).click();
     await words.waitFor();
     await eventually('it is refused', async () => (await world.listTools(before)).status === 403, 5_000);
-    // Nobody is at hand who would connect it: its client renews what it holds, as it does by itself.
+    // The client refreshes its token by itself, without a user.
     const renewed = await world.token(world.refresh(clientId, refreshToken));
     expect(renewed.status).toBe(200);
     expect((await world.listTools(renewed.body.access_token)).status).toBe(403);
@@ -289,8 +289,8 @@ describeWithChromium('somebody who looks after an account', () => {
     );
   });
 
-  it('takes one out, and it is out within a second; the other stays', async () => {
-    const { access_token: token } = await letIn('Visitor');
+  it('disconnects one assistant, which is refused within five seconds, and the other stays', async () => {
+    const { access_token: token } = await authorize('Visitor');
     expect((await world.listTools(token)).status).toBe(200);
     await page.goto(at('assistants'));
     await section().getByRole('button', { name: 'Revoke Visitor' }).click();
@@ -306,7 +306,7 @@ describeWithChromium('somebody who looks after an account', () => {
     expect(browser.faults).toEqual([]);
   });
 
-  it('who only looks sees the list, and no way to take one out', async () => {
+  it('who is a viewer sees the list, but cannot disconnect assistants', async () => {
     const context = await browser.newContext();
     await signInThere(context, await newPerson(world.trailgate, accountId, 'viewer'), panelUrlOf(world.trailgate));
     const theirs = await context.newPage();

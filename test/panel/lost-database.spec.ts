@@ -1,4 +1,4 @@
-/** A database that goes away under the panel: nobody is signed out, nothing that was typed is lost, and nothing is done twice. */
+/** If the panel loses its database, members stay signed in, typed text stays, and nothing is done twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -37,11 +37,11 @@ describeWithChromium('the panel', () => {
       await server?.stop();
     });
 
-    const lose = async (): Promise<void> => {
+    const killDatabase = async (): Promise<void> => {
       await server.kill9();
       await eventually('the database is gone', async () => !(await answersNow(database)));
     };
-    const bringBack = async (): Promise<void> => {
+    const restartDatabase = async (): Promise<void> => {
       await server.restart();
       await eventually('the database is back', async () => answersNow(database));
     };
@@ -49,32 +49,32 @@ describeWithChromium('the panel', () => {
     const busy = () => page.getByText('The server is busy').first().waitFor();
     const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
 
-    it('says at the sign-in that nothing is wrong with anybody, keeps the name, and lets in when it is back', async () => {
+    it('shows at sign-in that the server is busy, keeps the email, and signs in after recovery', async () => {
       await page.goto(`http://localhost:${running.port}/`);
       await page.getByLabel('Email').fill(email);
       await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
-      await lose();
+      await killDatabase();
       await press('Sign in');
       await busy();
       expect(await page.getByText('Incorrect sign-in details').count()).toBe(0);
       expect(await page.getByLabel('Email').inputValue()).toBe(email);
-      await bringBack();
+      await restartDatabase();
       await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
       await press('Sign in');
       await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     });
 
-    it('keeps what was typed, signs nobody out, and makes the key once when it is back', async () => {
+    it('keeps typed text and the session, and creates the key once after recovery', async () => {
       await page.goto(`http://localhost:${running.port}/${accountId}/api-keys/new`);
       await page.getByLabel('Name', { exact: true }).fill('Typed before');
       await page.locator('input[type=checkbox][value="customers:read"]').check();
-      await lose();
+      await killDatabase();
       await press('Create key');
       await busy();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed before');
       await press('Create key');
       await busy();
-      await bringBack();
+      await restartDatabase();
       await press('Create key');
       await page.getByText('Copy your secret now').waitFor();
       const { data } = await running.admin.listKeys(accountId);
@@ -83,21 +83,21 @@ describeWithChromium('the panel', () => {
       await press('Done');
     });
 
-    it('says so on a page that is gone to, and shows it when it is back, without a new sign-in', async () => {
+    it('reports it on a page that is opened, and shows the page after recovery without a new sign-in', async () => {
       await page.clock.install();
-      await lose();
+      await killDatabase();
       await page.getByRole('link', { name: 'Members' }).click();
       await passTimeUntil(page, 'the page says so', isBusy);
       await page.reload();
       await passTimeUntil(page, 'it says so when it is opened', isBusy);
       expect(await page.getByLabel('Password', { exact: true }).count()).toBe(0);
-      await bringBack();
+      await restartDatabase();
       await page.getByRole('button', { name: 'Try again' }).first().click();
       await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
       await page.getByText(email).first().waitFor();
     });
 
-    it('threw nothing on the way', () => {
+    it('causes no browser errors or policy violations', () => {
       expect(browser.faults).toEqual([]);
     });
   });

@@ -1,4 +1,4 @@
-/** A session that ends while somebody types, a program that dies under the page, a network that goes and comes back. */
+/** A session that ends while a form is open, a program that crashes, and a network that is lost and restored. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { ApiKeyWithSecret } from '../support/admin.js';
@@ -47,7 +47,7 @@ describeWithChromium('a page of the panel', () => {
   const signInAgain = async (): Promise<void> => {
     const dialog = page.getByRole('dialog', { name: 'Sign in again' });
     await dialog.waitFor();
-    // Whose page it is, is known; another one is not signed in over it by a slip.
+    // The email is prefilled, so that nobody signs in as another member by mistake.
     expect(await dialog.getByLabel('Email').inputValue()).toBe(person.email);
     await typePassword(page, person);
     await dialog.waitFor({ state: 'hidden' });
@@ -58,29 +58,29 @@ describeWithChromium('a page of the panel', () => {
     await page.locator('input[type=checkbox][value="customers:read"]').check();
   };
   const createKey = () => page.getByRole('button', { name: 'Create key' }).click();
-  const keysCalled = async (name: string) =>
+  const countKeys = async (name: string) =>
     (await trailgate.admin.listKeys(accountId)).data.filter((each) => each.name === name).length;
 
-  it('whose session ended in mid-form goes on with what was typed, once its reader has signed in again', async () => {
+  it('continues with the typed text after its session ended and the member signed in again', async () => {
     await typeKey('Typed for minutes');
     await endSession();
     await createKey();
     await signInAgain();
     await page.getByText('Copy your secret now').waitFor();
-    expect(await keysCalled('Typed for minutes')).toBe(1);
+    expect(await countKeys('Typed for minutes')).toBe(1);
   });
 
-  it('that was left open until its session ended, keeps what was typed, whichever request hears of it first', async () => {
+  it('keeps typed text if its session ended while it was left open, whichever request finds out first', async () => {
     await page.clock.install();
     await typeKey('Typed before lunch');
     const name = page.getByLabel('Name', { exact: true });
     await endSession();
-    // Long enough that it asks anew who is signed in.
+    // Long enough that the page checks the session again.
     await page.clock.fastForward('02:00');
     await createKey();
     await signInAgain();
     await page.getByText('Copy your secret now').waitFor();
-    expect(await keysCalled('Typed before lunch')).toBe(1);
+    expect(await countKeys('Typed before lunch')).toBe(1);
     await typeKey('Typed before the walk');
     await context.clearCookies();
     await page.clock.fastForward('02:00');
@@ -91,14 +91,14 @@ describeWithChromium('a page of the panel', () => {
     await page.getByText('Copy your secret now').waitFor();
   });
 
-  it('that reads by itself says when nobody is at it', async () => {
+  it('marks polling requests as unattended if the user is inactive', async () => {
     await page.clock.install();
     await open('usage');
     const nextRead = async () => {
       const request = page.waitForRequest((each) => each.url().includes('/usage'));
       await page.clock.fastForward('00:31');
       const headers = (await request).headers();
-      // What is asked for already is not asked for again.
+      // A read that is still running is not started again.
       await hasRead(page);
       return headers['x-unattended'];
     };
@@ -111,14 +111,14 @@ describeWithChromium('a page of the panel', () => {
     expect(await nextRead()).toBeUndefined();
   });
 
-  it('asks for usage once in 30 seconds, and where the server wants it to wait, says how long and asks no sooner', async () => {
+  it('polls usage every 30 seconds, and after a 429 shows how long to wait and waits that long', async () => {
     await page.clock.install();
     await open('usage');
     let asked = 0;
     page.on('request', (request) => void (asked += request.url().includes('/usage?') ? 1 : 0));
     await page.clock.runFor(60_000);
     await hasRead(page);
-    // Three queries, two rounds.
+    // Three queries in two rounds.
     expect(asked).toBeLessThanOrEqual(6);
     expect(asked).toBeGreaterThan(0);
     const body = JSON.stringify({ status: 429, code: 'too_many_requests', detail: 'Too many requests.' });
@@ -134,7 +134,7 @@ describeWithChromium('a page of the panel', () => {
     expect(asked).toBeGreaterThan(0);
   });
 
-  it('that is opened while its reader has asked too much says how long to wait, and opens by itself then', async () => {
+  it('that gets a 429 when it is opened shows how long to wait, and then opens by itself', async () => {
     await page.clock.install();
     const body = JSON.stringify({ status: 429, code: 'too_many_requests', detail: 'Too many requests.' });
     const headers = { 'Retry-After': '47' };
@@ -146,7 +146,7 @@ describeWithChromium('a page of the panel', () => {
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   });
 
-  it('whose session ended goes on with a change, an invitation, a new secret', async () => {
+  it('continues an edit, a rotation and an invitation after its session has ended', async () => {
     await open(`api-keys/${key.id}`);
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Name', { exact: true }).fill('Shop in Linz');
@@ -171,7 +171,7 @@ describeWithChromium('a page of the panel', () => {
     await page.getByText('Share this link only with eva@example.com').waitFor();
   });
 
-  it('under which the program dies says so, keeps what is shown and typed, and goes on when it is back', async () => {
+  it('reports a crash of the program, keeps what was typed, and continues after a restart', async () => {
     await typeKey('Typed before the end');
     await trailgate.kill9();
     await createKey();
@@ -182,10 +182,10 @@ describeWithChromium('a page of the panel', () => {
     trailgate = await startTrailgate(options);
     await createKey();
     await page.getByText('Copy your secret now').waitFor();
-    expect(await keysCalled('Typed before the end')).toBe(1);
+    expect(await countKeys('Typed before the end')).toBe(1);
   });
 
-  it('is gone to while the program is dead, and is there when it is back', async () => {
+  it('that is opened while the program is down can be opened after a restart', async () => {
     await open('api-keys');
     await trailgate.kill9();
     await page.getByRole('link', { name: 'Explain' }).click();
@@ -194,7 +194,7 @@ describeWithChromium('a page of the panel', () => {
     await page.getByText("Can't reach the server").waitFor();
     await again.click();
     await again.waitFor();
-    // The other pages are where they were.
+    // The other pages still work.
     await page.getByRole('link', { name: 'API keys' }).first().click();
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     await page.getByRole('link', { name: 'Explain' }).click();
@@ -203,7 +203,7 @@ describeWithChromium('a page of the panel', () => {
     await page.getByRole('heading', { name: 'Explain', exact: true }).waitFor();
   });
 
-  it('without a network says so, keeps what was read and typed, and reads on when there is one', async () => {
+  it('without a network says so, keeps read and typed data, and continues when it is back', async () => {
     await page.clock.install();
     await open('api-keys');
     await page.getByRole('link', { name: 'Shop in Linz' }).waitFor();
@@ -225,7 +225,7 @@ describeWithChromium('a page of the panel', () => {
     expect(await lost.count()).toBe(0);
   });
 
-  it('that cannot pause a key, or read what still uses it, says so, and can be tried again', async () => {
+  it('reports a failed pause or impact request, and offers to try again', async () => {
     await open(`api-keys/${key.id}`);
     const lost = page.getByRole('alert').getByText("Can't reach the server");
     await page.route('**/pause', (route) => route.abort());
@@ -248,14 +248,14 @@ describeWithChromium('a page of the panel', () => {
     expect(await dialog.getByRole('button', { name: 'Revoke key' }).isEnabled()).toBe(true);
   });
 
-  it('that sums up usage reads it to the end, and says so where that is too far', async () => {
+  it('that sums up usage reads all pages, and says so if there are too many', async () => {
     let pages = 2;
     await page.route(/\/usage\?group_by=operation/, async (route) => {
       const response = await route.fetch();
       const at = Number(new URL(route.request().url()).searchParams.get('cursor') ?? '1');
       const data = [{ operation: `operation-${at}`, outcome: 'success', requests: at, cost: at }];
       const next = at < pages ? String(at + 1) : null;
-      // The program knows no such cursor.
+      // The program does not know such a cursor.
       const read = at === 1 ? ((await response.json()) as object) : {};
       await route.fulfill({ status: 200, json: { ...read, data, has_more: next !== null, next_cursor: next } });
     });
@@ -271,7 +271,7 @@ describeWithChromium('a page of the panel', () => {
     expect(await table.getByText('operation-6').count()).toBe(0);
   });
 
-  it('threw nothing on the way', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

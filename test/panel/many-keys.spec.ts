@@ -1,4 +1,4 @@
-/** A list of more keys than a page shows: it goes on page by page, and is searched to the last of them. */
+/** A list of more keys than one page shows: it loads page by page, and a search covers all of them. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { describeWithChromium } from '../support/describe-with.js';
@@ -20,7 +20,7 @@ describeWithChromium(`a list of ${KEYS} keys`, () => {
 
   const rows = () => page.locator('main tbody tr').count();
 
-  it('goes on page by page, and says how many are shown', async () => {
+  it('loads page by page, and says how many are shown', async () => {
     page = await list.browser.newPage();
     await page.goto(list.url);
     for (let shown = PAGE_SIZE; shown <= PAGE_SIZE * 4; shown += PAGE_SIZE) {
@@ -30,7 +30,7 @@ describeWithChromium(`a list of ${KEYS} keys`, () => {
     }
   });
 
-  it('is searched to the last of them, and back to all', async () => {
+  it('finds the last key by search, and shows the list again afterwards', async () => {
     const search = page.getByLabel('Search keys');
     await search.fill(LAST.toLowerCase());
     await page.getByText('1 key', { exact: true }).waitFor();

@@ -1,4 +1,4 @@
-/** The members page in each role: it offers what the API lets them do there, and nothing that it refuses. */
+/** The members page in each role: it offers what the API allows there, and nothing that the API refuses. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Role } from '../../src/members/permissions.js';
@@ -47,7 +47,7 @@ describeWithChromium('the members page', () => {
   const takeBack = (role: Role) => page.getByRole('button', { name: `Revoke invitation of new-${role}@example.com` });
   const suspend = () => panel.admin.call('PATCH', `/accounts/${accountId}`, { status: 'suspended' });
 
-  it('offers admins no owner: neither to make one, nor to change or remove one, nor to take one back', async () => {
+  it('offers admins no action on owners: they can neither invite, change, remove nor revoke one', async () => {
     await enter('members', { roles: { [accountId]: 'admin' } });
     await line('vera-').getByRole('combobox').click();
     expect(await page.getByRole('option').allTextContents()).toEqual(['Admin', 'Viewer']);
@@ -63,7 +63,7 @@ describeWithChromium('the members page', () => {
     expect(await page.getByRole('option').allTextContents()).toEqual(['Admin', 'Viewer']);
   });
 
-  it('offers owners all of it, and nothing while the account is suspended', async () => {
+  it('offers owners all actions, but none while the account is suspended', async () => {
     await enter('members', { roles: { [accountId]: 'owner' } });
     await line('vera-').getByRole('combobox').click();
     expect(await page.getByRole('option').allTextContents()).toEqual(['Owner', 'Admin', 'Viewer']);
@@ -78,7 +78,7 @@ describeWithChromium('the members page', () => {
     await page.getByText('new-owner@example.com').waitFor();
   });
 
-  it('leaves operators what they may in a suspended account, and so do its other pages', async () => {
+  it('leaves operators their actions in a suspended account, on other pages too', async () => {
     const key = await panel.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
     await suspend();
     await enter(`api-keys/${key.id}`, { isOperator: true });
@@ -91,7 +91,7 @@ describeWithChromium('the members page', () => {
     await takeBack('owner').waitFor({ state: 'detached' });
   });
 
-  it('offers to resend where an address is invited twice: the first link ends only after a press of that button', async () => {
+  it('offers to resend if an address is already invited, and only that ends the first link', async () => {
     await enter('members', { roles: { [accountId]: 'owner' } });
     const { link } = await panel.admin.call<{ link: string }>('POST', `/accounts/${accountId}/invitations`, {
       email: 'twice@example.com',
@@ -114,7 +114,7 @@ describeWithChromium('the members page', () => {
     await page.getByRole('button', { name: 'Done' }).click();
   });
 
-  it('lists more than a hundred members and invitations to the last', async () => {
+  it('lists more than a hundred members and invitations completely', async () => {
     for (let index = 0; index < 101; index++) await newMember(panel.database, { roles: { [accountId]: 'viewer' } });
     await panel.database.db.updateTable('link').set({ expires_at: 1 }).where('account_id', '=', accountId).execute();
     await invite('viewer', 'first@example.com');
@@ -134,7 +134,7 @@ describeWithChromium('the members page', () => {
     expect(await more.count()).toBe(0);
   });
 
-  it('meets no breach of the policy and no error', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

@@ -46,7 +46,7 @@ describeWithChromium('an operator', () => {
     await page.getByRole('option', { name: option, exact: true }).click();
   };
 
-  it('comes by the switcher to any of more than a hundred accounts', async () => {
+  it('can switch to any of more than a hundred accounts', async () => {
     await page.getByRole('button', { name: /Switch account/ }).click();
     await page.getByText('There are more. Search to find the one you need.').waitFor();
     expect(await page.getByRole('option').count()).toBe(50);
@@ -55,7 +55,7 @@ describeWithChromium('an operator', () => {
     await page.getByRole('button', { name: 'Account: Rafting 117. Switch account' }).waitFor();
   });
 
-  it('finds accounts, and lists them to the last', async () => {
+  it('searches accounts, and can list all of them', async () => {
     await page.getByRole('link', { name: 'Accounts', exact: true }).click();
     await page.getByText('Showing 50 accounts').waitFor();
     await page.getByRole('button', { name: 'Load more' }).click();
@@ -68,7 +68,7 @@ describeWithChromium('an operator', () => {
     await page.getByText('1 account', { exact: true }).waitFor();
   });
 
-  it('makes an account once although the response is lost, suspends it, and opens it as its owners see it', async () => {
+  it('creates an account once although the response is lost, and suspends it', async () => {
     await page.getByRole('button', { name: 'Create account' }).click();
     const dialog = page.getByRole('dialog', { name: 'New account' });
     await dialog.getByLabel('Name').fill('Éclair Canoes');
@@ -92,7 +92,7 @@ describeWithChromium('an operator', () => {
     await page.getByText('This account is suspended').waitFor();
   });
 
-  it('is told when somebody else has changed the account meanwhile, and overwrites nothing', async () => {
+  it('is told if someone else changed the account meanwhile, and overwrites nothing', async () => {
     const { id } = await panel.admin.createAccount({ plan: 'starter', name: 'Two at once' });
     await page.goto(`${panel.site}/${id}/account`);
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -104,7 +104,7 @@ describeWithChromium('an operator', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   });
 
-  it('is told when somebody else has changed a member meanwhile, and sees what they are now', async () => {
+  it('is told if someone else changed a member meanwhile, and sees the current role', async () => {
     const { id } = await panel.admin.createAccount({ plan: 'starter', name: 'Members of two' });
     const member = await newMember(panel.database, { roles: { [id]: 'viewer' } });
     await newMember(panel.database, { roles: { [id]: 'owner' }, email: 'zoe@example.com' });
@@ -128,7 +128,7 @@ describeWithChromium('an operator', () => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  it('adjusts the month of an account with a reason, which then stands in the list', async () => {
+  it('adjusts the monthly usage of an account with a reason, which is then listed', async () => {
     await page.goto(`${panel.site}/platform/adjustments`);
     await page.getByText('No adjustments yet').waitFor();
     await page.getByRole('button', { name: 'Adjust usage' }).click();
@@ -166,14 +166,14 @@ describeWithChromium('an operator', () => {
     await page.getByText('Trade fair weekend').waitFor();
   });
 
-  it('reads how the installation is: versions that differ, and that nothing is deprecated', async () => {
+  it('sees in Health that versions differ and that nothing is deprecated', async () => {
     await page.getByRole('link', { name: 'Health' }).click();
     await page.getByText('More than one version is running.').waitFor();
     await page.getByText('version 0.0.9').waitFor();
     await page.getByText('Nothing is deprecated.').waitFor();
   });
 
-  it('makes an account and adjusts a month with the keyboard alone', async () => {
+  it('can create an account and adjust a month with the keyboard alone', async () => {
     await page.goto(`${panel.site}/platform/accounts`);
     await page.getByText('Showing 50 accounts').waitFor();
     await pressByKeyboard(page, 'Create account');
@@ -205,7 +205,7 @@ describeWithChromium('an operator', () => {
     await page.getByText('Usage set to 7 · By keyboard alone').waitFor();
   });
 
-  it('without a network is told so on each page, keeps what was read and typed, and reads on when there is one', async () => {
+  it('without a network is told so, keeps read and typed data, and continues when it is back', async () => {
     const lost = page.getByText("Can't reach the server");
     await page.clock.install();
     await page.goto(`${panel.site}/platform/health`);
@@ -239,7 +239,7 @@ describeWithChromium('an operator', () => {
     await page.getByText('Usage reset to zero · Typed before the network went').waitFor();
   });
 
-  it('is nobody else: an owner sees none of these pages, neither in the navigation nor at their addresses', async () => {
+  it('has pages that an owner sees neither in the navigation nor at their URLs', async () => {
     const { id } = await panel.admin.createAccount({ plan: 'starter', name: 'Of an owner' });
     await enter({ roles: { [id]: 'owner' } });
     await page.getByRole('link', { name: 'API keys' }).first().waitFor();
@@ -253,7 +253,7 @@ describeWithChromium('an operator', () => {
     expect(await page.getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
   });
 
-  it('meets no breach of the policy and no error', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

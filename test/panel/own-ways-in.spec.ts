@@ -1,4 +1,4 @@
-/** How a member signs in and what they may change of it, on their profile page: in a real browser, against the real API. */
+/** Sign-in methods of a member and their changes on the profile page, in a real browser with the real API. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { encode } from 'uqr';
 import type { CDPSession, Page } from 'playwright-core';
@@ -22,7 +22,7 @@ const LEAVING: readonly ((page: Page) => Promise<unknown>)[] = [
   (page) => page.evaluate('history.back()'),
 ];
 
-describeWithChromium('the ways in of a member', () => {
+describeWithChromium('a member', () => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let withMail: RunningAdmin;
@@ -89,7 +89,7 @@ describeWithChromium('the ways in of a member', () => {
   };
   const part = (name: string) => page.getByRole('region', { name });
 
-  it('prove their address by a link that is mailed to it, once they have signed in', async () => {
+  it('verifies the address by a mailed link, after signing in', async () => {
     const address = part('Sign-in address');
     await address.getByText("Email isn't set up").waitFor();
     const site = `http://localhost:${withMail.port}`;
@@ -109,7 +109,7 @@ describeWithChromium('the ways in of a member', () => {
     expect(await address.getByRole('button').count()).toBe(0);
   });
 
-  it('take an authenticator app, ask for its code at each sign-in, and one recovery code once in its place; no key or button loses the codes', async () => {
+  it('sets up an authenticator app, signs in with it or a recovery code, and loses no codes by mistake', async () => {
     const app = part('Authenticator app');
     await app.getByText('Not set up.').waitFor();
     const begun: string[] = [];
@@ -183,7 +183,7 @@ describeWithChromium('the ways in of a member', () => {
     running.clock.advance(11 * MINUTE_MS);
     await app.getByRole('button', { name: 'Remove the app' }).click();
     await press('Remove');
-    // The password alone would leave nothing of the second factor.
+    // Otherwise the password alone could remove the second factor.
     const gate = page.getByRole('dialog', { name: "Confirm it's you" });
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
     await gate.getByLabel('Code from your authenticator app').fill(wrongCodeAt(secret, running.clock.now()));
@@ -194,10 +194,10 @@ describeWithChromium('the ways in of a member', () => {
     await app.getByText('Not set up.').waitFor();
   });
 
-  it('take a passkey, which signs in without a name, confirms after ten minutes, and opens nothing once removed', async () => {
+  it('adds a passkey that signs in and confirms, and that signs in no more once removed', async () => {
     const passkeys = part('Passkeys');
     await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
-    // A password opened this session, and a first passkey is one more way in.
+    // The session began with a password, and a first passkey is a new sign-in method, so it must be confirmed.
     await confirmWithPassword();
     await passkeys.getByRole('button', { name: 'Rename Chrome on Linux' }).click();
     const renaming = page.getByRole('dialog', { name: /^Rename/ });
@@ -229,7 +229,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByText('Incorrect sign-in details').waitFor();
   });
 
-  it('are asked for once more by the forms of keys and webhook endpoints that widen something, and by no others', async () => {
+  it('must confirm changes of keys and webhook endpoints that widen access, and no others', async () => {
     const { admin, clock, rooms } = running;
     const key = await admin.createKey(accountId, { scopes: ['customers:read'], allowed_ips: ['192.0.2.1'] });
     const hook = { url: 'https://shop.trailgate.dev/hooks' };
@@ -269,7 +269,7 @@ describeWithChromium('the ways in of a member', () => {
     });
   });
 
-  it('change with a new password, which ends the sessions elsewhere and none here', async () => {
+  it('changes the password, which ends the sessions elsewhere but not this one', async () => {
     const elsewhere = new PanelBrowser(running.url, { 'User-Agent': 'Mozilla/5.0 (Windows NT 10.0) Firefox/140.0' });
     await elsewhere.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
     running.clock.advance(11 * MINUTE_MS);
@@ -292,7 +292,7 @@ describeWithChromium('the ways in of a member', () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Your new password is active.').waitFor();
     expect((await elsewhere.ask('GET', '/me')).status).toBe(401);
-    // What changes something goes on here: the token of the new session is the page's.
+    // Changes still work here, because the page has the token of the new session.
     await page.getByLabel('Name', { exact: true }).fill('Ana of the river');
     await part('About you').getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved').waitFor();
@@ -301,7 +301,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByRole('heading', { name: 'Your profile' }).waitFor();
   });
 
-  it('send nothing for the next one who signs in: what waited for a confirmation went with whom it was of', async () => {
+  it('does not inherit a pending confirmation from the member who was signed in before', async () => {
     running.clock.advance(11 * MINUTE_MS);
     await page.reload();
     await press('Change password');
@@ -331,7 +331,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByRole('heading', { name: 'Your profile' }).waitFor();
   });
 
-  it('come with the language of the member, which the menu and the profile change for good', async () => {
+  it('changes the language permanently in the menu and in the profile', async () => {
     await database.db.updateTable('member').set({ locale: 'en' }).where('email', '=', email).execute();
     await page.reload();
     await press(/Account menu/);
@@ -347,7 +347,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByRole('heading', { name: 'Your profile' }).waitFor();
   });
 
-  it('are left one by one, or all but this one', async () => {
+  it('ends other sessions one by one, or all at once', async () => {
     const others = ['Firefox/140.0 (Android)', 'Firefox/140.0 (iPad)', 'Firefox/140.0 (Windows)'];
     const elsewhere = others.map((agent) => new PanelBrowser(running.url, { 'User-Agent': agent }));
     for (const each of elsewhere) await each.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
@@ -364,7 +364,7 @@ describeWithChromium('the ways in of a member', () => {
     await sessions.getByText('This device').waitFor();
   });
 
-  it('are found again with a link for a new password, which first names what it removes', async () => {
+  it('resets the password by a link that first names the sign-in methods it removes', async () => {
     const { id } = await database.db
       .selectFrom('member')
       .select('id')
@@ -388,7 +388,7 @@ describeWithChromium('the ways in of a member', () => {
     expect((await running.members.ways.of(id)).passkeys).toBe(0);
   });
 
-  it('ask for the app behind a link for a new password, too, on the page that took it', async () => {
+  it('must enter an app code after a password reset link, on the same page', async () => {
     const { db } = database;
     const { id } = await db.selectFrom('member').select('id').where('email', '=', email).executeTakeFirstOrThrow();
     const { secret } = await running.members.secondFactors.begin(id);
@@ -407,10 +407,10 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   });
 
-  it('are asked for on every page while there are none, until a password is set', async () => {
+  it('without a password or passkey sees a banner until a password is set', async () => {
     const own = database.db.updateTable('member').where('email', '=', email);
     await own.set({ password: null }).execute();
-    const banner = page.getByRole('alert').filter({ hasText: 'Set password or passkey' });
+    const banner = page.getByRole('alert').filter({ hasText: 'Set a password or add a passkey' });
     await page.goto(`http://localhost:${running.port}/${accountId}/usage`);
     await banner.getByRole('link', { name: 'Open your profile' }).click();
     await part('Password').getByText('No password set.').waitFor();
@@ -423,7 +423,7 @@ describeWithChromium('the ways in of a member', () => {
     await banner.waitFor({ state: 'detached' });
   });
 
-  it('join another account by its link: signed in, or after signing in on the page of the link', async () => {
+  it('joins another account by a link, signed in already or by signing in on its page', async () => {
     const invite = async (address: string): Promise<string> => {
       const other = await running.admin.createAccount({ plan: 'starter', name: 'Mur Canoes' });
       const invitation = { email: address, role: 'viewer' };
@@ -449,7 +449,7 @@ describeWithChromium('the ways in of a member', () => {
     expect((await database.db.selectFrom('member').select('id').where('email', '=', email).execute()).length).toBe(1);
   });
 
-  it('break no policy and throw nothing', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Joining at a real identity provider and confirming there, in a real browser: what was typed stays, and goes on. */
+/** Joining and confirming with a real identity provider, in a real browser. Typed text stays and is submitted. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
@@ -10,7 +10,7 @@ import { ProviderWorld } from '../support/provider-world.js';
 const MINUTE_MS = 60_000;
 
 describeWithChromium('in a browser', () => {
-  describe('somebody who knows an identity provider alone', () => {
+  describe('a member with only an identity provider', () => {
     let idp: IdentityProvider;
     let world: ProviderWorld;
     let browser: Browser;
@@ -36,12 +36,12 @@ describeWithChromium('in a browser', () => {
       await own.locator('button[type=submit]').click();
     }
 
-    it('joins by an invitation, and confirms there in a window beside what was typed', async () => {
+    it('joins by an invitation, and confirms in a window while the typed text stays', async () => {
       const token = await world.invitationFor('zoe@example.com', 'owner');
       await page.goto(`${origin()}/link#${token}`);
       await page.getByRole('button', { name: 'Join with Company' }).click();
       await signInAt(page, 'zoe');
-      // That it may tell who it is, it asks once.
+      // The provider asks for consent once.
       await page.locator('input[name=prompt][value=consent]').waitFor({ state: 'attached' });
       await page.locator('button[type=submit]').click();
       await page.waitForURL(`${origin()}/${world.accountId}/**`);
@@ -60,7 +60,7 @@ describeWithChromium('in a browser', () => {
       expect(await world.running.admin.listKeys(world.accountId)).toMatchObject({ data: [{ name: 'Widget' }] });
     });
 
-    it('signs in there again in a window, when the session has ended, beside what was typed', async () => {
+    it('signs in again in a window after the session has ended, while the typed text stays', async () => {
       await page.goto(`${origin()}/${world.accountId}/api-keys/new?scopes=customers:read`);
       await page.getByLabel('Name', { exact: true }).fill('Typed before the end');
       await world.database.db.deleteFrom('member_session').execute();

@@ -52,7 +52,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     await backend?.stop();
   });
 
-  /** The secret that is shown, read off the accessibility tree: a script would leave it in the memory of the page. */
+  /** Returns the shown secret, read from the accessibility tree. A script would leave it in the memory of the page. */
   const shownSecret = async (): Promise<string> => {
     await page.getByText('Copy your secret now').waitFor();
     const { nodes } = await devtools.send('Accessibility.getFullAXTree');
@@ -73,7 +73,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   };
-  /** All that the page's memory holds, without what nobody needs any more. */
+  /** Returns a heap snapshot of the page after garbage collection. */
   const memory = async (): Promise<string> => {
     const parts: string[] = [];
     const keep = ({ chunk }: { chunk: string }) => parts.push(chunk);
@@ -87,7 +87,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     const { entries } = await devtools.send('Page.getNavigationHistory');
     return JSON.stringify(entries);
   };
-  /** Everywhere in the tab. */
+  /** Findings anywhere in the tab. */
   const inTab = async (): Promise<string[]> =>
     findings(
       [
@@ -98,7 +98,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
       secrets,
     );
 
-  it('is found in the page and its memory as long as it is shown: so the places are searched', async () => {
+  it('is found in page and memory while it is shown, which proves that the search works', async () => {
     await openCreate('Shown');
     const secret = await shownSecret();
     expect(await page.evaluate<string>(WITHIN_REACH)).toContain(secret);
@@ -110,7 +110,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     expect(await inTab()).toEqual([]);
   });
 
-  it('is nowhere in the tab after a key got a new one', async () => {
+  it('is nowhere in the tab after a rotation', async () => {
     await page.getByRole('link', { name: 'Shown' }).click();
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await page.getByRole('button', { name: 'Create new secret' }).click();
@@ -119,7 +119,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     expect(await inTab()).toEqual([]);
   });
 
-  it('is nowhere in the tab after the back button took it away, and comes back by no button', async () => {
+  it('is nowhere in the tab after going back, and does not return by browser navigation', async () => {
     await openCreate('Left');
     await shownSecret();
     await page.goBack();
@@ -134,12 +134,12 @@ describeWithChromium('a secret whose dialog was closed', () => {
     }
   });
 
-  it('is nowhere in the tab after another page was gone to, and back', async () => {
+  it('is nowhere in the tab after leaving for another page and returning', async () => {
     await openCreate('Gone');
     await shownSecret();
     await page.goto('about:blank');
     await page.goBack();
-    // One step from where the reader went: nothing took them back before.
+    // The next entry is the visited page, so nothing had navigated back before.
     const { currentIndex, entries } = await devtools.send('Page.getNavigationHistory');
     expect(entries.slice(currentIndex + 1).map(({ url }) => url)).toEqual(['about:blank']);
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();

@@ -1,4 +1,4 @@
-/** The admin listener serves the panel beside the API, with a policy that lets nothing foreign in. */
+/** The admin listener serves the panel beside the API, with a CSP that allows no foreign content. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { readPanelFiles, type PanelFiles } from '../../src/admin/panel/panel-files.js';
@@ -30,7 +30,7 @@ describe('the panel on the admin listener', () => {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
     send(running.url + path, { method, path, headers });
 
-  it('shows its page at / and at every address that a browser goes to', async () => {
+  it('serves its page at / and at every path that a browser navigates to', async () => {
     for (const path of ['/', '/api-keys', '/api-keys/new?name=Widget', '/sign-in']) {
       const page = await get(path, HTML);
       expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -39,7 +39,7 @@ describe('the panel on the admin listener', () => {
     expect((await get('/')).status).toBe(200);
   });
 
-  it('gives each page a nonce of its own in policy and page, and has none kept', async () => {
+  it('gives each page its own nonce in CSP and HTML, and forbids caching', async () => {
     const pages = await Promise.all([get('/', HTML), get('/', HTML)]);
     const nonces = pages.map(({ text }) => /<meta name="csp-nonce" content="([^"]+)"/.exec(text)?.[1] ?? '');
     expect(new Set(nonces).size).toBe(2);
@@ -50,7 +50,7 @@ describe('the panel on the admin listener', () => {
     }
   });
 
-  it('lets the page load nothing from elsewhere, run no inline script and be in no frame', async () => {
+  it('forbids other origins, inline scripts and frames', async () => {
     const { headers, text } = await get('/', HTML);
     const policy = String(headers['content-security-policy']);
     for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"])
@@ -65,7 +65,7 @@ describe('the panel on the admin listener', () => {
     });
   });
 
-  it('serves files as they were compressed by the build, hashed ones for good', async () => {
+  it('serves files as compressed by the build, and hashed files as immutable', async () => {
     const [plain, br, gzip] = await Promise.all([
       get(script),
       get(script, { 'accept-encoding': 'gzip, deflate, br, zstd' }),
@@ -102,25 +102,25 @@ describe('the panel on the admin listener', () => {
     ['/admin/v1/nothing', HTML],
     ['/admin', HTML],
     ['/api-keys', { accept: 'application/json' }],
-  ])('says of %s that there is nothing, in the shape of every problem', async (path, headers) => {
+  ])('returns a 404 problem for %s', async (path, headers) => {
     const missing = await get(path, headers);
     expect([missing.status, missing.json()['code']]).toEqual([404, 'route_not_found']);
     expect(missing.headers['content-type']).toBe('application/problem+json; charset=utf-8');
   });
 
-  it('takes nothing but GET and HEAD', async () => {
+  it('accepts only GET and HEAD', async () => {
     expect((await get('/', HTML, 'POST')).status).toBe(404);
     expect((await get(script, {}, 'DELETE')).status).toBe(404);
   });
 
-  it('leaves the API, health and metrics what they were', async () => {
+  it('does not affect the API and the health endpoint', async () => {
     expect((await get('/livez', HTML)).json()).toEqual({ status: 'alive' });
     expect((await get('/admin/v1/accounts', HTML)).status).toBe(401);
     expect((await get('/admin/v1/explain', HTML)).status).toBe(405);
   });
 });
 
-it('is not there where none was built', async () => {
+it('the panel is not served if it was not built', async () => {
   const database = await testDatabase('sqlite');
   const running = await startAdmin(database);
   expect((await send(running.url, { path: '/', headers: HTML })).status).toBe(404);

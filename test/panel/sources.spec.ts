@@ -1,4 +1,4 @@
-/** The panel's catalogues are complete, and its first page is small. */
+/** The panel's catalogs are complete, and its first page is small. */
 import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ it('the first page loads less than 250 KB of scripts', () => {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_FIRST_SCRIPT_BYTES);
 });
 
-it('the description of every event of the gateway is in the catalogs: it is marked with `i18n`', () => {
+it('the catalogs contain the description of every gateway event (marked with `i18n`)', () => {
   const catalog = readFileSync('src/panel/locales/es.po', 'utf8').matchAll(
     /^#: \.\.\/outbox\/own-events\.ts\nmsgid "(.+)"\nmsgstr ".+"$/gm,
   );
@@ -61,12 +61,12 @@ it('the description of every event of the gateway is in the catalogs: it is mark
   expect(Array.from(catalog, ([, text]) => text).toSorted()).toEqual(descriptions.toSorted());
 });
 
-it('everything that the audit log tells of has its words, and nothing that it does not', () => {
+it('the audit log page has texts for exactly the audited actions', () => {
   const words = readFileSync('src/panel/audit-log/actions.ts', 'utf8').matchAll(/^ {4}'([a-z_]+\.[a-z_]+)': t`/gm);
   expect([...words].map(([, action]) => action).toSorted()).toEqual([...AUDIT_ACTIONS]);
 });
 
-it('every page that polls waits as long as the server asks: it takes its interval from `pollEvery`', () => {
+it('every polling page uses `pollEvery`, so that it waits as long as the server asks', () => {
   const files = globSync('src/panel/**/*.{ts,tsx}').filter((file) => !file.endsWith('.spec.ts'));
   const intervals = files.flatMap((file) =>
     Array.from(readFileSync(file, 'utf8').matchAll(/refetchInterval:\s*(\w+)/g), ([, by]) => `${file} ${by}`),

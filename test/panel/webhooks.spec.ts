@@ -1,4 +1,4 @@
-/** An integrator at the page of webhooks, in a real browser, on the built program, with a receiver of their own. */
+/** The webhooks page in a real browser, with the built program and a real receiver. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { parseEnv } from 'node:util';
@@ -33,7 +33,7 @@ function spanish(text: string): string {
   return /^msgstr "(.+)"$/.exec(translation ?? '')?.[1] ?? `no translation of ${text}`;
 }
 
-describeWithChromium('the page of webhooks', () => {
+describeWithChromium('the webhooks page', () => {
   let trailgate: RunningTrailgate;
   let receiver: Receiver;
   let browser: Browser;
@@ -80,7 +80,7 @@ describeWithChromium('the page of webhooks', () => {
     await dialog().waitFor({ state: 'hidden' });
   };
 
-  it('says why it does not take an address inside, and adds a good one with the events that were chosen', async () => {
+  it('explains why it refuses a private address, and adds a valid endpoint with chosen events', async () => {
     await page.goto(at('api-keys'));
     const developers = page.getByRole('group', { name: 'Settings' }).getByRole('group', { name: 'Developers' });
     await developers.getByRole('link', { name: 'Webhooks' }).click();
@@ -105,7 +105,7 @@ describeWithChromium('the page of webhooks', () => {
     endpointUrl = page.url();
   });
 
-  it('sends a test, shows it fail with the response as text, and once the receiver is mended sends it again', async () => {
+  it('sends a test event, shows the failed response as text, and sends it again after a repair', async () => {
     receiver.respond((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(BAD_BODY));
     await press('Send test event');
     await pressInDialog('Send');
@@ -115,7 +115,7 @@ describeWithChromium('the page of webhooks', () => {
     await page.getByRole('link', { name: 'webhook.test' }).click();
     await page.getByText(BAD_BODY, { exact: true }).waitFor();
     await page.getByText('Failed', { exact: true }).waitFor();
-    // It has no schedule that it could have come to the end of.
+    // A test event has no retry schedule.
     await page.getByText('A test is sent once.').waitFor();
     expect(await page.locator('main b, main script').count()).toBe(0);
     expect(await page.title()).toBe('webhook.test · Trailgate');
@@ -132,7 +132,7 @@ describeWithChromium('the page of webhooks', () => {
     expect(await page.getByRole('listitem').filter({ hasText: '204' }).count()).toBe(1);
   });
 
-  it('keeps the events of a paused endpoint, and lets them go when it goes on', async () => {
+  it('keeps the events of a paused endpoint, and sends them when it resumes', async () => {
     await page.goto(endpointUrl);
     await press('Pause');
     await pressInDialog('Pause');
@@ -148,7 +148,7 @@ describeWithChromium('the page of webhooks', () => {
     await delivery('api_key.created').getByText('Delivered').waitFor();
   });
 
-  it('is sent to as it wants, and all that failed is sent again', async () => {
+  it('saves delivery settings, and resends all failed events', async () => {
     await press('Edit');
     await pressInDialog('Delivery settings');
     await page.getByLabel('Custom retry schedule').check();
@@ -176,7 +176,7 @@ describeWithChromium('the page of webhooks', () => {
     await delivery('api_key.created').first().getByText('Delivered').waitFor();
   });
 
-  it('gives a new secret, beside which the old one signs, and a line with which a receiver checks it', async () => {
+  it('rotates the secret while the old one still signs, and offers a .env line with the new one', async () => {
     await press('Rotate secret');
     await pressInDialog('Create new secret');
     await pressInDialog('Copy: .env file');
@@ -195,7 +195,7 @@ describeWithChromium('the page of webhooks', () => {
     expect(signatures).toContain(signatureOf(tested, Buffer.from(secret.replace('whsec_', ''), 'base64')));
   });
 
-  it('does not overwrite what somebody else has changed meanwhile', async () => {
+  it('warns about concurrent changes, and keeps those of other fields', async () => {
     const id = endpointUrl.split('/').at(-1) ?? '';
     await press('Edit');
     await page.getByLabel('Description').fill('The shop in Munich');
@@ -212,7 +212,7 @@ describeWithChromium('the page of webhooks', () => {
     await page.getByText('The shop in Munich').waitFor();
   });
 
-  it('is added and tested with the keyboard alone', async () => {
+  it('adds and tests an endpoint with the keyboard alone', async () => {
     await page.goto(at('webhooks'));
     await page.getByRole('link', { name: `${receiver.url}/new` }).waitFor();
     await pressByKeyboard(page, 'Add endpoint');
@@ -237,7 +237,7 @@ describeWithChromium('the page of webhooks', () => {
     await delivery('webhook.test').getByText('Delivered').waitFor();
   });
 
-  it('reads only the newest deliveries again while something waits, and without a network keeps what it has read', async () => {
+  it('polls only the newest deliveries while some are pending, and keeps its data without a network', async () => {
     await press('Pause');
     await pressInDialog('Pause');
     await page.getByText('Paused. Its events wait').waitFor();
@@ -261,7 +261,7 @@ describeWithChromium('the page of webhooks', () => {
     expect(await page.getByRole('listitem').filter({ hasText: 'api_key.created' }).count()).toBe(55);
   });
 
-  it('is disabled by an operator, and only they let it go on', async () => {
+  it('shows an endpoint that an operator disabled, which only operators can resume', async () => {
     const path = `/webhook-endpoints/${page.url().split('/').at(-1)}`;
     const context = await browser.newContext();
     await signInThere(context, await newOperator(trailgate), panelUrlOf(trailgate));
@@ -281,7 +281,7 @@ describeWithChromium('the page of webhooks', () => {
     await context.close();
   });
 
-  it('can be read by everybody, in both languages, and throws nothing', async () => {
+  it('is accessible in both languages and color schemes, and causes no errors', async () => {
     for (const [scheme, locale, viewport] of [
       ['light', 'en', DESK],
       ['dark', 'es', PHONE],
@@ -306,7 +306,7 @@ describeWithChromium('the page of webhooks', () => {
     expect(browser.faults).toEqual([]);
   });
 
-  it('shows a viewer the endpoints, and nothing that would change them or was sent to them', async () => {
+  it('shows a viewer the endpoints, but no actions and no deliveries', async () => {
     await trailgate.admin.call('POST', `/accounts/${account.id}/webhook-endpoints`, { url: PUBLIC_URL });
     const context = await browser.newContext();
     await signInThere(context, await newPerson(trailgate, account.id, 'viewer'), panelUrlOf(trailgate));

@@ -1,4 +1,4 @@
-/** "Why did I get a 403": from the number of a request to its reason, and what each step would say of it now. */
+/** From a request ID to the reason of a 403, and to the result of each step for such a request now. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
@@ -9,7 +9,7 @@ import { AdminClient } from '../support/admin.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 
-describeWithChromium('somebody who looks after a key', () => {
+describeWithChromium('the owner of a key', () => {
   let demo: RunningDemo;
   let browser: Browser;
   let page: Page;
@@ -38,7 +38,7 @@ describeWithChromium('somebody who looks after a key', () => {
     send(`${demo.gatewayUrl}/api/v1/${path}`, { method, headers: { authorization: `Bearer ${secret}` } });
   const press = (name: string) => page.getByRole('main').getByRole('button', { name, exact: true }).click();
 
-  it('pauses it and lets it go on: calls are 403 key_paused at once, and go through again', async () => {
+  it('pauses it and resumes it: calls get 403 key_paused, and then work again', async () => {
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
     await eventually('the call is written', async () => {
       const { last_day: lastDay } = await admin.call<{ last_day: { requests: number } }>(
@@ -60,7 +60,7 @@ describeWithChromium('somebody who looks after a key', () => {
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
   });
 
-  it('sees requests come in without asking again, finds one by its number, and reads why it was refused', async () => {
+  it('sees new requests without reloading, finds one by its ID, and sees why it was refused', async () => {
     await page.clock.install();
     await page.goto(`${home}/logs`);
     await page.getByRole('link', { name: /^GET/ }).first().waitFor();
@@ -78,7 +78,7 @@ describeWithChromium('somebody who looks after a key', () => {
     await page.getByText('insufficient_scope').waitFor();
   });
 
-  it('chooses among more keys than are listed: by the first letters of the name', async () => {
+  it('finds a key that is not listed by typing the first letters of its name', async () => {
     const fill = async (): Promise<void> => {
       for (let index = 0; index < 60; index++) await admin.createKey(accountId, { name: 'Filler', scopes: ['*'] });
     };
@@ -104,7 +104,7 @@ describeWithChromium('somebody who looks after a key', () => {
     await page.getByText(/ of \d+ tools/).waitFor();
   });
 
-  it('asks what would come of a request, and is told of each step what it says', async () => {
+  it('sees the result of each step for a hypothetical request', async () => {
     const verdicts = async (operation: RegExp): Promise<readonly (string | null)[]> => {
       await page.goto(`${home}/explain`);
       await page.getByRole('combobox', { name: 'Key' }).click();
@@ -131,7 +131,7 @@ describeWithChromium('somebody who looks after a key', () => {
     ]);
   });
 
-  it('hears that the old secret is still used, from where, and what a revocation would break', async () => {
+  it('sees that the old secret is still used, from where, and what a revocation would break', async () => {
     await page.goto(`${home}/api-keys/${key.id}`);
     await press('Rotate key');
     await page.getByRole('button', { name: 'Create new secret' }).click();
@@ -150,14 +150,14 @@ describeWithChromium('somebody who looks after a key', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 
-  it('takes away what a key did not need, in one click', async () => {
+  it('removes unused permissions of a key in one click', async () => {
     const wide = await admin.createKey(accountId, { name: 'Too much', scopes: ['customers:read', 'customers:write'] });
     expect((await call('GET', 'customers?limit=1', wide.secret)).status).toBe(200);
-    // A key that is younger than a week is not judged.
+    // Keys younger than a week get no suggestion.
     await page.clock.setSystemTime(Date.now() + 8 * 86_400_000);
     await eventually('its use was counted', async () => {
       await page.goto(`${home}/api-keys/${wide.id}`);
-      // Until then none of its scopes is used, and a key keeps one: the page offers nothing, and does not ask again.
+      // Until then no scope is used, and a key keeps at least one, so the page offers nothing and does not poll.
       await hasRead(page);
       return (await page.getByText(/^Unused since .*: Change customers\. Remove permissions/).count()) === 1;
     });
@@ -167,7 +167,7 @@ describeWithChromium('somebody who looks after a key', () => {
     await page.clock.setSystemTime(Date.now());
   });
 
-  it('reads where the month is heading, and takes its numbers away as a spreadsheet', async () => {
+  it('sees the forecast of the month, and exports its usage as CSV', async () => {
     await page.goto(`${home}/usage`);
     await page.getByText(/^On track for about [\d,]+ requests this month, within your limit\.$/).waitFor();
     const [download] = await Promise.all([
@@ -181,7 +181,7 @@ describeWithChromium('somebody who looks after a key', () => {
     expect(lines.slice(1).some((line) => line.includes('listCustomers'))).toBe(true);
   });
 
-  it('threw nothing on the way', () => {
+  it('causes no browser errors or policy violations', () => {
     expect(browser.faults).toEqual([]);
   });
 });

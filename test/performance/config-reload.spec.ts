@@ -1,4 +1,4 @@
-/** A changed configuration is read and checked beside the requests, not between them: nobody waits for it, and it leaves no memory. */
+/** A changed configuration is read and checked without blocking requests, and without leaking memory. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -10,29 +10,29 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { realDocument } from '../support/real-documents.js';
 import { quantile, SteadyLoad } from '../support/steady-load.js';
 
-/** Operations of GitHub's document. */
+/** Number of operations in the OpenAPI document of GitHub. */
 const OPERATIONS = 1_223;
 const MAX_MORE_BYTES = 150_000_000;
-/** Seconds of a core, which others may want as well. */
+/** A reload takes seconds of a core, which other programs may use, too. */
 const RELOAD_TIMEOUT_MS = 300_000;
 const LONGEST_QUIET_MS = 5_000;
-/** A second, or as many as the machine carries beside whatever else it does. */
+/** Rates per second to try, highest first. The test uses the first that the machine can serve. */
 const RATES = [500, 200, 50];
 const CARRIED_MS = 20;
-/** Maximum number of rounds. Other work of the machine affects some of them. The reload would affect all. */
+/** Maximum number of rounds. Other programs slow down some rounds. A blocking reload would slow down all. */
 const MAX_ROUNDS = 8;
 const RELOADS = 3;
-/** Collections of an idle process end after 40 s. */
+/** Longer than the 40 s after which garbage collections of an idle process end. */
 const SETTLED_MS = 90_000;
 
-describe("a reload of GitHub's document", () => {
+describe('a reload of the OpenAPI document of GitHub', () => {
   const turns = new LongTurns();
   let backend: Backend;
   let trailgate: RunningTrailgate;
   let secret: string;
 
   const description = (): Promise<Answer> => send(`${trailgate.gatewayUrl}/api/v1/openapi.json`);
-  /** How often it has changed. Reads each line once: the load comes from this process, which has little time. */
+  /** Counts changes of the configuration. Reads each line once, because this process also sends the load. */
   let [lines, changed] = [0, 0];
   const changes = (): number => {
     for (; lines < trailgate.stdout.length; lines++) {
@@ -40,7 +40,7 @@ describe("a reload of GitHub's document", () => {
     }
     return changed;
   };
-  /** Sends SIGHUP, waits until what it reads is in force, and asks for the description, as the first one to do so. */
+  /** Sends SIGHUP, waits until the new configuration applies, and requests the OpenAPI document for the first time. */
   const reload = async (): Promise<void> => {
     const before = changes();
     trailgate.signal('SIGHUP');
@@ -55,7 +55,7 @@ describe("a reload of GitHub's document", () => {
       env: turns.env,
       config: {
         services: {
-          // What a machine that does other things held back comes at once.
+          // On a busy machine, delayed requests arrive all at once.
           backend: { accountShare: 1, queue: 10_000 },
           github: { targets: [backend.url], openapi: realDocument('github'), scopes: ['api:any'] },
         },
@@ -69,7 +69,7 @@ describe("a reload of GitHub's document", () => {
   });
 
   it(
-    'makes no request of 500 a second wait for 20 ms more, and keeps the event loop busy for less than 10 ms in one piece',
+    'adds little to the p99 of requests, and less than 10 ms to the longest event loop turn',
     async () => {
       const load = await steadyLoad();
       const quiet = { waitMs: Infinity, turnMs: Infinity };
@@ -77,13 +77,13 @@ describe("a reload of GitHub's document", () => {
       const measured = async (best: typeof quiet, during: () => Promise<void>): Promise<number> => {
         const [from, fromMs] = [Date.now(), performance.now()];
         await during();
-        // The longest waits of all are for other programs. A stop of 25 ms shows here already.
+        // The longest waits are for other programs. A pause of 25 ms is already visible at p99.
         const waits = load.between(fromMs, performance.now()).map(({ tookMs }) => tookMs);
         best.waitMs = Math.min(best.waitMs, quantile(waits, 0.99));
         best.turnMs = Math.min(best.turnMs, turns.longest(from, Date.now()));
         return performance.now() - fromMs;
       };
-      // Where other programs keep requests waiting, one more does so too.
+      // If other programs delay requests, the reload may delay them, too.
       const isUnnoticed = (): boolean =>
         reloading.turnMs - quiet.turnMs < 10 && reloading.waitMs < 3 * quiet.waitMs + 20;
       try {
@@ -113,7 +113,7 @@ describe("a reload of GitHub's document", () => {
   }
 
   it(
-    'leaves the memory that it took to the system',
+    'returns its memory to the system, up to 30 MiB after three reloads',
     async () => {
       const { paths } = (await description()).json<{ paths: Record<string, object> }>();
       expect(Object.values(paths).flatMap((item) => Object.keys(item)).length).toBeGreaterThan(OPERATIONS);
@@ -127,7 +127,7 @@ describe("a reload of GitHub's document", () => {
 });
 
 it(
-  "GitHub's document takes at most 150 MB of memory",
+  'the OpenAPI document of GitHub takes at most 150 MB of memory',
   async () => {
     const openapi = realDocument('github');
     const github = { targets: ['http://127.0.0.1:9'], openapi, scopes: ['api:any'] };
@@ -137,7 +137,7 @@ it(
         () =>
           residentBytes(pid),
     );
-    // V8 gives the garbage of the start back when the process is idle.
+    // V8 frees the garbage of the startup when the process is idle.
     const isSmall = (): boolean => large!() - empty!() < MAX_MORE_BYTES;
     await eventually('garbage is given back', isSmall, SETTLED_MS);
     for (const program of programs) await program.stop();
@@ -145,7 +145,7 @@ it(
   2 * SETTLED_MS,
 );
 
-it('fifty changes of a small configuration leave no memory behind', async () => {
+it('40 changes of a small configuration leave less than 50 MiB of memory behind', async () => {
   const trailgate = await startTrailgate();
   const text = readFileSync(trailgate.configPath, 'utf8');
   const changed = () => trailgate.logs().filter(({ event }) => event === 'config_changed').length;

@@ -1,6 +1,6 @@
 /**
- * Attack: HTTP/2 clients without a key make the gateway hold memory, or work, for a few bytes sent. The process has a
- * heap of 256 MB, and the clients come from 40 addresses.
+ * Attack: HTTP/2 clients without a key cause memory use or work in the gateway with a few bytes. The process has a heap
+ * of 256 MB, and the clients come from 40 addresses.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { resolve } from 'node:path';
@@ -14,16 +14,16 @@ import { startProxied, type OwnProxied } from '../support/proxied.js';
 const CROWD = resolve('test/support/http2-crowd.mjs');
 const CONNECTIONS = 2_000;
 const MAX_GROWTH_BYTES = 300 * 1024 * 1024;
-/** How long others are measured beside a crowd that is complete. */
+/** How long requests of others are measured once all hostile clients are connected. */
 const MEASURED_MS = 2_500;
 
-/** The machine may be busier beside one crowd than beside another. A loop that is blocked takes seconds. */
+/** Allowance for other load on the machine. A blocked event loop would take seconds. */
 const LATENCY_SLACK_MS = 250;
 
 type Kind = 'harmless' | 'memory' | 'resets' | 'continuation' | 'settings' | 'pings';
 
 interface Seen {
-  /** Nine of ten requests of others took no longer. */
+  /** The 90th percentile of the requests of others. */
   readonly latencyMs: number;
   readonly growthBytes: number;
 }
@@ -37,13 +37,13 @@ async function start(limits: object): Promise<OwnProxied> {
   });
 }
 
-/** Connections and streams that were cut, by reason. */
+/** Returns a function for the number of closed connections and streams by reason. */
 async function cutsOf({ trailgate }: OwnProxied): Promise<(reason: string) => number> {
   const series = seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text);
   return (reason) => series.get(`trailgate_connections_cut_total{reason="${reason}"}`) ?? 0;
 }
 
-/** Sends requests of another client beside a crowd, from its first connection until it has been complete for a while. */
+/** Measures requests of another client from the first hostile connection until `MEASURED_MS` after the last. */
 async function seenBeside(gateway: OwnProxied, kind: Kind, connections: number): Promise<Seen> {
   const { pid } = gateway.trailgate;
   const beforeBytes = residentBytes(pid);
@@ -67,7 +67,7 @@ async function seenBeside(gateway: OwnProxied, kind: Kind, connections: number):
   return { latencyMs, growthBytes: mostBytes - beforeBytes };
 }
 
-describeWithOpenssl('clients of HTTP/2 without a key', () => {
+describeWithOpenssl('HTTP/2 clients without a key', () => {
   let gateway: OwnProxied;
   let hostile: Seen;
   let harmless: Seen;
@@ -81,7 +81,7 @@ describeWithOpenssl('clients of HTTP/2 without a key', () => {
   });
   afterAll(() => gateway?.stop());
 
-  it('that hold large heads on 2,000 connections cost little memory, and others fare as beside harmless ones', async () => {
+  it('that send large headers on 2,000 connections use little memory, and hardly slow down others', async () => {
     expect(hostile.growthBytes).toBeLessThan(MAX_GROWTH_BYTES);
     expectNoWorse(hostile);
     const cuts = await cutsOf(gateway);
@@ -89,13 +89,13 @@ describeWithOpenssl('clients of HTTP/2 without a key', () => {
     expect(cuts('address_limit')).toBe(0);
   });
 
-  it.each(['resets', 'continuation', 'settings', 'pings'] as const)('cannot flood it with %s', async (kind) => {
+  it.each(['resets', 'continuation', 'settings', 'pings'] as const)('do no harm with a flood of %s', async (kind) => {
     const seen = await seenBeside(gateway, kind, 200);
     expect(seen.growthBytes).toBeLessThan(MAX_GROWTH_BYTES);
     expectNoWorse(seen);
   });
 
-  it('are bounded without a limit for an address as well', async () => {
+  it('are limited even without a connection limit for each address', async () => {
     const unlimited = await start({ connectionsPerAddress: 0 });
     try {
       const seen = await seenBeside(unlimited, 'memory', CONNECTIONS);

@@ -1,4 +1,4 @@
-/** Large bodies pass through in constant memory, both ways, also where the other side does not read. */
+/** Large uploads and downloads need constant memory, even when the receiver does not read. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,16 +9,16 @@ import { sleep } from '../support/processes.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const MEBIBYTES = 200;
-/** How much larger the gateway may become while 200 MiB pass through it. */
+/** Allowed memory growth of the gateway while 200 MiB pass through it. */
 const MAX_GROWTH_BYTES = 80 * 1024 * 1024;
-/** How long a side does not read. */
+/** How long the receiver does not read. */
 const STALL_MS = 500;
 
 describeWithProc('200 MiB', () => {
   let gateway: OwnProxied;
   beforeAll(async () => {
     gateway = await startProxied({ own: true, backendOptions: { atOnce: true } });
-    // The first large body makes the room for young objects as large as V8 lets it grow, once.
+    // The first large body lets the young generation of V8 grow to its maximum once.
     await upload(0);
   });
   afterAll(() => gateway.stop());

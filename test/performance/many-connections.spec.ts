@@ -1,4 +1,4 @@
-/** Attack: a thousand connections that are used once and stay, to leave no room for others. */
+/** Attack: a thousand idle connections, to leave no capacity for others. */
 import { expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -8,7 +8,7 @@ import { startProxied } from '../support/proxied.js';
 
 const CONNECTIONS = 1_000;
 
-it('a thousand that are idle disturb nobody: every request of others is answered within a second', async () => {
+it('a thousand idle connections stay open, and other requests get a response within a second', async () => {
   const gateway = await startProxied({ own: true, config: { gateway: { limits: { connectionsPerAddress: 0 } } } });
   const idle = Array.from({ length: CONNECTIONS }, () => connect(gateway.port, '127.0.0.1').on('error', () => {}));
   await Promise.all(idle.map((socket) => once(socket, 'connect')));

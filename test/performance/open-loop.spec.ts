@@ -1,4 +1,4 @@
-/** The constant-rate load of the benchmark is trusted with a figure that nothing else checks: what it counts, and what it takes for right. */
+/** The constant-rate load generator of the benchmark: its latency figures, and its checks of responses. */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,7 +34,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** Counts requests, and lets `answer` write to the connection. A request fits into one segment. */
+/** Starts a server that counts requests and lets `answer` respond. Each request fits into one segment. */
 async function serve(answer: (socket: Socket, count: number) => void): Promise<{ port: number; received(): number }> {
   let count = 0;
   server = createServer((socket) => {
@@ -59,7 +59,7 @@ async function run(port: number, load: { rate: number; seconds: number; connecti
 }
 
 describe('the constant-rate load', () => {
-  it('charges a stall to everyone who would have called meanwhile, not only to the calls that hung in it', async () => {
+  it('includes a stall in the latency of all requests that were due during it', async () => {
     const stallMs = 400;
     let stalledUntil: Promise<void> | undefined;
     const { port, received } = await serve((socket, count) => {
@@ -69,14 +69,14 @@ describe('the constant-rate load', () => {
     });
     const { requests, told, waited, latency } = await run(port, { rate: 1_000, seconds: 2, connections: 4 });
     expect([requests, told, received()]).toEqual([2_500, 2_000, 2_500]);
-    // Four calls hung; of the 400 that were due meanwhile half waited for more than 200 ms.
+    // Four requests hung. Of the 400 that were due meanwhile, half waited for more than 200 ms.
     expect(waited).toBeGreaterThan(300);
     expect(latency.p90).toBeGreaterThan(stallMs * 0.3);
     expect(latency.max).toBeGreaterThan(stallMs * 0.9);
     expect(latency.p50).toBeLessThan(stallMs * 0.3);
   });
 
-  it('puts an answer together from pieces of any size, and goes on after a connection that the gateway closes', async () => {
+  it('parses fragmented responses, and continues after the server closes a connection', async () => {
     const { port, received } = await serve((socket, count) => {
       const closes = count % 50 === 0;
       const text = closes ? RIGHT.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n') : RIGHT;
@@ -96,12 +96,12 @@ describe('the constant-rate load', () => {
     ['another body of the same length', RIGHT.replace('data', 'date'), /^a wrong body/],
     ['another length', RIGHT.replace(/Length: \d+/, 'Length: 3'), /^a Content-Length of 3/],
     ['no RateLimit field', RIGHT.replace('RateLimit:', 'X-Other:'), /^no RateLimit field/],
-  ])('ends without figures at %s', async (_what, answer, failure) => {
+  ])('fails without figures at %s', async (_what, answer, failure) => {
     const { port } = await serve((socket, count) => socket.write(count === 100 ? answer : RIGHT));
     expect((await run(port, { rate: 400, seconds: 1, connections: 8 })).failure).toMatch(failure);
   });
 
-  it('ends without figures where a connection is closed in the middle of an answer', async () => {
+  it('fails without figures when a connection is closed during a response', async () => {
     const { port } = await serve((socket, count) =>
       count === 100 ? socket.end(RIGHT.slice(0, -1)) : socket.write(RIGHT),
     );

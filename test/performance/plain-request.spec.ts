@@ -1,7 +1,7 @@
 /**
- * Counts per plain request, in the running program with a real Redis: system calls, calls to Redis, bytes, promises and
- * timers. None depends on the speed of the machine. A limit is a little above today's need. Lower it when the need
- * falls. Raise it only with a reason.
+ * Counts for each plain request, in the running program with a real Redis: system calls, calls to Redis, bytes,
+ * promises and timers. None depends on the speed of the machine. Limits are slightly above the current values. Lower
+ * them after an improvement, and raise them only with a reason.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -18,21 +18,21 @@ const AT_ONCE = 64;
 const ACCOUNTS = 8;
 const WARM_UP = { together: 16_000, alone: 1_000 };
 const MEASURED = { together: 4_000, alone: 500, collected: 6_000 };
-/** The lowest of them counts: what runs beside the requests, and a compiler that is not done yet, can only add. */
+/** The lowest round counts, because background work and an unfinished compiler can only add. */
 const ROUNDS = 4;
-/** A round in which Redis was too slow, and this process decided by itself, is done again: it would show another request. */
+/** Maximum number of rounds. A round is repeated if Redis was too slow and requests were decided locally. */
 const MAX_ROUNDS = 40;
 const PAUSE_MS = 200;
-/** Requests while it is looked at who makes or allocates too much. */
+/** Requests that are sent to find the functions that make or allocate too much. */
 const EXPLAINED = 500;
 const MAKERS_SHOWN = 40;
 
-/** Never reached: all four windows are counted, none refuses. */
+/** Limits that are never reached, so that all four windows are counted. */
 const LIMITS = { key: { minute: 1e9, month: 1e12 }, account: { minute: 1e9, month: 1e12 } };
 
-/** A request by itself: one call to Redis, so one read and one write each for client, backend and Redis. */
+/** Limits for a single request: one call to Redis, and one read and write each for client, backend and Redis. */
 const ALONE = { redisCalls: 1.02, redisReads: 1.05, reads: 3.2, writes: 3.3, turns: 3.2 };
-/** One of 64 at once: those that wait share a call. */
+/** Limits for one of 64 concurrent requests, which share calls to Redis. */
 const TOGETHER = {
   calls: { redisCalls: 0.2, redisReads: 0.2, reads: 2.35, writes: 2.4 },
   bytes: { bytesBesideRedis: 12_000 },
@@ -46,7 +46,7 @@ const PROMOTED_BYTES = 60;
  * on a faster machine.
  */
 const MADE: Made = { PROMISE: 0.5, TickObject: 1.3, Timeout: 1.3, Immediate: 1.3 };
-/** Anything else. */
+/** Limit for all other kinds of objects. */
 const MAX_OTHERS = 0.3;
 
 type Counts = Readonly<Record<string, number>>;
@@ -90,7 +90,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
     await Promise.all([redis.stop(), backend.stop()]);
   });
 
-  /** Calls of scripts, and reads of the socket: several calls in one go are one. */
+  /** Returns script calls and socket reads of Redis. Calls that arrive together count as one read. */
   async function redisCounts(): Promise<{ redisCalls: number; redisReads: number }> {
     const statistics = await client.info('commandstats');
     const calls = [...statistics.matchAll(/cmdstat_(?:eval|evalsha|fcall):calls=(\d+)/g)].map(([, count]) =>
@@ -136,49 +136,49 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
 
   const countsNow = async (): Promise<Figures> => ({ ...(await redisCounts()), ...(await program.read()) });
 
-  /** Names and figures of what is above its limit. */
+  /** Returns the names and figures that exceed their limits. */
   const above = (figures: Counts, limits: Counts): string[] =>
     Object.entries(limits).flatMap(([name, limit]) =>
       (figures[name] ?? 0) <= limit ? [] : [`${name}: ${(figures[name] ?? 0).toFixed(2)}, limit ${limit}`],
     );
 
-  it('by itself takes one call to Redis, and a read and a write each of client, backend and Redis', () => {
+  it('alone takes one call to Redis, and a read and a write each for client, backend and Redis', () => {
     expect(above(alone, ALONE)).toEqual([]);
-    // Less would mean that what is counted is not the request.
+    // Lower values would mean that the counts miss the request.
     expect([alone.redisCalls, alone.reads, alone.writes].map(Math.round)).toEqual([1, 3, 3]);
   });
 
-  it('among 64 shares its call to Redis, and takes a read and a write each of client and backend', () => {
+  it('among 64 concurrent ones shares its Redis call, with a read and write for client and backend', () => {
     expect(above(together, TOGETHER.calls)).toEqual([]);
     expect([together.reads, together.writes].map(Math.round)).toEqual([2, 2]);
   });
 
-  it('goes to the backend in one piece, and its answer, head and body, to the client', async () => {
+  it('is sent to the backend in one piece, and so is its response to the client', async () => {
     const before = { backend: backend.pieces, client: load.pieces };
     await load.send(MEASURED.alone, 1);
     expect([backend.pieces - before.backend, load.pieces - before.client]).toEqual([MEASURED.alone, MEASURED.alone]);
   });
 
-  it('makes no more promises, ticks, timers and immediates', async () => {
+  it('creates no more promises, ticks, timers and immediates than the limits', async () => {
     const others = Object.entries(made).filter(([type]) => MADE[type] === undefined);
     const sum = others.reduce((total, [, count]) => total + count, 0);
     const tooMany = above({ ...made, others: sum }, { ...MADE, others: MAX_OTHERS });
     expect(tooMany.length === 0 ? [] : [...tooMany, ...(await makers(tooMany))]).toEqual([]);
     const always = Object.keys(MADE).filter((type) => type !== 'PROMISE');
     expect(made).toMatchObject(Object.fromEntries(always.map((type) => [type, expect.any(Number)])));
-    // None would say nothing if none were counted: an answer of the admin application takes some.
+    // Checks that promises are counted at all: a response of the admin application creates some.
     const { PROMISE = 0 } = await program.madeWhile(async () => void (await send(`${gateway.adminUrl}/metrics`)));
     expect(PROMISE).toBeGreaterThan(0);
   });
 
-  it('allocates no more bytes', async () => {
+  it('allocates no more bytes than the limit', async () => {
     const bytesBesideRedis = together.bytes - together.redisCalls * CALL_BYTES;
     const tooMany = above({ bytesBesideRedis }, TOGETHER.bytes);
     expect(tooMany.length === 0 ? [] : [...tooMany, ...(await allocators())]).toEqual([]);
     expect(bytesBesideRedis).toBeGreaterThan(TOGETHER.bytes.bytesBesideRedis / 4);
   });
 
-  it('leaves next to nothing behind when the young objects are collected', async () => {
+  it('promotes almost no bytes to the old generation', async () => {
     const rounds = await roundsOf(() => program.promotedWhile(() => load.send(MEASURED.collected, AT_ONCE)));
     const promoted = rounds.map(({ bytes }) => bytes / MEASURED.collected);
     expect(Math.min(...promoted)).toBeLessThan(PROMOTED_BYTES);
@@ -202,7 +202,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
   }
 });
 
-/** Figure by figure. */
+/** Combines two sets of figures, figure by figure. */
 function combined<T extends Counts>(one: T, other: T, how: (a: number, b: number) => number): T {
   return Object.fromEntries(Object.entries(one).map(([name, figure]) => [name, how(figure, other[name] ?? 0)])) as T;
 }

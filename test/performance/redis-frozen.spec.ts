@@ -1,4 +1,4 @@
-/** Nobody waits longer than the deadline while Redis stands still (SIGSTOP) under 500 requests a second on two gateways. */
+/** Requests wait at most for the deadline while Redis is frozen (SIGSTOP), at 500 requests a second on two gateways. */
 import { expect, it } from '@jest/globals';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { DEADLINE_MS, freezeRedis, OPEN_AFTER_MS } from '../support/frozen-redis.js';
@@ -8,8 +8,8 @@ const PER_SECOND = 500;
 const FROZEN_MS = 3_000;
 const SETTINGS = { perSecond: PER_SECOND, beforeMs: 1_000, frozenMs: FROZEN_MS, tightLimit: 200 };
 
-describeWithOwnRedis('Redis stopped under load', () => {
-  it('adds less than the deadline at p99 once the breaker is open, and never much more', async () => {
+describeWithOwnRedis('a Redis frozen under load', () => {
+  it('adds less than the deadline at p99 once the breaker is open, and at most 300 ms to the longest', async () => {
     const { load, stoppedAtMs, goesOnAtMs, whileOpen, stop } = await freezeRedis(SETTINGS);
     await stop();
     const took = (samples: readonly Sample[]) => samples.map(({ tookMs }) => tookMs);

@@ -1,12 +1,12 @@
-/** A request with a body leaves nothing behind that only a full collection would find (decision 0026). */
+/** A request with a body leaves no objects for a major garbage collection (decision 0026). */
 import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
-/** A body that is kept takes its request along, some 10,000. */
+/** Bytes for each request. A leaked body would keep its request, about 10,000 bytes. */
 const MAX_BYTES = 200;
 
-it('a body is gone with its request when the young objects are collected', () => {
+it('a request body is freed by a minor garbage collection', () => {
   const { stdout, stderr } = spawnSync(
     process.execPath,
     [resolve('test/support/bodies-left.mjs'), resolve('dist/proxy/calls/request-body.js')],

@@ -1,4 +1,4 @@
-/** Pages of which little is in use are given back by the collections that save memory; it rests on an option of V8 (decision 0028). */
+/** Memory-saving garbage collections free fragmented pages, thanks to a V8 option (decision 0028). */
 import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { V8 } from '../../src/program/machine/idle-memory.js';
 
 const OBJECTS = 400_000;
-/** Every so-many-th stays: more than the 30 % of a page in use up to which V8 moves objects by itself. */
+/** One of this many objects stays: more than the 30 % of a page up to which V8 always moves objects. */
 const KEPT = 2.5;
 const COLLECTIONS = 3;
 const COLLECTION_TIMEOUT_MS = 10_000;
@@ -14,14 +14,14 @@ const COLLECTION_TIMEOUT_MS = 10_000;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes that the old generation takes, and that are in use there. */
+/** Returns the size of the old generation, and the bytes in use there. */
 function oldSpace(): { taken: number; used: number } {
   const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'old_space');
   if (space === undefined) throw new Error('V8 has no old space any more');
   return { taken: space.space_size, used: space.space_used_size };
 }
 
-/** Begins one, and waits until nothing changes any more. */
+/** Starts a collection, and waits until the heap size is stable. */
 async function collect(saveMemory: boolean): Promise<void> {
   const before = performance.now();
   V8.beginCollection(saveMemory);
@@ -35,7 +35,7 @@ async function collect(saveMemory: boolean): Promise<void> {
   }
 }
 
-it('is done by V8 when it is asked to save memory, and not otherwise', async () => {
+it('V8 frees fragmented pages in memory-saving collections, and not in others', async () => {
   const objects: (object | null)[] = Array.from({ length: OBJECTS }, (_, at) => ({ at, text: `${at}`, more: [at] }));
   collectGarbage();
   for (let at = 0; at < OBJECTS; at++) if (Math.floor(at % KEPT) !== 0) objects[at] = null;

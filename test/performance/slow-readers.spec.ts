@@ -1,4 +1,4 @@
-/** Attack: connections that ask and do not read, to keep what waits for them in memory. */
+/** Attack: connections that do not read responses, to fill the memory. */
 import { expect, it } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
 import { send } from '../support/http.js';
@@ -10,8 +10,8 @@ import { startProxied } from '../support/proxied.js';
 const CHUNK = Buffer.alloc(64 * 1024);
 
 /**
- * Makes the resident memory of the program what it holds. Otherwise garbage, V8's space for young objects and freed
- * buffers of the C library vary by more than the limit.
+ * Makes the resident memory of the program match its live data. Otherwise, garbage, the young generation of V8 and
+ * freed buffers of the C library vary by more than the limit.
  */
 const EXACT_MEMORY = {
   NODE_OPTIONS: `${preload('collect-garbage-of-program.mjs').NODE_OPTIONS} --max-semi-space-size=1`,
@@ -20,7 +20,7 @@ const EXACT_MEMORY = {
   MALLOC_TRIM_THRESHOLD_: '0',
 };
 
-/** Memory of a process once it has stopped growing: buffers fill after the request has arrived. */
+/** Returns the memory of a process once it has stopped growing. Buffers fill after the request has arrived. */
 async function settledBytes(pid: number): Promise<number> {
   let bytes = residentBytes(pid);
   await eventually('its memory stands still', async () => {
@@ -32,7 +32,7 @@ async function settledBytes(pid: number): Promise<number> {
   return bytes;
 }
 
-it('forty of them hold less than a megabyte each in the gateway, while others are served', async () => {
+it('forty slow readers hold less than 1 MiB each, while other clients get responses', async () => {
   const patient = await startProxied({ own: true, env: EXACT_MEMORY, backendOptions: { atOnce: true } });
   patient.answerWith((_request, response) => {
     const more = (): void => {
@@ -55,7 +55,7 @@ it('forty of them hold less than a megabyte each in the gateway, while others ar
     }
     await eventually('all are under way', () => patient.backend.requests.length === wanted, 15_000);
   };
-  // The first ones also pay for what every program takes once it has something to do.
+  // The first connections include the memory that any load takes.
   await hold(15);
   const before = await settledBytes(patient.trailgate.pid);
   await hold(40);

@@ -1,6 +1,6 @@
 /**
- * Attack: slowhttptest (Debian's package) with a thousand connections in each of its modes. Whoever asks meanwhile has an answer
- * within a second, every time.
+ * Attack: slowhttptest (a Debian package) with a thousand connections in each of its modes. Meanwhile, every other
+ * request gets a response within a second.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { send } from '../support/http.js';
@@ -11,12 +11,12 @@ import { findSlowHttpTest } from '../support/servers.js';
 
 const CONNECTIONS = 1_000;
 const SECONDS = 6;
-/** Colours and cursor movements. */
+/** Escape sequences for colors and cursor movements. */
 // oxlint-disable-next-line no-control-regex
 const ANSI = /\u001b\[[\d;]*[A-Za-z]/g;
 const LONGEST_ANSWER_MS = 1_000;
 
-describeWithSlowHttpTest('slowhttptest', () => {
+describeWithSlowHttpTest('an attack by slowhttptest delays other requests by less than a second', () => {
   let gateway: OwnProxied;
   beforeAll(async () => {
     gateway = await startProxied({ own: true, config: { gateway: { limits: { connectionsPerAddress: 0 } } } });

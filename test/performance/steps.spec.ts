@@ -1,7 +1,7 @@
 /**
  * Bytes that each step of a plain request allocates, so that an increase can be attributed. The figures are almost the
- * same on every machine. A limit is a little above today's figure. Lower it when the figure falls. Raise it only with a
- * reason.
+ * same on every machine. Limits are slightly above the current figures. Lower them after an improvement, and raise them
+ * only with a reason.
  */
 import { beforeAll, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
@@ -41,7 +41,7 @@ const ATTEMPTS = 3;
 
 let steps: Record<string, number>;
 
-/** A compiler that was not done in time can only add: the lowest of a few runs counts. */
+/** The lowest of several runs counts, because an unfinished compiler can only add bytes. */
 beforeAll(() => {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const script = resolve('test/bench/run.mjs');
@@ -57,7 +57,7 @@ beforeAll(() => {
   }
 });
 
-it('measures every step that has a limit, and no other', () => {
+it('every step with a limit is measured, and no other', () => {
   expect(Object.keys(steps).toSorted()).toEqual(Object.keys(LIMITS).toSorted());
 });
 
@@ -65,7 +65,7 @@ it.each(Object.entries(LIMITS))('%s allocates at most %d bytes', (id, limit) => 
   expect(steps[id]).toBeLessThanOrEqual(limit);
 });
 
-it('has no limit that is far above what a step needs: nothing would notice when that grows', () => {
+it('no limit is more than twice the measured value, or an increase would go unnoticed', () => {
   const needed = Object.entries(LIMITS).filter(([id, limit]) => limit > 100 && (steps[id] ?? 0) < limit / 2);
   expect(needed).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /**
- * Dead endpoints of every kind do not delay the deliveries of others, and do not make plain requests dearer.
+ * Dead endpoints of every kind do not delay deliveries to others, and do not make plain requests more expensive.
  *
  * The suite has 48 endpoints, 32 of them dead. `TRAILGATE_TEST_ENDPOINTS=1000 npm test -- test/performance/webhook-
  * dead-endpoints` uses another number, a tenth of them dead, and longer attempts. The figures go to stderr.
@@ -20,10 +20,10 @@ const [QUIET_MS, LOADED_MS] = FULL > 0 ? [20_000, 60_000] : [4_000, 10_000];
 const TIMEOUT = FULL > 0 ? '15s' : '3s';
 const REQUESTS_PER_SECOND = 50;
 
-/** On a machine that has time for whoever wants it. */
+/** Maximum delay of a delivery, without the time that other programs use. */
 const MAX_DELAY_MS = 1_000;
 const MAX_MORE_BYTES = 64 * 1024 * 1024;
-/** More of a core than without dead endpoints: of attempts at them until they are left alone, and of measuring. */
+/** Additional share of a core: for attempts to dead endpoints until they are disabled, and for the measurement. */
 const MAX_MORE_OF_CORE = 0.15;
 const TICKS_PER_SECOND = 100;
 
@@ -37,7 +37,7 @@ interface Phase {
 let backend: PlainBackend;
 let world: DeadEndpointWorld;
 let load: SteadyLoad;
-/** Since the phase began. */
+/** Delays since the phase began. */
 let delaysMs: number[] = [];
 let lateMs: number[] = [];
 
@@ -64,7 +64,7 @@ function cpuSeconds(): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Hands events in for so long, and waits until the good endpoints have all of them. */
+/** Sends events for a time, and waits until the good endpoints have received all of them. */
 async function phase(what: string, lastsMs: number): Promise<Phase> {
   [delaysMs, lateMs] = [[], []];
   const [startMs, cpuBefore] = [performance.now(), cpuSeconds()];
@@ -98,15 +98,15 @@ describe('dead endpoints of every kind', () => {
     LOADED_MS + QUIET_MS + 180_000,
   );
 
-  it('delay none of the others: each of their events arrives within a second', () => {
+  it('do not delay deliveries to others by more than a second', () => {
     expect(beside.lateMs.filter((ms) => ms > MAX_DELAY_MS)).toEqual([]);
   });
 
-  it('are given no more memory than attempts under way need', () => {
+  it('need at most 64 MiB more memory', () => {
     expect(beside.mostBytes).toBeLessThan(without.mostBytes + MAX_MORE_BYTES);
   });
 
-  it('make plain requests neither fail nor cost much more', () => {
+  it('cause no failed plain requests, and use at most 15 % of a core more', () => {
     expect(beside.statuses).toEqual(new Set([200]));
     expect(beside.ofCore).toBeLessThan(without.ofCore + MAX_MORE_OF_CORE);
   });

@@ -1,4 +1,4 @@
-/** A member verifies their own address by a mailed link, and nobody verifies that of another person. */
+/** A member verifies their own email address by a mailed link, and cannot verify that of another person. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { renewLinkToken } from '../../src/members/links/link-renewal.js';
@@ -9,7 +9,7 @@ import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/sign
 
 const PATH = '/me/address-verification';
 
-describeOnDatabases('the address of a member', (kind) => {
+describeOnDatabases('the email address of a member', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let withoutMail: RunningAdmin;
@@ -43,7 +43,7 @@ describeOnDatabases('the address of a member', (kind) => {
   };
   const isVerified = async (): Promise<boolean> =>
     (await own.call<{ member: { email_verified: boolean } }>('GET', '/me')).member.email_verified;
-  /** The token of the link that the newest mail to the address would bring. */
+  /** Returns the token of the link in the newest mail to the address. */
   const mailedToken = async (): Promise<string> => {
     const links = database.db.selectFrom('mail').innerJoin('link', 'link.id', 'mail.link_id').select('link.id');
     const ofMember = links.where('mail.to_address', '=', email).orderBy('link.id', 'desc');
@@ -51,7 +51,7 @@ describeOnDatabases('the address of a member', (kind) => {
     return (await renewLinkToken(database.db, id, running.clock.now())) ?? '';
   };
 
-  it('is verified by the link that was mailed to it, in a session of the member', async () => {
+  it('is verified by the mailed link in a session of the member', async () => {
     expect(await outcome(own.ask('POST', PATH))).toBe(202);
     const token = await mailedToken();
     const shown = await new PanelBrowser(running.url).call<object>('POST', '/links/read', { token });
@@ -63,7 +63,7 @@ describeOnDatabases('the address of a member', (kind) => {
     expect(await outcome(own.ask('POST', PATH))).toBe('conflict');
   });
 
-  it('stays unverified when somebody else reads the mailbox and opens the link', async () => {
+  it('stays unverified when another person or a signed-out browser opens the link', async () => {
     await own.call('POST', PATH);
     const token = await mailedToken();
     const other = await signedIn((await memberWithPassword(database, running)).email);
@@ -75,7 +75,7 @@ describeOnDatabases('the address of a member', (kind) => {
     expect(await isVerified()).toBe(false);
   });
 
-  it('gets five links an hour, of which the last works, and none where no mail is set up', async () => {
+  it('gets five links an hour, of which only the last works, and none without mail settings', async () => {
     const refused = await (await signedIn(email, withoutMail)).ask('POST', PATH);
     expect([refused.status, refused.json()]).toEqual([
       409,

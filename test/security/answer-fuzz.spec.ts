@@ -1,8 +1,7 @@
 /**
- * Attack: a backend that responds with almost valid bytes, cut anywhere. Our reading equals that of the strict parser
- * of node:http. A refused response ends the call once, and its connection. A response that two readers understand
- * differently would let one caller get another's. TRAILGATE_TEST_HISTORIES times three are sent. TRAILGATE_TEST_SEED
- * repeats them.
+ * Attack: a backend that responds with almost valid bytes, split anywhere. Our parser reads them as the strict parser
+ * of node:http does, or refuses them. Two different readings would let one caller get the response of another. Three
+ * times TRAILGATE_TEST_HISTORIES responses are sent. TRAILGATE_TEST_SEED repeats them.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -17,7 +16,7 @@ import { fieldsOfLines } from '../../src/http/grammar/fields.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { RecordedCall } from '../support/recorded-call.js';
 
-/** A response, or none. */
+/** A response as a parser reads it. */
 interface Reading {
   readonly status: number;
   readonly fields: readonly string[];
@@ -183,7 +182,7 @@ afterAll(() => {
   server.close();
 });
 
-/** Writes an answer in its pieces, each in a packet of its own, and ends. */
+/** Writes a response in pieces, each in its own packet, and ends. */
 async function write(socket: Socket, { answer: text, cuts }: History): Promise<void> {
   const edges = [...new Set([...cuts.filter((at) => at < text.length), text.length])].toSorted((a, b) => a - b);
   let from = 0;
@@ -247,7 +246,7 @@ function oracle(method: string): Promise<Reading | undefined> {
   });
 }
 
-/** Removes the only field that we leave out. A 204 must not have it, and it does not tell where the response ends. */
+/** Removes Content-Length, which our parser omits from a 204. A 204 must not have it. */
 const withoutLength = (fields: readonly string[]): string[] =>
   fields.filter((_, at) => fields[at - (at % 2)]?.toLowerCase() !== 'content-length');
 
@@ -259,7 +258,7 @@ const reading = (call: RecordedCall): Reading => ({
   interim: call.interim,
 });
 
-/** An answer without what follows it, which is refused by node:http together with the answer, and closes the connection here. */
+/** Returns a response without the bytes after it. node:http refuses both together, and we close the connection. */
 function ownBytes(text: string, { head, interim }: RecordedCall): string {
   let at = 0;
   for (let heads = 0; heads <= interim.length; heads++) at = text.indexOf('\r\n\r\n', at) + 4;
@@ -273,7 +272,7 @@ function ownBytes(text: string, { head, interim }: RecordedCall): string {
 }
 
 it(
-  'is understood as the strict parser of node:http understands it, or refused',
+  'a backend response is read as the strict parser of node:http reads it, or refused',
   async () => {
     const counts = { accepted: 0, refused: 0 };
     await fc.assert(
@@ -291,7 +290,7 @@ it(
       }),
       { ...RUNS, numRuns: 3 * RUNS.numRuns },
     );
-    // Neither all right nor all wrong, or nothing would have been asked.
+    // Both kinds must occur, or the test checks nothing.
     expect(counts.accepted).toBeGreaterThan(RUNS.numRuns / 4);
     expect(counts.refused).toBeGreaterThan(RUNS.numRuns / 4);
   },

@@ -1,4 +1,4 @@
-/** Attack: whoever reads along gets keys that are sent over http; a forged host gets into the links of a backend. */
+/** Attack: an eavesdropper gets keys that are sent over HTTP. A forged Host gets into the links of a backend. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import { eventually } from '../support/processes.js';
@@ -23,8 +23,8 @@ function ask(fields: Readonly<Record<string, string>>, method = 'GET'): Promise<
   return send(url, { method, headers: { Host: 'api.example.com', ...fields } });
 }
 
-describe('a request that a trusted proxy took over http', () => {
-  it('is refused alike with a valid key, a wrong one and none, and reaches no backend', async () => {
+describe('a request through a trusted proxy', () => {
+  it('over HTTP is refused alike with a valid key, a wrong one and none, and reaches no backend', async () => {
     const clear = { 'X-Forwarded-Proto': 'http' };
     const keys = [gateway.authorization, `Bearer ${createSecret('live')}`, 'Bearer junk', undefined];
     const answers = await Promise.all(
@@ -39,26 +39,26 @@ describe('a request that a trusted proxy took over http', () => {
     expect(gateway.backend.requests).toHaveLength(0);
   });
 
-  it('is served over https, and told to use nothing else for a year', async () => {
+  it('over HTTPS is served with HSTS for a year', async () => {
     const answer = await ask({ 'X-Forwarded-Proto': 'https', Authorization: gateway.authorization });
     expect(answer.status).toBe(200);
     expect(answer.headers['strict-transport-security']).toBe('max-age=31536000');
   });
 
-  it('is served where nobody says how it came: the proxy may not know', async () => {
+  it('without X-Forwarded-Proto is served without HSTS', async () => {
     const answer = await ask({ Authorization: gateway.authorization });
     expect(answer.status).toBe(200);
     expect(answer.headers).not.toHaveProperty('strict-transport-security');
   });
 
-  it('is answered as a preflight: browsers send no key with it', async () => {
+  it('that is a CORS preflight over HTTP is answered, because it has no key', async () => {
     const preflight = { Origin: ORIGIN, 'Access-Control-Request-Method': 'GET', 'X-Forwarded-Proto': 'http' };
     expect((await ask(preflight, 'OPTIONS')).status).toBe(204);
   });
 });
 
-describe('a key that was sent in clear text, where such keys are revoked', () => {
-  it('is refused as any other, and does not work again; its account is told why', async () => {
+describe('a key sent in clear text, with revokeExposedKeys', () => {
+  it('is refused and revoked, with the reason in an event and in the audit log', async () => {
     const revoking = await startProxied({
       config: { ...CONFIG, gateway: { ...CONFIG.gateway, revokeExposedKeys: true } },
     });
@@ -87,7 +87,7 @@ describe('a key that was sent in clear text, where such keys are revoked', () =>
 
 describe('a host', () => {
   it.each(['evil.example', 'api.example.com.evil.example', 'evil.example:443', '6.6.6.6'])(
-    'that is not ours is refused: %s',
+    'that is not configured is refused: %s',
     async (host) => {
       expectProblem(await ask({ Host: host, Authorization: gateway.authorization }), 'misdirected_request', 421);
       expect(gateway.backend.requests).toHaveLength(0);
@@ -95,7 +95,7 @@ describe('a host', () => {
   );
 
   it.each(['api.example.com', 'API.example.com:8443', 'api.example.com.', 'api.internal', 'localhost:8080'])(
-    'that is ours is served: %s',
+    'that is configured or local is served: %s',
     async (host) => {
       expect((await ask({ Host: host, Authorization: gateway.authorization })).status).toBe(200);
       expect(gateway.backend.requests[0]?.headers).toMatchObject({ 'x-forwarded-host': host });

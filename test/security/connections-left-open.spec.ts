@@ -1,6 +1,5 @@
 /**
- * Attack: connections that cost their client nothing. It gets the last answer that there will be and does not close its side: the
- * gateway closes both.
+ * Attack: a client that gets the last response on a connection and does not close its side. The gateway closes both.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { once } from 'node:events';
@@ -42,7 +41,7 @@ const ENDS: readonly (readonly [string, string, number])[] = [
   ['no more requests', 'GET /api/v1/open HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 401],
 ];
 
-/** @returns what came until the gateway had closed its side. */
+/** @returns the text received until the gateway closed its side. */
 async function lastAnswer(bytes: string): Promise<string> {
   const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true }).setEncoding('latin1');
   sockets.push(socket);
@@ -54,7 +53,7 @@ async function lastAnswer(bytes: string): Promise<string> {
   return text;
 }
 
-it('the gateway lets go of each of them', async () => {
+it('the gateway closes connections whose client stays open after a final response', async () => {
   const texts = await Promise.all(ENDS.map(([, bytes]) => lastAnswer(bytes)));
   for (const [index, [what, , status]] of ENDS.entries()) {
     const [text = ''] = texts.slice(index);

@@ -1,4 +1,4 @@
-/** Pages of others cannot ask in the name of who is signed in, nor sign their visitor in as somebody else. */
+/** Pages of other sites cannot send requests as a signed-in person, nor sign their visitor in (CSRF). */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -6,7 +6,7 @@ import { testDatabase } from '../support/database.js';
 import { send } from '../support/http.js';
 import { GOOD_PASSWORD, memberWithPassword, newMember, signIn, type Credentials } from '../support/signed-in.js';
 
-describe('a request that a browser sends', () => {
+describe('a browser request', () => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let own: Credentials;
@@ -33,7 +33,7 @@ describe('a request that a browser sends', () => {
   const accounts = async () =>
     (await running.admin.call<{ data: unknown[] }>('GET', '/accounts?limit=100')).data.length;
 
-  it('is taken from a page of the panel, on any name of this machine', async () => {
+  it('is accepted from the panel on every name of this machine', async () => {
     const port = running.port;
     for (const origin of [`http://localhost:${port}`, `http://127.0.0.1:${port}`]) {
       expect((await create({ ...own, Origin: origin })).status).toBe(201);
@@ -70,7 +70,7 @@ describe('a request that a browser sends', () => {
     expect([answer.status, answer.json().code]).toEqual([403, 'cross_site_request']);
   });
 
-  it('is refused as a form, whatever type it claims to have', async () => {
+  it('is refused with the content type of a form', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
       const form = { ...own, 'Content-Type': type };
       expect((await create({ ...form, Origin: 'https://evil.example' }, '{"name":"X","plan":"starter"}')).status).toBe(
@@ -80,7 +80,7 @@ describe('a request that a browser sends', () => {
     }
   });
 
-  it('signs nobody in, and takes no link, from a page of another', async () => {
+  it('cannot sign in or use a link from another site', async () => {
     const { email } = await memberWithPassword(database, running);
     const calls = [
       ['sign-in/password', { email, password: GOOD_PASSWORD }],
@@ -96,7 +96,7 @@ describe('a request that a browser sends', () => {
     }
   });
 
-  it('with a token instead of a cookie needs nothing of it: no page of another has the token', async () => {
+  it('with a bearer token is accepted from any origin', async () => {
     const answer = await send(`${running.url}/admin/v1/accounts`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${running.admin.token}`, Origin: 'https://evil.example' },
@@ -105,18 +105,18 @@ describe('a request that a browser sends', () => {
     expect(answer.status).toBe(201);
   });
 
-  it('is allowed to read by no header of ours (CORS)', async () => {
+  it('gets no CORS headers', async () => {
     const answer = await send(`${running.url}/admin/v1/me`, { headers: { ...own, Origin: 'https://evil.example' } });
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it('changes nothing by GET: rows and audit log are the same after every reading operation but an export', async () => {
+  it('with GET changes neither accounts nor audit log, except for the record of an export', async () => {
     const { paths } = await running.admin.call<{ paths: Record<string, object> }>('GET', '/openapi.json');
     const account = await running.admin.createAccount({ plan: 'starter' });
     const key = await running.admin.createKey(account.id);
     const state = async () => {
       const { data } = await running.admin.auditLog('?limit=100');
-      // An export is recorded, because it reads everything.
+      // An export is recorded, because it reads all data.
       return JSON.stringify([data.filter(({ action }) => action !== 'installation.exported'), await accounts()]);
     };
     const before = await state();

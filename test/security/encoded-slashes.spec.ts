@@ -1,4 +1,4 @@
-/** Attack: `%2F` in a path, where some operations take it: it must open those operations only, as part of one parameter. */
+/** Attack: `%2F` in a path. Only operations that allow it may accept it, as part of one path parameter. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { startEdge, WAYS, type Edge } from '../support/edge.js';
@@ -60,7 +60,7 @@ describe.each(WAYS)('%s', (way) => {
     expect(edge.received(way)).toHaveLength(0);
   });
 
-  it('an operation without the setting refuses it, beside another method of the same path that takes it', async () => {
+  it('an operation without the setting refuses it, even if another method of the path accepts it', async () => {
     const put = { method: 'PUT', fields: ['Content-Length', '2'], body: '{}' };
     const { detail } = expectProblem(await edge.ask(way, { ...put, target: '/api/v1/packages/a%2Fb' }), 'invalid_path');
     expect(detail).toContain('an encoded slash (%2F)');

@@ -1,4 +1,4 @@
-/** Attack: WebSockets that are refused, or that have ended, by clients that never close their side, to fill up the connections. */
+/** Attack: clients that never close their side of refused or ended WebSockets, to use up the connections. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -9,7 +9,7 @@ import { eventually } from '../support/processes.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const ATTACKERS = 50;
-/** Two seconds to close their side, and as much for a busy machine. */
+/** The gateway gives clients two seconds to close. A busy machine may need as long again. */
 const LONGEST_MS = 4_000;
 const AGREED =
   'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
@@ -20,7 +20,7 @@ let gateway: OwnProxied;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  // Agrees to handshakes, and is gone.
+  // Accepts handshakes, and closes at once.
   backend = await startRawBackend((socket) => {
     socket.once('data', (data: Buffer) => {
       const isHandshake = /upgrade: websocket/i.test(data.toString('latin1'));
@@ -57,7 +57,7 @@ async function handshake(fields: string): Promise<string> {
 it.each([
   ['was refused', () => '', /^HTTP\/1\.1 401 [^]*missing_api_key/],
   ['has ended', () => `Authorization: ${gateway.authorization}\r\n`, /^HTTP\/1\.1 101 [^]*bye$/],
-])('the connection of a WebSocket that %s is gone soon', async (_what, fields, expected) => {
+])('the connection of a WebSocket that %s is closed within four seconds', async (_what, fields, expected) => {
   const answers = Array.from({ length: ATTACKERS }, () => handshake(fields()));
   for (const text of await Promise.all(answers)) expect(text).toMatch(expected);
   await eventually('they are gone', async () => (await connections()) === 0, LONGEST_MS);

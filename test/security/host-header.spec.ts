@@ -1,4 +1,4 @@
-/** Attack: a Host field that is missing, doubled or forged, to speak in the name of another host or to write into our fields. */
+/** Attack: a missing, repeated or forged Host header, to impersonate a host or to inject into forwarded headers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { startEdge, WAYS, type Edge } from '../support/edge.js';
@@ -19,7 +19,7 @@ const get = (hosts: string, target = '/api/v1/open', version = '1.1'): Promise<s
   gateway.raw(`GET ${target} HTTP/${version}\r\n${hosts}Authorization: ${gateway.authorization}\r\n\r\n`, 400);
 
 // RFC 9112 section 3.2: a server MUST answer 400 to a request without Host, with several, or with an invalid one.
-describe('is refused with 400', () => {
+describe('a Host header is refused with 400', () => {
   it.each([
     ['no Host', ''],
     ['two that differ', 'Host: api.example.com\r\nHost: evil.example\r\n'],
@@ -43,9 +43,9 @@ describe('is refused with 400', () => {
     expect(gateway.backend.requests).toHaveLength(0);
   });
 
-  // Section 3.2.2: the authority of the target counts, and the Host has to be valid all the same.
+  // Section 3.2.2: the authority of the target is used, but the Host must be valid, too.
   it.each(['', 'Host: a";for=1.2.3.4\r\n', 'Host: a\r\nHost: b\r\n', 'Host: a, b\r\n'])(
-    'beside an absolute target too: %j',
+    'even with an absolute target: %j',
     async (hosts) => {
       const answer = parseAnswer(await get(hosts, 'http://api.example.com/api/v1/open'));
       expectProblem(answer, 'bad_request');
@@ -62,13 +62,13 @@ describe('is refused with 400', () => {
     'file:///api/v1/open',
     'http://a%zz/api/v1/open',
     'http://[.]/api/v1/open',
-  ])('or 404, and not forwarded: the absolute form %s', async (target) => {
+  ])('or 404 when the absolute target is %s, and is not forwarded', async (target) => {
     expect([400, 404]).toContain(parseAnswer(await get('Host: a\r\n', target)).status);
     expect(gateway.backend.requests).toHaveLength(0);
   });
 });
 
-describe('is told to the backend as it is', () => {
+describe('a valid Host header is forwarded unchanged', () => {
   it.each([
     'api.example.com',
     'api.example.com:8443',
@@ -89,7 +89,7 @@ describe('is told to the backend as it is', () => {
     });
   });
 
-  it('HTTP/1.0 may go without', async () => {
+  it('but can be missing in HTTP/1.0', async () => {
     expect(parseAnswer(await get('', '/api/v1/open', '1.0')).status).toBe(200);
     expect(gateway.backend.requests[0]?.headers).toMatchObject({ host: `127.0.0.1:${gateway.backend.port}` });
   });
@@ -113,13 +113,13 @@ describe.each(WAYS)('%s', (way) => {
     ['a port that there is not', 'a:99999'],
     ['an encoded end of a line', 'a%0d%0ab'],
     ['an encoded letter', 'a%2d'],
-  ])('a host that is none is refused: %s', async (_what, host) => {
+  ])('an invalid host is refused: %s', async (_what, host) => {
     expectProblem(await edge.ask(way, { host }), 'bad_request');
     expect(edge.received(way)).toHaveLength(0);
   });
 
   it.each(['e:', 'a:65535', '[::1]:', '[2001:db8::1]:8443', '[::ffff:1.2.3.4]'])(
-    'a host that is one is served: %s',
+    'a valid host is served: %s',
     async (host) => {
       expect((await edge.ask(way, { host })).status).toBe(200);
       expect(edge.received(way)[0]?.headers).toMatchObject({ 'x-forwarded-host': host });

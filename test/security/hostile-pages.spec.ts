@@ -1,4 +1,4 @@
-/** A page of somebody else, in the browser of an administrator who is signed in: it changes, reads and frames nothing of the panel. */
+/** A hostile page in the browser of a signed-in administrator cannot change, read or frame anything of the panel. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { describeWithChromium } from '../support/describe-with.js';
 import { newPerson, panelUrlOf, signInThere, type Person } from '../support/panel-people.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
-describeWithChromium('a page of somebody else', () => {
+describeWithChromium('a hostile page', () => {
   let trailgate: SharedTrailgate;
   let browser: Browser;
   let server: Server;
@@ -29,7 +29,7 @@ describeWithChromium('a page of somebody else', () => {
     const { port } = server.address() as AddressInfo;
     [trailgate, browser] = await Promise.all([acquireTrailgate(), startBrowser()]);
     panel = panelUrlOf(trailgate);
-    // Another port of the same name: to a browser the same site, which gets the cookies. A foreign site gets less.
+    // Another port of the same host is the same site, so the browser sends cookies. Another site can do less.
     evil = `http://localhost:${port}`;
     accountId = (await trailgate.admin.createAccount({ plan: 'starter' })).id;
     key = await trailgate.admin.createKey(accountId, { name: 'Shop' });
@@ -51,7 +51,7 @@ describeWithChromium('a page of somebody else', () => {
   const keyNow = () => trailgate.admin.getKey(key.id);
   const keysNow = async () => (await trailgate.admin.listKeys(accountId)).data.length;
 
-  it('is the same site to the browser, which sends the cookie along: so something else has to stop it', async () => {
+  it('is same-site for the browser, which sends the session cookie', async () => {
     await show('');
     const [request] = await Promise.all([
       page.waitForRequest((each) => each.url().startsWith(panel)),
@@ -61,7 +61,7 @@ describeWithChromium('a page of somebody else', () => {
   });
 
   it.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data'])(
-    'sends a form as %s, and nothing is changed',
+    'changes nothing with a form sent as %s',
     async (type) => {
       for (const path of [
         `/api-keys/${key.id}/pause`,
@@ -70,7 +70,7 @@ describeWithChromium('a page of somebody else', () => {
         '/sign-out',
         '/links/take',
       ]) {
-        // In text/plain the field is read as JSON: {"name":"…","scopes":["*"],"x":"="}
+        // As text/plain, the field reads as JSON: {"name":"…","scopes":["*"],"x":"="}
         await show(`<form method="post" action="${panel}/admin/v1${path}" enctype="${type}">
           <input name='{"name":"Taken","scopes":["*"],"overlap_seconds":0,"token":"x","x":"' value='"}'></form>`);
         const [response] = await Promise.all([page.waitForNavigation(), page.evaluate('document.forms[0].submit()')]);
@@ -83,7 +83,7 @@ describeWithChromium('a page of somebody else', () => {
     },
   );
 
-  it('asks by script with the cookie, and neither changes nor reads anything', async () => {
+  it('changes and reads nothing with scripted requests', async () => {
     await show('');
     const told = await page.evaluate<string[]>(`(async () => {
       const told = [];
@@ -107,7 +107,7 @@ describeWithChromium('a page of somebody else', () => {
     expect(await keyNow()).toMatchObject({ name: 'Shop', status: 'active' });
   });
 
-  it('loads what the panel is told as a script, picture or style, and gets nothing of it', async () => {
+  it('cannot load panel responses as a script, image or stylesheet', async () => {
     const url = `${panel}/admin/v1/accounts/${accountId}/api-keys`;
     await show(`<script>window.loaded = []; const heard = (event) => loaded.push(event.target.tagName)</script>
       <script src="${url}" onload="heard(event)"></script><img src="${url}" onload="heard(event)">
@@ -117,7 +117,7 @@ describeWithChromium('a page of somebody else', () => {
   });
 
   it.each(['', '/api-keys', '/sign-in', '/link', '/admin/v1/me', '/livez'])(
-    'puts %s into a frame, and the frame stays empty: nobody can be made to click in it',
+    'cannot show "%s" of the panel in a frame',
     async (path) => {
       await show(
         `<iframe src="${panel}${path}"></iframe><object data="${panel}${path}"></object><embed src="${panel}${path}">`,
@@ -133,7 +133,7 @@ describeWithChromium('a page of somebody else', () => {
     },
   );
 
-  it('opens the panel in a window of its own, and has no hold of it', async () => {
+  it('keeps no reference to a panel window that it opens', async () => {
     await show('');
     const [opened] = await Promise.all([
       page.waitForEvent('popup'),
@@ -145,7 +145,7 @@ describeWithChromium('a page of somebody else', () => {
     await opened.close();
   });
 
-  it('leaves the panel in its own tab as it was: with its own page all of it works', async () => {
+  it('does not affect the panel in its own tab', async () => {
     await page.goto(`${panel}/${accountId}/api-keys/${key.id}`);
     await page.getByRole('main').getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Pause key' }).click();

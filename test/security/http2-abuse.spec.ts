@@ -1,4 +1,4 @@
-/** Attack: HTTP/2 frames that no library sends: methods nobody knows, answers that are not taken, bodies that break off. */
+/** Attack: HTTP/2 frames that no library sends, such as unknown methods, unread responses and incomplete bodies. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { json } from '../support/backend.js';
@@ -62,7 +62,7 @@ describeWithOpenssl('over HTTP/2', () => {
   it.each([
     ...['get', 'FOO', 'A_B', 'PRI', 'X'.repeat(8_000), 'PURGE'].map((method) => [method, ...unknown] as const),
     ...['TRACE', 'SEARCH'].map((method) => [method, ...known] as const),
-  ])('a method that no operation has is answered: %s', async (method, status, code, elsewhereStatus, elsewhereCode) => {
+  ])('an unsupported method gets an error: %s', async (method, status, code, elsewhereStatus, elsewhereCode) => {
     const raw = await connectRawHttp2(gateway.port);
     raw.send(frame(FRAME.headers, WHOLE, 1, head(method, '/open')));
     await eventually('there is an answer', () => raw.answer(1).ended);
@@ -78,7 +78,7 @@ describeWithOpenssl('over HTTP/2', () => {
     logged = lines().length;
   });
 
-  it.each(['?a=\xe4', '?a=\x80', '?\xff'])('bytes beyond ASCII in a query reach no backend: %s', async (query) => {
+  it.each(['?a=\xe4', '?a=\x80', '?\xff'])('non-ASCII bytes in a query reach no backend: %s', async (query) => {
     const raw = await connectRawHttp2(gateway.port);
     raw.send(frame(FRAME.headers, WHOLE, 1, head('GET', `/open${query}`)));
     await eventually('there is an answer', () => raw.answer(1).ended);
@@ -87,7 +87,7 @@ describeWithOpenssl('over HTTP/2', () => {
     raw.socket.destroy();
   });
 
-  it('answers that a client does not take are cut when nothing of them has gone for the idle time', async () => {
+  it('responses that a client does not read are reset after the idle time', async () => {
     gateway.answerWith((_request, response) => void response.end(Buffer.alloc(15_000)));
     const before = await metric('trailgate_connections_cut_total{reason="slow_reader"}');
     const raw = await connectRawHttp2(gateway.port, 0);
@@ -96,12 +96,12 @@ describeWithOpenssl('over HTTP/2', () => {
     await eventually('all are reset', () => [1, 21, 39, 41].every((stream) => raw.answer(stream).reset));
     expect(gateway.backend.requests).toHaveLength(20);
     expect(await metric('trailgate_connections_cut_total{reason="slow_reader"}')).toBe(before + 21);
-    // The connection itself goes on.
+    // The connection stays open.
     expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(false);
     raw.socket.destroy();
   });
 
-  describe('a client without a key that takes no refusal', () => {
+  describe('a client without a key that does not read error responses', () => {
     const headWithout = (more: readonly (readonly [string, string])[] = []): Buffer =>
       fieldBlock([
         [':method', 'GET'],
@@ -113,7 +113,7 @@ describeWithOpenssl('over HTTP/2', () => {
     const codeOf = (raw: RawHttp2, id: number): number | undefined =>
       raw.frames.find(({ type, stream }) => type === FRAME.reset && stream === id)?.payload.readUInt32BE();
 
-    it('has its streams reset soon, and then its connection closed', async () => {
+    it('has its streams reset within seconds, and then its connection closed', async () => {
       const before = await metric('trailgate_connections_cut_total{reason="untaken_refusal"}');
       const raw = await connectRawHttp2(gateway.port, 0);
       for (let stream = 1; stream < 31; stream += 2) raw.send(frame(FRAME.headers, WHOLE, stream, headWithout()));
@@ -126,7 +126,7 @@ describeWithOpenssl('over HTTP/2', () => {
       expect(goAway?.payload.readUInt32BE(4)).toBe(ENHANCE_YOUR_CALM);
     });
 
-    it('has no room for heads of more than 256 KiB, and one that takes its refusals has', async () => {
+    it('can have at most 256 KiB of headers pending, unlike one that reads the responses', async () => {
       const large = headWithout([['x-large', 'a'.repeat(14_000)]]);
       const raw = await connectRawHttp2(gateway.port, 0);
       for (let stream = 1; stream < 61; stream += 2) raw.send(frame(FRAME.headers, WHOLE, stream, large));
@@ -145,7 +145,7 @@ describeWithOpenssl('over HTTP/2', () => {
   it.each([
     ['only reads its usage', '/usage'],
     ['has none of the scopes', '/customers'],
-  ])('a key that %s lets its connection hold 100 of the largest heads of others', async (_what, path) => {
+  ])('a key that %s allows its connection 100 pending requests with the largest headers', async (_what, path) => {
     const { key } = await gateway.trailgate.admin.newKey('unlimited', { scopes: ['files:read'] });
     const raw = await connectRawHttp2(gateway.port, 0);
     const fields = [
@@ -163,7 +163,7 @@ describeWithOpenssl('over HTTP/2', () => {
     raw.socket.destroy();
   });
 
-  it.each([0, 2, 8])('an upload that is reset with code %i is broken off, never at its end', async (code) => {
+  it.each([0, 2, 8])('an upload reset with code %i is aborted at the backend', async (code) => {
     const raw = await connectRawHttp2(gateway.port);
     raw.send(frame(FRAME.headers, END_HEADERS, 1, head('PUT', '/files/a')), frame(FRAME.data, 0, 1, 'half'));
     await eventually('the backend has half of it', () => gateway.backend.requests[0]?.bodyBytes === 4);
@@ -177,7 +177,7 @@ describeWithOpenssl('over HTTP/2', () => {
   });
 
   it.each([0, 2, 8])(
-    'a request that is reset with code %i before its answer has been answered by nobody',
+    'a request reset with code %i before its response is aborted and logged with status 499',
     async (code) => {
       gateway.answerWith(() => undefined);
       const raw = await connectRawHttp2(gateway.port);
@@ -195,7 +195,7 @@ describeWithOpenssl('over HTTP/2', () => {
     },
   );
 
-  it('a body that is not as long as it says reaches no backend whole, and is no fault of the backend', async () => {
+  it('a body with a wrong length does not reach the backend, and is no backend error', async () => {
     for (const [length, flags] of [
       ['100', 0],
       ['100', END_STREAM],
@@ -218,7 +218,7 @@ describeWithOpenssl('over HTTP/2', () => {
   });
 
   it.each(['2', '0', '100'])(
-    'a body of four bytes that says it has %s costs its stream; the other requests of the connection are answered',
+    'a four-byte body with content-length %s resets its stream, and no other request',
     async (length) => {
       let finish = (): void => {};
       gateway.answerWith((request, response) => {
@@ -232,7 +232,7 @@ describeWithOpenssl('over HTTP/2', () => {
       await eventually('its stream is reset', () => raw.answer(3).reset);
       const reset = raw.frames.find(({ type, stream }) => type === FRAME.reset && stream === 3);
       expect(reset?.payload.readUInt32BE()).toBe(PROTOCOL_ERROR);
-      // Longer than the gateway waits to see whose fault it was.
+      // Longer than the gateway waits to find the cause.
       await sleep(300);
       finish();
       raw.send(frame(FRAME.headers, WHOLE, 5, head('GET', '/nothing')));
@@ -243,7 +243,7 @@ describeWithOpenssl('over HTTP/2', () => {
     },
   );
 
-  it('a fault of the connection ends it, and says so', async () => {
+  it('a connection error closes the connection with GOAWAY', async () => {
     const raw = await connectRawHttp2(gateway.port);
     raw.send(frame(FRAME.headers, WHOLE, 1, head('GET', '/open')));
     await eventually('there is an answer', () => raw.answer(1).ended);

@@ -1,4 +1,4 @@
-/** Attack: keys are tried from one address, one after the other. After a few it gets 429, whatever it sends, and no look-up. */
+/** Attack: an address tries one key after the other. After some attempts, it gets 429 without a key lookup. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import { json } from '../support/backend.js';
@@ -14,7 +14,7 @@ const DEFAULT_ATTEMPTS = 20;
 
 let gateway: OwnProxied;
 
-/** Calls with a key, from an address that the trusted proxy tells. */
+/** Sends a request with a key, from an address that the trusted proxy reports. */
 function call(authorization: string | undefined, address: string, path = '/customers'): Promise<Answer> {
   const headers = authorization === undefined ? {} : { Authorization: authorization };
   return send(gateway.url + path, { headers: { ...headers, 'X-Forwarded-For': address } });
@@ -28,7 +28,7 @@ async function useUp(address: string, key: () => string = junk): Promise<void> {
   for (let time = 0; time < ATTEMPTS; time++) expect((await call(key(), address)).status).toBe(401);
 }
 
-describe('behind a load balancer that is trusted', () => {
+describe('behind a trusted load balancer', () => {
   beforeAll(async () => {
     gateway = await startProxied({
       own: true,
@@ -38,7 +38,7 @@ describe('behind a load balancer that is trusted', () => {
   afterAll(() => gateway.stop());
   beforeEach(() => gateway.answerWith(json({ ok: true })));
 
-  it('an address gets 429 after its attempts, with Retry-After and no RateLimit fields, and nothing is looked up', async () => {
+  it('an address gets 429 with Retry-After after its attempts, without a database lookup', async () => {
     await useUp('192.0.2.1');
     const lookUps = await metric('trailgate_key_lookups_total{result="database"}');
     const answer = await call(junk(), '192.0.2.1');
@@ -49,19 +49,19 @@ describe('behind a load balancer that is trusted', () => {
     expect(await metric('trailgate_key_lookups_total{result="database"}')).toBe(lookUps);
   });
 
-  it('junk that fails by its checksum counts as well', async () => {
+  it('a malformed key counts as an attempt', async () => {
     await useUp('192.0.2.2', () => 'Bearer junk');
     expectProblem(await call(junk(), '192.0.2.2'), 'too_many_failed_attempts');
   });
 
-  it('the right key is refused there too: the answer must not tell whether a guess was right', async () => {
+  it('a valid key is refused from a throttled address, too, so that guesses stay unconfirmed', async () => {
     await useUp('192.0.2.3');
     for (const path of ['/customers', '/usage'])
       expectProblem(await call(gateway.authorization, '192.0.2.3', path), 'too_many_failed_attempts');
     expect(gateway.backend.requests).toHaveLength(0);
   });
 
-  it('a worker that still sends a revoked or rotated-out key locks out no good key of its address', async () => {
+  it('revoked and rotated keys do not count as attempts', async () => {
     const { admin } = gateway.trailgate;
     const [{ key: revoked }, { key: rotated }] = [await admin.newKey(), await admin.newKey()];
     await admin.revokeKey(revoked.id);
@@ -73,18 +73,18 @@ describe('behind a load balancer that is trusted', () => {
     expect((await call(gateway.authorization, '192.0.2.9')).status).toBe(200);
   });
 
-  it('everybody else is served', async () => {
+  it('other addresses are served', async () => {
     await useUp('192.0.2.4');
     expect((await call(gateway.authorization, '192.0.2.5')).status).toBe(200);
   });
 
-  it('another address of the same /64 is the same client, one of another /64 is not', async () => {
+  it('addresses in the same /64 share their attempts, and another /64 does not', async () => {
     for (let time = 0; time < ATTEMPTS; time++) await call(junk(), `2001:db8::${time}`);
     expectProblem(await call(junk(), '2001:db8::ffff:1'), 'too_many_failed_attempts');
     expect((await call(gateway.authorization, '2001:db8:0:1::1')).status).toBe(200);
   });
 
-  it('neither a missing key nor an unknown path is an attempt', async () => {
+  it('a missing key and an unknown path do not count as attempts', async () => {
     for (let time = 0; time < 3 * ATTEMPTS; time++) {
       expect((await call(undefined, '192.0.2.6')).status).toBe(401);
       expect((await call(junk(), '192.0.2.6', '/nowhere')).status).toBe(404);
@@ -92,12 +92,12 @@ describe('behind a load balancer that is trusted', () => {
     expect((await call(gateway.authorization, '192.0.2.6')).status).toBe(200);
   });
 
-  it('a path that does not exist is 404 from there as well: the route comes first', async () => {
+  it('a throttled address gets 404 for an unknown path', async () => {
     await useUp('192.0.2.7');
     expectProblem(await call(junk(), '192.0.2.7', '/nowhere'), 'route_not_found');
   });
 
-  it('is logged and counted once for each address', async () => {
+  it('throttling is logged and counted once for each address', async () => {
     const before = await metric('trailgate_failed_attempts_total{result="throttled"}');
     await useUp('192.0.2.8');
     for (let time = 0; time < 3; time++) await call(junk(), '192.0.2.8');
@@ -111,13 +111,13 @@ describe('behind a load balancer that is trusted', () => {
   });
 });
 
-describe('as it is configured by default, without a trusted proxy', () => {
+describe('with the default configuration, without a trusted proxy', () => {
   beforeAll(async () => {
     gateway = await startProxied({ own: true, config: { gateway: { failedAuthentication: null } } });
   });
   afterAll(() => gateway.stop());
 
-  it('a proxy on a private address that nobody has named is not throttled, and the log says what to do', async () => {
+  it('an untrusted proxy on a private address is not throttled, and is logged once', async () => {
     for (let time = 0; time < 2 * DEFAULT_ATTEMPTS; time++) await call(junk(), '203.0.113.1');
     expect((await call(gateway.authorization, '203.0.113.2')).status).toBe(200);
     expect(await metric('trailgate_failed_attempts_total{result="unknown_proxy"}')).toBe(2 * DEFAULT_ATTEMPTS);
@@ -126,7 +126,7 @@ describe('as it is configured by default, without a trusted proxy', () => {
     expect(warnings()).toHaveLength(1);
   });
 
-  it('counts by the connection', async () => {
+  it('attempts are counted by the address of the connection', async () => {
     for (let time = 0; time < DEFAULT_ATTEMPTS; time++) {
       const { status } = await send(`${gateway.url}/open`, { headers: { Authorization: junk() } });
       expect(status).toBe(401);

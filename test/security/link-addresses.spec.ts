@@ -1,4 +1,4 @@
-/** Links lead to the configured address, whatever a request says about itself. */
+/** Links use the configured address, whatever headers a request has. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -7,7 +7,7 @@ import { send } from '../support/http.js';
 import { memberWithPassword, PanelBrowser } from '../support/signed-in.js';
 
 const PANEL = 'https://panel.example.com';
-/** Each would be believed by some framework: without a proxy that is trusted, and with one. */
+/** Headers that some framework would trust, with or without a trusted proxy. */
 const LIES: readonly Readonly<Record<string, string>>[] = [
   { 'X-Forwarded-Host': 'evil.example' },
   { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', 'X-Forwarded-Port': '81' },
@@ -53,7 +53,7 @@ describe('a link', () => {
     });
   const portalBody = (returnUrl: string) => ({ account_id: accountId, role: 'viewer', return_url: returnUrl });
 
-  it('of every kind leads to admin.url, whatever the request says of host, scheme and page', async () => {
+  it('of every kind uses admin.url, whatever host and scheme the request headers claim', async () => {
     const { id } = await memberWithPassword(database, running);
     let count = 0;
     for (const lie of LIES) {
@@ -72,7 +72,7 @@ describe('a link', () => {
     }
   });
 
-  it.each(FOREIGN_HOSTS)('is not made under the name %s at all', async (host) => {
+  it.each(FOREIGN_HOSTS)('is not created for a request with the host %s', async (host) => {
     const answer = await post('/portal-sessions', portalBody('https://app.example.com/'), { Host: host });
     expect([400, 421]).toContain(answer.status);
     expect(answer.text).not.toContain('link#');
@@ -91,18 +91,18 @@ describe('a link', () => {
     'data:text/html,https://app.example.com',
     '\thttps://evil.example/',
     'https:evil.example',
-  ])('of a portal leads back to no other page than those of the configuration: not to %j', async (returnUrl) => {
+  ])('of a portal is rejected with the unconfigured return URL %j', async (returnUrl) => {
     const answer = await post('/portal-sessions', portalBody(returnUrl), {});
     expect([answer.status, answer.json().code]).toEqual([422, 'validation_failed']);
   });
 
-  it('that brought somebody to sign in leads on within the panel alone', async () => {
+  it('back from an identity provider redirects within the panel, despite return_to', async () => {
     const way = '/sign-in/providers/company';
     const other = await startAdmin(database, {
       settings: {
         signIn: {
           providers: {
-            // Nobody listens there: where a step leads on to is known before.
+            // Nothing listens there, because the provider is not needed for the redirect.
             company: { issuer: 'http://127.0.0.1:9', clientId: 'x', clientSecret: 'y'.repeat(20), label: 'Company' },
           },
         },

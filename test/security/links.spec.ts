@@ -1,4 +1,4 @@
-/** Links for one use: each works once, in time, for who it is for, and looking at it uses nothing up. */
+/** One-time links: each works once, before it expires, for its recipient. Reading a link does not use it up. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { createLink, type NewLink } from '../../src/members/links.js';
@@ -39,7 +39,7 @@ describeOnDatabases('a link', (kind) => {
     return status === 200 ? 200 : json().code;
   };
 
-  it('of npm start signs the demo operator in, once', async () => {
+  it('of npm start signs the demo operator in once, and another link signs in the same operator', async () => {
     const token = await running.members.firstOwner.startLink();
     const shown = await browser().call('POST', '/links/read', { token });
     expect(shown).toMatchObject({ kind: 'start', ways: [] });
@@ -55,7 +55,7 @@ describeOnDatabases('a link', (kind) => {
     expect(await database.db.selectFrom('member').select('id').execute()).toHaveLength(1);
   });
 
-  it('of the first owner is given beside a demo operator who has no way to come back, and not beside one who has', async () => {
+  it('for the first owner exists until the demo operator has a password', async () => {
     const own = browser();
     await take(await running.members.firstOwner.startLink(), {}, own);
     expect(await running.members.firstOwner.link()).not.toBeNull();
@@ -63,7 +63,7 @@ describeOnDatabases('a link', (kind) => {
     expect(await running.members.firstOwner.link()).toBeNull();
   });
 
-  it('of the first owner makes an operator with a password, and is given as long as there is none', async () => {
+  it('for the first owner creates an operator with a password, until there is one', async () => {
     const first = (await running.members.firstOwner.link())!;
     const second = (await running.members.firstOwner.link())!;
     expect(await outcome(take(first, { email: 'ana@example.com', ...newcomer }))).toBe('link_ended');
@@ -84,7 +84,7 @@ describeOnDatabases('a link', (kind) => {
     expect(me.me).toMatchObject({ member: { is_operator: true, name: 'Bea' } });
   });
 
-  it('of an invitation makes a member of the account in that role, and of nothing else', async () => {
+  it('of an invitation creates a member with its email, account and role only', async () => {
     const token = await invitation('Bea@Example.com');
     expect(await browser().call('POST', '/links/read', { token })).toMatchObject({
       kind: 'invitation',
@@ -106,7 +106,7 @@ describeOnDatabases('a link', (kind) => {
     expect((await own.ask('GET', `/accounts/${accountId}/api-keys`)).status).toBe(200);
   });
 
-  it('of an invitation opens nothing of the member whose address it has, but to that member', async () => {
+  it('of an invitation for an existing member can be used only by that member', async () => {
     const member = await memberWithPassword(database, running, { email: 'bea@example.com' });
     const token = await invitation('bea@example.com');
     expect(await outcome(take(token, newcomer))).toBe('missing_credentials');
@@ -121,7 +121,7 @@ describeOnDatabases('a link', (kind) => {
     expect(await outcome(take(await invitation('bea@example.com'), {}, own))).toBe('already_a_member');
   });
 
-  it('of a reset sets the password, ends every session, and asks for nothing that was before', async () => {
+  it('of a password reset sets the password and ends every session', async () => {
     const member = await memberWithPassword(database, running);
     const before = browser();
     await before.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
@@ -135,7 +135,7 @@ describeOnDatabases('a link', (kind) => {
     expect(await outcome(browser().ask('POST', '/sign-in/password', { email: member.email, password }))).toBe(200);
   });
 
-  it('of an invitation shows nobody who it is again, and makes no session last longer', async () => {
+  it('of an invitation neither confirms nor extends the session that uses it', async () => {
     const member = await memberWithPassword(database, running, { email: 'bea@example.com' });
     const own = browser();
     await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
@@ -151,7 +151,7 @@ describeOnDatabases('a link', (kind) => {
     expect(await ends()).toEqual(before);
   });
 
-  it('of a reset ends when the member chooses a password in another way, and so does a sign-in with the old one', async () => {
+  it('of a password reset ends with a password change, and so does a pending sign-in', async () => {
     const member = await memberWithPassword(database, running);
     const token = await linkOf({ kind: 'password_reset', memberId: member.id });
     const step = await running.members.steps.begin('second_factor', member.id, { method: 'password' });
@@ -162,7 +162,7 @@ describeOnDatabases('a link', (kind) => {
     await expect(running.members.steps.attempt(step.token, 'second_factor')).rejects.toThrow(/Start over/);
   });
 
-  it('or a password that was taken back while it was compared signs nobody in', async () => {
+  it('of a password reset makes a concurrent sign-in with the old password fail', async () => {
     const { email, id } = await memberWithPassword(database, running);
     const token = await linkOf({ kind: 'password_reset', memberId: id });
     const { passwords } = running.members;
@@ -177,7 +177,7 @@ describeOnDatabases('a link', (kind) => {
     expect(await database.db.selectFrom('member_session').select('method').execute()).toEqual([{ method: 'link' }]);
   });
 
-  it('of a portal begins a session of an hour in its account and role', async () => {
+  it('of a portal starts a session of an hour in its account and role', async () => {
     const data = { scopes: ['customers:read'], label: 'Ana of Isar', return_url: 'https://app.example.com/keys' };
     const token = await linkOf({ kind: 'portal', accountId, role: 'viewer', data });
     const own = browser();
@@ -194,7 +194,7 @@ describeOnDatabases('a link', (kind) => {
     expect((await own.ask('GET', '/me')).status).toBe(401);
   });
 
-  it('that was used, taken back, is too old or never was is told in one text, of every kind', async () => {
+  it('that is used, revoked, expired or unknown gets the same error, for every path', async () => {
     const used = await invitation('one@example.com');
     expect(await outcome(take(used, newcomer))).toBe(200);
     const revoked = await invitation('two@example.com');
@@ -217,14 +217,14 @@ describeOnDatabases('a link', (kind) => {
     expect(await outcome(take(ofDisabled, newcomer))).toBe('link_ended');
   });
 
-  it('that two take at the same moment lets one of them in', async () => {
+  it('used four times at once creates one member', async () => {
     const token = await invitation('bea@example.com');
     const codes = await Promise.all(Array.from({ length: 4 }, () => outcome(take(token, newcomer))));
     expect(codes.filter((code) => code === 200)).toHaveLength(1);
     expect(await database.db.selectFrom('member').select('id').execute()).toHaveLength(1);
   });
 
-  it('that makes nobody is taken once, too: of two at the same moment one has a session', async () => {
+  it('of a portal used four times at once starts one session', async () => {
     const data = { scopes: null, label: 'Ana', return_url: 'https://app.example.com/' };
     const token = await linkOf({ kind: 'portal', accountId, role: 'viewer', data });
     const codes = await Promise.all(Array.from({ length: 4 }, () => outcome(take(token, {}))));
@@ -232,7 +232,7 @@ describeOnDatabases('a link', (kind) => {
     expect(await database.db.selectFrom('member_session').select('id').execute()).toHaveLength(1);
   });
 
-  it('is not used up by a preview, by a look, or by a password that is refused', async () => {
+  it('is not used up by a GET, by reading it, or by a rejected password', async () => {
     const token = await invitation('bea@example.com');
     await browser().ask('GET', `/links/take?token=${token}`);
     for (let look = 0; look < 3; look++) await browser().call('POST', '/links/read', { token });
@@ -241,14 +241,14 @@ describeOnDatabases('a link', (kind) => {
     expect(await outcome(take(token, newcomer))).toBe(200);
   });
 
-  it('stands in no table and no log line', async () => {
+  it('has its token neither in the table of links nor in the log', async () => {
     const token = await invitation('bea@example.com');
     await take(token, newcomer);
     const rows = JSON.stringify(await database.db.selectFrom('link').selectAll().execute());
     expect(rows + running.log.join('')).not.toContain(token);
   });
 
-  it('is guessed at from one network twenty times a minute, not more', async () => {
+  it('can be guessed twenty times a minute from one network', async () => {
     const codes = [];
     for (let guess = 0; guess < 21; guess++) codes.push(await outcome(take('A'.repeat(43), newcomer)));
     expect(codes.at(-2)).toBe('link_ended');

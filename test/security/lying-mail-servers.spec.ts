@@ -1,4 +1,4 @@
-/** A mail server that lies, trickles or hangs: it is given up in time, and nothing of it stays: no connection, no memory. */
+/** A mail server that misbehaves or hangs is given up in time, and its connection is closed. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -8,7 +8,7 @@ import { eventually } from '../support/processes.js';
 const MESSAGE = { to: { name: '', address: 'ana@example.com' }, subject: 'Hello', text: 'Hello', locale: 'en' };
 const SEND_TIMEOUT_MS = 1_500;
 
-/** Response of a server to a line. It may go on sending. */
+/** Responds to a line of the client. It may continue to send. */
 type Talk = (line: string, socket: Socket) => void;
 
 const usual: Talk = (line, socket) => {
@@ -17,7 +17,7 @@ const usual: Talk = (line, socket) => {
   else if (/^(MAIL|RCPT|QUIT|\.$)/.test(line)) socket.write('250 ok\r\n');
 };
 
-/** Writes a piece over and over until the connection is closed. */
+/** Writes a piece repeatedly until the connection is closed. */
 function pour(socket: Socket, piece: string, everyMs: number): void {
   const timer = setInterval(() => socket.write(piece), everyMs);
   socket.on('close', () => clearInterval(timer));
@@ -50,7 +50,7 @@ describe('a mail server', () => {
     return new SmtpMailer({ url: `smtp://127.0.0.1:${port}`, from, requireTls: true }, SEND_TIMEOUT_MS);
   }
 
-  it('that is as it should be is taken for one', async () => {
+  it('that behaves correctly gets the mail, and the connection is closed', async () => {
     await (await start(usual)).send(MESSAGE);
     await eventually('the connection is closed', () => sockets.size === 0);
   });
@@ -62,7 +62,7 @@ describe('a mail server', () => {
       (line, socket) => line !== '.' && usual(line, socket),
     ],
     ['says nothing more', () => undefined],
-  ])('that %s is given up in time, and its connection with it', async (_what, talk) => {
+  ])('that %s is given up at the timeout, and its connection is closed', async (_what, talk) => {
     const mailer = await start(talk);
     const begunMs = performance.now();
     await expect(mailer.send(MESSAGE)).rejects.toMatchObject({ code: 'ETIMEDOUT', isFinal: false });
@@ -70,7 +70,7 @@ describe('a mail server', () => {
     await eventually('the connection is closed', () => sockets.size === 0);
   });
 
-  it('that pours out a line without end is given up once it is too long', async () => {
+  it('that sends an endless line is given up, and its connection is closed', async () => {
     const mailer = await start((_line, socket) => pour(socket, 'x'.repeat(65_536), 1));
     await expect(mailer.send(MESSAGE)).rejects.toMatchObject({ isFinal: false });
     await eventually('the connection is closed', () => sockets.size === 0);
@@ -79,13 +79,13 @@ describe('a mail server', () => {
   it.each([
     ['greets with a refusal', '554 no\r\n', 'EPROTOCOL 554'],
     ['greets in another language', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'EPROTOCOL'],
-  ])('that %s is asked again later', async (_what, greeting, code) => {
+  ])('that %s causes a retry later', async (_what, greeting, code) => {
     const mailer = await start(() => undefined, greeting);
     await expect(mailer.send(MESSAGE)).rejects.toMatchObject({ code, isFinal: false });
     await eventually('the connection is closed', () => sockets.size === 0);
   });
 
-  it('that takes reader and mail and then refuses them for good is believed: there is no other try', async () => {
+  it('that permanently rejects a message after its content causes no retry', async () => {
     const mailer = await start((line, socket) =>
       line === '.' ? void socket.write('554 no such thing here\r\n') : usual(line, socket),
     );

@@ -1,4 +1,4 @@
-/** An identity provider that lies, or somebody between it and us: nothing is believed that it cannot say of itself. */
+/** A malicious identity provider, or an attacker between it and us: only valid claims are accepted. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -6,7 +6,7 @@ import { testDatabase } from '../support/database.js';
 import { LyingProvider, type Lies } from '../support/lying-provider.js';
 import { OpenProviders, providerConfig, TO_SIGN_IN } from '../support/open-providers.js';
 
-describe('an identity provider that lies', () => {
+describe('a malicious identity provider', () => {
   let database: DatabaseHandle;
   let provider: LyingProvider;
   let open: OpenProviders;
@@ -22,7 +22,7 @@ describe('an identity provider that lies', () => {
     await database.close();
   });
 
-  /** There and back, with what it says. */
+  /** Signs in with these lies of the provider. */
   async function signIn(lies: Lies, fields: Partial<ProviderConfig> = {}) {
     provider.lies = lies;
     open.configured = { company: providerConfig(provider.issuer, fields) };
@@ -32,7 +32,7 @@ describe('an identity provider that lies', () => {
 
   const now = Math.floor(Date.now() / 1_000);
 
-  it('is believed where it does not', async () => {
+  it('can sign a person in with a correct response', async () => {
     expect(await signIn({})).toMatchObject({ subject: 'ana', email: 'ana@example.com', isEmailVerified: true });
   });
 
@@ -59,7 +59,7 @@ describe('an identity provider that lies', () => {
     ['that another key signed', { signature: 'another key' }, REFUSED],
     ['that our own secret signed', { header: { alg: 'HS256' }, signature: 'our secret' }, REFUSED],
     ['that names a key which is not there', { header: { kid: 'two' } }, UNAVAILABLE],
-  ])('has no ID token taken %s', async (_what, lies, code) => {
+  ])('has its ID token rejected %s', async (_what, lies, code) => {
     await expect(signIn(lies)).rejects.toMatchObject({ code });
     expect(open.warnings).toHaveLength(1);
   });
@@ -70,17 +70,17 @@ describe('an identity provider that lies', () => {
     ['what PostgreSQL has no text for', 'a\0b'],
     ['half a character, which is kept as another', 'a\ud800'],
     ['more than any index holds', 'x'.repeat(100_000)],
-  ])('has no person taken whose subject is %s', async (_what, sub) => {
+  ])('has its ID token rejected whose subject is %s', async (_what, sub) => {
     await expect(signIn({ claims: { sub } })).rejects.toMatchObject({ code: REFUSED });
     expect(open.warnings).toMatchObject([{ event: 'identity_refused' }]);
   });
 
-  it('has nobody taken from its userinfo endpoint but whom the ID token names', async () => {
+  it('has its userinfo response rejected if the subject differs from the ID token', async () => {
     const lies = { claims: { email: undefined }, userInfo: { sub: 'bea', email: 'bea@example.com' } };
     await expect(signIn(lies)).rejects.toMatchObject({ code: UNAVAILABLE });
   });
 
-  it('has an address verified by what is said of that address alone', async () => {
+  it('verifies an email address only by a claim from the same source', async () => {
     const operators = { claim: 'groups', value: 'ops' };
     const elsewhere = {
       claims: { email_verified: undefined },
@@ -92,7 +92,7 @@ describe('an identity provider that lies', () => {
   });
 
   it.each(['javascript:alert(1)//', 'data:text/html,x', 'file:///etc/passwd', 'nowhere'])(
-    'sends nobody to %s',
+    'cannot redirect a person to %s',
     async (endpoint) => {
       provider.lies = { metadata: { authorization_endpoint: endpoint } };
       await expect(open.providers.begin('company', TO_SIGN_IN)).rejects.toMatchObject({ code: UNAVAILABLE });
@@ -107,7 +107,7 @@ describe('an identity provider that lies', () => {
     [{ name: 'Ana' }, null],
     [`${'x'.repeat(199)}😀`, 'x'.repeat(199)],
     [' Ana López ', 'Ana López'],
-  ])('that calls somebody %j has them called %j', async (name, expected) => {
+  ])('that returns the name %j gives the person the name %j', async (name, expected) => {
     expect((await signIn({ claims: { name } })).name).toBe(expected);
   });
 });

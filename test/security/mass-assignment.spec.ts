@@ -1,4 +1,4 @@
-/** Fields that a body may not have: no operation takes a role, an owner, an id or a state that it does not describe. */
+/** Mass assignment: no operation accepts a role, an owner, an ID or a status that it does not document. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -47,7 +47,7 @@ const REFUSED_BEFORE: ReadonlySet<string> = new Set(['forbidden', 'resource_not_
  */
 const OPEN_OBJECTS = new Set(['response', 'passkey', 'metadata', 'records']);
 
-describeOnDatabases('a body', (kind) => {
+describeOnDatabases('a request body', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let operations: readonly Operation[];
@@ -96,7 +96,7 @@ describeOnDatabases('a body', (kind) => {
     return name === undefined ? schema : (schemas[name] ?? {});
   };
 
-  /** Objects in a schema that take fields which they do not name. */
+  /** Returns the objects in a schema that accept unknown fields. */
   function openObjects(schema: Schema, at: string): string[] {
     const { type, properties = {}, additionalProperties, items, anyOf = [], oneOf = [], allOf = [] } = resolved(schema);
     const isOpen = type === 'object' && additionalProperties !== false;
@@ -111,12 +111,12 @@ describeOnDatabases('a body', (kind) => {
     ];
   }
 
-  it('is described as closed, in all of its objects', () => {
+  it('is documented without additional properties in all of its objects', () => {
     expect(operations.length).toBeGreaterThan(25);
     expect(operations.flatMap((operation) => openObjects(schemaOf(operation), operation.operationId))).toEqual([]);
   });
 
-  it('with fields that are nobody’s to give is refused by the name of each, by operators and owners, and changes nothing', async () => {
+  it('with undocumented fields is rejected, for operators and owners, and changes nothing', async () => {
     const rows = async () =>
       JSON.stringify([
         await database.db
@@ -134,7 +134,7 @@ describeOnDatabases('a body', (kind) => {
       const { method, path, operationId } = operation;
       const known = new Set(Object.keys((schemaOf(operation)['properties'] as Schema | undefined) ?? {}));
       const smuggled = Object.entries(SMUGGLED).filter(([name]) => !known.has(name));
-      // Whose the request is stands in its body.
+      // These requests name their account or key in the body.
       const whoses: Partial<Record<string, object>> = {
         explain: { api_key_id: paths.get('api-keys') },
         approveAuthorizationRequest: { account_id: paths.get('accounts') },
@@ -159,7 +159,7 @@ describeOnDatabases('a body', (kind) => {
   });
 
   it.each(['{"__proto__":{"is_operator":true}}', '{"constructor":{"prototype":{"is_operator":true}}}'])(
-    'that is meant for every object of the program is refused: %s',
+    'that tries prototype pollution is rejected: %s',
     async (body) => {
       const headers = { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' };
       const answer = await send(`${running.url}/admin/v1/accounts`, { method: 'POST', headers, body });

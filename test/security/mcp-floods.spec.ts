@@ -1,6 +1,6 @@
 /**
- * A flood of hostile messages to the MCP server of the running program, beside slow bodies and unread streams. Each is
- * refused, none reaches the backend, and plain requests of another account go on.
+ * A flood of hostile messages to the MCP server of the running program, with slow bodies and unread streams. Each is
+ * refused, none reaches the backend, and plain requests of another account succeed.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
@@ -63,7 +63,7 @@ afterAll(async () => {
   await backend?.stop();
 });
 
-/** A connection that sends the beginning of a message, and reads nothing. */
+/** Opens a connection that sends a message or its beginning, and reads nothing. */
 function open(secret: string, lines: string, body: string): void {
   const { port } = new URL(trailgate.gatewayUrl);
   const socket = connect(Number(port), '127.0.0.1');
@@ -74,7 +74,7 @@ function open(secret: string, lines: string, body: string): void {
   sockets.push(socket);
 }
 
-it('is refused message by message, and plain requests go on', async () => {
+it('a flood of hostile MCP messages is refused, while plain requests of another account succeed', async () => {
   const [hostile, other] = await Promise.all([trailgate.admin.newKey(), trailgate.admin.newKey()]);
   const { secret } = hostile.key;
   for (let at = 0; at < SLOW_BODIES; at++) open(secret, 'Content-Length: 100000\r\n', '{"jsonrpc":"2.0"');
@@ -91,7 +91,7 @@ it('is refused message by message, and plain requests go on', async () => {
       const fields = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
       const options = { method: 'POST', headers: fields, body: text, agent: agents[0], timeoutMs: 60_000 };
       const reply = await send(`${trailgate.gatewayUrl}/mcp`, options).catch(() => undefined);
-      // One that is too large may be cut off while it is still sent.
+      // The connection of a too large message may be closed while it is being sent.
       if (reply === undefined) said.push('cut');
       else said.push(/"error"|"isError":true|"code"/.test(reply.text) ? 'refused' : reply.text.slice(0, 200));
     }
@@ -109,6 +109,6 @@ it('is refused message by message, and plain requests go on', async () => {
   expect(statuses).toEqual(Array(GETS).fill(200));
   expect([...new Set(said.flat())].filter((each) => each !== 'cut')).toEqual(['refused']);
   expect(said.flat().filter((each) => each === 'refused').length).toBeGreaterThan((FLOODERS * ROUNDS) / 2);
-  // All that the backend has seen is what the other account asked for.
+  // The backend has only seen the requests of the other account.
   expect(backend.requests.map(({ method }) => method)).toEqual(Array(GETS).fill('GET'));
 });

@@ -1,6 +1,6 @@
 /**
- * Two hundred hostile calls to the MCP server. Each gets a clear refusal, none reaches the backend, and the server
- * serves others at its usual pace.
+ * Two hundred hostile calls to the MCP server. Each gets an error, none reaches the backend, and the server stays fast
+ * for others.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { send, type Answer } from '../support/http.js';
@@ -30,7 +30,7 @@ interface Hostile {
 const message = (params: unknown, method = 'tools/call', id: unknown = 1): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params });
 
-/** A modern call of a tool, with what it owes. */
+/** Returns a tool call in the current protocol version, with its required headers. */
 function modern(what: string, name: string, args: unknown, more: Record<string, string> = {}, key?: string): Hostile {
   const { body, headers } = modernMessage('tools/call', { name, arguments: args });
   return { what, body: JSON.stringify(body), headers: { ...headers, ...more }, ...(key === undefined ? {} : { key }) };
@@ -241,7 +241,7 @@ const send_ = ({ body, headers = {}, key }: Hostile): Promise<Answer> =>
     body,
   });
 
-/** How a call was refused; undefined: it was not. */
+/** Returns the error of a response, or undefined. */
 function refusalIn(answer: Answer): unknown {
   const body = answer.json<{
     code?: string;
@@ -253,7 +253,7 @@ function refusalIn(answer: Answer): unknown {
   return answer.status >= 400 ? body.code : undefined;
 }
 
-describe('hostile calls', () => {
+describe('hostile MCP calls', () => {
   it(`are at least ${WANTED}`, () => {
     expect(ALL.length).toBeGreaterThanOrEqual(WANTED);
     expect(new Set(ALL.map(({ what }) => what)).size).toBe(ALL.length);
@@ -268,16 +268,16 @@ describe('hostile calls', () => {
     expect(answer.text).not.toContain(secret);
   });
 
-  it('have changed nothing that all objects have in common', () => {
+  it('have not polluted the object prototype', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('of others see nothing of another account', async () => {
+  it('do not make the usage of one account show a key of another', async () => {
     const answer = await world.modern(secret, 'tools/call', { name: 'get_usage' });
     expect(answer.text).not.toContain(foreign.keyId);
   });
 
-  it('leave the server as quick as it was', async () => {
+  it('leave the server answering in less than 100 ms on average', async () => {
     const startedMs = performance.now();
     for (let at = 0; at < 50; at++) expect((await world.modern(foreign.secret, 'server/discover')).status).toBe(200);
     expect((performance.now() - startedMs) / 50).toBeLessThan(100);

@@ -1,4 +1,4 @@
-/** Messages to the MCP server that come slowly, without end, or not at all. */
+/** MCP messages whose bodies arrive slowly, do not end, or break off. */
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -6,11 +6,11 @@ import { sceneOfTests } from '../support/tool-results.js';
 
 const scene = sceneOfTests();
 
-describe('slow and broken bodies', () => {
+describe('slow and broken MCP request bodies', () => {
   const head = (length: string) =>
     `POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${scene.secret}\r\nContent-Type: application/json\r\n${length}\r\n`;
 
-  it('a body that trickles in is cut off after ten seconds, however it comes', async () => {
+  it('a slow body gets 408 within 20 seconds', async () => {
     const socket = connect(Number(new URL(scene.world.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
     let received = '';
@@ -25,7 +25,7 @@ describe('slow and broken bodies', () => {
     expect(performance.now() - startedMs).toBeLessThan(20_000);
   });
 
-  it('a body without end is cut off when it has become too large', async () => {
+  it('an endless body gets 413 when it is too large', async () => {
     const socket = connect(Number(new URL(scene.world.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
     let received = '';
@@ -37,7 +37,7 @@ describe('slow and broken bodies', () => {
     expect(received).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it('a client that leaves in the middle of its body is let go of', async () => {
+  it('a client that disconnects during its body leaves the server working', async () => {
     const socket = connect(Number(new URL(scene.world.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
     socket.write(`${head('Content-Length: 1000\r\n')}{`);

@@ -1,4 +1,4 @@
-/** Attacks on the authorization server fail, step by step. */
+/** Attacks on each step of the OAuth authorization server. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Browser, newVerifier, REDIRECT, stranger } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
@@ -23,7 +23,7 @@ describe('an authorization request', () => {
     ['with the plain method of PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['for another resource', { resource: 'https://other.example.com/mcp' }, 'invalid_target'],
     ['for a token in the address', { response_type: 'token' }, 'unsupported_response_type'],
-  ])('%s is sent back with an error and asks nobody', async (_name, change, error) => {
+  ])('%s is redirected to the client with an error, without asking a person', async (_name, change, error) => {
     const response = await world.ask(new Browser(), world.authorizeUrl(clientId, challenge, change));
     expect(response).toBeInstanceOf(Response);
     const location = (response as Response).headers.get('location') ?? '';
@@ -38,13 +38,13 @@ describe('an authorization request', () => {
     ['another path', { redirect_uri: `${REDIRECT}/more` }],
     ['another host that begins alike', { redirect_uri: REDIRECT.replace('127.0.0.1', '127.0.0.1.evil.example') }],
     ['an unknown client', { client_id: 'nobody' }],
-  ])('to %s is sent nowhere', async (_name, change) => {
+  ])('to %s is rejected without a redirect', async (_name, change) => {
     const response = await world.ask(new Browser(), world.authorizeUrl(clientId, challenge, change));
     expect(response).toBeInstanceOf(Response);
     expect([(response as Response).status, (response as Response).headers.get('location')]).toEqual([400, null]);
   });
 
-  it('that somebody else has begun gives its code to nobody', async () => {
+  it('does not return its code to a browser that did not begin it', async () => {
     const attacker = new Browser();
     const id = await world.ask(attacker, world.authorizeUrl(clientId, challenge));
     const back = await world.comeBack(new Browser(), await world.approve(String(id), accountId));
@@ -52,7 +52,7 @@ describe('an authorization request', () => {
     expect((back as Response).status).toBe(400);
   });
 
-  it('that is allowed in another browser lets in nobody who began it, either', async () => {
+  it('does not return a code to the attacker when another browser approves it', async () => {
     const attacker = new Browser();
     const { verifier, challenge: own } = newVerifier();
     const id = String(await world.ask(attacker, world.authorizeUrl(clientId, own)));
@@ -64,11 +64,11 @@ describe('an authorization request', () => {
       'access_denied',
       null,
     ]);
-    // Nor does it with what the other browser was given, afterwards.
+    // The URL of the other browser does not work afterwards, either.
     expect(await world.comeBack(attacker, url)).toBeInstanceOf(Response);
   });
 
-  it('is decided once, and not for more than was asked', async () => {
+  it('can be approved once, and not for more scopes or time than allowed', async () => {
     const browser = new Browser();
     const id = String(await world.ask(browser, world.authorizeUrl(clientId, challenge)));
     await expect(world.approve(id, accountId, { scopes: ['customers:write'] })).rejects.toThrow(
@@ -81,8 +81,8 @@ describe('an authorization request', () => {
   });
 });
 
-describe('a code', () => {
-  it('is of no use without its verifier, with another one, or to another client', async () => {
+describe('an authorization code', () => {
+  it('is rejected without its verifier, and with another verifier, client, address or resource', async () => {
     const { clientId: owner, code, verifier } = await world.code(accountId);
     const wrong = newVerifier().verifier;
     for (const form of [
@@ -96,7 +96,7 @@ describe('a code', () => {
     }
   });
 
-  it('that is used twice ends what came of it', async () => {
+  it('that is used twice revokes its access token', async () => {
     const { clientId: owner, code, verifier } = await world.code(accountId);
     const first = await world.token(world.exchange(owner, code, verifier));
     expect((await world.listTools(first.body.access_token)).status).toBe(200);
@@ -104,7 +104,7 @@ describe('a code', () => {
     await eventually('it is out', async () => (await world.listTools(first.body.access_token)).status === 401, 1_000);
   });
 
-  it('that is used ten times at once gives one token at most', async () => {
+  it('that is used ten times at once gives at most one token', async () => {
     const { clientId: owner, code, verifier } = await world.code(accountId);
     const form = world.exchange(owner, code, verifier);
     const all = await Promise.all(Array.from({ length: 10 }, () => world.token(form)));
@@ -113,7 +113,7 @@ describe('a code', () => {
 });
 
 describe('an access token', () => {
-  it('is none where keys are taken, and a key is none where tokens are', async () => {
+  it('is not accepted as an API key, and an API key is not accepted as a token', async () => {
     const { access_token: token } = await world.letIn(accountId);
     for (const path of ['/api/v1/customers', '/mcp']) {
       const response = await fetch(`${world.trailgate.gatewayUrl}${path}`, {
@@ -133,7 +133,7 @@ describe('an access token', () => {
     }
   });
 
-  it('is sent once and in its header, as a key is', async () => {
+  it('is accepted only once and in its header, like a key', async () => {
     const { access_token: token } = await world.letIn(accountId);
     expect((await world.listTools(token)).status).toBe(200);
     expect((await world.listTools(token, `${world.mcpUrl}?access_token=${token}`)).status).toBe(400);
@@ -141,7 +141,7 @@ describe('an access token', () => {
     expect((await send(world.mcpUrl, { method: 'POST', headers: twice, body: '{}' })).status).toBe(400);
   });
 
-  it('opens nothing else on its origin', async () => {
+  it('does not work for other paths on the authorization origin', async () => {
     const { access_token: token } = await world.letIn(accountId);
     for (const path of [
       '/api/v1/customers',
@@ -156,7 +156,7 @@ describe('an access token', () => {
     }
   });
 
-  it('of one account shows nothing of another', async () => {
+  it('of a new account creates one key there', async () => {
     const other = await world.newAccount();
     const { access_token: token } = await world.letIn(other);
     expect((await world.listTools(token)).status).toBe(200);
@@ -165,7 +165,7 @@ describe('an access token', () => {
   });
 });
 
-describe('a client', () => {
+describe('an OAuth client', () => {
   it.each([
     ['no address to be sent back to', { redirect_uris: [] }],
     ['a plain address of others', { redirect_uris: ['http://evil.example.com/callback'] }],
@@ -176,7 +176,7 @@ describe('a client', () => {
     expect((await world.register(metadata)).status).toBe(400);
   });
 
-  it('gets no secret, whatever it asks for, and its name turns no text around', async () => {
+  it('gets no secret, even if it requests one, and its name loses control characters', async () => {
     const { body } = await world.register({
       token_endpoint_auth_method: 'client_secret_basic',
       client_name: '\u202eevil\n',
@@ -194,7 +194,7 @@ describe('a client', () => {
     'https://10.0.0.1:8443/client.json',
     'https://user:pass@example.com/client.json',
     'http://example.com/client.json',
-  ])('whose document would be at %s has nothing fetched', async (id) => {
+  ])('with its metadata document at %s is rejected within two seconds', async (id) => {
     const startedMs = performance.now();
     const response = await world.ask(new Browser(), world.authorizeUrl(id, challenge));
     expect(response).toBeInstanceOf(Response);
@@ -203,7 +203,7 @@ describe('a client', () => {
   });
 });
 
-it('a network that asks too often is told to wait, and the others are served', async () => {
+it('a network over its request limit gets 429, and others are served', async () => {
   const headers = stranger();
   const ask = (from: Record<string, string>) =>
     fetch(`${world.issuer}/token`, { method: 'POST', headers: from, body: new URLSearchParams({ client_id: 'x' }) });

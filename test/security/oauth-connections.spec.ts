@@ -1,4 +1,4 @@
-/** Clients of the authorization server can open some connections, but neither all nor those of the gateway. */
+/** Clients of the authorization server can open only some connections, so that the gateway keeps the others. */
 import { afterEach, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { eventually } from '../support/processes.js';
 
 const MAX_OF_NETWORK = 256;
 const MORE = 40;
-/** File descriptors. Clients get seven eighths, and the authorization server a quarter of those. */
+/** File descriptor limit. Clients get seven eighths, and the authorization server gets a quarter of those. */
 const DESCRIPTORS = 200;
 const MAX_OF_FEW = 43;
 
@@ -36,13 +36,13 @@ function open(count: number): void {
   }
 }
 
-/** Whether somebody elsewhere is served. */
+/** Reports whether a client at a local address is served. */
 async function isServed(localAddress: string): Promise<boolean> {
   const url = `${world?.issuer}/.well-known/oauth-authorization-server`.replace('localhost', '127.0.0.1');
   return (await send(url, { agent: new Agent({ localAddress }) }).catch(() => ({ status: 0 }))).status === 200;
 }
 
-it('one network has so many of them, and others theirs', async () => {
+it('one network can open 256 connections to the authorization server, and others can open theirs', async () => {
   world = await OAuthWorld.start({}, { gateway: {} });
   open(MAX_OF_NETWORK + MORE);
   await eventually('those beyond are closed', () => closed() === MORE);
@@ -52,14 +52,14 @@ it('one network has so many of them, and others theirs', async () => {
   await eventually('what closes makes room', () => isServed('127.0.0.1'));
 }, 30_000);
 
-it('a proxy of ours has as many as it likes', async () => {
+it('a trusted proxy can open any number of connections', async () => {
   world = await OAuthWorld.start();
   open(MAX_OF_NETWORK + MORE);
   await eventually('all of them stand', () => flood.every(({ readyState }) => readyState === 'open'));
   expect([await isServed('127.0.0.1'), closed(), await metric('address_limit')]).toEqual([true, 0, 0]);
 }, 30_000);
 
-it('no connection that says nothing, or half of a request, holds up the end of the program', async () => {
+it('idle and half-sent requests do not delay the shutdown for ten seconds', async () => {
   world = await OAuthWorld.start();
   open(2);
   await eventually('both stand', () => flood.every(({ readyState }) => readyState === 'open'));
@@ -71,8 +71,8 @@ it('no connection that says nothing, or half of a request, holds up the end of t
   expect(performance.now() - startedMs).toBeLessThan(10_000);
 }, 30_000);
 
-describeUnless(canLimitDescriptors ? null : 'needs prlimit of util-linux')('where there are few descriptors', () => {
-  it('the gateway has most of them', async () => {
+describeUnless(canLimitDescriptors ? null : 'needs prlimit of util-linux')('with few file descriptors', () => {
+  it('the authorization server closes most connections, and the gateway still responds', async () => {
     world = await OAuthWorld.start({}, {}, { descriptors: DESCRIPTORS });
     open(2 * DESCRIPTORS);
     await eventually('those beyond are closed', () => closed() === 2 * DESCRIPTORS - MAX_OF_FEW);

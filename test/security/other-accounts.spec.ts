@@ -1,4 +1,4 @@
-/** Ids of another account tell nothing: in every path, body and query they are answered like ids that never were. */
+/** IDs of another account get the same response as unknown IDs, in every path, body and query. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { OPERATIONS, type OperationId } from '../../src/admin/openapi/operations.js';
@@ -13,7 +13,7 @@ interface Described {
   readonly operationId: OperationId;
 }
 
-describeOnDatabases('what belongs to another account', (kind) => {
+describeOnDatabases('data of another account', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let own: Credentials;
@@ -68,7 +68,7 @@ describeOnDatabases('what belongs to another account', (kind) => {
     });
   }
 
-  it('is answered to its owner’s neighbour byte for byte like what never was', async () => {
+  it('gets the same 404 response, byte for byte, as data that never existed', async () => {
     const { paths } = await running.admin.call<{ paths: Record<string, Record<string, Described>> }>(
       'GET',
       '/openapi.json',
@@ -101,7 +101,7 @@ describeOnDatabases('what belongs to another account', (kind) => {
     expect(asked).toBeGreaterThan(20);
   });
 
-  it('is not reached through one’s own account in the path: token, member, key in the query', async () => {
+  it('cannot be reached through one’s own account: by token, member or key ID', async () => {
     const accounts = await send(`${running.url}/admin/v1/accounts`, { headers: own });
     const [{ id: mine = '' } = {}] = accounts.json<{ data: { id: string }[] }>().data;
     const calls = [

@@ -1,13 +1,13 @@
 /**
- * Attack: a path that the gateway takes for an allowed operation, and the backend for another one. The backend here
- * normalizes paths in every known way. Its result must be the path that the gateway checked.
+ * Attack: a path that the gateway reads as an allowed operation, and the backend reads as another. The test normalizes
+ * paths in every known way. Each result must be a path that the key may use.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { send } from '../support/http.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 
-/** May read one customer, and nothing else. `/customers/export` and `/admin/…` need scopes that it lacks. */
+/** Allows reading customers only. `/customers/export` and `/admin/…` need other scopes. */
 const GRANTED = 'customers:read';
 
 let gateway: Proxied;
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Every path that some server may make of this one, one after the other and all together. */
+/** Returns the paths that servers may derive from this one: by each step alone, and by all steps together. */
 function readings(path: string): string[] {
   const decode = (text: string): string => {
     try {
@@ -52,7 +52,7 @@ function readings(path: string): string[] {
   return [...steps.map((step) => step(path)), steps.reduce((text, step) => step(text), path)];
 }
 
-/** The operations that the granted scope opens, as a backend would route them. */
+/** Reports whether the granted scope allows a path, as a backend would route it. */
 function isGranted(path: string): boolean {
   return /^\/customers(?:\/[^/]*)?\/?$/.test(path) && !/^\/customers\/export\/?$/.test(path);
 }
@@ -79,7 +79,7 @@ const ATTEMPTS = String.raw`
   .split(/\s+/);
 
 describe('a key that may read customers', () => {
-  it.each(ATTEMPTS)('reaches nothing else by %s', async (path) => {
+  it.each(ATTEMPTS)('reaches no other operation by the path %s', async (path) => {
     gateway.backend.requests.length = 0;
     const answer = await send(gateway.url + path, { headers: { Authorization: `Bearer ${key.secret}` } });
     expect([200, 400, 403, 404]).toContain(answer.status);
@@ -105,7 +105,7 @@ describe('a key that may read customers', () => {
   });
 
   it.each(['X-Original-URL', 'X-Rewrite-URL', 'X_Original_URL', 'X-Forwarded-Prefix', 'X-Forwarded-Path'])(
-    'reaches nothing else by a field %s',
+    'reaches no other operation by the header %s',
     async (name) => {
       gateway.backend.requests.length = 0;
       const answer = await send(`${gateway.url}/customers`, {

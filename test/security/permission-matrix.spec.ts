@@ -1,6 +1,6 @@
 /**
- * Permissions, every cell of the matrix. Every kind of caller requests each operation of the admin API: for their
- * account, for others, and for one that never existed.
+ * Every cell of the permission matrix. Each kind of caller requests each operation of the admin API: for their own
+ * account, for another, and for one that never existed.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -43,7 +43,7 @@ interface Ids extends WebhookIds {
   readonly member: string;
 }
 
-/** Each caller, and what they are in the account that is theirs. */
+/** The role of each caller in their own account. */
 const CALLERS = {
   'the operator token': 'operator',
   'an operator member': 'operator',
@@ -87,7 +87,7 @@ function beyondGrant({ path, operationId }: Operation): 403 | 404 | null {
   return path.includes('/api-keys/{id}') || operationId === 'explain' ? 403 : null;
 }
 
-/** Codes that only the guards answer with. */
+/** Codes that only guards return. */
 const GUARDS_CODES = new Set([
   'missing_credentials',
   'invalid_credentials',
@@ -114,7 +114,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       const webhooks = await newWebhook(running, account.id);
       const memberId = await newMember(database, { roles: { [account.id]: 'viewer' } });
       ids.set(whose, { account: account.id, key: key.id, invitation: invitation.id, member: memberId, ...webhooks });
-      // What a path names `nothing` has to be there: else nobody could be told that they may read it.
+      // A request with the ID `nothing` must exist, so that allowed callers get it.
       const at = running.clock.now();
       await new RequestLogWriter(database.db, kind).write([
         requestLogRow({ accountId: account.id, keyId: key.id, requestId: 'nothing', at, seq: 1 }),
@@ -125,7 +125,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     const nobodys = { account: `acc_${none}`, key: `key_${none}`, invitation: `inv_${none}`, member: `mem_${none}` };
     ids.set('of nobody', { ...nobodys, ...webhooks });
     const own = ids.get('own')!.account;
-    // A session of its own for each request: some of them end it.
+    // Each request has its own session, because some end it.
     const member = (id: string) => () => signIn(running, id);
     const memberIn = async (role: 'owner' | 'admin' | 'viewer') =>
       member(await newMember(database, { roles: { [own]: role } }));
@@ -152,7 +152,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     await database.close();
   });
 
-  /** Asks with a body that no operation takes: whoever passes the guards hears of it, and nothing is changed. */
+  /** Sends a request with an invalid body: after the guards, it gets a validation error, and changes nothing. */
   async function ask(
     { method, path, operationId, parameters = [] }: Operation,
     caller: Caller,
@@ -182,7 +182,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     return send(`${running.url}${filled}${query}`, { method, headers, ...(body === undefined ? {} : { body }) });
   }
 
-  it('is open to exactly those whom the table of operations names', async () => {
+  it('is open to exactly the callers in the table of operations', async () => {
     const wrong: string[] = [];
     let cells = 0;
     for (const operation of operations) {
@@ -191,7 +191,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
         for (const whose of permission.about === 'account'
           ? (['of nobody', 'of another', 'own'] as const)
           : (['own'] as const)) {
-          // Keys are revoked and sessions ended on the way: what has no body is asked last, and about nothing real.
+          // A DELETE has no body that would be rejected, so an allowed one would succeed.
           if (
             operation.method === 'DELETE' &&
             whose === 'own' &&
@@ -203,7 +203,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
           const answer = await ask(operation, caller, whose);
           const code = answer.status < 400 ? '' : String(answer.json<{ code: string }>().code);
           const expected = expectedOf(permission, caller, whose, beyondGrant(operation));
-          // What is about no account is not found by its handler: whoever hears that has passed the guards.
+          // Outside accounts, a handler returns resource_not_found, which means that the guards let the caller pass.
           const isRefused = GUARDS_CODES.has(code) || (permission.about === 'account' && code === 'resource_not_found');
           const got =
             isRefused && (CALLERS[caller] !== 'operator' || GUARDS_CODES.has(code)) ? answer.status : 'allowed';
@@ -217,12 +217,12 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     expect(cells).toBeGreaterThan(400);
   });
 
-  it('asks members alone to confirm, whatever they send, exactly where the table says so', async () => {
+  it('requires a confirmation only from members, exactly where the table says so', async () => {
     const old = { confirmed_at: running.clock.now() - 11 * 60_000 };
     const wrong: string[] = [];
     for (const operation of operations) {
       const { about, confirm, roles } = OPERATIONS[operation.operationId].permission;
-      // What a body decides is walked in step-up.spec.ts.
+      // step-up.spec.ts tests confirmations that depend on the body.
       if (about === 'anybody' || confirm === 'when_widening') continue;
       for (const caller of ['an operator member', 'an owner', 'an admin token', 'a portal session'] as const) {
         const isLetIn =
@@ -241,7 +241,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     expect(wrong).toEqual([]);
   });
 
-  it('is closed to a token whose creator has lost access, whichever way that came about', async () => {
+  it('rejects a token whose creator has lost access in any way', async () => {
     const { account } = ids.get('own')!;
     const { accountMembers, admin, forgetting } = running.members;
     const losses: readonly ((id: string) => Promise<unknown>)[] = [
@@ -261,7 +261,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     for (const operation of operations) {
       if (OPERATIONS[operation.operationId].permission.about === 'anybody') continue;
       for (const [index, token] of tokens.entries()) {
-        // An address tries so many wrong tokens a minute.
+        // Stays below the limit on invalid tokens from one address.
         running.clock.advance(7_000);
         const { status } = await ask(operation, 'an admin token', 'own', token);
         if (status !== 401) open.push(`${operation.operationId} by token ${index}: ${status}`);
@@ -270,8 +270,8 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     expect(open).toEqual([]);
   });
 
-  it('says in the description who may', () => {
-    const said = operations.map(({ operationId, security = [], 'x-roles': roles = [] }) => {
+  it('documents its callers and roles as in the table of operations', () => {
+    const documented = operations.map(({ operationId, security = [], 'x-roles': roles = [] }) => {
       const ways = security.flatMap((way) => Object.keys(way));
       return [operationId, ways.includes('session'), ways.includes('accountToken'), roles];
     });
@@ -280,11 +280,11 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       const isOpen = about === 'anybody';
       return [operationId, !isOpen, !isOpen && tokens === 'any', isOpen ? [] : ['operator', ...roles]];
     });
-    expect(said).toEqual(inTable);
+    expect(documented).toEqual(inTable);
   });
 });
 
-it('every operation has one handler, and every handler an operation', () => {
+it('every operation has one handler, and every handler has an operation', () => {
   expect(() => adminApiDocument()).not.toThrow();
   expect(() => openApiDocument([], '1.0.0')).toThrow('listAccounts has 0 handlers');
   expect(() => openApiDocument([AccountsController, AccountsController], '1.0.0')).toThrow(

@@ -1,4 +1,4 @@
-/** A portal session that is limited to scopes sees and changes nothing that its scopes do not cover. */
+/** A portal session with limited scopes cannot see or change anything that its scopes do not cover. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type {
   KyselyPlugin,
@@ -19,7 +19,7 @@ import { requestLogRow } from '../support/request-logs.js';
 import { portalSession, type Credentials } from '../support/signed-in.js';
 import { newWebhook } from '../support/webhook-endpoints.js';
 
-/** Tells how many rows each statement returns. */
+/** Reports the number of rows that each statement returns. */
 class LargestResult implements KyselyPlugin {
   constructor(private readonly tell: (rows: number) => void) {}
 
@@ -35,15 +35,15 @@ class LargestResult implements KyselyPlugin {
 
 type Asked = readonly [method: string, path: string, body?: object];
 
-describeOnDatabases('a portal session that is limited to scopes', (kind) => {
+describeOnDatabases('a portal session with limited scopes', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let headers: Credentials;
   let account: string;
-  /** A key with its scopes, and one with one more. */
+  /** `within` has only scopes of the session, and `beyond` has one more. */
   let within: string;
   let beyond: string;
-  /** The most rows that one statement returned. */
+  /** The largest number of rows that one statement returned. */
   let largest = 0;
 
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
     send(`${running.url}/admin/v1${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
   const read = async <T>(path: string): Promise<T> => (await ask('GET', path)).json() as T;
 
-  it('lists the keys, requests and scopes that its scopes cover, and no others', async () => {
+  it('lists only keys, requests and scopes that its scopes cover', async () => {
     const at = running.clock.now();
     const row = { accountId: account, at };
     await new RequestLogWriter(database.db, kind).write([
@@ -89,7 +89,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
     expect(await read('/me')).toMatchObject({ portal: { scopes: ['customers:*'] } });
   });
 
-  it('lists exactly the keys whose scopes are all covered, as the check of a single key has it', async () => {
+  it('lists exactly the keys that the check of a single key would allow', async () => {
     const { admin, rooms } = running;
     const sets = [['*'], ['customers:*'], ['customers:write'], ['tours:*'], ['customers:read', 'tours:*']];
     for (const scopes of sets) await admin.createKey(account, { scopes });
@@ -105,7 +105,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
     }
   });
 
-  it('reads a page of an account with many keys, and not the others', async () => {
+  it('reads only a page of an account with many keys from the database', async () => {
     for (let key = 0; key < 12; key++) await running.admin.createKey(account, { scopes: ['customers:read'] });
     largest = 0;
     const { data } = await read<{ data: object[] }>(`/accounts/${account}/api-keys?limit=2`);
@@ -114,7 +114,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
     expect(largest).toBeLessThan(5);
   });
 
-  it('reads the usage and adjustments of keys within its scopes, and of no others', async () => {
+  it('reads usage and adjustments only of keys within its scopes', async () => {
     const { admin } = running;
     const row = { account_id: account, day: 20_261_101, operation: 'listCustomers', period: 20_261_101, cost: 1 };
     for (const key of [within, beyond, '']) {
@@ -149,7 +149,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
     expect(adjustments.data.map(({ api_key_id: id }) => id)).toEqual([within]);
   });
 
-  it('neither reads nor changes a key that has one scope more', async () => {
+  it('can neither read nor change a key with an additional scope', async () => {
     const asked: readonly Asked[] = [
       ['GET', `/api-keys/${beyond}`],
       ['GET', `/api-keys/${beyond}/impact`],
@@ -173,7 +173,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
     expect(await running.rooms.keyStore.get(beyond)).toMatchObject({ version: 1, allowed_ips: ['192.0.2.1'] });
   });
 
-  it('manages keys within its scopes, and gives none of them a scope beyond', async () => {
+  it('manages keys within its scopes, and cannot give them other scopes', async () => {
     const asked: readonly (readonly [number, ...Asked])[] = [
       [403, 'POST', `/accounts/${account}/api-keys`, { name: 'x', scopes: ['*'] }],
       [201, 'POST', `/accounts/${account}/api-keys`, { name: 'x', scopes: ['customers:write'] }],
@@ -189,7 +189,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
     }
   });
 
-  it('has no way to events: neither by reading them nor by a webhook endpoint', async () => {
+  it('can read neither events nor webhook deliveries, nor manage endpoints', async () => {
     const { endpoint, delivery, event } = await newWebhook(running, account);
     const asked: readonly Asked[] = [
       ['GET', `/accounts/${account}/events`],

@@ -1,4 +1,4 @@
-/** Attack: an error body whose member names are those of JavaScript's own objects. */
+/** Attack: an error body whose member names are properties of JavaScript prototypes. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { expectProblem } from '../support/problem.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
@@ -17,7 +17,7 @@ it.each([
   '{"errors":[{"field":"__proto__","message":"polluted"},{"path":["constructor","prototype","polluted"],"message":"polluted"}]}',
   '{"constructor":{"prototype":{"polluted":true}}}',
   '{"hasOwnProperty":"polluted","valueOf":"polluted","message":"fine"}',
-])('%s changes nothing but what is said about this one request', async (body) => {
+])('the error body %s does not affect the next response', async (body) => {
   gateway.answerWith((_request, response) => {
     response.writeHead(422, { 'content-type': 'application/json', __proto__x: '1' });
     response.end(body);
@@ -32,7 +32,7 @@ it.each([
   expect(Object.keys(next).toSorted()).toEqual(['code', 'request_id', 'status', 'title', 'type']);
 });
 
-it('a field of the answer that is named like the prototype is only a field', async () => {
+it('a response header named __proto__ is forwarded like any other', async () => {
   gateway.answerWith((_request, response) => {
     response.writeHead(200, ['__proto__', 'a', 'constructor', 'b', '__proto__', 'c']);
     response.end('ok');

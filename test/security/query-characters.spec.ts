@@ -1,4 +1,4 @@
-/** Attack: characters in a query that no URL may have, which the gateway, a cache and a backend need not read as the same. */
+/** Attack: characters that are invalid in a query, and that a cache and a backend could read differently. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { startEdge, WAYS, type Edge } from '../support/edge.js';
@@ -16,7 +16,7 @@ beforeEach(() => edge.answerWith(json({ ok: true })));
 
 describe.each(WAYS)('%s', (way) => {
   // Browsers encode these (WHATWG URL); a request target has no fragment (RFC 9112 section 3.2).
-  it.each([...'"<>', '#'])('%s is refused, and the detail says how it is written', async (character) => {
+  it.each([...'"<>', '#'])('%s is refused in a query, and the detail contains its encoding', async (character) => {
     for (const query of [`?a=b${character}c`, `?${character}`]) {
       const { detail } = expectProblem(await edge.ask(way, { target: `/api/v1/open${query}` }), 'bad_request');
       expect(detail).toContain(encodeURIComponent(character));
@@ -26,20 +26,20 @@ describe.each(WAYS)('%s', (way) => {
     expect(edge.received(way)).toHaveLength(0);
   });
 
-  it('a fragment behind a path is refused', async () => {
+  it('a fragment after a path is refused', async () => {
     for (const target of ['/api/v1/open#a', '/docs#a', '/api/v1/usage#a?b'])
       expect((await edge.ask(way, { target })).status).toBe(400);
     expect(edge.received(way)).toHaveLength(0);
   });
 
-  it('everything that a query may have reaches the backend as it is, and what browsers leave raw too', async () => {
+  it('all valid query characters, and those that browsers leave raw, reach the backend unchanged', async () => {
     const query = "?filter[name]=a/b?c:d@e!$&'()*+,;=-._~%7B%zz%&[]=100%&q={a|b}^`\\";
     expect((await edge.ask(way, { target: `/api/v1/open${query}` })).status).toBe(200);
     expect(edge.received(way)[0]?.url).toBe(`/open${query}`);
   });
 });
 
-it('a WebSocket handshake is refused likewise', async () => {
+it('a WebSocket handshake with an invalid query character is refused, too', async () => {
   const way = 'read by Node';
   const fields = [
     'Upgrade',

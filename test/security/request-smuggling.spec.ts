@@ -1,6 +1,6 @@
 /**
- * Attack: a request framed so that the gateway and a backend disagree about where it ends, or about which one it is. Each of
- * these shapes is refused, or served as the one request that RFC 9112 says it is; none reaches a backend as anything else.
+ * Attack: a request that the gateway and a backend would split into requests in different ways. Each of these requests
+ * is refused, or served exactly as RFC 9112 defines it.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
@@ -20,18 +20,18 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 beforeEach(() => gateway.answerWith(json({ ok: true })));
 
-/** The request that must never be served: it hides in the bytes of another one. */
+/** The request that must never be served. It is hidden in the bytes of another one. */
 const hidden = (): string => `GET /api/v1/open?hidden HTTP/1.1\r\n${head}\r\n`;
 const put = (fields: string, body: string): string => `PUT /api/v1/files/a HTTP/1.1\r\n${head}${fields}\r\n${body}`;
 
-/** Sends the bytes; returns what came back and what the backend has received whole. */
+/** Sends bytes. Returns the responses, and the requests that the backend received completely. */
 async function attempt(bytes: string, answers = 1): Promise<{ text: string; served: string[] }> {
   const text = await gateway.raw(bytes, 400, answers);
   const whole = gateway.backend.requests.filter(({ bodySha256 }) => bodySha256 !== undefined);
   return { text, served: whole.map(({ method, url, body }) => `${method} ${url} ${body.toString()}`.trim()) };
 }
 
-describe('is refused with 400 and never reaches the backend whole', () => {
+describe('an unusual or malformed request', () => {
   it.each<[string, () => string]>([
     // RFC 9112 section 6.3: a sender must not; it ought to be handled as an error.
     [
@@ -42,7 +42,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
       'Transfer-Encoding and Content-Length',
       () => put('Transfer-Encoding: chunked\r\nContent-Length: 4\r\n', `0\r\n\r\n${hidden()}`),
     ],
-    // Section 6.3, item 5: differing values are an unrecoverable error. Equal ones may be joined; nobody needs them.
+    // Section 6.3, item 5: differing values are an unrecoverable error. Equal ones may be merged, which we do not do.
     ['two Content-Lengths that differ', () => put('Content-Length: 4\r\nContent-Length: 5\r\n', 'abcde')],
     ['two Content-Lengths that agree', () => put('Content-Length: 4\r\nContent-Length: 4\r\n', 'abcd')],
     ['a list of Content-Lengths', () => put('Content-Length: 4, 4\r\n', 'abcd')],
@@ -61,7 +61,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     ['a tab before the colon', () => put('Transfer-Encoding\t: chunked\r\n', `0\r\n\r\n${hidden()}`)],
     ['a field without a name', () => put(': x\r\nContent-Length: 0\r\n', '')],
     ['a field without a colon', () => put('Content-Length\r\n', '')],
-    // Section 2.2: a bare CR is invalid; a bare LF may be taken for a line end, which is how readers come to disagree.
+    // Section 2.2: a bare CR is invalid. A bare LF may count as a line end, so parsers disagree.
     ['bare LF in the request line', () => `GET /api/v1/open HTTP/1.1\n${head}\r\n`],
     ['bare LF after a field', () => put('X-A: b\nContent-Length: 0\r\n', '')],
     ['bare LF all over', () => `GET /api/v1/open HTTP/1.1\nHost: a\nAuthorization: ${gateway.authorization}\n\n`],
@@ -133,7 +133,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     ['an empty Transfer-Encoding', () => put('Transfer-Encoding:\r\nContent-Length: 4\r\n', 'abcd')],
     ['a zero byte in a name', () => put('X\0A: b\r\nContent-Length: 0\r\n', '')],
     ['TLS on a plain port', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-  ])('%s', async (_what, bytes) => {
+  ])('with %s gets 400 and does not reach the backend', async (_what, bytes) => {
     const { text, served } = await attempt(bytes());
     const answer = parseAnswer(text);
     expectProblem(answer, 'bad_request');
@@ -141,7 +141,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     expect(served).toEqual([]);
   });
 
-  // RFC 9110 section 9.1 and RFC 9112 section 6.1: what a server does not know.
+  // RFC 9110 section 9.1 and RFC 9112 section 6.1: methods and codings that a server does not support.
   it.each<[string, () => string]>([
     ['an unknown method', () => `FOO /api/v1/open HTTP/1.1\r\n${head}\r\n`],
     ['one in small letters', () => `get /api/v1/open HTTP/1.1\r\n${head}\r\n`],
@@ -160,7 +160,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     ],
     ['a coding with a parameter before chunked', () => put('Transfer-Encoding: gzip;q=1, chunked\r\n', '0\r\n\r\n')],
     ['identity alone', () => put('Transfer-Encoding: identity\r\n', hidden())],
-  ])('or with 501: %s', async (_what, bytes) => {
+  ])('with %s gets 501 and does not reach the backend', async (_what, bytes) => {
     const { text, served } = await attempt(bytes());
     const answer = parseAnswer(text);
     expectProblem(answer, 'not_implemented');
@@ -168,7 +168,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     expect(served).toEqual([]);
   });
 
-  it('a known method that a path does not have stays 405, and names those that it has', async () => {
+  it('with a known method that the path does not have gets 405 with Allow', async () => {
     for (const method of ['PROPFIND', 'TRACE', 'LOCK', 'QUERY']) {
       const { text } = await attempt(`${method} /api/v1/open HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
       expectProblem(parseAnswer(text), 'method_not_allowed');
@@ -176,7 +176,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     }
   });
 
-  it('an unknown method behind a good request has its 501 behind the good answer', async () => {
+  it('with an unknown method gets its 501 after the responses to requests before it', async () => {
     const good = `GET /api/v1/open HTTP/1.1\r\n${head}\r\n`;
     const { text, served } = await attempt(
       `${good}${put('Content-Length: 3\r\n', 'abc')}FOO /api/v1/open HTTP/1.1\r\n${head}\r\n`,
@@ -185,7 +185,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     expect(served).toEqual(['GET /open', 'PUT /files/a abc']);
   });
 
-  it('also behind a good request on the same connection, which has its own answer', async () => {
+  it('gets 400 after the response to a good request on the same connection', async () => {
     const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
     let text = '';
     socket.on('data', (data: string) => (text += data));
@@ -198,7 +198,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     expect(gateway.backend.requests.map(({ url }) => url)).toEqual(['/open']);
   });
 
-  it('chunk extensions without end: 413', async () => {
+  it('with endless chunk extensions gets 413', async () => {
     const { text, served } = await attempt(
       put('Transfer-Encoding: chunked\r\n', `3;${'a'.repeat(20_000)}\r\nabc\r\n0\r\n\r\n`),
     );
@@ -206,8 +206,8 @@ describe('is refused with 400 and never reaches the backend whole', () => {
     expect(served).toEqual([]);
   });
 
-  // Section 3.2.4: asterisk-form is for OPTIONS on the server as a whole, which is us and not a backend.
-  it('OPTIONS *: 204, answered here; the connection goes on', async () => {
+  // Section 3.2.4: asterisk-form is for OPTIONS on the server as a whole, which is the gateway.
+  it('that is OPTIONS * gets 204 from the gateway, and the connection stays open', async () => {
     const both = `OPTIONS * HTTP/1.1\r\n${head}\r\nGET /api/v1/open HTTP/1.1\r\n${head}\r\n`;
     const { text, served } = await attempt(both, 2);
     expect(text).toMatch(/^HTTP\/1\.1 204 No Content\r\nAllow: DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT\r\n/);
@@ -218,7 +218,7 @@ describe('is refused with 400 and never reaches the backend whole', () => {
   });
 });
 
-describe('the answer of a good request is not touched by a broken one behind it', () => {
+describe('a good response before a broken request', () => {
   const SLOW_MS = 300;
   const slowly = (): void =>
     gateway.answerWith((_request, response) => setTimeout(() => response.end('the good answer'), SLOW_MS));
@@ -233,7 +233,7 @@ describe('the answer of a good request is not touched by a broken one behind it'
     ['a head over 16 KiB', () => `GET /api/v1/open HTTP/1.1\r\n${head}X: ${'x'.repeat(20_000)}\r\n\r\n`],
     ['CONNECT', () => `CONNECT a:80 HTTP/1.1\r\n${head}\r\n`],
     ['garbage in many pieces', () => `${'\0'.repeat(10)}${hidden()}`],
-  ])('%s: the answers come in the order of the requests (RFC 9112 section 9.3.2)', async (_what, broken) => {
+  ])('is complete and comes before the error for %s (RFC 9112 section 9.3.2)', async (_what, broken) => {
     slowly();
     const text = await gateway.raw(good() + good() + broken(), 1_500, 3);
     expect(statuses(text)).toEqual(['200', '200', expect.stringMatching(/^4/)]);
@@ -245,7 +245,7 @@ describe('the answer of a good request is not touched by a broken one behind it'
     expect(gateway.backend.requests).toHaveLength(2);
   });
 
-  it('nor cut short where it streams already', async () => {
+  it('is not truncated if it is already streaming', async () => {
     gateway.answerWith((_request, response) => {
       response.write('the good ');
       setTimeout(() => response.end('answer'), SLOW_MS);
@@ -255,7 +255,7 @@ describe('the answer of a good request is not touched by a broken one behind it'
     expect(text).toMatch(/the good [^]*answer\r\n0\r\n\r\nHTTP\/1\.1 400 /);
   });
 
-  it('a body that is broken itself is answered at once, and behind those before it', async () => {
+  it('comes before the error for a broken body, which is sent at once otherwise', async () => {
     slowly();
     const body = put('Transfer-Encoding: chunked\r\n', '3\r\nabcXX');
     expect(statuses(await gateway.raw(body, 1_500, 1))).toEqual(['400']);
@@ -263,7 +263,7 @@ describe('the answer of a good request is not touched by a broken one behind it'
   });
 });
 
-it('more than 200 fields are refused, long before the parser stops to count: 431', async () => {
+it('more than 200 header fields get 431', async () => {
   const { text, served } = await attempt(put(`${'a: b\r\n'.repeat(198)}Content-Length: 3\r\n`, 'abc'));
   expectProblem(parseAnswer(text), 'headers_too_large');
   expect(served).toEqual([]);
@@ -271,7 +271,7 @@ it('more than 200 fields are refused, long before the parser stops to count: 431
   expect(most.served).toEqual(['PUT /files/a abc']);
 });
 
-describe('is served as the one request that it is', () => {
+describe('a valid request is served as RFC 9112 defines it', () => {
   it.each<[string, () => string, string[]]>([
     [
       'chunk extensions, which are dropped',

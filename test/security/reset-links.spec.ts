@@ -1,4 +1,4 @@
-/** A reset by link gives a member back to its owner: nothing that someone else has added before signs anyone in. */
+/** A password reset returns an account to its owner: no sign-in method that someone else added before works. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { createLink } from '../../src/members/links.js';
@@ -22,7 +22,7 @@ interface Signed {
   readonly me: { readonly member: { readonly id: string } };
 }
 
-describeOnDatabases('a reset link', (kind) => {
+describeOnDatabases('a password reset link', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
 
@@ -58,7 +58,7 @@ describeOnDatabases('a reset link', (kind) => {
     const response = device.register({ challenge, ...site() });
     return await own.ask('POST', '/me/passkeys', { name, response });
   };
-  /** An invitation to an account, taken by whoever made it, who then adds every factor that there is. */
+  /** Lets an attacker accept their own invitation for an email address, and add a passkey and an identity. */
   async function hijacked(email = `ceo-${kind}-${++count}@example.com`) {
     const { id: accountId } = await running.admin.createAccount({ plan: 'starter' });
     const owner = await signIn(running, await newMember(database, { roles: { [accountId]: 'owner' } }));
@@ -74,7 +74,7 @@ describeOnDatabases('a reset link', (kind) => {
     return { id: me.member.id, email, attacker, device, accountId };
   }
 
-  it('removes the passkey, the identity, the password and the sessions of whoever took the invitation first', async () => {
+  it('removes passkey, identity, password and sessions of an attacker who took the invitation', async () => {
     const { id, email, attacker, device } = await hijacked();
     const { id: other } = await running.admin.createAccount({ plan: 'starter' });
     const invitation = { email, role: 'owner' };
@@ -92,7 +92,7 @@ describeOnDatabases('a reset link', (kind) => {
     expect(await outcome(browser().ask('POST', '/sign-in/password', mine))).toBe(200);
   });
 
-  it('shows what it removes, and what stays, before it is taken, and removes nothing by being looked at', async () => {
+  it('shows which factors it removes before it is used, and removes none when it is read', async () => {
     const { id, device, email } = await hijacked();
     const shown = await browser().call('POST', '/links/read', { token: await resetLink(id) });
     expect(shown).toMatchObject({
@@ -105,7 +105,7 @@ describeOnDatabases('a reset link', (kind) => {
     expect(await withPasskey(device)).toBe(200);
   });
 
-  it('writes an audit entry for each factor that it removes', async () => {
+  it('writes an audit entry for each removed factor', async () => {
     const { id } = await hijacked();
     await reset(id);
     const entries = database.db.selectFrom('audit_entry').select(['action', 'actor', 'before']).orderBy('id', 'desc');
@@ -120,7 +120,7 @@ describeOnDatabases('a reset link', (kind) => {
     expect(latest[1]?.before).toContain(`"issuer":"${ISSUER}"`);
   });
 
-  it('asks for the authenticator app, which it does not remove, until an operator does', async () => {
+  it('requires the authenticator app, which only an operator can remove', async () => {
     const { id, attacker } = await hijacked();
     const { secret } = await attacker.call<{ secret: string }>('POST', '/me/totp');
     const now = () => running.clock.now();
@@ -135,7 +135,7 @@ describeOnDatabases('a reset link', (kind) => {
     expect((await reset(id, ceo)).json()).toMatchObject({ state: 'signed_in' });
   });
 
-  it('ends an app that is being set up: its secret is worth nothing afterwards', async () => {
+  it('deletes the secret of an authenticator app that is being set up', async () => {
     const { id, attacker } = await hijacked();
     await attacker.call('POST', '/me/totp');
     await reset(id);
@@ -143,7 +143,7 @@ describeOnDatabases('a reset link', (kind) => {
     expect(await own.executeTakeFirst()).toEqual({ totp_secret: null });
   });
 
-  it('is not undone by a request that was let in before it: of a password, a passkey or an identity', async () => {
+  it('is not undone by an earlier concurrent request to add a password, passkey or identity', async () => {
     const { id, attacker, email } = await hijacked();
     const { newPasswords, steps } = running.members;
     const hash = newPasswords.hash.bind(newPasswords);
@@ -185,7 +185,7 @@ describeOnDatabases('a reset link', (kind) => {
     expect((await running.members.ways.of(id)).issuers).toEqual([]);
   });
 
-  it('names in the mail to the member what it has removed, also where passwords are turned off', async () => {
+  it('lists removed factors in the mail to the member, even with passwords turned off', async () => {
     const { id, email } = await hijacked();
     const mail = { url: 'smtp://localhost', from: 'no-reply@example.com' };
     const passwords = false;

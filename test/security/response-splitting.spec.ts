@@ -1,4 +1,4 @@
-/** Attack: a backend, or whoever can write into its answers, tries to end our answer early and begin one of its own. */
+/** Attack: a backend, or someone who controls parts of its responses, tries to inject a second response. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
@@ -16,7 +16,7 @@ afterAll(async () => {
   await backend.stop();
 });
 
-/** Two requests on one connection; returns the answers to them. */
+/** Sends two requests on one connection, and returns their responses. */
 async function twoAnswers(): Promise<string[]> {
   const head = `Host: a\r\nAuthorization: ${gateway.authorization}\r\n`;
   const text = await gateway.raw(
@@ -28,7 +28,7 @@ async function twoAnswers(): Promise<string[]> {
 
 const INJECTED = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\nSet-Cookie: evil=1\r\n\r\ninjected';
 
-describe('the second answer is the second answer', () => {
+describe('a response is not followed by an injected one', () => {
   it.each([
     ['an answer behind the answer', `HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok${INJECTED}`],
     ['an answer behind a 204', `HTTP/1.1 204 No Content\r\n\r\n${INJECTED}`],
@@ -61,7 +61,7 @@ describe('the second answer is the second answer', () => {
     bytes = answer;
     const all = await twoAnswers();
     expect(all.join('')).not.toMatch(/\r\nset-cookie:|injected/i);
-    // Hints before an answer are none.
+    // Early hints are not counted as responses.
     const answers = all.filter((each) => !each.startsWith('HTTP/1.1 103 '));
     expect(answers).toHaveLength(2);
     expect(answers[0]).toMatch(/^HTTP\/1\.1 (?:200|204|304|502) /);
@@ -69,7 +69,7 @@ describe('the second answer is the second answer', () => {
   });
 });
 
-it('the length that a client is told is the length that it gets, or it gets a 502, or the connection breaks', async () => {
+it('a response has the length in its header, or is a 502, or the connection breaks', async () => {
   const answer = (length: number, body = 'ok'): string => `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${body}`;
   const bodyOf = (text = ''): string => text.slice(text.indexOf('\r\n\r\n') + 4);
   bytes = answer(2);
@@ -78,7 +78,7 @@ it('the length that a client is told is the length that it gets, or it gets a 50
   expect((await twoAnswers()).map(bodyOf)[0]).toBe('o');
   bytes = answer(3);
   expect((await twoAnswers())[0]).toMatch(/^HTTP\/1\.1 502 /);
-  // Too much to be held back until it is whole.
+  // Too large to be buffered until it is complete.
   const large = 'x'.repeat(20_000);
   bytes = answer(large.length + 1, large);
   expect((await twoAnswers()).map(bodyOf)).toEqual([large]);

@@ -1,4 +1,4 @@
-/** A session: how it begins and under which cookie, how long it holds, who ends it, and that nothing but its hash is kept. */
+/** Sessions: their cookies, duration and end, and that only their hashes are stored. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { openMembers } from '../../src/members/sign-in/open-members.js';
@@ -34,7 +34,7 @@ describeOnDatabases('a session', (kind) => {
     return [answer.status, answer.status === 200 ? '' : answer.json().code];
   };
 
-  it('begins with a cookie that no script, no other site and no plain path gets, to the letter', async () => {
+  it('starts with HttpOnly cookies that are SameSite=Lax', async () => {
     const { email } = await memberWithPassword(database, running);
     const answer = await browser().ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
     expect(answer.status).toBe(200);
@@ -45,7 +45,7 @@ describeOnDatabases('a session', (kind) => {
     expect(answer.json()).toMatchObject({ state: 'signed_in', me: { member: { email, has_password: true } } });
   });
 
-  it('has a new secret with each sign-in, and the one that the browser brought is over', async () => {
+  it('gets a new secret with each sign-in, and the previous session of the browser ends', async () => {
     const { browser: own, email } = await signedIn();
     const before = own.cookies.get('tg_session') ?? '';
     await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
@@ -56,7 +56,7 @@ describeOnDatabases('a session', (kind) => {
     expect(await codeOf(own)).toEqual([200, '']);
   });
 
-  it('a secret that somebody else chose is never taken over by a sign-in', async () => {
+  it('does not reuse a secret from a planted cookie (session fixation)', async () => {
     const { email } = await memberWithPassword(database, running);
     const planted = browser();
     planted.cookies.set('tg_session', 'A'.repeat(43));
@@ -64,7 +64,7 @@ describeOnDatabases('a session', (kind) => {
     expect(planted.cookies.get('tg_session')).not.toBe('A'.repeat(43));
   });
 
-  it('ends after half an hour in which nothing is asked for, and goes on as long as something is', async () => {
+  it('ends after half an hour without requests, and continues with requests', async () => {
     const { browser: own } = await signedIn();
     for (let half = 0; half < 4; half++) {
       running.clock.advance(20 * MINUTE_MS);
@@ -74,11 +74,11 @@ describeOnDatabases('a session', (kind) => {
     const answer = await own.ask('GET', '/me');
     expect([answer.status, answer.json().code]).toEqual([401, 'session_ended']);
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="trailgate-admin"');
-    // Cleared here, a late reply to an old cookie would take the new one of somebody who has signed in meanwhile.
+    // Clearing it here could delete the new cookie of someone who has signed in meanwhile.
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
-  it('is not kept by what an open page reads by itself, with nobody at it', async () => {
+  it('is not extended by background polling', async () => {
     const { browser: own } = await signedIn();
     running.clock.advance(20 * MINUTE_MS);
     expect((await own.ask('GET', '/me', undefined, { 'X-Unattended': '1' })).status).toBe(200);
@@ -86,7 +86,7 @@ describeOnDatabases('a session', (kind) => {
     expect(await codeOf(own)).toEqual([401, 'session_ended']);
   });
 
-  it('ends after twelve hours, whatever is done in it', async () => {
+  it('ends after twelve hours, even with requests', async () => {
     const { browser: own } = await signedIn();
     for (let passed = 0; passed < 12 * 60 - 20; passed += 20) {
       running.clock.advance(20 * MINUTE_MS);
@@ -97,7 +97,7 @@ describeOnDatabases('a session', (kind) => {
     expect(await codeOf(own)).toEqual([401, 'session_ended']);
   });
 
-  it('ends with signing out, at the next request on every node, which stands in the audit log', async () => {
+  it('ends on sign-out, also on another node, with an audit entry', async () => {
     const { browser: own, id } = await signedIn();
     const cookie = own.cookies.get('tg_session') ?? '';
     const { keyStore: keys, quotas } = running.rooms;
@@ -113,7 +113,7 @@ describeOnDatabases('a session', (kind) => {
     expect(await signedOut.execute()).toEqual([{ actor: id, before: JSON.stringify({ member: id }) }]);
   });
 
-  it('ends with the member: who is disabled is out at the next request, and does not come back', async () => {
+  it('ends at the next request of a disabled member, who cannot sign in again', async () => {
     const { browser: own, id, email } = await signedIn();
     await database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', id).execute();
     expect(await codeOf(own)).toEqual([401, 'session_ended']);
@@ -121,7 +121,7 @@ describeOnDatabases('a session', (kind) => {
     expect([again.status, again.json().code]).toEqual([401, 'invalid_credentials']);
   });
 
-  it('a role that is taken away counts at the next request, without an end of the session', async () => {
+  it('loses a removed role at the next request, and continues', async () => {
     const account = await running.admin.createAccount({ plan: 'starter' });
     const { browser: own, id } = await signedIn({ [account.id]: 'admin' });
     expect((await own.ask('GET', `/accounts/${account.id}`)).status).toBe(200);
@@ -130,7 +130,7 @@ describeOnDatabases('a session', (kind) => {
     expect(await codeOf(own)).toEqual([200, '']);
   });
 
-  it('two cookies of its name are none, and so is one of another form', async () => {
+  it('is not accepted from two cookies or from a malformed one', async () => {
     const { browser: own } = await signedIn();
     const cookie = own.cookies.get('tg_session') ?? '';
     const twice = await browser().ask('GET', '/me', undefined, {
@@ -143,7 +143,7 @@ describeOnDatabases('a session', (kind) => {
     }
   });
 
-  it('what names it stands in no table, no log line and no response', async () => {
+  it('has its cookie value neither in its table nor in the log or responses', async () => {
     const { browser: own, id } = await signedIn();
     const cookie = own.cookies.get('tg_session') ?? '';
     const answers = await Promise.all([own.ask('GET', '/me'), running.admin.request('GET', '/audit-log?limit=100')]);
@@ -153,7 +153,7 @@ describeOnDatabases('a session', (kind) => {
     expect(said).not.toContain(cookie);
   });
 
-  it('being seen is written once a minute, not with every request', async () => {
+  it('updates its last use once a minute, not with every request', async () => {
     const cookie = (await signIn(running, await newMember(database)))['Cookie']!.slice('tg_session='.length);
     const { id } = (await running.members.sessions.find(cookie))!.session;
     const seenAt = async () =>

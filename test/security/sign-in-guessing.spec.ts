@@ -1,4 +1,4 @@
-/** Guessing passwords: what is said tells nothing, and from however many addresses it is tried, it comes to an end. */
+/** Password guessing: errors reveal nothing, and attempts are limited even from many addresses. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -6,7 +6,7 @@ import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
 
-describeOnDatabases('signing in', (kind) => {
+describeOnDatabases('password sign-in', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let email: string;
@@ -33,7 +33,7 @@ describeOnDatabases('signing in', (kind) => {
   });
   const codeOf = (error: unknown) => (error as { code?: string }).code;
 
-  it('says of a wrong password what it says of a name that nobody has, and of a member without a password', async () => {
+  it('returns the same error for a wrong password, an unknown email and a member without a password', async () => {
     const { id } = await memberWithPassword(database, running, { email: 'without@example.com' });
     await database.db.updateTable('member').set({ password: null }).where('id', '=', id).execute();
     const answers = [
@@ -50,11 +50,11 @@ describeOnDatabases('signing in', (kind) => {
     expect(answers.flatMap(({ headers }) => headers['set-cookie'] ?? [])).toEqual([]);
   });
 
-  it('takes the address in any case', async () => {
+  it('accepts the email address in any case', async () => {
     expect((await trying('  ANA@example.COM ', GOOD_PASSWORD)).status).toBe(200);
   });
 
-  it('a name that is guessed at from ten thousand addresses gets 429 from the 11th on, before any hash', async () => {
+  it('returns 429 from the 11th wrong password for one email on, from any address', async () => {
     const codes: (string | undefined)[] = [];
     for (let guess = 0; guess < 14; guess++) {
       const result = running.members.signIn.withPassword(email, 'wrong', from(`192.0.${guess}.1`));
@@ -64,12 +64,12 @@ describeOnDatabases('signing in', (kind) => {
       ...Array<string>(10).fill('invalid_credentials'),
       ...Array<string>(4).fill('too_many_failed_attempts'),
     ]);
-    // The right password is no way past it, or guessing would go on.
+    // The right password gets 429, too, or guessing could continue.
     const right = running.members.signIn.withPassword(email, GOOD_PASSWORD, from('198.51.100.1'));
     expect(codeOf(await right.catch((error: unknown) => error))).toBe('too_many_failed_attempts');
   });
 
-  it('does not lock out the member in a browser in which they have signed in before', async () => {
+  it('does not lock out a member in a browser in which they have signed in before', async () => {
     const own = new PanelBrowser(running.url);
     expect((await trying(email, GOOD_PASSWORD, own)).status).toBe(200);
     await own.ask('POST', '/sign-out');
@@ -80,7 +80,7 @@ describeOnDatabases('signing in', (kind) => {
     expect((await trying(email, GOOD_PASSWORD, own)).status).toBe(200);
   });
 
-  it('names that nobody has are throttled alike: 429 tells nothing either', async () => {
+  it('throttles unknown email addresses alike, so that 429 reveals nothing', async () => {
     const codes = [];
     for (let guess = 0; guess < 11; guess++) {
       const result = running.members.signIn.withPassword('nobody@example.com', 'wrong', from(`192.0.${guess}.1`));
@@ -89,7 +89,7 @@ describeOnDatabases('signing in', (kind) => {
     expect(codes.at(-1)).toBe('too_many_failed_attempts');
   });
 
-  it('one network that tries many names gets 429 with Retry-After, whatever it says it was forwarded for', async () => {
+  it('returns 429 with Retry-After to a network that tries many emails, despite X-Forwarded-For', async () => {
     const answers = [];
     for (let guess = 0; guess < 21; guess++) {
       const browser = new PanelBrowser(running.url, { 'X-Forwarded-For': `203.0.113.${guess}` });
@@ -100,7 +100,7 @@ describeOnDatabases('signing in', (kind) => {
     expect(Number(answers.at(-1)?.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  it('an IPv6 network counts by its /64', async () => {
+  it('counts an IPv6 network by its /64', async () => {
     const codes = [];
     for (let guess = 0; guess < 21; guess++) {
       const result = running.members.signIn.withPassword(`m${guess}@example.org`, 'x', from(`2001:db8:0:1::${guess}`));
@@ -111,7 +111,7 @@ describeOnDatabases('signing in', (kind) => {
     expect(codeOf(await other.catch((error: unknown) => error))).toBe('invalid_credentials');
   });
 
-  it('is written down: who, from where, how; never a name that nobody has, nor what was typed', async () => {
+  it('is audited for members, without unknown emails or passwords in the log', async () => {
     await trying(email, 'a wrong guess');
     await trying('nobody@example.com', 'a wrong guess');
     await trying(email, GOOD_PASSWORD);
@@ -128,7 +128,7 @@ describeOnDatabases('signing in', (kind) => {
     );
   });
 
-  it('a hash of another cost than today’s is made anew at the next sign-in', async () => {
+  it('replaces a hash of another cost at the next sign-in', async () => {
     const cheap =
       '$argon2id$v=19$m=256,t=1,p=1$' +
       (await (async () => {

@@ -1,4 +1,4 @@
-/** Attack: connections that ask and do not read, to keep what waits for them in memory, and the backend at work. */
+/** Attack: connections that do not read responses, to fill the memory and keep the backend busy. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { eventually } from '../support/processes.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const IDLE_MS = 1_000;
-/** The idle time, two sweeps and a little. */
+/** The idle time, two sweeps and some reserve. */
 const LONGEST_MS = IDLE_MS + 6_000;
 const CHUNK = Buffer.alloc(64 * 1024);
 
@@ -36,7 +36,7 @@ const cutCount = async (): Promise<number> =>
     'trailgate_connections_cut_total{reason="slow_reader"}',
   ) ?? 0;
 
-/** A connection that sends and, until it is told to, does not read. */
+/** Opens a paused connection that sends a request. */
 function askWithoutReading(request: string): Socket {
   const socket = connect(gateway.port, '127.0.0.1').on('error', () => {});
   socket.pause();
@@ -45,7 +45,7 @@ function askWithoutReading(request: string): Socket {
   return socket;
 }
 
-/** Whether the gateway still has the connection, seen from its port. */
+/** Returns the number of open connections of the gateway. */
 const openConnections = async (): Promise<number> =>
   seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).get('trailgate_connections') ?? 0;
 
@@ -65,18 +65,18 @@ const stream = (bytes: number): void =>
     more();
   });
 
-describe('a client that does not read is cut', () => {
-  it('in the middle of an answer, and the call to the backend ends with it', async () => {
+describe('a client that does not read is disconnected', () => {
+  it('during a response, and its backend request is aborted', async () => {
     stream(Infinity);
     askWithoutReading(`GET /api/v1/files/a HTTP/1.1\r\n${head}\r\n`);
     await eventually('the backend is told', () => gateway.backend.requests[0]?.aborted === true, LONGEST_MS);
     await eventually('its connection is gone', async () => (await openConnections()) === 0, LONGEST_MS);
   });
 
-  it('where nothing is under way any more and only our answers wait for it', async () => {
+  it('when only responses of the gateway itself wait for it', async () => {
     const before = await cutCount();
     const { length } = (await send(`${gateway.url}/openapi.json`)).body;
-    // More than the system takes for a connection, in answers that need no backend.
+    // More than the socket buffers hold, in responses that need no backend.
     const requests = Math.ceil((24 * 1024 * 1024) / length);
     askWithoutReading(`GET /api/v1/openapi.json HTTP/1.1\r\n${head}\r\n`.repeat(requests));
     await eventually('it is cut', async () => (await cutCount()) === before + 1, LONGEST_MS);
@@ -84,7 +84,7 @@ describe('a client that does not read is cut', () => {
   });
 });
 
-it('a client that reads slowly, but reads, gets everything', async () => {
+it('a client that reads slowly gets the whole response', async () => {
   const bytes = 12 * 1024 * 1024;
   stream(bytes);
   const socket = askWithoutReading(`GET /api/v1/files/a HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);

@@ -1,4 +1,4 @@
-/** Attack: a change on a version that is not there any more, past `If-Match` by how it is written. On both databases. */
+/** Attack: a change to an outdated version that evades `If-Match` by its notation. On both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import http from 'node:http';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -9,7 +9,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 
 type Fields = readonly string[];
 
-/** Ways to say the version that was seen before somebody else changed it; `old` is its ETag, `now` that of now. */
+/** Notations of an outdated version. `old` is its ETag, and `now` is the current one. */
 const WAYS: readonly (readonly [string, (old: string, now: string) => Fields])[] = [
   ['as it was given out', (old) => ['If-Match', old]],
   ['in small letters', (old) => ['if-match', old]],
@@ -38,7 +38,7 @@ const WAYS: readonly (readonly [string, (old: string, now: string) => Fields])[]
     (old) => ['If-Match', old, 'If-None-Match', old, 'If-Unmodified-Since', 'Fri, 31 Dec 2100 00:00:00 GMT'],
   ],
 ];
-/** Each would be carried out over the change of somebody else. */
+/** Changes that would overwrite the change of someone else. */
 const CHANGES: readonly (readonly [method: string, action: string, body: object | undefined])[] = [
   ['PATCH', '', { name: 'Mine' }],
   ['DELETE', '', undefined],
@@ -46,7 +46,7 @@ const CHANGES: readonly (readonly [method: string, action: string, body: object 
   ['POST', '/rotate', { overlap_seconds: 0 }],
 ];
 
-describeOnDatabases('a change on what is not there any more', (kind) => {
+describeOnDatabases('a change to an outdated version', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let key: ApiKeyWithSecret;
@@ -72,7 +72,7 @@ describeOnDatabases('a change on what is not there any more', (kind) => {
 
   const etag = async () => String((await running.admin.request('GET', `/api-keys/${key.id}`)).headers['etag']);
 
-  /** With its fields as they are: a client would join, trim or refuse some of them. */
+  /** Sends a request with exactly these headers. A usual client would join, trim or refuse some of them. */
   function ask(method: string, path: string, body: object | undefined, fields: Fields): Promise<[number, string]> {
     const bytes = body === undefined ? '' : JSON.stringify(body);
     const length = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(bytes))];
@@ -89,7 +89,7 @@ describeOnDatabases('a change on what is not there any more', (kind) => {
     });
   }
 
-  it.each(WAYS)('is refused with its version said %s, whatever would be changed', async (_way, fieldsOf) => {
+  it.each(WAYS)('is refused with its version written %s, for every kind of change', async (_way, fieldsOf) => {
     for (const [method, action, body] of CHANGES) {
       const [status, text] = await ask(method, `/api-keys/${key.id}${action}`, body, fieldsOf(old, now));
       expect([method, action, [400, 412].includes(status) ? 'refused' : text]).toEqual([method, action, 'refused']);
@@ -98,7 +98,7 @@ describeOnDatabases('a change on what is not there any more', (kind) => {
     expect(await running.admin.getKey(key.id)).toMatchObject(kept);
   });
 
-  it('is not let through by a version in the body, the query or a method that is put over the other', async () => {
+  it('is refused despite a version in body, query or header, or another method', async () => {
     const path = `/api-keys/${key.id}`;
     const tries: readonly (readonly [string, string, object, Fields])[] = [
       ['PATCH', path, { name: 'Mine', version: 2 }, ['If-Match', old]],
@@ -114,7 +114,7 @@ describeOnDatabases('a change on what is not there any more', (kind) => {
     expect(await running.admin.getKey(key.id)).toMatchObject({ name: 'Theirs', version: 2 });
   });
 
-  it('is the only one that is refused: on the version of now each way of saying it is carried out', async () => {
+  it('is refused, but valid notations of the current version are accepted', async () => {
     const good: readonly Fields[] = [
       ['If-Match', now],
       ['if-match', ` ${now} `],

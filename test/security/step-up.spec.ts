@@ -1,6 +1,6 @@
 /**
- * Changes that widen access require confirmation, and changes that narrow it do not. Every changing operation that a
- * session may call is tried by members whose confirmation is too old.
+ * Changes that widen access require a recent confirmation, and changes that narrow it do not. Members whose
+ * confirmation is too old try every changing operation that a session may call.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -39,10 +39,10 @@ interface World {
   readonly now: number;
 }
 
-/** A request of an operation: its body, and what is done before it. */
+/** A request for an operation, with its preparation. */
 interface Case {
   readonly body?: object | ((world: World) => object);
-  /** In the place of the ids that the path usually gets. */
+  /** Replaces the default IDs of the path. */
   readonly path?: (world: World) => Readonly<Record<string, string>>;
   readonly before?: (world: World) => Promise<unknown>;
   /** Status of success; 200 by default. */
@@ -59,7 +59,7 @@ interface Classified {
 const at = (ms: number): string => new Date(ms).toISOString();
 const inDays = (days: number) => (world: World) => ({ expires_at: at(world.now + days * DAY_MS) });
 
-/** Operations whose bodies decide. A key has the scopes, blocks, end and limit that `newWorld` gives it. */
+/** Operations whose bodies decide. `newWorld` defines the scopes, address blocks, expiry and limits of the key. */
 function classified(
   running: () => RunningAdmin,
   database: () => DatabaseHandle,
@@ -228,10 +228,10 @@ function classified(
   };
 }
 
-/** Operations that change nothing, or only what no access depends on, and that need no case of their own. */
+/** Operations that do not affect access, and need no case. */
 const WITHOUT_ACCESS: ReadonlySet<OperationId> = new Set([
   'explain',
-  // How one confirms.
+  // The confirmation itself.
   'confirm',
   'beginPasskeyConfirmation',
   'endSession',
@@ -240,7 +240,7 @@ const WITHOUT_ACCESS: ReadonlySet<OperationId> = new Set([
   'denyAuthorizationRequest',
 ]);
 
-describeOnDatabases('a session whose confirmation is too old', (kind) => {
+describeOnDatabases('a session with an old confirmation', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let operations: readonly Operation[];
@@ -304,7 +304,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
   async function agedSession({ operationId }: Operation, { account }: World): Promise<Credentials> {
     const isOperators = OPERATIONS[operationId].permission.about === 'installation';
     const owner = isOperators ? operator : await newMember(database, { roles: { [account]: 'owner' } });
-    // Somebody has to stay.
+    // The account must keep another owner.
     await newMember(database, { roles: { [account]: 'owner' } });
     const credentials = await signIn(running, owner);
     const confirmedAt = running.clock.now() - 11 * MINUTE_MS;
@@ -330,7 +330,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
 
   const codeOf = (answer: Answer): string => (answer.status < 400 ? '' : ` ${answer.json<{ code: string }>().code}`);
 
-  it('is asked for by every operation that is classified so, and the description says which', async () => {
+  it('has every changing operation classified here and documented by x-confirmation', async () => {
     const unclassified: string[] = [];
     for (const { operationId, 'x-confirmation': said } of operations) {
       const { confirm } = OPERATIONS[operationId].permission;
@@ -348,7 +348,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
     expect(unclassified).toEqual([]);
   });
 
-  it('confirms before an operation that always asks, whatever its body', async () => {
+  it('must confirm before operations that always require it, whatever the body', async () => {
     const wrong: string[] = [];
     const world = await newWorld();
     for (const operation of operations) {
@@ -361,7 +361,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
     expect(wrong).toEqual([]);
   });
 
-  it('confirms before each change that widens access, and before none that narrows it', async () => {
+  it('must confirm before each change that widens access, and before none that narrows it', async () => {
     const wrong: string[] = [];
     for (const operation of operations) {
       const { widening = {}, narrowing = {} } = cases[operation.operationId] ?? {};
@@ -382,7 +382,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
     expect(wrong).toEqual([]);
   });
 
-  it('is nothing that portal sessions are asked for: they cannot confirm, and last an hour', async () => {
+  it('needs no confirmation if it is a portal session', async () => {
     const world = await newWorld();
     const update = operations.find(({ operationId }) => operationId === 'updateApiKey')!;
     const headers = await portalSession(running, world.account, 'admin');

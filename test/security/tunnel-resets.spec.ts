@@ -1,4 +1,4 @@
-/** Attack: `CONNECT`, and a reset at once. Node lets go of the connection, so that its error is nobody's; it must not end the process. */
+/** Attack: `CONNECT` and an immediate reset. Node detaches the socket, and its error must not end the process. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connect } from 'node:net';
 import { eventually, sleep } from '../support/processes.js';
@@ -15,7 +15,7 @@ it.each([
   ['alone', '\r\n'],
   ['with half a body', 'Content-Length: 10\r\n\r\nabc'],
   ['with bytes behind it', '\r\nabc'],
-])('a CONNECT %s', async (_what, rest) => {
+])('a reset after a CONNECT %s does not crash the process', async (_what, rest) => {
   for (const afterMs of [0, 0, 0, 1, 5, 30]) {
     const socket = connect(Number(new URL(gateway.trailgate.gatewayUrl).port), '127.0.0.1');
     await new Promise((resolve) => socket.once('connect', resolve));
@@ -28,7 +28,7 @@ it.each([
   expect(gateway.trailgate.logs().filter(({ event }) => event === 'crash')).toEqual([]);
 });
 
-it('behind requests that wait for their answers: each of them comes to its end', async () => {
+it('a reset after requests and a CONNECT ends each pending request with 499', async () => {
   gateway.answerWith(() => undefined);
   const ids = ['first', 'second', 'third'];
   const fields = `Host: a\r\nAuthorization: ${gateway.authorization}\r\n`;

@@ -1,6 +1,6 @@
 /**
- * Attack: clients that upload and reset the connection before anybody has looked at the request. Nothing of it is read any more then, so
- * that nothing would ever tell that they are gone.
+ * Attack: clients that upload and reset the connection before the gateway handles the request. The gateway no longer
+ * reads from such a connection, so it could miss the reset.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { seriesOf } from '../support/metrics-text.js';
 import { eventually, sleep } from '../support/processes.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
 
-/** More than Node reads ahead of whoever takes a body. */
+/** More than Node reads ahead. */
 const BODY = 'y'.repeat(300_000);
 const TIMES = 60;
 
@@ -26,7 +26,7 @@ const connections = async (): Promise<number> =>
 it.each<[string, () => string]>([
   ['with a key', () => `Authorization: ${gateway.authorization}\r\n`],
   ['without a key', () => ''],
-])('%s, they leave no connection behind, and no backend sees a request from nowhere', async (_who, authorization) => {
+])('uploads %s that are reset leave no connection, and backends see no empty address', async (_who, authorization) => {
   const head = `POST /api/v1/customers HTTP/1.1\r\nHost: a\r\n${authorization()}Content-Length: ${BODY.length}\r\n\r\n`;
   for (let time = 0; time < TIMES; time++) {
     const sockets = Array.from({ length: 4 }, () => connect(gateway.port, '127.0.0.1').on('error', () => {}));
@@ -40,6 +40,6 @@ it.each<[string, () => string]>([
   expect((await gateway.send('/open')).status).toBe(200);
 });
 
-it('and the program ends in time', async () => {
+it('the program exits within five seconds after these resets', async () => {
   expect((await gateway.trailgate.stop(5_000)).code).toBe(0);
 });

@@ -1,6 +1,6 @@
 /**
- * An unverified address grants nothing. Every place that finds a member by an address is here. So is everything that
- * verifies one, except the link that a member requests (`address-verification.spec.ts`).
+ * An unverified email address grants nothing. This file tests every place that finds a member by an email address, and
+ * everything that verifies one. `address-verification.spec.ts` tests the link that a member requests.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/sign
 
 const ISSUER = 'https://id.example';
 const FROM = { ip: '127.0.0.1', userAgent: 'test', requestId: 'req_test', session: undefined, known: undefined };
-/** Files that may look a member up by an address; each of them has its row in the table of this spec. */
+/** Files that may look up a member by an email address. Each has a row in the table of this spec. */
 const LOOKUPS = [
   'src/members/links/invitations.ts',
   'src/members/member-admin.ts',
@@ -32,7 +32,7 @@ const LOOKUPS = [
 ];
 let count = 0;
 
-describeOnDatabases('an address', (kind) => {
+describeOnDatabases('an email address', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let withMail: RunningAdmin;
@@ -57,7 +57,7 @@ describeOnDatabases('an address', (kind) => {
     return status < 300 ? status : json().code;
   };
   const newcomer = { name: 'Bea', password: GOOD_PASSWORD };
-  /** The token of the link that a mail to the address would bring. */
+  /** Returns the token of the link in the newest mail to the address. */
   const mailedToken = async (email: string): Promise<string> => {
     const links = database.db.selectFrom('mail').innerJoin('link', 'link.id', 'mail.link_id').select('link.id');
     const { id } = await links
@@ -71,7 +71,7 @@ describeOnDatabases('an address', (kind) => {
     const { link } = await admin.call<{ link: string | null }>('POST', `/accounts/${accountId}/invitations`, body);
     return link === null ? await mailedToken(email) : (link.split('#')[1] ?? '');
   };
-  /** A member, and a browser in which they are signed in. */
+  /** Creates a member, and signs them in. */
   const member = async (email = newAddress(), verifiedAt: number | null = null) => {
     const { id } = await memberWithPassword(database, running, { email });
     await database.db.updateTable('member').set({ email_verified_at: verifiedAt }).where('id', '=', id).execute();
@@ -109,7 +109,7 @@ describeOnDatabases('an address', (kind) => {
     return { identity: who, memberId: null, returnTo: '/', purpose: 'invitation', linkHash } as const;
   };
 
-  /** Ways in which an address leads to a member, with what it grants: [place, what holds]. */
+  /** Places that find a member by an email address, with a test of what it grants there. */
   it.each<readonly [string, () => Promise<void>]>([
     [
       'an invitation that was handed over looks the same for the address of a member and for any other',
@@ -384,13 +384,13 @@ describeOnDatabases('an address', (kind) => {
         return email;
       },
     ],
-  ])('is verified or not after this: %s (%s)', async (_what, verified, happens) => {
+  ])('is verified (true) or not (false) after this: %s (%s)', async (_what, verified, happens) => {
     const email = await happens();
     const row = database.db.selectFrom('member').select('email_verified_at').where('email', '=', email);
     expect((await row.executeTakeFirstOrThrow()).email_verified_at !== null).toBe(verified);
   });
 
-  it('from before it was recorded is verified where its member used a mailed reset link or invitation', async () => {
+  it('of a member older than this field is verified if they used a mailed reset link or invitation', async () => {
     const [mailed, handed] = [await member(), await member()];
     await withMail.admin.call('POST', `/members/${mailed.id}/password-reset-links`);
     const token = await mailedToken(mailed.email);
@@ -404,7 +404,7 @@ describeOnDatabases('an address', (kind) => {
       return email;
     };
     const [invitedByMail, invitedByHand] = [await take(newAddress()), await take(newAddress(), running)];
-    // Someone took it by signing in as who they are; later an operator typed the same address for a new member.
+    // A signed-in member used the invitation. Later, an operator typed its address for a new member.
     const other = await member();
     const typed = newAddress();
     const link = await invited(typed, accountId, withMail);
@@ -420,7 +420,7 @@ describeOnDatabases('an address', (kind) => {
   });
 });
 
-it('is looked up in no other file: a new place needs a row in the table above', () => {
+it('members are looked up by email address only in the listed files', () => {
   const lookup = /\b(?:verifiedMemberByEmail|memberByEmail)\(|where\('(?:member\.)?email(?:_key)?', '='/;
   const files = globSync('src/**/*.ts').filter((file) => !/\.spec\.ts$|^src\/customers\//.test(file));
   expect(files.filter((file) => lookup.test(readFileSync(file, 'utf8'))).toSorted()).toEqual(LOOKUPS);

@@ -1,6 +1,6 @@
 /**
- * No webhook endpoint reaches this machine. Each of the 400 tricks of the list is refused by the API, at creation and
- * at a change. A name that passes is judged by its addresses at each attempt.
+ * No webhook endpoint reaches this machine (SSRF). The API checks each of 400 listed destinations on creation and
+ * update. Each delivery attempt checks the addresses that a name resolves to.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -59,26 +59,26 @@ async function start(webhooks: object): Promise<void> {
 
 const path = () => `/accounts/${accountId}/webhook-endpoints`;
 
-/** The code that a URL is refused by; `ok` where it is taken. */
-async function judged(method: 'POST' | 'PATCH', to: string, url: string): Promise<string> {
+/** Returns the error code for a URL, or `ok`. */
+async function resultFor(method: 'POST' | 'PATCH', to: string, url: string): Promise<string> {
   // The limits are per minute.
   running.clock.advance(100);
   const answer = await running.admin.request(method, to, { url });
   if (answer.status < 300) return 'ok';
   const [error] = answer.json<{ errors: { pointer: string; code?: string; detail: string }[] }>().errors;
   expect([url, answer.status, error?.pointer]).toEqual([url, 422, '#/url']);
-  // What is too long or empty is refused as any text is.
+  // A too long or empty URL gets the usual error for text.
   return error?.code ?? (url === '' ? 'not_a_url' : 'too_long');
 }
 
-it('each destination of the list is taken or refused by the API as the list says, when it is added and when it is moved', async () => {
+it('the API accepts or rejects each listed destination as expected, on creation and update', async () => {
   await start({});
   try {
     const { id } = await running.admin.call<MadeEndpoint>('POST', path(), { url: 'https://shop.trailgate.dev/' });
     const wrong: string[] = [];
     for (const [expected, url] of LISTED) {
-      const added = await judged('POST', path(), url);
-      const moved = await judged('PATCH', `/webhook-endpoints/${id}`, url);
+      const added = await resultFor('POST', path(), url);
+      const moved = await resultFor('PATCH', `/webhook-endpoints/${id}`, url);
       if (added !== expected || moved !== expected)
         wrong.push(`${url.slice(0, 80)}: ${added}, ${moved}, not ${expected}`);
     }
@@ -98,7 +98,7 @@ it.each<[string, DnsReply, DnsReply]>([
   ['leads to that of another cloud, which looks public', ['168.63.129.16'], []],
   ['leads to the unspecified address', ['0.0.0.0'], ['::']],
   ['leads to this machine behind an address that is public', ['127.0.0.1', '127.0.0.2'], ['64:ff9b::7f00:1']],
-])('a name that %s is not connected to, and the attempt says that it was refused', async (_what, a, aaaa) => {
+])('a name that %s is not connected to, and the attempt reports a refused address', async (_what, a, aaaa) => {
   await start({ allowHttp: true });
   try {
     reply = (_name, type) => (type === 'A' ? a : aaaa);
@@ -113,7 +113,7 @@ it.each<[string, DnsReply, DnsReply]>([
     expect(tested.status).toBe('failed');
     expect(tested.attempt_log).toMatchObject([{ address: null, status_code: null }]);
     expect(tested.attempt_log[0]?.error).toMatch(/^address_refused \(\w+\)$/);
-    // Where it leads to inside is told to nobody.
+    // The internal address must not appear in the response.
     expect(JSON.stringify(tested)).not.toMatch(/127\.0\.0|10\.0\.0\.1|169\.254|168\.63/);
     expect(connections).toBe(0);
   } finally {
@@ -121,11 +121,11 @@ it.each<[string, DnsReply, DnsReply]>([
   }
 });
 
-it('a name that leads elsewhere at the second look is judged anew: it was taken, and is refused', async () => {
+it('a name is checked again at each attempt (DNS rebinding)', async () => {
   await start({ allowHttp: true });
   try {
     let isInside = false;
-    // 192.0.2.1 is refused too, as documentation: nothing leaves this machine.
+    // 192.0.2.1 is refused, too, as a documentation address, so that nothing leaves this machine.
     reply = (_name, type) => (type === 'AAAA' ? [] : isInside ? ['127.0.0.1'] : ['192.0.2.1']);
     const { id } = await running.admin.call<MadeEndpoint>('POST', path(), {
       url: `http://shop.trailgate.dev:${port()}/`,
@@ -146,7 +146,7 @@ it('a name that leads elsewhere at the second look is judged anew: it was taken,
   }
 });
 
-it('a rule that is tightened holds for endpoints that are there: what was allowed is refused at the next attempt', async () => {
+it('a stricter network rule applies to existing endpoints at the next attempt', async () => {
   await start({ allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'] });
   const { id } = await running.admin.call<MadeEndpoint>('POST', path(), { url: `http://127.0.0.1:${port()}/` });
   await running.admin.call('POST', `/webhook-endpoints/${id}/test`, {});
@@ -162,7 +162,7 @@ it('a rule that is tightened holds for endpoints that are there: what was allowe
   }
 });
 
-it('a network that is denied is closed for endpoints that are there, and for new ones, within what is allowed', async () => {
+it('a denied network applies to existing and new endpoints, within allowed networks', async () => {
   await start({ allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'] });
   const { id } = await running.admin.call<MadeEndpoint>('POST', path(), { url: `http://127.0.0.1:${port()}/` });
   await running.close();
@@ -172,7 +172,7 @@ it('a network that is denied is closed for endpoints that are there, and for new
   try {
     const tested = await running.admin.call<{ attempt_log: object[] }>('POST', `/webhook-endpoints/${id}/test`, {});
     expect(tested.attempt_log).toMatchObject([{ error: 'address_refused (denied)' }]);
-    await expect(judged('POST', path(), `http://127.0.0.1:${port()}/again`)).resolves.toBe('denied');
+    await expect(resultFor('POST', path(), `http://127.0.0.1:${port()}/again`)).resolves.toBe('denied');
     expect(connections).toBe(0);
   } finally {
     await running.close();

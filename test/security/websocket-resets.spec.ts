@@ -1,6 +1,6 @@
 /**
- * Attack: a client resets its connection at every phase of a WebSocket, or asks for one behind a request that waits for its answer. It
- * ends that WebSocket, and nothing else.
+ * Attack: a client resets its connection in each phase of a WebSocket, or sends a handshake behind a pending request.
+ * That ends only this WebSocket.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
@@ -59,12 +59,12 @@ it.each<[string, (socket: Socket) => void, number]>([
   ],
   ['when the backend has refused', (socket) => socket.end('HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n'), 5],
   ['when the backend has reset its own', (socket) => socket.write(AGREED, () => socket.resetAndDestroy()), 5],
-])('%s', async (_when, handshake, afterMs) => {
+])('a WebSocket reset %s leaves nothing in flight and crashes nothing', async (_when, handshake, afterMs) => {
   onHandshake = handshake;
   atBackend.length = 0;
   const clients = Array.from({ length: 8 }, (_, index) => {
     const socket = connect(gateway.port, '127.0.0.1').on('error', () => {});
-    // Every other one does not read.
+    // Every second client does not read.
     if (index % 2 === 0) socket.resume();
     socket.write(
       `GET /api/v1/live/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nConnection: Upgrade\r\n` +
@@ -81,7 +81,7 @@ it.each<[string, (socket: Socket) => void, number]>([
   expect(gateway.trailgate.logs().filter(({ event }) => event === 'crash' || event === 'internal_error')).toEqual([]);
 });
 
-it('a handshake behind a request without an answer is served as if it did not ask for one', async () => {
+it('a handshake behind a pending request is served as a plain request', async () => {
   onHandshake = (socket) => void setTimeout(() => socket.end('HTTP/1.1 204 No Content\r\n\r\n'), 50);
   const fields = `Host: a\r\nAuthorization: ${gateway.authorization}\r\n`;
   const handshake =
