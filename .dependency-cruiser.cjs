@@ -1,5 +1,5 @@
 /**
- * Says who may import whom, beside the order of the rooms (scripts/rooms.json), to which `test/architecture.spec.ts` holds
+ * Says who may import whom, beside the order of the modules (scripts/modules.json), to which `test/architecture.spec.ts` holds
  * the source.
  */
 const PANEL = '^src/panel/';
@@ -14,7 +14,7 @@ module.exports = {
     forbidden('no-cycles', 'Two files that need each other are one thing, or hide a third.', {}, { circular: true }),
     forbidden(
       'planes-stay-apart',
-      'What two of them share belongs to a room below. The OAuth clients of assistants are managed by the admin API.',
+      'What two of them share belongs to a module below. The OAuth clients of assistants are managed by the admin API.',
       { path: '^src/(gateway|reference|mcp|authorization|admin)/', pathNot: SPEC },
       {
         path: '^src/(gateway|reference|mcp|authorization|admin)/',

@@ -1,4 +1,4 @@
-/** Rules for the source that linters cannot check, such as imports between rooms. */
+/** Rules for the source that linters cannot check, such as imports between modules. */
 import { describe, expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -56,13 +56,13 @@ function linesWith(pattern: RegExp, allowed: RegExp): string[] {
     );
 }
 
-/** The rooms of the program by floor, from the top. */
-const { floors } = JSON.parse(readFileSync('scripts/rooms.json', 'utf8')) as { readonly floors: readonly string[][] };
+/** The modules of the program by floor, from the top. */
+const { floors } = JSON.parse(readFileSync('scripts/modules.json', 'utf8')) as { readonly floors: readonly string[][] };
 /** The panel and the example backend are separate programs. `.dependency-cruiser.cjs` defines what they may import. */
 const OTHER_PROGRAMS = ['panel', 'customers'];
-/** Returns the room of a file, such as `quota` for `src/quota/redis/redis-clock.ts`, or null outside src. */
-const roomOf = (file: string) => /^src\/([^/]+)/.exec(file)?.[1] ?? null;
-const floorOf = (room: string | null) => floors.findIndex((rooms) => rooms.includes(room ?? ''));
+/** Returns the module of a file, such as `quota` for `src/quota/redis/redis-clock.ts`, or null outside src. */
+const moduleOf = (file: string) => /^src\/([^/]+)/.exec(file)?.[1] ?? null;
+const floorOf = (module: string | null) => floors.findIndex((modules) => modules.includes(module ?? ''));
 const importedFiles = (file: string) =>
   Array.from(codeOf(file).matchAll(/\b(?:from|import\()\s*'(\.[^']+)'/g), ([, path = '']) => join(file, '..', path));
 
@@ -86,29 +86,29 @@ function findCycle(imported: ReadonlyMap<string, ReadonlySet<string>>): string[]
   return null;
 }
 
-/** Returns the rooms of each floor that a page lists, from the top, in the first column of a table. */
+/** Returns the modules of each floor that a page lists, from the top, in the first column of a table. */
 function floorsSaidIn(text: string): string[][] {
-  const rows = /^\| rooms \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text)?.[1]?.trimEnd().split('\n') ?? [];
+  const rows = /^\| modules \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text)?.[1]?.trimEnd().split('\n') ?? [];
   return rows.map((row) =>
     Array.from((row.split('|')[1] ?? '').matchAll(/`(?:src\/)?([\w.-]+)\/?`/g), ([, name = '']) => name),
   );
 }
 
 describe('the source', () => {
-  it('has exactly the rooms that docs/architecture.md lists, floor by floor', () => {
+  it('has exactly the modules that docs/architecture.md lists, floor by floor', () => {
     expect(floorsSaidIn(readFileSync('docs/architecture.md', 'utf8'))).toEqual(floors);
-    const rooms = new Set(programFiles.map(roomOf));
-    expect([...rooms].toSorted()).toEqual([...floors.flat(), ...OTHER_PROGRAMS].toSorted());
+    const modules = new Set(programFiles.map(moduleOf));
+    expect([...modules].toSorted()).toEqual([...floors.flat(), ...OTHER_PROGRAMS].toSorted());
   });
 
-  it('has no room that imports another room of its own floor or above', () => {
-    const ours = programFiles.filter((file) => !OTHER_PROGRAMS.includes(roomOf(file) ?? ''));
+  it('has no module that imports another module of its own floor or above', () => {
+    const ours = programFiles.filter((file) => !OTHER_PROGRAMS.includes(moduleOf(file) ?? ''));
     const pairs = ours.flatMap((file) => importedFiles(file).map((imported) => [file, imported] as const));
     const betweenRooms = pairs.filter(
-      ([file, imported]) => roomOf(imported) !== null && roomOf(imported) !== roomOf(file),
+      ([file, imported]) => moduleOf(imported) !== null && moduleOf(imported) !== moduleOf(file),
     );
     expect(betweenRooms.length).toBeGreaterThan(1_000);
-    const up = betweenRooms.filter(([file, imported]) => floorOf(roomOf(imported)) <= floorOf(roomOf(file)));
+    const up = betweenRooms.filter(([file, imported]) => floorOf(moduleOf(imported)) <= floorOf(moduleOf(file)));
     expect(up.map(([file, imported]) => `${file} imports ${imported}`)).toEqual([]);
   });
 

@@ -25,7 +25,7 @@ export interface ApiKeyQuery extends PageRequest, ExternalQuery {
   /** True: keys of OAuth clients. False: keys with a secret. Undefined: both. */
   readonly hasOAuthClient?: boolean | undefined;
   /** ID of a member. Selects only keys of OAuth clients that this member authorized. */
-  readonly letInBy?: string | undefined;
+  readonly authorizedBy?: string | undefined;
   /** Selects only keys whose scopes are all within these; undefined: all keys. */
   readonly granted?: readonly string[] | undefined;
   readonly sort: ApiKeySort;
@@ -80,7 +80,7 @@ export class ApiKeyList {
   }
 
   private rows(accountId: string, query: ApiKeyQuery, list: string, nowMs: number): Promise<Row[]> {
-    const { limit, cursor, sort, order, q, statuses, environment, hasOAuthClient, letInBy, granted } = query;
+    const { limit, cursor, sort, order, q, statuses, environment, hasOAuthClient, authorizedBy, granted } = query;
     const by: RawBuilder<string | number> = SORTED_BY[sort];
     const beyond = order === 'asc' ? sql`>` : sql`<`;
     let select = this.deps.database.db
@@ -93,7 +93,7 @@ export class ApiKeyList {
     if (environment !== undefined) select = select.where('environment', '=', environment);
     if (hasOAuthClient !== undefined) select = select.where('oauth_client_id', hasOAuthClient ? 'is not' : 'is', null);
     if (granted !== undefined) select = select.where(scopesWithin(this.deps.database.kind, granted));
-    if (letInBy !== undefined) select = select.where('oauth_member_id', '=', letInBy);
+    if (authorizedBy !== undefined) select = select.where('oauth_member_id', '=', authorizedBy);
     for (const condition of externalConditions(this.deps.database.kind, query)) select = select.where(condition);
     if (cursor !== undefined) {
       const [position, id] = positionOf(list, cursor, sort);
@@ -128,9 +128,17 @@ export class ApiKeyList {
  * URLs.
  */
 function listName(accountId: string, query: ApiKeyQuery): string {
-  const { q = '', statuses, environment, hasOAuthClient = null, letInBy = null, sort, order } = query;
+  const { q = '', statuses, environment, hasOAuthClient = null, authorizedBy = null, sort, order } = query;
   const { external_id: externalId = null, metadata = null } = query;
-  const shown = [q, statuses?.toSorted() ?? null, environment ?? null, hasOAuthClient, letInBy, externalId, metadata];
+  const shown = [
+    q,
+    statuses?.toSorted() ?? null,
+    environment ?? null,
+    hasOAuthClient,
+    authorizedBy,
+    externalId,
+    metadata,
+  ];
   const filters = JSON.stringify(shown);
   const hash = createHash('sha256').update(filters).digest('base64url').slice(0, 16);
   return `api-keys:${accountId}:${sort}:${order}:${hash}`;

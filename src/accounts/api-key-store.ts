@@ -123,7 +123,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /** Reads the names of the members who authorized OAuth clients, by member ID. */
-  whoLetIn(keys: readonly ApiKey[]): Promise<ReadonlyMap<string, string>> {
+  findAuthorizers(keys: readonly ApiKey[]): Promise<ReadonlyMap<string, string>> {
     return readAuthorizers(this.db, keys);
   }
 

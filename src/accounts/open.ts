@@ -30,16 +30,16 @@ export interface Accounts {
 }
 
 /** Opens the stores. Logs an error if accounts have plans that are not configured. */
-export async function openAccounts(ground: SharedDependencies, rooms: AccountDependencies): Promise<Accounts> {
-  const { config, database, clock } = ground;
-  const { bus, signal, keepClient, counters, hasCounters } = rooms;
+export async function openAccounts(shared: SharedDependencies, modules: AccountDependencies): Promise<Accounts> {
+  const { config, database, clock } = shared;
+  const { bus, signal, keepClient, counters, hasCounters } = modules;
   const catalogue = new Catalogue(() => config.current);
   const longestAccess = (): number => longestAccessMs(config.current.file.mcp);
   const parts = { database, clock, bus, catalogue, signal, longestAccessMs: longestAccess, keepClient };
-  await warnOfUnknownPlans(ground);
+  await warnOfUnknownPlans(shared);
   config.onChange(async ({ config: next }) => {
     await keepPlansInUse(database.db, config.current.file.plans, next);
-    return () => void warnOfUnknownPlans(ground, next.file.plans).catch(() => undefined);
+    return () => void warnOfUnknownPlans(shared, next.file.plans).catch(() => undefined);
   });
   return {
     accounts: new AccountStore(parts),

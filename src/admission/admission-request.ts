@@ -8,7 +8,7 @@ import type { QuotaSubject } from '../quota/model/subject.js';
 import type { CountedRequest } from '../quota/model/usage-cell.js';
 import type { ENDING_PHASES } from '../platform/metrics.js';
 import type { Problem } from '../platform/problems/errors.js';
-import type { TokenDoor } from '../keys/clients/token-door.js';
+import type { TokenAuthenticator } from '../keys/clients/token-authenticator.js';
 import type { RoutedRequest } from './routes.js';
 import type { RouteMatch } from '../proxy/routing/operation-table.js';
 
@@ -32,7 +32,7 @@ export interface AdmissionRequest extends CountedRequest, RoutedRequest {
   readonly idempotencyField: string | undefined;
   readonly contentType: string | undefined;
   /** Set for endpoints that accept access tokens instead of API keys. */
-  readonly tokenDoor?: TokenDoor | undefined;
+  readonly tokenAuthenticator?: TokenAuthenticator | undefined;
   /** Notified when the key is accepted, even if a later step refuses the request. */
   readonly response: Pick<ClientResponse, 'noteAdmitted'>;
   /** Whether `clientAddress` is that of a proxy missing from `trustedProxies`. See `isUnknownProxy`. */

@@ -43,9 +43,10 @@ export class KeyStep implements Step<CachedKey | Problem> {
     }
     let secret = bearerSecret(request.authorization, request.rawHeaders, request.url);
     if (typeof secret !== 'string') {
-      // Some endpoints accept access tokens instead of keys, see `authorization/mcp-door.ts`. A malformed header is an
+      // Some endpoints accept access tokens instead of keys, see `authorization/mcp-token-authenticator.ts`. A malformed header is an
       // error for these endpoints, too.
-      if (secret.code !== 'malformed_authorization') secret = request.tokenDoor?.read(request.authorization) ?? secret;
+      if (secret.code !== 'malformed_authorization')
+        secret = request.tokenAuthenticator?.read(request.authorization) ?? secret;
       if (typeof secret !== 'string') return this.refuse(request, secret);
     }
     const verdict = valueOrLater(this.authenticator.authenticate(secret, clientAddress), waiting);
@@ -68,7 +69,7 @@ export class KeyStep implements Step<CachedKey | Problem> {
 
   private refuse(request: AdmissionRequest, problem: Problem): false {
     const { clientAddress, operation } = request;
-    request.refusal = request.tokenDoor?.refusal(problem) ?? problem;
+    request.refusal = request.tokenAuthenticator?.refusal(problem) ?? problem;
     if (isFailedAttempt(problem.code)) this.failedAttempts.record(clientAddress, request.isFromUnknownProxy);
     // The usage of a key includes the refusals of the key.
     else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {

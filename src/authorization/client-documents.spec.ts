@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasOpenssl, localCertificate } from '../../test/support/certificates.js';
-import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { OAuthServerWorld } from '../../test/support/oauth-server-world.js';
 import { Browser, DAY_MS, newVerifier } from '../../test/support/oauth-steps.js';
 import { REQUEST_LIFETIME_MS } from './clients/authorization-requests.js';
 import { outboundRules } from '../http/outbound/destination.js';
@@ -26,12 +26,12 @@ const REDIRECTS = ['https://app.example.com/callback'];
     tls: { ca: cert },
     bodyTimeoutMs: 100,
   };
-  let door: OAuthDoor;
+  let oauth: OAuthServerWorld;
   let documents: ClientDocuments;
   beforeAll(async () => {
-    door = await OAuthDoor.start((objects, clock) => (documents = new ClientDocuments(objects, clock, local)));
+    oauth = await OAuthServerWorld.start((objects, clock) => (documents = new ClientDocuments(objects, clock, local)));
   });
-  afterAll(() => door?.stop());
+  afterAll(() => oauth?.stop());
 
   async function serve(listener: RequestListener): Promise<string> {
     const server = createServer({ cert, key }, listener);
@@ -107,10 +107,10 @@ const REDIRECTS = ['https://app.example.com/callback'];
     });
     const ask = async (): Promise<string> => {
       const { challenge } = newVerifier();
-      const asked = door.authorizeUrl(url, challenge, { redirect_uri: REDIRECTS[0] });
-      return String(await door.ask(new Browser(), asked));
+      const asked = oauth.authorizeUrl(url, challenge, { redirect_uri: REDIRECTS[0] });
+      return String(await oauth.ask(new Browser(), asked));
     };
-    const authorize = async () => door.approve(await ask(), await door.newAccount());
+    const authorize = async () => oauth.approve(await ask(), await oauth.newAccount());
     const fetchDocument = async () => (await documents.fetch(url)).json();
 
     it.each<[string, RequestListener]>([
@@ -157,13 +157,13 @@ const REDIRECTS = ['https://app.example.com/callback'];
       await ask();
       response = (message) => message.socket.destroy();
       expect(await isKept()).toBe(true);
-      door.clock.advance(REQUEST_LIFETIME_MS);
+      oauth.clock.advance(REQUEST_LIFETIME_MS);
       expect(await isKept()).toBe(false);
       // The library still has the document cached.
       await authorize();
-      door.clock.advance(90 * DAY_MS);
+      oauth.clock.advance(90 * DAY_MS);
       expect(await isKept()).toBe(true);
-      door.clock.advance(DAY_MS);
+      oauth.clock.advance(DAY_MS);
       expect(await isKept()).toBe(false);
     });
   });
@@ -189,7 +189,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
 
   it('on this machine is not fetched by default', async () => {
     const url = await serve((_request, response) => response.end('{}'));
-    const fetched = new ClientDocuments(door.objects, door.clock).fetch(url);
+    const fetched = new ClientDocuments(oauth.objects, oauth.clock).fetch(url);
     await expect(fetched).rejects.toMatchObject({ reason: 'name_not_public' });
   });
 });

@@ -1,20 +1,20 @@
 /** Tests the redirect URIs that a client can register, and that it can use exactly these. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { OAuthServerWorld } from '../../test/support/oauth-server-world.js';
 import { Browser, newVerifier } from '../../test/support/oauth-steps.js';
 
-let door: OAuthDoor;
+let oauth: OAuthServerWorld;
 beforeAll(async () => {
-  door = await OAuthDoor.start();
+  oauth = await OAuthServerWorld.start();
 });
-afterAll(() => door?.stop());
+afterAll(() => oauth?.stop());
 
 /** Registers a client and requests authorization with a URI. Returns whether each step succeeded. */
 async function accepted(uris: readonly string[], askedFor = uris[0]): Promise<readonly boolean[]> {
-  const { status, body } = await door.register({ redirect_uris: uris });
+  const { status, body } = await oauth.register({ redirect_uris: uris });
   if (status !== 201) return [false];
-  const url = door.authorizeUrl(String(body['client_id']), newVerifier().challenge, { redirect_uri: askedFor });
-  return [true, typeof (await door.ask(new Browser(), url)) === 'string'];
+  const url = oauth.authorizeUrl(String(body['client_id']), newVerifier().challenge, { redirect_uri: askedFor });
+  return [true, typeof (await oauth.ask(new Browser(), url)) === 'string'];
 }
 
 it.each([

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ClientDocuments } from './client-documents.js';
-import { McpTokenDoor } from './mcp-door.js';
+import { McpTokenAuthenticator } from './mcp-token-authenticator.js';
 import { RESOURCE_PATH } from './metadata.js';
 import { NetworkThrottle } from './network-throttle.js';
 import { OAuthServer } from './oauth-server.js';
@@ -97,7 +97,7 @@ export async function startOAuthServer(
     serve,
     requests,
     registration: registration ? new Registration(objects, clock) : undefined,
-    door: new McpTokenDoor(issuer),
+    authenticator: new McpTokenAuthenticator(issuer),
     toGateway: (message, response) => void gateway.emit('request', message, response),
     throttle,
     originOf: origin,

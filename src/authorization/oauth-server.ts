@@ -4,7 +4,7 @@
  * - `provider.ts` has the authorization, token and revocation endpoints, using `oidc-provider`. `stored-objects.ts`
  * stores its objects, and `token-writes.ts` groups writes. Members decide in the panel
  * (`clients/authorization-requests.ts`).
- * - `mcp-door.ts` passes requests to `/mcp` to the gateway.
+ * - `mcp-token-authenticator.ts` passes requests to `/mcp` to the gateway.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -13,7 +13,7 @@ import { clientAddress, type Trusts } from '../keys/clients/client-address.js';
 import type { AuthorizationRequests } from './clients/authorization-requests.js';
 import type { ObjectOrigin } from './clients/object-room.js';
 import type { Logger } from '../platform/log.js';
-import type { McpTokenDoor } from './mcp-door.js';
+import type { McpTokenAuthenticator } from './mcp-token-authenticator.js';
 import { metadataAt, REGISTRATION_PATH, RESOURCE_PATH, ROUTES, type MetadataParts } from './metadata.js';
 import type { NetworkThrottle } from './network-throttle.js';
 import type { ServeOAuth } from './provider.js';
@@ -64,7 +64,7 @@ export interface OAuthServerParts {
   /** Undefined if clients may not register. */
   readonly registration: Registration | undefined;
   readonly requests: Pick<AuthorizationRequests, 'isKnown'>;
-  readonly door: McpTokenDoor;
+  readonly authenticator: McpTokenAuthenticator;
   /** Passes a request to the gateway. */
   readonly toGateway: (message: IncomingMessage, response: ServerResponse) => void;
   readonly throttle: NetworkThrottle;
@@ -81,8 +81,8 @@ export class OAuthServer {
   readonly handle = (message: IncomingMessage, response: ServerResponse): void => {
     const path = (message.url ?? '').split('?', 1)[0] ?? '';
     if (path === RESOURCE_PATH) {
-      const { door, toGateway } = this.parts;
-      door.enter(message);
+      const { authenticator, toGateway } = this.parts;
+      authenticator.enter(message);
       toGateway(message, response);
       return;
     }

@@ -13,8 +13,8 @@ const CONNECTION_WAIT_MS = 1_000;
  * Opens the store and registers its shutdown. Redis gets a separate connection, so that large stored responses do not
  * delay quota decisions.
  */
-export async function openKeyedRequests(ground: SharedDependencies, recordTime: RecordTime): Promise<KeyedRequests> {
-  const { config, database, clock, log, gauges, shutdown } = ground;
+export async function openKeyedRequests(shared: SharedDependencies, recordTime: RecordTime): Promise<KeyedRequests> {
+  const { config, database, clock, log, gauges, shutdown } = shared;
   const { redisUrl } = config.current.environment;
   const store =
     redisUrl === undefined ? new DatabaseRecords(database.db, recordTime) : await redisRecords(redisUrl, log.logger);

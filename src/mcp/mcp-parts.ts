@@ -1,5 +1,5 @@
 /** Dependencies of the MCP server. */
-import type { DoorHost } from '../admission/doors/door.js';
+import type { EndpointHost } from '../admission/mounted/mounted-endpoint.js';
 import type { QuotaReport } from '../admission/quota-report.js';
 import type { Step } from '../admission/step.js';
 import type { ApiDocument } from '../config/api-description.js';
@@ -45,5 +45,5 @@ export interface McpReference {
 
 /** OpenedParts holds all dependencies, including the gateway, which exists after its listener has been created. */
 export interface OpenedParts extends McpParts {
-  readonly host: DoorHost;
+  readonly host: EndpointHost;
 }

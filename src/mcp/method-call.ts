@@ -1,5 +1,5 @@
 /** Interfaces of protocol methods, and of the requests that call them. */
-import type { DoorRequest } from '../admission/doors/door-request.js';
+import type { EndpointRequest } from '../admission/mounted/endpoint-request.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Problem } from '../platform/problems/errors.js';
 import type { OpenedParts } from './mcp-parts.js';
@@ -10,7 +10,7 @@ import type { Era } from './protocol/versions.js';
 
 /** MethodCall is an authenticated request for a method. It gets exactly one response. */
 export interface MethodCall {
-  readonly request: DoorRequest;
+  readonly request: EndpointRequest;
   readonly message: RpcRequest;
   readonly era: Era;
   readonly key: CachedKey;

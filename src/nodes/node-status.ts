@@ -32,19 +32,19 @@ export interface KnownNodeStatus extends NodeStatus {
 export const MAX_TARGETS = 200;
 
 /** Returns the report with at most `MAX_TARGETS` targets. Targets that are not healthy are kept first. */
-export function boundedStatement(statement: Omit<NodeStatus, 'targetsLeftOut'>): NodeStatus {
-  const { targets } = statement;
-  if (targets.length <= MAX_TARGETS) return { ...statement, targetsLeftOut: 0 };
+export function boundedStatus(status: Omit<NodeStatus, 'targetsLeftOut'>): NodeStatus {
+  const { targets } = status;
+  if (targets.length <= MAX_TARGETS) return { ...status, targetsLeftOut: 0 };
   const unhealthy = targets.filter(({ state }) => state !== 'healthy');
   const kept = [...unhealthy, ...targets.filter(({ state }) => state === 'healthy')].slice(0, MAX_TARGETS);
-  return { ...statement, targets: kept, targetsLeftOut: targets.length - kept.length };
+  return { ...status, targets: kept, targetsLeftOut: targets.length - kept.length };
 }
 
 /**
  * Parses a status report. Returns undefined if the text has another format, for example because another version wrote
  * it.
  */
-export function parseStatement(text: string): NodeStatus | undefined {
+export function parseStatus(text: string): NodeStatus | undefined {
   try {
     const parsed = JSON.parse(text) as Partial<NodeStatus> | null;
     if (typeof parsed?.node !== 'string' || !Array.isArray(parsed.targets)) return undefined;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../test/support/processes.js';
 import type { MergedTargetStatus } from '../proxy/targets/target-status.js';
-import { boundedStatement, MAX_TARGETS, type NodeStatus } from './node-status.js';
+import { boundedStatus, MAX_TARGETS, type NodeStatus } from './node-status.js';
 import { NodeStatuses } from './node-statuses.js';
 import { targetsOnNodes } from './node-targets.js';
 import { STATEMENT_LIFE_MS, type NodeStatusStore, type StoredNodeStatus } from './node-status-store.js';
@@ -123,7 +123,7 @@ describe('a node status', () => {
     const many = Array.from({ length: MAX_TARGETS + 50 }, (_, index) =>
       row(`http://${index}`, index > MAX_TARGETS ? 'ejected' : 'healthy'),
     );
-    const statement = boundedStatement(statementOf('gw-1', ...many));
+    const statement = boundedStatus(statementOf('gw-1', ...many));
     expect([statement.targets.length, statement.targetsLeftOut]).toEqual([MAX_TARGETS, 50]);
     expect(statement.targets.filter(({ state }) => state === 'ejected')).toHaveLength(49);
   });

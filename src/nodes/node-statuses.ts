@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
-import { boundedStatement, parseStatement, type KnownNodeStatus, type NodeStatus } from './node-status.js';
+import { boundedStatus, parseStatus, type KnownNodeStatus, type NodeStatus } from './node-status.js';
 import { STATEMENT_LIFE_MS, type NodeStatusStore } from './node-status-store.js';
 
 /** Usual pause between two exchanges. */
@@ -14,7 +14,7 @@ const PAUSE_FACTOR = 20;
 const LONGEST_PAUSE_MS = 6_000;
 
 interface ReceivedNodeStatus {
-  readonly statement: NodeStatus;
+  readonly status: NodeStatus;
   readonly ageMs: number;
   /** Time of receipt (`performance.now()`). */
   readonly receivedMs: number;
@@ -26,7 +26,7 @@ export class NodeStatuses {
   private isFollowing = false;
   private isStopped = false;
   /** Whether the last exchange wrote this node's report. If not, `stop` removes nothing; an earlier report expires. */
-  private isOnBoard = false;
+  private isPublished = false;
   /** The running exchange. Undefined between two exchanges. */
   private exchange: Promise<void> | undefined;
   private received: readonly ReceivedNodeStatus[] = [];
@@ -54,7 +54,7 @@ export class NodeStatuses {
   others(): KnownNodeStatus[] {
     const nowMs = performance.now();
     return this.received
-      .map(({ statement, ageMs, receivedMs }) => ({ ...statement, ageMs: ageMs + nowMs - receivedMs }))
+      .map(({ status, ageMs, receivedMs }) => ({ ...status, ageMs: ageMs + nowMs - receivedMs }))
       .filter(({ ageMs }) => ageMs <= STATEMENT_LIFE_MS)
       .toSorted((a, b) => a.ageMs - b.ageMs);
   }
@@ -65,7 +65,7 @@ export class NodeStatuses {
     clearTimeout(this.timer);
     // Wait for a running exchange, because it could write the report again.
     await this.exchange;
-    if (this.isOnBoard) await this.board?.remove(this.id).catch(() => undefined);
+    if (this.isPublished) await this.board?.remove(this.id).catch(() => undefined);
     this.board?.close();
   }
 
@@ -89,10 +89,10 @@ export class NodeStatuses {
    */
   private async exchangeStatements(board: NodeStatusStore): Promise<number> {
     try {
-      this.isOnBoard = false;
+      this.isPublished = false;
       if (this.describe !== undefined) {
-        await board.put(this.id, JSON.stringify(boundedStatement(this.describe())));
-        this.isOnBoard = true;
+        await board.put(this.id, JSON.stringify(boundedStatus(this.describe())));
+        this.isPublished = true;
       }
       return this.isFollowing ? await this.readOthers(board) : 0;
     } catch {
@@ -107,8 +107,8 @@ export class NodeStatuses {
     const receivedMs = performance.now();
     const received: ReceivedNodeStatus[] = [];
     for (const { id, text, ageMs } of written) {
-      const statement = id === this.id ? undefined : parseStatement(text);
-      if (statement !== undefined) received.push({ statement, ageMs: Math.max(0, ageMs), receivedMs });
+      const status = id === this.id ? undefined : parseStatus(text);
+      if (status !== undefined) received.push({ status, ageMs: Math.max(0, ageMs), receivedMs });
       // Let requests run between two reports.
       await nextTurn();
     }

@@ -37,7 +37,7 @@ export function wakeLanesQuery(trx: Kysely<Tables>, endpointIds: readonly string
  * Sets a lane to `ASLEEP` because its endpoint must not receive anything for now. The process that owns the lane
  * releases it when signaled.
  */
-export async function putLaneToSleep(trx: Kysely<Tables>, endpointId: string): Promise<void> {
+export async function deactivateLane(trx: Kysely<Tables>, endpointId: string): Promise<void> {
   await trx.updateTable('webhook_lane').set({ due_at: ASLEEP }).where('endpoint_id', '=', endpointId).execute();
 }
 

@@ -31,10 +31,10 @@ it('sends `all` if the IDs do not fit into a notification', () => {
 
 it('passes messages of other processes to followers, and does not send them on', () => {
   const { signal, received, sent, stop } = signalWithAll();
-  signal.hear('whe_1 whe_2');
-  signal.hear('all');
+  signal.receive('whe_1 whe_2');
+  signal.receive('all');
   stop();
-  signal.hear('whe_3');
+  signal.receive('whe_3');
   expect([received, sent]).toEqual([[['whe_1', 'whe_2'], 'all'], []]);
 });
 
@@ -49,8 +49,8 @@ it('marks changed endpoints for other processes, and ignores its own messages', 
   const elsewhere = new WorkSignal();
   elsewhere.follow((...each) => remote.push(each));
   const signal: WorkSignal = new WorkSignal((message) => {
-    signal.hear(message);
-    elsewhere.hear(message);
+    signal.receive(message);
+    elsewhere.receive(message);
   });
   signal.follow((...each) => local.push(each));
   signal.tellChanged(['whe_1']);
@@ -61,7 +61,7 @@ it('treats all endpoints of an older version’s message as changed', () => {
   const heard: unknown[] = [];
   const signal = new WorkSignal();
   signal.follow((...each) => heard.push(each));
-  signal.hear('whe_1 whe_2');
+  signal.receive('whe_1 whe_2');
   expect(heard).toEqual([
     [
       ['whe_1', 'whe_2'],

@@ -58,7 +58,7 @@ export class WorkSignal {
   }
 
   /** Passes a message from another process to the followers in this process. Ignores this process's own messages. */
-  hear(message: string): void {
+  receive(message: string): void {
     if (message === ALL) return this.notifyFollowers(ALL, []);
     const words = message.split(' ');
     const [sender = ''] = words;

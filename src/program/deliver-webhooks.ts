@@ -1,6 +1,6 @@
 /** Delivers webhooks in the worker role. */
 import { startDeliveries } from '../webhooks/deliveries/start-deliveries.js';
-import type { Rooms } from './rooms.js';
+import type { Modules } from './modules.js';
 
 /** Time to write the results of the last attempts, in addition to the timeout of an attempt. */
 const STOP_MARGIN_MS = 5_000;
@@ -9,8 +9,8 @@ const STOP_MARGIN_MS = 5_000;
  * Starts deliveries.
  * @returns a function that prevents new attempts. Call it when the shutdown begins.
  */
-export async function deliverWebhooks(rooms: Rooms): Promise<() => void> {
-  const { config, database, webhooks: stores, workSignal, clock, log, gauges, shutdown } = rooms;
+export async function deliverWebhooks(modules: Modules): Promise<() => void> {
+  const { config, database, webhooks: stores, workSignal, clock, log, gauges, shutdown } = modules;
   const { databaseUrl, redisUrl } = config.current.environment;
   const timeoutMs = () => config.current.file.webhooks.timeout;
   const webhooks = await startDeliveries({

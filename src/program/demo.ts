@@ -17,7 +17,7 @@ import type { Config } from '../config/model/schema.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { AccountStore } from '../accounts/accounts.js';
 import type { Log } from '../platform/log.js';
-import type { Customers } from './rooms.js';
+import type { Customers } from './modules.js';
 import { ONE_PROCESS, ROLES } from './roles.js';
 import { ShutdownBegun, type Shutdown } from '../platform/shutdown.js';
 import { demoLink } from './first-sign-in.js';

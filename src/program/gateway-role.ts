@@ -22,7 +22,7 @@ import { LiveStreams } from '../gateway/listener/live-streams.js';
 import { announce, listenQuietly, releasePort } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import type { Admission } from '../admission/open.js';
-import type { Rooms } from './rooms.js';
+import type { Modules } from './modules.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
 import { ProxyStatus } from '../proxy/calls/proxy-status.js';
 import { PlanSeries } from '../quota/plan-series.js';
@@ -59,27 +59,27 @@ export interface PoolHolder {
  * @returns the URL of the public listener. Rejects with `StartError`.
  */
 export async function startGatewayRole(
-  rooms: Rooms,
+  modules: Modules,
   admission: Admission,
   description: readonly ApiDescription[] | undefined,
   { workers, workerArgs, isWorker }: Processes,
   holder: PoolHolder,
 ): Promise<string> {
-  const { log, shutdown } = rooms;
-  if (isWorker) return startGateway(rooms, admission, description, true);
+  const { log, shutdown } = modules;
+  if (isWorker) return startGateway(modules, admission, description, true);
   if (workers === 1) {
-    const url = await startGateway(rooms, admission, description, false);
+    const url = await startGateway(modules, admission, description, false);
     announce('gateway', url, log);
     return url;
   }
   await releasePort('gateway');
   await releasePort('oauth');
   // The pool and the signal handler are set before the workers start, because signals may arrive meanwhile.
-  const pool = new WorkerPool(workers, log.logger, (message) => rooms.workSignal.hear(message));
+  const pool = new WorkerPool(workers, log.logger, (message) => modules.workSignal.receive(message));
   holder.current = pool;
   onSignal('SIGHUP', () => pool.signal('SIGHUP'));
   const timeoutMs = (): number => {
-    const { delay = 0, drain } = rooms.config.current.file.gateway.shutdown;
+    const { delay = 0, drain } = modules.config.current.file.gateway.shutdown;
     return delay + drain + WORKER_STOP_MARGIN_MS;
   };
   shutdown.add(
@@ -88,8 +88,8 @@ export async function startGatewayRole(
     () => timeoutMs() + PHASE_MARGIN_MS,
   );
   try {
-    const { url = '', isOwn } = rooms.counterPlace;
-    const counterArgs = isOwn ? ['--counters', url, `--clock-ahead=${rooms.clockAheadMs}`] : [];
+    const { url = '', isCountingProcess } = modules.counterLocation;
+    const counterArgs = isCountingProcess ? ['--counters', url, `--clock-ahead=${modules.clockAheadMs}`] : [];
     const gatewayUrl = await pool.start([...workerArgs, ...counterArgs]);
     announce('gateway', gatewayUrl, log);
     return gatewayUrl;
@@ -99,12 +99,12 @@ export async function startGatewayRole(
 }
 
 async function startGateway(
-  rooms: Rooms,
+  modules: Modules,
   opened: Admission,
   description: readonly ApiDescription[] | undefined,
   isWorker: boolean,
 ): Promise<string> {
-  const { config, keys, requestLogs, usage, forwarder, webhooks, clock, log, shutdown } = rooms;
+  const { config, keys, requestLogs, usage, forwarder, webhooks, clock, log, shutdown } = modules;
   const { publicUrl, ...admission } = opened;
   if (forwarder === undefined || description === undefined)
     throw new Error('a process without backends cannot be a gateway');
@@ -112,7 +112,7 @@ async function startGateway(
   const { routes } = admission;
   const descriptors = await openDescriptors(config.current, log);
   const cors = new Cors(file.gateway.cors, routes);
-  const exposed = new ExposedKeys(keys.authenticator, rooms.keyStore, admission.failedAttempts, log.logger);
+  const exposed = new ExposedKeys(keys.authenticator, modules.keyStore, admission.failedAttempts, log.logger);
   const entranceRules = new EntranceRules(file, (request) => exposed.revoke(request), log.logger);
   const requestLines = new RequestLines(file.gateway.log);
   const tracer = openTracer(file.tracing, log, shutdown);
@@ -120,7 +120,7 @@ async function startGateway(
   proxyStatus.setEnabled(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
   const documents = referenceDocuments(config.current, description, { publicUrl: () => publicUrl.get() });
-  const mcp = openMcp(rooms, opened, {
+  const mcp = openMcp(modules, opened, {
     openApis: () => documents.apis.map((_, at) => documents.openApi(at)),
     errors: errorCatalogueText,
   });
@@ -139,7 +139,7 @@ async function startGateway(
     proxyStatus,
     draining: { hasBegun: false },
     connections: new Connections(file.gateway, file.services, descriptors, log.logger),
-    openDoor: mcp.openDoor,
+    mountEndpoint: mcp.mountEndpoint,
   };
   config.onChange(({ config: changed, description: changedDescription }) => {
     return () => {
@@ -181,7 +181,7 @@ async function startGateway(
     drainMs: drain,
     watch: watchOtherListener(config, descriptors),
   };
-  await startOAuthServer(rooms, beside, clock, log, shutdown);
+  await startOAuthServer(modules, beside, clock, log, shutdown);
   return url;
 }
 

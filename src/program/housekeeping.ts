@@ -12,7 +12,7 @@ import { RepeatedRun, type IsStopped } from '../platform/repeated-run.js';
 import { UsageRetention } from '../quota/usage/usage-retention.js';
 import { RequestLogRetention } from '../request-logs/request-log-retention.js';
 import { DeliveryRetention } from '../webhooks/deliveries/rows/retention.js';
-import type { Rooms } from './rooms.js';
+import type { Modules } from './modules.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -31,8 +31,8 @@ export interface Task {
 }
 
 /** Returns the housekeeping tasks of a worker. */
-export function tasksOf(rooms: Rooms): readonly Task[] {
-  const { config, database, keyStore, events, workSignal, webhooks, accountDeletion, recordTime, clock } = rooms;
+export function tasksOf(modules: Modules): readonly Task[] {
+  const { config, database, keyStore, events, workSignal, webhooks, accountDeletion, recordTime, clock } = modules;
   const { db, kind } = database;
   const { usage: settings } = config.current.file;
   const usage = new UsageRetention(db, kind, settings.retention, clock);

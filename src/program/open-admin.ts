@@ -24,7 +24,7 @@ import { WebhookSecrets } from '../webhooks/signing/secret-store.js';
 import { openAdminListeners } from './admin-listeners.js';
 import type { PoolHolder } from './gateway-role.js';
 import type { ProcessView } from './process-view.js';
-import type { Rooms } from './rooms.js';
+import type { Modules } from './modules.js';
 
 /** Folder of the built admin panel. */
 const PANEL_FOLDER = fileURLToPath(new URL('../panel', import.meta.url));
@@ -39,20 +39,20 @@ export interface RunningAdmin {
 
 /** Starts the listeners. Without the admin role, only those for health and metrics. */
 export async function startAdmin(
-  rooms: Rooms,
+  modules: Modules,
   admission: Admission,
   token: string | undefined,
   pool: PoolHolder,
   view: ProcessView,
 ): Promise<RunningAdmin> {
-  const { config, databaseHealth, clock, log, shutdown } = rooms;
-  const api = token === undefined ? null : openAdminApi(rooms, admission, token, readPanelFiles(PANEL_FOLDER));
+  const { config, databaseHealth, clock, log, shutdown } = modules;
+  const api = token === undefined ? null : openAdminApi(modules, admission, token, readPanelFiles(PANEL_FOLDER));
   const parts = {
     api,
     errorPages: admission.publicUrl.errorPages,
     ...view.shown,
     metrics: async () => {
-      const own = await ownMetrics(rooms, admission);
+      const own = await ownMetrics(modules, admission);
       return pool.current === undefined ? own : pool.current.metrics(own);
     },
     clock,
@@ -67,23 +67,23 @@ export async function startAdmin(
 
 /** Creates the dependencies of the admin API. @param panel null without the panel. */
 export function openAdminApi(
-  rooms: Rooms,
+  modules: Modules,
   admission: Admission,
   operatorToken: string,
   panel: PanelFiles | null,
 ): AdminApiDependencies {
-  const { config, database, clock, keys, keyStore, quotas, workSignal, recordTime } = rooms;
+  const { config, database, clock, keys, keyStore, quotas, workSignal, recordTime } = modules;
   const reader = new RequestLogReader(database.db, () => clock.now());
   return {
-    ...rooms,
+    ...modules,
     operatorToken,
     panel,
     keys: keyStore,
     importer: new Importer({
-      ...rooms,
+      ...modules,
       bus: keys.bus,
-      counters: rooms.hasCounters ? quotas.limiter : undefined,
-      webhookSecrets: new WebhookSecrets(database.db, rooms.secretBox),
+      counters: modules.hasCounters ? quotas.limiter : undefined,
+      webhookSecrets: new WebhookSecrets(database.db, modules.secretBox),
     }),
     exporter: new Exporter(database, clock),
     changeClaims: new ChangeClaims(database.db, recordTime),
@@ -91,16 +91,16 @@ export function openAdminApi(
     intake: new EventIntake(database.db, clock, workSignal, () => config.current.eventTypes ?? []),
     serviceTokens: () => eventsTokensOf(config.current.file.services),
     explainer: new Explainer(admission.steps, keys.build, () => config.current),
-    usageReader: rooms.usage,
+    usageReader: modules.usage,
     deprecatedCalls: new DeprecatedCalls(database.db, () => config.current, clock),
     requestLogs: new RequestLogs(reader, () => config.current.file.usage.requestLogRetention, clock),
     throttlerStorage: quotas.limiter,
-    members: openMembers(rooms, { keys: keyStore, windows: quotas.throttleWindows, operatorToken }),
-    authorizationRequests: openOAuth(rooms, clock).requests,
+    members: openMembers(modules, { keys: keyStore, windows: quotas.throttleWindows, operatorToken }),
+    authorizationRequests: openOAuth(modules, clock).requests,
   };
 }
 
 /** Returns the metrics of this process, without its workers. */
-export function ownMetrics({ gauges, log }: Rooms, { failedAttempts }: Admission): Promise<Family[]> {
+export function ownMetrics({ gauges, log }: Modules, { failedAttempts }: Admission): Promise<Family[]> {
   return collectMetrics([log, ...gauges, failedAttempts]);
 }

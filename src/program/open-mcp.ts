@@ -1,9 +1,9 @@
 /** Opens the MCP server on the public listener. */
-import type { OpenDoor } from '../admission/doors/door.js';
+import type { MountEndpoint } from '../admission/mounted/mounted-endpoint.js';
 import type { RunningConfig } from '../config/running-config.js';
 import { RunningTools } from '../config/running-tools.js';
 import type { Tool, ToolSet } from '../config/tools/tool.js';
-import { mcpDoor } from '../mcp/door/mcp-door.js';
+import { mcpEndpoint } from '../mcp/endpoint/mcp-endpoint.js';
 import type { McpReference } from '../mcp/mcp-parts.js';
 import type { ServedMethods } from '../mcp/method-call.js';
 import type { McpSettings } from '../mcp/settings.js';
@@ -11,11 +11,11 @@ import { Subscriptions } from '../mcp/subscriptions/subscriptions.js';
 import { RareWarning } from '../platform/rare-warning.js';
 import { VERSION } from '../platform/version.js';
 import type { Admission, PublicUrl } from '../admission/open.js';
-import type { Rooms } from './rooms.js';
+import type { Modules } from './modules.js';
 
 /** McpServer connects the MCP server to the public listener and the shutdown. */
 export interface McpServer {
-  readonly openDoor: OpenDoor;
+  readonly mountEndpoint: MountEndpoint;
   /** Ends all open streams. Streams that open later end at once. */
   endStreams(): void;
 }
@@ -25,7 +25,7 @@ export interface McpServer {
  * @param methods replaces the methods of the server, for tests
  */
 export function openMcp(
-  { config, keys, quotas, usage, log }: Rooms,
+  { config, keys, quotas, usage, log }: Modules,
   { steps, routes, quotaReport, publicUrl }: Admission,
   reference: McpReference,
   methods?: ServedMethods,
@@ -41,7 +41,7 @@ export function openMcp(
     // Runs after all parts of the change are applied.
     return () => queueMicrotask(() => haveSameTools(before, tools.current) || subscriptions.notifyToolsChanged());
   });
-  const openDoor = mcpDoor(
+  const mountEndpoint = mcpEndpoint(
     {
       settings,
       tools,
@@ -58,7 +58,7 @@ export function openMcp(
     },
     methods,
   );
-  return { openDoor, endStreams: () => subscriptions.stop() };
+  return { mountEndpoint, endStreams: () => subscriptions.stop() };
 }
 
 /**

@@ -26,7 +26,7 @@ export interface Stores {
 export async function openStores(
   { environment, file }: Config,
   roles: readonly Role[],
-  counterPlace: CounterLocation,
+  counterLocation: CounterLocation,
   isFirst: boolean,
   log: Log,
   shutdown: Shutdown,
@@ -44,7 +44,7 @@ export async function openStores(
     openDatabase({
       dataDir,
       ...(databaseUrl === undefined ? {} : { databaseUrl }),
-      beforeMigration: () => checkCounters(counterPlace, file.plans, log),
+      beforeMigration: () => checkCounters(counterLocation, file.plans, log),
     });
   const database = await awaitDatabase(open, isFirst ? file.admin : undefined, log, shutdown);
   shutdown.add('close database', () => database.close());

@@ -12,7 +12,7 @@ import type { Shutdown } from '../platform/shutdown.js';
  * `StartError` if that fails.
  * @param lockedFolder the locked data folder; undefined if the database is not SQLite
  */
-export async function placeCounters(
+export async function locateCounters(
   { redisUrl }: Environment,
   { workers, isWorker, countersPath }: Processes,
   roles: readonly Role[],
@@ -20,14 +20,14 @@ export async function placeCounters(
   log: Log,
   shutdown: Shutdown,
 ): Promise<CounterLocation> {
-  if (redisUrl !== undefined) return { url: redisUrl, isOwn: false };
-  if (isWorker) return { url: countersPath, isOwn: true };
-  if (workers === 1 || !roles.includes('gateway')) return { url: undefined, isOwn: true };
+  if (redisUrl !== undefined) return { url: redisUrl, isCountingProcess: false };
+  if (isWorker) return { url: countersPath, isCountingProcess: true };
+  if (workers === 1 || !roles.includes('gateway')) return { url: undefined, isCountingProcess: true };
   const child = new CountingChild(workers, lockedFolder, log.logger);
   // Runs after the workers have written their last counts.
   shutdown.add('stop counting', () => child.stop());
   try {
-    return { url: await child.start(), isOwn: true };
+    return { url: await child.start(), isCountingProcess: true };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(

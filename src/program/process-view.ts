@@ -15,7 +15,7 @@ import type { KnownNodeStatus, NodeStatus } from '../nodes/node-status.js';
 import { NodeStatuses } from '../nodes/node-statuses.js';
 import { targetsOnNodes, type NodeTarget } from '../nodes/node-targets.js';
 import { RedisBoard } from '../nodes/redis-board.js';
-import type { Rooms } from './rooms.js';
+import type { Modules } from './modules.js';
 import { mergeTargets } from '../proxy/targets/target-status.js';
 import { lifeCheck, readiness } from './readiness.js';
 import type { WorkerState } from './workers/messages.js';
@@ -27,7 +27,7 @@ export class ProcessView {
 
   /** @param isGateway whether this process or its workers forward requests */
   constructor(
-    private readonly rooms: Rooms,
+    private readonly modules: Modules,
     private readonly pool: PoolHolder,
     private readonly nodes: NodeStatuses,
     private readonly isGateway: boolean,
@@ -35,7 +35,7 @@ export class ProcessView {
 
   /** Returns the state of this process. The states of its workers are not included. */
   own(): WorkerState {
-    const { forwarder, quotas, clock, log } = this.rooms;
+    const { forwarder, quotas, clock, log } = this.modules;
     return {
       targets: forwarder?.listTargets(clock.now()) ?? [],
       quotaStoreLostSinceMs: quotas.limiter.lostSinceMs ?? null,
@@ -46,11 +46,11 @@ export class ProcessView {
   /** Returns the readiness. Uses only known state and does no I/O. */
   readiness(): Readiness {
     return readiness({
-      life: lifeCheck(this.pool.hasStarted, this.rooms.shutdown.hasBegun),
-      database: this.rooms.databaseHealth.state,
+      life: lifeCheck(this.pool.hasStarted, this.modules.shutdown.hasBegun),
+      database: this.modules.databaseHealth.state,
       own: this.own(),
       workers: this.pool.current?.state(),
-      countersName: this.rooms.counterPlace.isOwn ? 'the counting process' : 'Redis',
+      countersName: this.modules.counterLocation.isCountingProcess ? 'the counting process' : 'Redis',
       forwards: this.isGateway,
       gateways: this.isGateway || !this.isFollowing ? undefined : this.nodes.others(),
     });
@@ -69,12 +69,12 @@ export class ProcessView {
 
   /** Returns the status functions that the admin listener uses. */
   get shown(): Pick<AdminDependencies, 'readiness' | 'targets' | 'gateways' | 'stores'> {
-    const { redisUrl } = this.rooms.config.current.environment;
+    const { redisUrl } = this.modules.config.current.environment;
     return {
       readiness: () => this.readiness(),
       targets: () => this.targets(),
       gateways: () => this.gateways(),
-      stores: { database: this.rooms.database.kind, counters: redisUrl === undefined ? 'process' : 'redis' },
+      stores: { database: this.modules.database.kind, counters: redisUrl === undefined ? 'process' : 'redis' },
     };
   }
 

@@ -5,10 +5,10 @@ import { MailSender } from '../mail/mail-sender.js';
 import type { MailContent } from '../mail/messages.js';
 import { SmtpMailer } from '../mail/mailer.js';
 import { renewLinkToken } from '../members/links/link-renewal.js';
-import type { Rooms } from './rooms.js';
+import type { Modules } from './modules.js';
 
 /** Starts sending queued mail. Changes of `admin.mail` apply to mail that is sent later. */
-export function sendMail({ config, database, clock, log, shutdown }: Rooms): void {
+export function sendMail({ config, database, clock, log, shutdown }: Modules): void {
   const settings = () => config.current.file.admin;
   const sender = new MailSender({
     outbox: new MailOutbox(database.db, clock),

@@ -21,14 +21,14 @@ import { METRICS } from '../platform/metrics.js';
 import type { Family } from '../platform/metrics/family.js';
 import { NodeStatuses } from '../nodes/node-statuses.js';
 import { openAdmission } from '../admission/open.js';
-import { openRooms, type Customers, type Rooms } from './rooms.js';
+import { openModules, type Customers, type Modules } from './modules.js';
 import { openStores } from './open-stores.js';
 import { ownMetrics, startAdmin } from './open-admin.js';
 import { clockAheadMs, recordTime } from '../idempotency/database-records.js';
 import { claimPorts } from './claim-ports.js';
 import { startHousekeeping, tasksOf } from './housekeeping.js';
 import { lockData } from './lock-data.js';
-import { placeCounters } from './place-counters.js';
+import { locateCounters } from './place-counters.js';
 import { openNodes, ProcessView } from './process-view.js';
 import { TopAccounts } from '../quota/usage/top-accounts.js';
 import { describeApis } from '../reference/describe-api.js';
@@ -104,26 +104,26 @@ async function open(
   const { dataDir, adminToken } = config.environment;
   if (isFirst) tightenFiles(dataDir, log);
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
-  const counterPlace = await placeCounters(config.environment, processes, roles, lockedFolder, log, shutdown);
+  const counterLocation = await locateCounters(config.environment, processes, roles, lockedFolder, log, shutdown);
   const ahead = processes.clockAheadMs ?? clockAheadMs(systemClock);
-  const stores = await openStores(config, roles, counterPlace, isFirst, log, shutdown);
-  const ground = { config: running, ...stores, clock: systemClock, log, gauges: [], shutdown };
+  const stores = await openStores(config, roles, counterLocation, isFirst, log, shutdown);
+  const shared = { config: running, ...stores, clock: systemClock, log, gauges: [], shutdown };
   const time = { clockAheadMs: ahead, recordTime: recordTime(stores.database.kind, ahead) };
-  const rooms = await openRooms(ground, { roles, forwards, isFirst, counterPlace, ...time }, beforeBackends);
-  const admission = openAdmission(rooms, rooms);
+  const modules = await openModules(shared, { roles, forwards, isFirst, counterLocation, ...time }, beforeBackends);
+  const admission = openAdmission(modules, modules);
   let restWebhooks = (): void => {};
   if (roles.includes('worker')) {
-    startWorker(rooms);
-    sendMail(rooms);
-    restWebhooks = await deliverWebhooks(rooms);
+    startWorker(modules);
+    sendMail(modules);
+    restWebhooks = await deliverWebhooks(modules);
   }
   const pool: PoolHolder = { current: undefined, hasStarted: false };
   const isGateway = roles.includes('gateway');
-  const nodes = processes.isWorker ? new NodeStatuses(undefined) : openNodes(config, rooms.database, log);
+  const nodes = processes.isWorker ? new NodeStatuses(undefined) : openNodes(config, modules.database, log);
   shutdown.add('leave the others', () => nodes.stop());
-  const view = new ProcessView(rooms, pool, nodes, isGateway);
-  const admin = processes.isWorker ? undefined : await startAdmin(rooms, admission, token, pool, view);
-  const gatewayUrl = isGateway ? await startGatewayRole(rooms, admission, description, processes, pool) : undefined;
+  const view = new ProcessView(modules, pool, nodes, isGateway);
+  const admin = processes.isWorker ? undefined : await startAdmin(modules, admission, token, pool, view);
+  const gatewayUrl = isGateway ? await startGatewayRole(modules, admission, description, processes, pool) : undefined;
   // During the drain, current attempts finish and no new ones start.
   shutdown.add('rest webhooks', async () => restWebhooks());
   pool.hasStarted = true;
@@ -135,7 +135,7 @@ async function open(
     leaveMemoryToV8();
     reload.stop();
   });
-  const { database, accounts, keyStore } = rooms;
+  const { database, accounts, keyStore } = modules;
   return {
     gatewayUrl,
     adminUrl: admin?.url,
@@ -146,7 +146,7 @@ async function open(
     accounts,
     keyStore,
     state: () => view.own(),
-    metrics: () => ownMetrics(rooms, admission),
+    metrics: () => ownMetrics(modules, admission),
   };
 }
 
@@ -168,10 +168,10 @@ function tightenFiles(dataDir: string, log: Log): void {
   log.logger.warn({ event: 'data_files_tightened', files }, 'other users could read data files; now they cannot');
 }
 
-function startWorker(rooms: Rooms): void {
-  const { config, database, clock, log, shutdown } = rooms;
+function startWorker(modules: Modules): void {
+  const { config, database, clock, log, shutdown } = modules;
   const topAccounts = new TopAccounts(database.db, database.kind, () => config.current.file, clock, log.logger);
-  const stopHousekeeping = startHousekeeping(tasksOf(rooms), log.logger);
+  const stopHousekeeping = startHousekeeping(tasksOf(modules), log.logger);
   topAccounts.start();
   shutdown.add('stop worker', async () => {
     await Promise.all([topAccounts.stop(), stopHousekeeping()]);

@@ -20,7 +20,7 @@ export interface CounterLocation {
    * Whether only this machine uses the counters, because they are in a counting process. Other shared data is then in
    * the database.
    */
-  readonly isOwn: boolean;
+  readonly isCountingProcess: boolean;
 }
 
 /** QuotaRooms holds what quotas depend on, in addition to `Ground`. */
@@ -47,10 +47,10 @@ export interface Quota {
  * Opens quotas. Rejects with `StartError` if Redis does not respond and no plan decides without it, or if Redis refuses
  * the user or password.
  */
-export async function openQuota(ground: SharedDependencies, rooms: QuotaDependencies): Promise<Quota> {
-  const { config, database, clock, log, gauges, shutdown } = ground;
+export async function openQuota(shared: SharedDependencies, modules: QuotaDependencies): Promise<Quota> {
+  const { config, database, clock, log, gauges, shutdown } = shared;
   const { flushInterval } = config.current.file.usage;
-  const { place, forwards, sweeps, ...rest } = rooms;
+  const { place, forwards, sweeps, ...rest } = modules;
   const startsWithout = startsWithoutCounters(place, config.current.file.plans);
   const parts = { db: database.db, kind: database.kind, clock, log: log.logger, startsWithout, ...rest };
   const quotas = await openCounters(parts, place, forwards);
@@ -74,20 +74,20 @@ export async function openQuota(ground: SharedDependencies, rooms: QuotaDependen
 
 async function openCounters(
   parts: Parameters<typeof openProcessQuotas>[0],
-  { url, isOwn }: CounterLocation,
+  { url, isCountingProcess }: CounterLocation,
   forwards: boolean,
 ): Promise<Quotas> {
   if (url === undefined) return openProcessQuotas(parts);
   try {
     return await openRedisQuotas(parts, url, forwards);
   } catch (error) {
-    throw noCountersError(url, isOwn, error);
+    throw noCountersError(url, isCountingProcess, error);
   }
 }
 
 /** Reports whether the program may start while Redis is unavailable, because a plan can decide without Redis. */
-function startsWithoutCounters({ isOwn }: CounterLocation, plans: GatewayFile['plans']): boolean {
-  return !isOwn && Object.values(plans).some(({ onRedisLoss }) => onRedisLoss !== 'closed');
+function startsWithoutCounters({ isCountingProcess }: CounterLocation, plans: GatewayFile['plans']): boolean {
+  return !isCountingProcess && Object.values(plans).some(({ onRedisLoss }) => onRedisLoss !== 'closed');
 }
 
 /** Checks that the counters respond. Called before a start changes anything. Rejects with `StartError`. */
@@ -96,22 +96,22 @@ export async function checkCounters(
   plans: GatewayFile['plans'],
   log: SharedDependencies['log'],
 ): Promise<void> {
-  const { url, isOwn } = place;
+  const { url, isCountingProcess } = place;
   if (url === undefined) return;
   const client = connectRedis(url, 'start', log.logger);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
   } catch (error) {
     if (startsWithoutCounters(place, plans) && !isRefusedForGood(error)) return;
-    throw noCountersError(url, isOwn, error);
+    throw noCountersError(url, isCountingProcess, error);
   } finally {
     client.disconnect();
   }
 }
 
-function noCountersError(url: string, isOwn: boolean, error: unknown): StartError {
+function noCountersError(url: string, isCountingProcess: boolean, error: unknown): StartError {
   const reason = error instanceof Error ? error.message : String(error);
-  if (isOwn) return new StartError(`The process that counts for all workers does not respond (${reason}).`);
+  if (isCountingProcess) return new StartError(`The process that counts for all workers does not respond (${reason}).`);
   return new StartError(
     `Redis at ${redactUrl(url)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to ` +
       'count in this process.',

@@ -74,7 +74,7 @@ describe('a client that disconnects', () => {
   });
 
   it('before the backend lookup is logged with status 499, and leaves no request in flight', async () => {
-    const ended = jest.spyOn(files.world.rooms.quotas.recorder, 'recordEnd');
+    const ended = jest.spyOn(files.world.modules.quotas.recorder, 'recordEnd');
     const before = files.backend.requests.length;
     const headers = { authorization: `Bearer ${files.secret}`, 'x-request-id': 'reset' };
     const request = open(`${files.world.url}/inner`, { method: 'POST', headers });
@@ -107,8 +107,8 @@ describe('the end of an inner request', () => {
         quota: 'admitted',
       }),
     ]);
-    const known = (await files.world.rooms.keys.authenticator.authenticate(of, '127.0.0.1')) as CachedKey;
-    const { windows } = await files.world.rooms.usage.readWithRows(known.record, undefined);
+    const known = (await files.world.modules.keys.authenticator.authenticate(of, '127.0.0.1')) as CachedKey;
+    const { windows } = await files.world.modules.usage.readWithRows(known.record, undefined);
     expect(windows.map(({ policy, used }) => [policy, used])).toEqual([
       ['key-minute', 1],
       ['account-month', 1],

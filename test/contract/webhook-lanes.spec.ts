@@ -1,7 +1,7 @@
 /** The lane of a webhook endpoint has one owner at a time, despite crashes and wrong clocks. No delivery is lost. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { ASLEEP, putLaneToSleep, wakeLanes } from '../../src/outbox/lane-rows.js';
+import { ASLEEP, deactivateLane, wakeLanes } from '../../src/outbox/lane-rows.js';
 import { LaneScan } from '../../src/webhooks/deliveries/rows/lane-scan.js';
 import { Lanes, LEASE_MS } from '../../src/webhooks/deliveries/rows/lanes.js';
 import { addEvents } from '../../src/outbox/outbox.js';
@@ -116,7 +116,7 @@ describeOnDatabases('webhook lanes', (kind) => {
     const owner = lanes('w');
     await owner.claim(3);
     await database.db.updateTable('webhook_endpoint').set({ status: 'paused' }).where('id', '=', paused!).execute();
-    await putLaneToSleep(database.db, paused!);
+    await deactivateLane(database.db, paused!);
     expect(
       new Map((await owner.releaseIdle([idle!, later!, paused!])).map((each) => [each.endpointId, each.dueAtMs])),
     ).toEqual(
@@ -189,7 +189,7 @@ describeOnDatabases('webhook lanes', (kind) => {
       .execute();
     await database.db.deleteFrom('webhook_delivery').where('endpoint_id', '=', idle!).execute();
     await database.db.updateTable('webhook_endpoint').set({ status: 'paused' }).where('id', '=', paused!).execute();
-    for (const id of [hidden, later, paused, idle]) await putLaneToSleep(database.db, id!);
+    for (const id of [hidden, later, paused, idle]) await deactivateLane(database.db, id!);
     const scan = new LaneScan(database.db, clock);
     expect(await scan.scan()).toEqual([hidden]);
     expect([(await lane(hidden!)).due_at, (await lane(later!)).due_at]).toEqual([clock.now(), clock.now() + 1_000]);

@@ -11,7 +11,7 @@ import {
   type DeliveryOutcome,
 } from '../../src/webhooks/deliveries/rows/delivery-results.js';
 import type { DueDelivery } from '../../src/webhooks/deliveries/rows/due-deliveries.js';
-import { putLaneToSleep, wakeLanes } from '../../src/outbox/lane-rows.js';
+import { deactivateLane, wakeLanes } from '../../src/outbox/lane-rows.js';
 import { LaneScan } from '../../src/webhooks/deliveries/rows/lane-scan.js';
 import { Lanes } from '../../src/webhooks/deliveries/rows/lanes.js';
 import { holdBlocked } from '../../src/webhooks/deliveries/rows/order.js';
@@ -171,7 +171,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
     }
     if (name === 'pause') {
       await endpoint.set({ status: 'paused' }).execute();
-      await putLaneToSleep(database.db, endpointId);
+      await deactivateLane(database.db, endpointId);
     }
     if (name === 'resume') {
       await endpoint.set({ status: 'enabled' }).execute();

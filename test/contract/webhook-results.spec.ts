@@ -7,7 +7,7 @@ import {
   type EndpointHealth,
 } from '../../src/webhooks/deliveries/rows/delivery-results.js';
 import { readPayloads } from '../../src/webhooks/deliveries/rows/due-deliveries.js';
-import { ASLEEP, putLaneToSleep } from '../../src/outbox/lane-rows.js';
+import { ASLEEP, deactivateLane } from '../../src/outbox/lane-rows.js';
 import { holdBlocked, lockLanes, releaseSome } from '../../src/webhooks/deliveries/rows/order.js';
 import { DeliveryRetention } from '../../src/webhooks/deliveries/rows/retention.js';
 import { WorkSignal } from '../../src/outbox/work-signal.js';
@@ -125,7 +125,7 @@ describeOnDatabases('webhook deliveries', (kind) => {
     await hold();
     expect(await states()).toEqual(['pending', 'held', 'pending', 'pending', 'held']);
     const [first] = await due(true);
-    await putLaneToSleep(database.db, endpointId);
+    await deactivateLane(database.db, endpointId);
     await write([attemptOf(first!, { state: 'pending', dueAtMs: clock.now() }, { isOrdered: true })]);
     expect(await states()).toEqual(['pending', 'held', 'pending', 'pending', 'held']);
     const [again] = await due(true);

@@ -142,7 +142,7 @@ describeOnDatabases('account deletion', (kind) => {
     expect(imported.data).toMatchObject([{ outcome: 'failed', reason: expect.stringContaining('is being deleted') }]);
 
     const late = await newMember(database, { roles: { [id]: 'owner' } });
-    await running.rooms.accountDeletion.continueAll();
+    await running.modules.accountDeletion.continueAll();
     const members = database.db.selectFrom('account_member').select('role').where('account_id', '=', id);
     expect(await members.execute()).toEqual([]);
     expect((await database.db.selectFrom('member').select('removed_at').where('id', '=', late).executeTakeFirst())?.removed_at).toEqual(expect.any(Number)); // prettier-ignore
@@ -172,10 +172,10 @@ describeOnDatabases('account deletion', (kind) => {
     expect(row).toMatchObject({ name: '', external_id: null, metadata: null });
 
     running.clock.advance(HOUR_MS - 1);
-    await running.rooms.accountDeletion.continueAll();
+    await running.modules.accountDeletion.continueAll();
     expect(await stored()).toContain(url);
     running.clock.advance(1);
-    await running.rooms.accountDeletion.continueAll();
+    await running.modules.accountDeletion.continueAll();
     expect(await stored()).not.toMatch(PERSONAL);
     expect(await database.db.selectFrom('account_deletion').selectAll().execute()).not.toContainEqual(
       expect.objectContaining({ account_id: id }),
@@ -188,7 +188,7 @@ describeOnDatabases('account deletion', (kind) => {
     const at = running.clock.now();
     const late = requestLogRow({ accountId: id, ip: '203.0.113.77', at, seq: 2 });
     await new RequestLogWriter(database.db, kind).write([late]);
-    await running.rooms.accountDeletion.continueAll();
+    await running.modules.accountDeletion.continueAll();
     expect(await stored()).not.toMatch(PERSONAL);
   });
 
@@ -200,7 +200,7 @@ describeOnDatabases('account deletion', (kind) => {
     const late = { ...claim, api_key_id: keyId, key_hash: 'late', body, expires_at: running.clock.now() + HOUR_MS };
     await database.db.insertInto('idempotent_request').values(late).execute();
     expect(await stored()).toMatch(PERSONAL);
-    await running.rooms.accountDeletion.continueAll();
+    await running.modules.accountDeletion.continueAll();
     expect(await stored()).not.toMatch(PERSONAL);
   });
 

@@ -152,7 +152,7 @@ describe('the admin listener', () => {
   it('limits a member who is an operator to their account roles outside operatorNetworks', async () => {
     const admin = await start({ trustedProxies: ['127.0.0.1'], operatorNetworks: ['203.0.113.0/24'] });
     const input = { name: 'Isar Rafting', plan: 'starter', time_zone: 'UTC', billing_day: 1 };
-    const newAccount = () => admin.rooms.accounts.create(input, OPERATOR);
+    const newAccount = () => admin.modules.accounts.create(input, OPERATOR);
     const own = await newAccount();
     const other = await newAccount();
     const member = await newMember(database, { isOperator: true, roles: { [own.id]: 'viewer' } });

@@ -234,7 +234,7 @@ describe('the client commands', () => {
     const { id } = await running.admin.createAccount({ plan: 'pro' });
     for (let count = 0; count < 105; count += 1) {
       if (count % 40 === 0) running.clock.advance(61_000);
-      await running.rooms.keyStore.create(
+      await running.modules.keyStore.create(
         id,
         { name: `k${count}`, scopes: ['*'], environment: 'live', expires_at: null, allowed_ips: [], limits: null },
         { actor: 'system', ip: '127.0.0.1', requestId: 'req_1' },

@@ -109,8 +109,8 @@ describeOnDatabases('credentials that a member created', (kind) => {
     const client = { id: 'client', name: 'Claude', memberId };
     const input = createApiKeySchema.parse({ name: 'Claude', scopes: ['customers:read'] });
     const context = { actor: memberId, ip: '127.0.0.1', requestId: 'req_test' };
-    const { id } = await running.rooms.keyStore.createForClient(accountId, input, client, context);
-    const works = async () => (await running.rooms.keyStore.get(id)).status === 'active';
+    const { id } = await running.modules.keyStore.createForClient(accountId, input, client, context);
+    const works = async () => (await running.modules.keyStore.get(id)).status === 'active';
     return { type: 'oauth_grant', id, works };
   };
   const newPortalLink = (as: Credentials) =>
@@ -211,7 +211,7 @@ describeOnDatabases('credentials that a member created', (kind) => {
     const ids = all.map(({ id }) => id);
     expect(await working(all)).toEqual(ids);
     const published: Invalidation[] = [];
-    running.rooms.keys.bus.subscribe((change) => published.push(change));
+    running.modules.keys.bus.subscribe((change) => published.push(change));
     const response = await lose(how, memberId);
     expect(await working(all)).toEqual([]);
     expect(response?.ended.map(({ id }) => id).toSorted() ?? ids.toSorted()).toEqual(ids.toSorted());
@@ -347,6 +347,6 @@ describeOnDatabases('credentials that a member created', (kind) => {
     const after = await ask(session, 'DELETE', path);
     expect([after.status, after.json()]).toEqual([200, before]);
     expect((await ask(session, 'GET', `${path}/impact`)).status).toBe(404);
-    for (const { id } of [key, byToken]) expect((await running.rooms.keyStore.get(id)).status).toBe('active');
+    for (const { id } of [key, byToken]) expect((await running.modules.keyStore.get(id)).status).toBe('active');
   });
 });

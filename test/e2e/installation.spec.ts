@@ -150,7 +150,7 @@ describeOnDatabases('the admin API of an installation', (kind) => {
       { ...operation, index: 0, id: 'oldList', lifeCycle: ENDING },
       { ...operation, index: 1, id: 'newList' },
     ];
-    const { config } = running.rooms;
+    const { config } = running.modules;
     const api = { ...config.current.file.api, deprecation: null, sunset: null, brownouts: [] };
     await config.replace({ config: { ...config.current, operations, file: { ...config.current.file, api } } });
     const report = await running.admin.call<{ callers: readonly object[] }>('GET', '/deprecated-calls');

@@ -58,7 +58,7 @@ describe('a key that is revoked after the head of its request', () => {
 
 it('a client that disconnects during its key lookup causes no backend call, and is logged with 499', async () => {
   const { secret } = await world.newKey('unlimited');
-  const { authenticator } = world.rooms.keys;
+  const { authenticator } = world.modules.keys;
   const found = await authenticator.authenticate(secret, '127.0.0.1');
   let openGate = (): void => undefined;
   const gate = new Promise<void>((resolve) => (openGate = resolve));

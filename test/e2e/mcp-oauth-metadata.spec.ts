@@ -70,7 +70,7 @@ describe('the resource metadata of the MCP server', () => {
   });
 
   it('resource: tokens for it work, and requests for another resource are refused', async () => {
-    const tokens = await world.letIn(accountId, {}, { resource: String(resource['resource']) });
+    const tokens = await world.authorize(accountId, {}, { resource: String(resource['resource']) });
     expect((await world.listTools(tokens.access_token, String(resource['resource']))).status).toBe(200);
     for (const other of [world.issuer, `${world.mcpUrl}/other`, `${world.trailgate.gatewayUrl}/mcp`]) {
       expect(await refusalOf({ resource: other })).toMatchObject({ error: 'invalid_target' });
@@ -88,7 +88,7 @@ describe('the resource metadata of the MCP server', () => {
   it('scopes_supported: each scope can be granted and allows its tool; other scopes are never granted', async () => {
     expect(resource['scopes_supported']).toEqual(server['scopes_supported']);
     for (const scope of resource['scopes_supported'] as string[]) {
-      const tokens = await world.letIn(await world.newAccount(), { scopes: [scope] }, { scope });
+      const tokens = await world.authorize(await world.newAccount(), { scopes: [scope] }, { scope });
       expect(tokens.scope).toBe(scope);
       const { result } = (await (await world.listTools(tokens.access_token)).json()) as {
         result: { tools: { name: string }[] };
@@ -97,13 +97,13 @@ describe('the resource metadata of the MCP server', () => {
       expect(opened).toEqual([TOOLS[scope]]);
     }
     const other = { scope: 'customers:read admin:all' };
-    expect((await world.letIn(await world.newAccount(), {}, other)).scope).toBe('customers:read');
+    expect((await world.authorize(await world.newAccount(), {}, other)).scope).toBe('customers:read');
     const id = String(await world.ask(new Browser(), world.authorizeUrl(clientId, challenge, other)));
     await expect(world.approve(id, accountId, { scopes: ['admin:all'] })).rejects.toThrow(/validation_failed|422/);
   });
 
   it('bearer_methods_supported: a token is accepted in the header, but not in the query or body', async () => {
-    const { access_token: token } = await world.letIn(accountId);
+    const { access_token: token } = await world.authorize(accountId);
     expect((await world.listTools(token)).status).toBe(200);
     expect((await world.listTools(undefined, `${world.mcpUrl}?access_token=${token}`)).status).toBeGreaterThan(399);
     expect((await post(world.mcpUrl, { access_token: token })).status).toBe(401);
@@ -131,7 +131,7 @@ describe('the metadata of the authorization server', () => {
   });
 
   it('endpoints: the paths of other OAuth and OpenID endpoints are not found', async () => {
-    const { access_token: token } = await world.letIn(accountId);
+    const { access_token: token } = await world.authorize(accountId);
     const others = ['introspect', 'userinfo', 'me', 'jwks', 'par', 'request', 'device', 'device/auth', 'backchannel'];
     const documents = [
       'openid-configuration',
@@ -155,7 +155,7 @@ describe('the metadata of the authorization server', () => {
   });
 
   it('response_modes_supported: query works, and other modes are refused', async () => {
-    await world.letIn(accountId, {}, { response_mode: 'query' });
+    await world.authorize(accountId, {}, { response_mode: 'query' });
     for (const mode of ['fragment', 'form_post', 'web_message', 'jwt', 'query.jwt', 'bogus']) {
       const refusal = await refusalOf({ response_mode: mode });
       expect(refusal).toMatchObject({ error: 'unsupported_response_mode', isInQuery: true, iss: world.issuer });
@@ -163,7 +163,7 @@ describe('the metadata of the authorization server', () => {
   });
 
   it('grant_types_supported: a code and a refresh token are accepted, and other grants are refused', async () => {
-    const { refresh_token: refresh, clientId: owner, access_token: token } = await world.letIn(accountId);
+    const { refresh_token: refresh, clientId: owner, access_token: token } = await world.authorize(accountId);
     expect((await world.token(world.refresh(owner, refresh))).status).toBe(200);
     const others = [
       'client_credentials',
@@ -203,7 +203,7 @@ describe('the metadata of the authorization server', () => {
   });
 
   it('revocation_endpoint: revokes a token without a client secret, and refuses a request with one', async () => {
-    const { access_token: token, clientId: owner } = await world.letIn(accountId);
+    const { access_token: token, clientId: owner } = await world.authorize(accountId);
     const refused = await post(server['revocation_endpoint'], { token }, basic(owner));
     expect([refused.status >= 400, (await world.listTools(token)).status]).toEqual([true, 200]);
     expect((await post(server['revocation_endpoint'], { token, client_id: owner })).status).toBe(200);

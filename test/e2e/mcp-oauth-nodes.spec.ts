@@ -106,7 +106,7 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
   });
 
   it('a refresh token that is used at both processes at once yields working tokens at each', async () => {
-    let { refresh_token: refresh, clientId } = await one.letIn(accountId);
+    let { refresh_token: refresh, clientId } = await one.authorize(accountId);
     for (let round = 0; round < ROUNDS; round++) {
       const all = await Promise.all([one, two].map((at) => at.token(at.refresh(clientId, refresh))));
       expect(all.map(({ status }) => status)).toEqual([200, 200]);
@@ -118,7 +118,7 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
 
   it('a client that revokes its own token at one process loses access on both', async () => {
     for (const kind of ['access_token', 'refresh_token'] as const) {
-      const tokens = await one.letIn(accountId);
+      const tokens = await one.authorize(accountId);
       expect(await statusesOf(tokens.access_token)).toEqual([200, 200]);
       const body = new URLSearchParams({ token: tokens[kind], client_id: tokens.clientId });
       const revoked = await fetch(`${two.origin}/revoke`, { method: 'POST', headers: stranger(), body });
@@ -144,7 +144,7 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
   ] as const)('a client of %s loses its running calls and streams on both', async (_which, mode, end) => {
     await newPerson(one.trailgate, accountId, 'owner');
     one.approver = (await newPerson(one.trailgate, accountId, 'admin')).session;
-    const { access_token: token, refresh_token: refresh, clientId } = await one.letIn(accountId);
+    const { access_token: token, refresh_token: refresh, clientId } = await one.authorize(accountId);
     for (const at of [one, two]) clients.push(await connectedClient(at.mcpUrl, token, mode));
     // A client of the 2025 protocol has no stream besides the response to its call.
     const streams = mode === 'auto' ? await Promise.all(clients.map(openStream)) : [];

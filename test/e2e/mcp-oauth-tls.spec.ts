@@ -75,7 +75,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
   });
 
   it('uses a renewed certificate for new connections, while an open stream continues', async () => {
-    const { access_token: token } = await world.letIn(await world.newAccount());
+    const { access_token: token } = await world.authorize(await world.newAccount());
     const client = await connectedClient(world.mcpUrl, token);
     try {
       const stream = await openStream(client);
@@ -87,7 +87,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
       await eventually('it is shown', async () => (await shown()) === fingerprint);
       expect(stream.isOver()).toBe(false);
       expect((await world.listTools(token)).status).toBe(200);
-      await world.letIn(await world.newAccount());
+      await world.authorize(await world.newAccount());
       expect(stream.isOver()).toBe(false);
     } finally {
       await client.close();

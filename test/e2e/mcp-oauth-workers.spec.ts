@@ -43,7 +43,7 @@ describeWithRedis('the authorization server of two workers', () => {
 
   it('authorizes clients, refreshes their tokens, and accepts them on many connections', async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      const { access_token: token, refresh_token: refresh, clientId } = await world.letIn(await world.newAccount());
+      const { access_token: token, refresh_token: refresh, clientId } = await world.authorize(await world.newAccount());
       const next = await world.token(world.refresh(clientId, refresh));
       expect([next.status, await statusesOf(token)]).toEqual([200, ALL(200)]);
     }
@@ -64,7 +64,7 @@ describeWithRedis('the authorization server of two workers', () => {
 
   it('ends all streams of a client within a second after its key is revoked, and refuses its token', async () => {
     const accountId = await world.newAccount();
-    const { access_token: token } = await world.letIn(accountId);
+    const { access_token: token } = await world.authorize(accountId);
     const clients = await Promise.all(Array.from({ length: ROUNDS }, () => connectedClient(world.mcpUrl, token)));
     try {
       const streams = await Promise.all(clients.map(openStream));

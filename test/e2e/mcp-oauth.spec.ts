@@ -87,7 +87,7 @@ it('the official client discovers the server, is authorized, and calls a tool', 
 
 it('the token of an OAuth client is backed by a key in the key list of the account', async () => {
   const account = await world.newAccount();
-  const { access_token: token, clientId } = await world.letIn(account);
+  const { access_token: token, clientId } = await world.authorize(account);
   expect(token).toMatch(/^tg_mcpt_[0-9A-Za-z]{36}$/);
   expect((await world.listTools(token)).status).toBe(200);
   const keys = await keysOf(account);
@@ -99,7 +99,7 @@ it('the token of an OAuth client is backed by a key in the key list of the accou
 it("the calls of an OAuth client and of the account's API keys share one limit", async () => {
   const { id } = await world.trailgate.admin.createAccount({ plan: 'five' });
   const { secret } = await world.trailgate.admin.createKey(id, { scopes: ['customers:read'] });
-  const { access_token: token } = await world.letIn(id);
+  const { access_token: token } = await world.authorize(id);
   const call = async () =>
     JSON.stringify(await (await world.send(token, 'tools/call', { name: 'list_customers', arguments: {} })).json());
   const rest = async () =>
@@ -124,7 +124,7 @@ it('no code, token or authorization request ID of an OAuth client is stored in p
 
 it('an OAuth client loses access within a second after its key is revoked', async () => {
   const account = await world.newAccount();
-  const { access_token: token, refresh_token: refresh, clientId } = await world.letIn(account);
+  const { access_token: token, refresh_token: refresh, clientId } = await world.authorize(account);
   expect((await world.listTools(token)).status).toBe(200);
   const [key] = await keysOf(account);
   await expect(world.trailgate.admin.rotateKey(key?.id ?? '')).rejects.toMatchObject({ status: 409 });
@@ -137,7 +137,7 @@ it('an OAuth client loses access within a second after its key is revoked', asyn
 });
 
 it('an OAuth client can refresh its token and repeat the refresh; both new tokens work', async () => {
-  const { refresh_token: refresh, access_token: first, clientId } = await world.letIn(accountId);
+  const { refresh_token: refresh, access_token: first, clientId } = await world.authorize(accountId);
   const next = await world.token(world.refresh(clientId, refresh));
   expect(next.status).toBe(200);
   expect(next.body.access_token).not.toBe(first);
@@ -148,8 +148,8 @@ it('an OAuth client can refresh its token and repeat the refresh; both new token
 });
 
 it('an OAuth client can revoke its own token, but not the token of another client', async () => {
-  const mine = await world.letIn(accountId);
-  const other = await world.letIn(accountId);
+  const mine = await world.authorize(accountId);
+  const other = await world.authorize(accountId);
   const revoke = (token: string, clientId: string) =>
     fetch(`${world.issuer}/revoke`, {
       method: 'POST',

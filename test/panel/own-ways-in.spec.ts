@@ -230,7 +230,7 @@ describeWithChromium('a member', () => {
   });
 
   it('must confirm changes of keys and webhook endpoints that widen access, and no others', async () => {
-    const { admin, clock, rooms } = running;
+    const { admin, clock, modules } = running;
     const key = await admin.createKey(accountId, { scopes: ['customers:read'], allowed_ips: ['192.0.2.1'] });
     const hook = { url: 'https://shop.trailgate.dev/hooks' };
     const { id } = await admin.call<{ id: string }>('POST', `/accounts/${accountId}/webhook-endpoints`, hook);
@@ -253,7 +253,7 @@ describeWithChromium('a member', () => {
     await save(form);
     await confirmWithPassword();
     await form.waitFor({ state: 'detached' });
-    expect((await rooms.keyStore.get(key.id)).scopes).toEqual(['customers:read', 'customers:write']);
+    expect((await modules.keyStore.get(key.id)).scopes).toEqual(['customers:read', 'customers:write']);
 
     clock.advance(11 * MINUTE_MS);
     form = await edit(`webhooks/${id}`, 'Edit endpoint');

@@ -114,7 +114,7 @@ describe('an authorization code', () => {
 
 describe('an access token', () => {
   it('is not accepted as an API key, and an API key is not accepted as a token', async () => {
-    const { access_token: token } = await world.letIn(accountId);
+    const { access_token: token } = await world.authorize(accountId);
     for (const path of ['/api/v1/customers', '/mcp']) {
       const response = await fetch(`${world.trailgate.gatewayUrl}${path}`, {
         method: path === '/mcp' ? 'POST' : 'GET',
@@ -134,7 +134,7 @@ describe('an access token', () => {
   });
 
   it('is accepted only once and in its header, like a key', async () => {
-    const { access_token: token } = await world.letIn(accountId);
+    const { access_token: token } = await world.authorize(accountId);
     expect((await world.listTools(token)).status).toBe(200);
     expect((await world.listTools(token, `${world.mcpUrl}?access_token=${token}`)).status).toBe(400);
     const twice = ['Authorization', `Bearer ${token}`, 'Authorization', 'Bearer another'];
@@ -142,7 +142,7 @@ describe('an access token', () => {
   });
 
   it('does not work for other paths on the authorization origin', async () => {
-    const { access_token: token } = await world.letIn(accountId);
+    const { access_token: token } = await world.authorize(accountId);
     for (const path of [
       '/api/v1/customers',
       '/docs',
@@ -158,7 +158,7 @@ describe('an access token', () => {
 
   it('of a new account creates one key there', async () => {
     const other = await world.newAccount();
-    const { access_token: token } = await world.letIn(other);
+    const { access_token: token } = await world.authorize(other);
     expect((await world.listTools(token)).status).toBe(200);
     const { data } = await world.trailgate.admin.call<{ data: { id: string }[] }>('GET', `/accounts/${other}/api-keys`);
     expect(data).toHaveLength(1);

@@ -90,16 +90,16 @@ describeOnDatabases('a portal session with limited scopes', (kind) => {
   });
 
   it('lists exactly the keys that the check of a single key would allow', async () => {
-    const { admin, rooms } = running;
+    const { admin, modules } = running;
     const sets = [['*'], ['customers:*'], ['customers:write'], ['tours:*'], ['customers:read', 'tours:*']];
     for (const scopes of sets) await admin.createKey(account, { scopes });
-    const whole = await rooms.accounts.get(account);
+    const whole = await modules.accounts.get(account);
     const page = { limit: 100, cursor: undefined, sort: 'created', order: 'asc' } as const;
-    const { data: all } = await rooms.keyStore.list(whole, page);
+    const { data: all } = await modules.keyStore.list(whole, page);
     expect(all).toHaveLength(7);
     const grants = [['*'], ['customers:*'], ['customers:read'], ['tours:read', 'customers:write'], ['custom:*']];
     for (const granted of grants) {
-      const { data } = await rooms.keyStore.list(whole, { ...page, granted });
+      const { data } = await modules.keyStore.list(whole, { ...page, granted });
       const covered = all.filter(({ scopes }) => missingScopes(granted, scopes).length === 0);
       expect([granted, data.map(({ id }) => id)]).toEqual([granted, covered.map(({ id }) => id)]);
     }
@@ -170,7 +170,7 @@ describeOnDatabases('a portal session with limited scopes', (kind) => {
         expect.objectContaining({ code: 'forbidden', missing_scopes: ['tours:read'] }),
       ]);
     }
-    expect(await running.rooms.keyStore.get(beyond)).toMatchObject({ version: 1, allowed_ips: ['192.0.2.1'] });
+    expect(await running.modules.keyStore.get(beyond)).toMatchObject({ version: 1, allowed_ips: ['192.0.2.1'] });
   });
 
   it('manages keys within its scopes, and cannot give them other scopes', async () => {

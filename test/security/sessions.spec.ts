@@ -100,9 +100,9 @@ describeOnDatabases('a session', (kind) => {
   it('ends on sign-out, also on another node, with an audit entry', async () => {
     const { browser: own, id } = await signedIn();
     const cookie = own.cookies.get('tg_session') ?? '';
-    const { keyStore: keys, quotas } = running.rooms;
+    const { keyStore: keys, quotas } = running.modules;
     const parts = { keys, windows: quotas.throttleWindows, operatorToken: ADMIN_TOKEN };
-    const other = openMembers(running.rooms, parts);
+    const other = openMembers(running.modules, parts);
     expect(await other.sessions.find(cookie)).toBeDefined();
     const answer = await own.ask('POST', '/sign-out');
     expect([answer.status, answer.text]).toEqual([204, '']);

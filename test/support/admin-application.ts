@@ -1,4 +1,4 @@
-/** The admin application in this process: the rooms of the program on a real database and a real port, with a clock to turn. */
+/** The admin application in this process: the modules of the program on a real database and a real port, with a clock to turn. */
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { pino } from 'pino';
@@ -21,7 +21,7 @@ import type { NodeTarget } from '../../src/nodes/node-targets.js';
 import { collectMetrics } from '../../src/platform/collect-metrics.js';
 import { Shutdown } from '../../src/platform/shutdown.js';
 import { openAdminApi } from '../../src/program/open-admin.js';
-import { openRooms, type Rooms } from '../../src/program/rooms.js';
+import { openModules, type Modules } from '../../src/program/modules.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { SecretBox } from '../../src/stores/secrets/secret-box.js';
 import { AdminClient } from './admin.js';
@@ -34,8 +34,8 @@ export interface RunningAdmin {
   readonly port: number;
   readonly admin: AdminClient;
   readonly application: NestFastifyApplication;
-  readonly rooms: Rooms;
-  /** The clock of all rooms. */
+  readonly modules: Modules;
+  /** The clock of all modules. */
   readonly clock: TestClock;
   readonly members: Members;
   /** Every line of its log, so far. */
@@ -81,20 +81,20 @@ export async function startAdmin(database: DatabaseHandle, options: AdminOptions
   const clock = new TestClock();
   const config = new RunningConfig(configOf(options));
   const secretBox = options.secretBox === undefined ? new SecretBox(Buffer.alloc(32, 2)) : options.secretBox;
-  const rooms = await openRooms(
+  const modules = await openModules(
     { config, database, secretBox, clock, log: lines, gauges: [], shutdown },
     {
       roles: ['admin', 'gateway'],
       forwards: false,
       isFirst: true,
-      counterPlace: { url: undefined, isOwn: true },
+      counterLocation: { url: undefined, isCountingProcess: true },
       clockAheadMs: 0,
       recordTime: () => instant(clock.now()),
       ...(options.resolve === undefined ? {} : { sender: { resolve: options.resolve } }),
     },
   );
-  const admission = openAdmission(rooms, rooms);
-  const api = openAdminApi(rooms, admission, ADMIN_TOKEN, options.panel ?? null);
+  const admission = openAdmission(modules, modules);
+  const api = openAdminApi(modules, admission, ADMIN_TOKEN, options.panel ?? null);
   const settings = () => config.current.file.admin;
   let boundPort = 0;
   const dependencies: AdminDependencies = {
@@ -121,7 +121,7 @@ export async function startAdmin(database: DatabaseHandle, options: AdminOptions
     await shutdown.run();
   };
   const admin = new AdminClient(url, ADMIN_TOKEN);
-  return { url, port, admin, application, rooms, clock, members: api.members, log, close };
+  return { url, port, admin, application, modules, clock, members: api.members, log, close };
 }
 
 /** Returns what `gateway.yaml` would say: two plans, and an authorization server that lets clients in for 90 days. */

@@ -1,11 +1,11 @@
-/** A gateway in this process on all that the program gives it, with a door of the test's. */
+/** A gateway in this process on all that the program gives it, with an endpoint of the test's. */
 import { openSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import type { OpenDoor } from '../../src/admission/doors/door.js';
-import type { DoorRequest } from '../../src/admission/doors/door-request.js';
-import type { InnerResponse } from '../../src/admission/doors/inner-call.js';
+import type { MountEndpoint } from '../../src/admission/mounted/mounted-endpoint.js';
+import type { EndpointRequest } from '../../src/admission/mounted/endpoint-request.js';
+import type { InnerResponse } from '../../src/admission/mounted/inner-call.js';
 import { openAdmission, type Admission } from '../../src/admission/open.js';
-import { openRooms, type Rooms } from '../../src/program/rooms.js';
+import { openModules, type Modules } from '../../src/program/modules.js';
 import { openStores } from '../../src/program/open-stores.js';
 import { clockAheadMs, recordTime } from '../../src/idempotency/database-records.js';
 import { Shutdown } from '../../src/platform/shutdown.js';
@@ -25,7 +25,7 @@ import { configOf, type ConfigFiles } from './config-files.js';
 import { send } from './http.js';
 import { temporaryFolder } from './processes.js';
 
-/** A request for the door. */
+/** A request for the endpoint. */
 export interface InnerRequest {
   /** `GET /files/{name}`: what it must lead to. */
   readonly match: string;
@@ -50,7 +50,7 @@ export interface InnerResult {
 
 export interface World {
   readonly url: string;
-  readonly rooms: Rooms;
+  readonly modules: Modules;
   /** Keys of new accounts. */
   newKey(
     plan: string,
@@ -78,30 +78,33 @@ const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' } as
 
 /** The parts that are opened before the gateway. */
 export interface Opened {
-  readonly rooms: Rooms;
+  readonly modules: Modules;
   readonly admission: Admission;
   readonly log: Log;
   readonly shutdown: Shutdown;
 }
 
-/** Starts it with a door. */
+/** Starts it with an endpoint. */
 export async function startWorld(
   files: ConfigFiles,
-  doorOf: (opened: Opened) => OpenDoor,
+  endpointOf: (opened: Opened) => MountEndpoint,
   { logFile = '/dev/null', env = {} }: WorldOptions = {},
 ): Promise<World> {
   const loaded = await configOf(files, { TRAILGATE_DATA_DIR: temporaryFolder('inner'), ...env });
   const running = new RunningConfig(withoutDocuments(loaded));
   const log = openLog('info', openSync(logFile, 'a'));
   const shutdown = new Shutdown(log);
-  const counterPlace = { url: loaded.environment.redisUrl, isOwn: loaded.environment.redisUrl === undefined };
+  const counterLocation = {
+    url: loaded.environment.redisUrl,
+    isCountingProcess: loaded.environment.redisUrl === undefined,
+  };
   const roles = ['gateway'] as const;
-  const stores = await openStores(loaded, roles, counterPlace, true, log, shutdown);
+  const stores = await openStores(loaded, roles, counterLocation, true, log, shutdown);
   const ahead = clockAheadMs(systemClock);
   const time = { clockAheadMs: ahead, recordTime: recordTime(stores.database.kind, ahead) };
-  const ground = { config: running, ...stores, clock: systemClock, log, gauges: [], shutdown };
-  const rooms = await openRooms(ground, { roles, forwards: true, isFirst: true, counterPlace, ...time });
-  const admission = openAdmission(rooms, rooms);
+  const shared = { config: running, ...stores, clock: systemClock, log, gauges: [], shutdown };
+  const modules = await openModules(shared, { roles, forwards: true, isFirst: true, counterLocation, ...time });
+  const admission = openAdmission(modules, modules);
   const { publicUrl, ...rest } = admission;
   const { file } = running.current;
   const rows: RequestLogRow[] = [];
@@ -114,14 +117,14 @@ export async function startWorld(
       ...rest,
       cors: new Cors(file.gateway.cors, admission.routes),
       entranceRules: new EntranceRules(file),
-      requestLogs: rooms.requestLogs,
-      usage: rooms.usage,
-      forwarder: rooms.forwarder!,
+      requestLogs: modules.requestLogs,
+      usage: modules.usage,
+      forwarder: modules.forwarder!,
       requestLines: new RequestLines(file.gateway.log),
       proxyStatus: new ProxyStatus(),
       draining: { hasBegun: false },
       connections,
-      openDoor: doorOf({ rooms, admission, log, shutdown }),
+      mountEndpoint: endpointOf({ modules, admission, log, shutdown }),
     },
     log,
     [],
@@ -131,19 +134,19 @@ export async function startWorld(
   publicUrl.bind(port);
   return {
     url: `http://127.0.0.1:${port}`,
-    rooms,
+    modules,
     async newKey(plan, scopes = ['*']) {
       const account = { name: 'Inner', plan, time_zone: 'UTC', billing_day: 1 };
-      const { id } = await rooms.accounts.create(account, CONTEXT);
+      const { id } = await modules.accounts.create(account, CONTEXT);
       const wanted = { name: 'inner', scopes, environment: 'live', expires_at: null, allowed_ips: [], limits: null };
-      const { secret, key } = await rooms.keyStore.create(id, wanted as never, CONTEXT);
+      const { secret, key } = await modules.keyStore.create(id, wanted as never, CONTEXT);
       return { secret, keyId: key.id, accountId: id };
     },
     async revoke(keyId) {
-      await rooms.keyStore.revoke(keyId, CONTEXT);
+      await modules.keyStore.revoke(keyId, CONTEXT);
     },
     written(accountId) {
-      while (rooms.requestLogs.accountsWaiting > 0) rooms.requestLogs.takeFirst(() => MAX_ROWS, rows);
+      while (modules.requestLogs.accountsWaiting > 0) modules.requestLogs.takeFirst(() => MAX_ROWS, rows);
       return rows.filter((row) => row.accountId === accountId);
     },
     async stop() {
@@ -155,10 +158,10 @@ export async function startWorld(
   };
 }
 
-/** Starts it with a door at `/inner` that makes the inner calls that it is asked for. */
+/** Starts it with an endpoint at `/inner` that makes the inner calls that it is asked for. */
 export async function startInnerWorld(files: ConfigFiles, logFile?: string): Promise<InnerWorld> {
-  const doorOf = ({ rooms, admission }: Opened): OpenDoor => {
-    const { operations } = rooms.config.current;
+  const endpointOf = ({ modules, admission }: Opened): MountEndpoint => {
+    const { operations } = modules.config.current;
     return ({ inner, refuse }) => ({
       serves: (path) => path === '/inner',
       serve: (request) => {
@@ -192,7 +195,7 @@ export async function startInnerWorld(files: ConfigFiles, logFile?: string): Pro
       },
     });
   };
-  const world = await startWorld(files, doorOf, logFile === undefined ? {} : { logFile });
+  const world = await startWorld(files, endpointOf, logFile === undefined ? {} : { logFile });
   return {
     ...world,
     async inner(secret, request) {
@@ -203,7 +206,7 @@ export async function startInnerWorld(files: ConfigFiles, logFile?: string): Pro
 }
 
 /** The same request, of nobody knows whom. */
-function withoutAddress(request: DoorRequest): DoorRequest {
+function withoutAddress(request: EndpointRequest): EndpointRequest {
   return new Proxy(request, { get: (of, name) => (name === 'clientAddress' ? '' : Reflect.get(of, name, of)) });
 }
 
@@ -213,7 +216,7 @@ function resultOf(response: InnerResponse, requestId: string, pages: ErrorPages)
   return { status, lines, body: body.toString(), isCut, quotaLines, problem: said as InnerResult['problem'] };
 }
 
-async function bodyOf({ incoming }: DoorRequest): Promise<string> {
+async function bodyOf({ incoming }: EndpointRequest): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();

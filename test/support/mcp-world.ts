@@ -126,10 +126,10 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
   const variables = { TRAILGATE_DATA_DIR: temporaryFolder('mcp'), ...env };
   const world = await startWorld(
     filesOf(tools),
-    ({ rooms, admission, shutdown }) => {
-      const { openDoor, endStreams } = openMcp(rooms, admission, reference, methods);
+    ({ modules, admission, shutdown }) => {
+      const { mountEndpoint, endStreams } = openMcp(modules, admission, reference, methods);
       shutdown.add('end MCP streams', async () => endStreams());
-      return openDoor;
+      return mountEndpoint;
     },
     { ...rest, env: variables },
   );
@@ -158,7 +158,7 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
     mcpUrl,
     async useTools(next) {
       const loaded = await configOf(filesOf(next), variables);
-      await world.rooms.config.replace({ config: withoutDocuments(loaded) });
+      await world.modules.config.replace({ config: withoutDocuments(loaded) });
     },
     answerWith(next) {
       handler = next;

@@ -1,6 +1,6 @@
 /**
  * The steps of an OAuth client and its browser, one by one, so that each can be done wrong. They work with a program
- * (`oauth-world.ts`), or with the authorization server in this process (`oauth-door.ts`).
+ * (`oauth-world.ts`), or with the authorization server in this process (`oauth-server-world.ts`).
  */
 import { createHash, randomBytes } from 'node:crypto';
 
@@ -130,7 +130,7 @@ export abstract class OAuthSteps {
   }
 
   /** A client that is let in, from the beginning to its first tokens. */
-  async letIn(
+  async authorize(
     accountId: string,
     change: object = {},
     asked: Form = {},

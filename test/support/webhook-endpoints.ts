@@ -29,7 +29,7 @@ let count = 0;
 
 /** Hands an event of a service in, as the service would. */
 export async function addServiceEvent(
-  { rooms: { database }, clock }: Pick<RunningAdmin, 'rooms' | 'clock'>,
+  { modules: { database }, clock }: Pick<RunningAdmin, 'modules' | 'clock'>,
   accountId: string,
   type = 'customer.created',
 ): Promise<void> {
@@ -43,7 +43,7 @@ export async function newWebhook(running: RunningAdmin, accountId: string): Prom
   const path = `/accounts/${accountId}/webhook-endpoints`;
   const { id: endpoint } = await running.admin.call<MadeEndpoint>('POST', path, { url: PUBLIC_URL });
   await addServiceEvent(running, accountId);
-  const row = await running.rooms.database.db
+  const row = await running.modules.database.db
     .selectFrom('webhook_delivery')
     .select(['id', 'event_id'])
     .where('endpoint_id', '=', endpoint)

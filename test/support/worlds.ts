@@ -15,7 +15,7 @@
  * | `startDemo` (`demo.ts`) | the program as `npm start` runs it, with the example backend |
  * | `ProviderWorld.start` (`provider-world.ts`) | that, and an identity provider |
  * | `startGateway` (`gateway-application.ts`) | the gateway in this process, without backends |
- * | `startWorld` (`inner-world.ts`), `startMcpWorld` (`mcp-world.ts`) | the gateway in this process with a door of the test's, or with tools |
+ * | `startWorld` (`inner-world.ts`), `startMcpWorld` (`mcp-world.ts`) | the gateway in this process with an endpoint of the test's, or with tools |
  */
 import { describe } from '@jest/globals';
 import { describeWithPostgres, describeWithRedis } from './describe-with.js';

@@ -41,12 +41,12 @@ export class AccountApiKeysController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBody<ListedApiKeyResource>> {
     const account = await this.accounts.get(accountId);
-    const { status: statuses, oauth_client: oauthClient, let_in_by: memberId, ...rest } = query;
+    const { status: statuses, oauth_client: oauthClient, authorized_by: memberId, ...rest } = query;
     const hasOAuthClient = oauthClient === undefined ? undefined : oauthClient === 'true';
     const isPortal = caller.kind === 'portal';
-    const letInBy = memberId !== undefined && isPortal ? NO_MEMBER_ID : memberId;
-    const page = await this.keys.list(account, { ...rest, statuses, hasOAuthClient, letInBy, granted });
-    const members = isPortal ? NO_MEMBERS : await this.keys.whoLetIn(page.data);
+    const authorizedBy = memberId !== undefined && isPortal ? NO_MEMBER_ID : memberId;
+    const page = await this.keys.list(account, { ...rest, statuses, hasOAuthClient, authorizedBy, granted });
+    const members = isPortal ? NO_MEMBERS : await this.keys.findAuthorizers(page.data);
     return listBody(page, (key) => listedApiKeyResource(key, account.timeZone, members), query, reply);
   }
 

@@ -39,7 +39,7 @@ export const apiKeyQuerySchema = pageQuerySchema.extend({
   oauth_client: z.enum(['true', 'false'], 'must be true or false').optional().meta({
     description: '`true`: only keys of OAuth clients; `false`: only keys with a secret.',
   }),
-  let_in_by: z.string().max(30).regex(idPattern('mem'), 'must be the id of a member').optional().meta({
+  authorized_by: z.string().max(30).regex(idPattern('mem'), 'must be the id of a member').optional().meta({
     description: 'Only keys of OAuth clients that this member authorized. Portal sessions get none.',
   }),
   ...externalQuery,

@@ -53,7 +53,7 @@ export const apiKeySchema = z
               "Host of the client's metadata document; null: the client registered itself, and its name is " +
               'not verified.',
           }),
-        let_in_by: z
+        authorized_by: z
           .string()
           .max(200)
           .nullable()
@@ -147,5 +147,5 @@ function clientResource(
   // The ID of a client with a metadata document is the URL of that document. Registered clients have a generated ID.
   const url = URL.parse(id);
   const host = url?.protocol === 'https:' ? url.host : null;
-  return { id, name, host, let_in_by: memberId === null ? null : (members.get(memberId) ?? null) };
+  return { id, name, host, authorized_by: memberId === null ? null : (members.get(memberId) ?? null) };
 }

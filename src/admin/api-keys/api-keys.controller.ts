@@ -130,7 +130,7 @@ export class ApiKeysController {
   /** Portal sessions get no names of members. */
   private async resource(key: ApiKey, caller: Principal): Promise<ApiKeyResource> {
     const { timeZone } = await this.accounts.get(key.accountId);
-    const members = caller.kind === 'portal' ? NO_MEMBERS : await this.keys.whoLetIn([key]);
+    const members = caller.kind === 'portal' ? NO_MEMBERS : await this.keys.findAuthorizers([key]);
     return apiKeyResource(key, timeZone, members);
   }
 }

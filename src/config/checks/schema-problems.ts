@@ -5,7 +5,7 @@ import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean, formatPath } from '../model/problem.js';
 import { misleadingCharacter } from './scalar-checks.js';
 import type { SourceDocument } from '../source/source-document.js';
-import { suggestCorrection } from '../source/rewritten.js';
+import { suggestCorrection } from '../source/suggest-correction.js';
 
 type Issue = z.core.$ZodIssue;
 

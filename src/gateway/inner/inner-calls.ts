@@ -2,8 +2,8 @@
  * Runs the API requests of MCP tool calls inside the gateway (inner calls). An inner call is an exchange without a
  * connection. It takes the same steps, backend call and recording as a client request.
  */
-import type { InnerCall, InnerPath, InnerResponse, RunningCall } from '../../admission/doors/inner-call.js';
-import type { RequestSource } from '../../admission/doors/request-source.js';
+import type { InnerCall, InnerPath, InnerResponse, RunningCall } from '../../admission/mounted/inner-call.js';
+import type { RequestSource } from '../../admission/mounted/request-source.js';
 import type { Routes } from '../../admission/routes.js';
 import type { Step } from '../../admission/step.js';
 import { StepWalk, type WalkEnd } from '../../admission/step-walk.js';

@@ -1,7 +1,7 @@
 /** The request of an inner call, in the form that the steps and the backend call read. */
 import type { Socket } from 'node:net';
-import type { InnerCall } from '../../admission/doors/inner-call.js';
-import { markForDoor, tokenDoorOf } from '../../keys/clients/token-door.js';
+import type { InnerCall } from '../../admission/mounted/inner-call.js';
+import { markForAuthenticator, tokenAuthenticatorOf } from '../../keys/clients/token-authenticator.js';
 import type { ClientFields, ClientMessage } from '../../http/client/client-response.js';
 import { fieldsOfLines, trimmed } from '../../http/grammar/fields.js';
 
@@ -57,8 +57,8 @@ export class InnerMessage implements ClientMessage {
     this.headers = new InnerFields(call);
     this.socket = call.carrier.message.socket;
     this.body = body;
-    const tokenDoor = tokenDoorOf(call.carrier.message);
-    if (tokenDoor !== undefined) markForDoor(tokenDoor, this);
+    const tokenAuthenticator = tokenAuthenticatorOf(call.carrier.message);
+    if (tokenAuthenticator !== undefined) markForAuthenticator(tokenAuthenticator, this);
   }
 
   get rawHeaders(): string[] {

@@ -1,6 +1,6 @@
 /** The response to an inner call, collected in memory for the caller. */
 import type { ServerResponse } from 'node:http';
-import type { InnerResponse, RunningCall } from '../../admission/doors/inner-call.js';
+import type { InnerResponse, RunningCall } from '../../admission/mounted/inner-call.js';
 import type { ClientResponse } from '../../http/client/client-response.js';
 import type { ResponseCaller } from '../../proxy/targets/forward-request.js';
 import type { Problem } from '../../platform/problems/errors.js';

@@ -98,7 +98,7 @@ export class Connections {
     const countDown = (): void => count.inc(-1);
     server.on('connection', (socket: TrackedSocket) => {
       if (this.descriptors.isReserved(descriptorOf(socket))) {
-        SHORTAGES.note('file_descriptors', 'accept');
+        SHORTAGES.record('file_descriptors', 'accept');
         disconnect(socket, 'file_descriptors');
       }
       if (this.exceedsNetwork(socket)) this.disconnectForNetwork(socket);

@@ -3,7 +3,7 @@
  * 421, 431 and 501. Responds to CORS preflights and to OPTIONS requests that are not forwarded.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Door } from '../../admission/doors/door.js';
+import type { MountedEndpoint } from '../../admission/mounted/mounted-endpoint.js';
 import { requestLineProblem } from '../../admission/request-line.js';
 import type { Routes } from '../../admission/routes.js';
 import type { PlainConnection } from '../../http/client/plain-connection.js';
@@ -39,7 +39,7 @@ export interface EntranceParts {
    * Another service on the listener, such as the MCP server. The service handles preflights for its own paths.
    * Undefined if there is none.
    */
-  readonly door: Door | undefined;
+  readonly endpoint: MountedEndpoint | undefined;
 }
 
 /** Entrance validates requests and passes them to the steps. */
@@ -50,16 +50,16 @@ export class Entrance {
   private readonly cors: Cors;
   private readonly rules: EntranceRules;
   private readonly draining: Draining;
-  private readonly door: Door | undefined;
+  private readonly endpoint: MountedEndpoint | undefined;
 
-  constructor({ arrivals, filter, routes, cors, entranceRules, draining, door }: EntranceParts) {
+  constructor({ arrivals, filter, routes, cors, entranceRules, draining, endpoint }: EntranceParts) {
     this.arrivals = arrivals;
     this.filter = filter;
     this.routes = routes;
     this.cors = cors;
     this.rules = entranceRules;
     this.draining = draining;
-    this.door = door;
+    this.endpoint = endpoint;
   }
 
   /**
@@ -115,7 +115,7 @@ export class Entrance {
 
   /** Reports whether `gateway.cors` applies. Other services on the listener have their own rules. */
   private appliesCors(exchange: Exchange): boolean {
-    return this.door?.serves(exchange.path) !== true;
+    return this.endpoint?.serves(exchange.path) !== true;
   }
 
   /**

@@ -2,10 +2,10 @@
  * Serves nearly every request: from the connection through the entrance directly to the steps
  * (`src/admission/steps.ts`). Nest's router would need eight async functions for the same steps, and Fastify's router a
  * lookup. HTTP/1.0 requests, and requests that are not for the API, go through both routers to the same steps. Requests
- * for another service go to its door.
+ * for the MCP server go to its endpoint.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Door } from '../../admission/doors/door.js';
+import type { MountedEndpoint } from '../../admission/mounted/mounted-endpoint.js';
 import type { Routes } from '../../admission/routes.js';
 import type { StepWalk } from '../../admission/step-walk.js';
 import { plainConnectionOf, type PlainConnection } from '../../http/client/plain-connection.js';
@@ -27,7 +27,7 @@ export interface FastPathParts {
   /** Steps for requests with an `Idempotency-Key`. */
   readonly keyedWalk: StepWalk<Exchange>;
   /** Another service on the listener, such as the MCP server. Undefined if there is none. */
-  readonly door: Door | undefined;
+  readonly endpoint: MountedEndpoint | undefined;
 }
 
 export class FastPath implements PlainRequestHandler {
@@ -58,14 +58,14 @@ export class FastPath implements PlainRequestHandler {
 
   /**
    * Serves a plain request. Returns false, and leaves the request untouched, if its path is neither that of an API nor
-   * that of the door.
+   * that of the endpoint.
    */
   readonly serve = (request: PlainRequest, connection: PlainConnection): boolean => {
     const { routes, entrance } = this.parts;
     const { method, url } = request;
     const path = pathOf(url);
     const match = routes.match(method, path, request);
-    if (match.kind === 'not_ours') return this.servePlainAtDoor(path, request, connection);
+    if (match.kind === 'not_ours') return this.servePlainMounted(path, request, connection);
     const exchange = entrance.receivePlain(request, connection);
     if (exchange !== undefined) this.startSteps(exchange, match);
     return true;
@@ -90,7 +90,7 @@ export class FastPath implements PlainRequestHandler {
     const match = routes.match(exchange.method, exchange.path, exchange.message);
     // Fastify serves HTTP/1.0, but does not know which host names serve a path.
     const isForFastify = exchange.message.httpVersion === '1.0' && match.kind !== 'not_found';
-    if (isForFastify || match.kind === 'not_ours') return this.serveAtDoor(exchange);
+    if (isForFastify || match.kind === 'not_ours') return this.serveMounted(exchange);
     this.startSteps(exchange, match);
     return true;
   }
@@ -103,22 +103,22 @@ export class FastPath implements PlainRequestHandler {
   }
 
   /**
-   * Serves a plain request at the door. Returns false, and leaves the request untouched, if the door does not serve the
+   * Serves a plain request at the endpoint. Returns false, and leaves the request untouched, if the endpoint does not serve the
    * path.
    */
-  private servePlainAtDoor(path: string, request: PlainRequest, connection: PlainConnection): boolean {
-    const { door, entrance } = this.parts;
-    if (door?.serves(path) !== true) return false;
+  private servePlainMounted(path: string, request: PlainRequest, connection: PlainConnection): boolean {
+    const { endpoint, entrance } = this.parts;
+    if (endpoint?.serves(path) !== true) return false;
     const exchange = entrance.receivePlain(request, connection);
-    if (exchange !== undefined) door.serve(exchange);
+    if (exchange !== undefined) endpoint.serve(exchange);
     return true;
   }
 
-  /** Serves a parsed request at the door. Returns false if the door does not serve the path. */
-  private serveAtDoor(exchange: Exchange): boolean {
-    const { door } = this.parts;
-    if (door?.serves(exchange.path) !== true) return false;
-    door.serve(exchange);
+  /** Serves a parsed request at the endpoint. Returns false if the endpoint does not serve the path. */
+  private serveMounted(exchange: Exchange): boolean {
+    const { endpoint } = this.parts;
+    if (endpoint?.serves(exchange.path) !== true) return false;
+    endpoint.serve(exchange);
     return true;
   }
 }

@@ -123,12 +123,12 @@ export async function createGatewayApplication(
   };
   const walk = new StepWalk(inOrderWithoutKey(steps), end);
   const keyedWalk = new StepWalk(inOrder(steps), end);
-  const door = deps.openDoor?.({
+  const endpoint = deps.mountEndpoint?.({
     inner: new InnerCalls({ routes: deps.routes, steps, end, requestEnd, date, tracer: deps.tracer }),
     refuse: (request, reason) => filter.respond(reason, request as Exchange),
   });
-  const entrance = new Entrance({ ...deps, arrivals, filter, door });
-  const fastPath = new FastPath({ routes: deps.routes, entrance, walk, keyedWalk, door });
+  const entrance = new Entrance({ ...deps, arrivals, filter, endpoint });
+  const fastPath = new FastPath({ routes: deps.routes, entrance, walk, keyedWalk, endpoint });
   fastPath.install(server);
   delayContinue(server);
   refuseConnect(server, fields);

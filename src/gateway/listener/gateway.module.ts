@@ -18,7 +18,7 @@ import type { Cors } from '../request/cors.js';
 import type { RequestLines } from '../request/request-lines.js';
 import type { Tracer } from '../request/tracing.js';
 import { STEPS_TOKEN } from '../steps/step-guards.js';
-import type { OpenDoor } from '../../admission/doors/door.js';
+import type { MountEndpoint } from '../../admission/mounted/mounted-endpoint.js';
 import type { Steps } from '../../admission/steps.js';
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import type { Draining } from './draining.js';
@@ -52,7 +52,7 @@ export interface GatewayDependencies {
   readonly draining: Draining;
   readonly connections: Connections;
   /** Creates another service on the listener, such as the MCP server. */
-  readonly openDoor?: OpenDoor;
+  readonly mountEndpoint?: MountEndpoint;
 }
 
 /** GatewayParts holds the services that the fast path and Nest's router share. */

@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EndingPhase } from '../../admission/admission-request.js';
-import type { DoorRequest } from '../../admission/doors/door-request.js';
-import type { RequestSource } from '../../admission/doors/request-source.js';
-import { tokenDoorOf, type TokenDoor } from '../../keys/clients/token-door.js';
+import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
+import type { RequestSource } from '../../admission/mounted/request-source.js';
+import { tokenAuthenticatorOf, type TokenAuthenticator } from '../../keys/clients/token-authenticator.js';
 import { isUnknownProxy } from '../../admission/unknown-proxy.js';
 import type { Operation } from '../../config/model/schema.js';
 import type { Keyed } from '../../idempotency/key-claim.js';
@@ -48,7 +48,7 @@ export interface ExchangeOwner {
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
 }
 
-export class Exchange implements ForwardClient, DoorRequest, Transaction {
+export class Exchange implements ForwardClient, EndpointRequest, Transaction {
   readonly requestId: string;
   readonly startedMs = performance.now();
   /** Index of the query in `url`, or its length. */
@@ -216,8 +216,8 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
       : message.headers['content-type'];
   }
 
-  get tokenDoor(): TokenDoor | undefined {
-    return tokenDoorOf(this.message);
+  get tokenAuthenticator(): TokenAuthenticator | undefined {
+    return tokenAuthenticatorOf(this.message);
   }
 
   get isFromUnknownProxy(): boolean {

@@ -8,7 +8,7 @@ import type { ClientResponse } from '../../http/client/client-response.js';
 import type { Transaction } from '../../http/client/plain-connection.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { StreamRequest } from './http2-message.js';
-import { noteAdmitted } from './unadmitted-streams.js';
+import { recordAdmission } from './unadmitted-streams.js';
 
 /** Node's response object. */
 export class GatewayHttp2Response extends Http2ServerResponse {
@@ -75,7 +75,7 @@ export class Http2Response implements ClientResponse {
   }
 
   noteAdmitted(): void {
-    noteAdmitted(this.response.stream);
+    recordAdmission(this.response.stream);
   }
 
   /** Does nothing, because streams end independently. */
@@ -132,7 +132,7 @@ export class StreamResponse implements ClientResponse {
   }
 
   noteAdmitted(): void {
-    noteAdmitted(this.request.stream);
+    recordAdmission(this.request.stream);
   }
 
   /** Does nothing, because streams end independently. */

@@ -2,7 +2,7 @@
 import { withoutSecrets } from '../../keys/api-key-format.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import { formatUtc } from '../../platform/rfc3339.js';
-import type { RequestSource } from '../../admission/doors/request-source.js';
+import type { RequestSource } from '../../admission/mounted/request-source.js';
 import type { Exchange } from './exchange.js';
 
 const LONGEST_PATH = 1_000;

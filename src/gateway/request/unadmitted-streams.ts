@@ -74,7 +74,7 @@ class SessionStreams {
 }
 
 /** Records that the key of a stream's request has been accepted. */
-export function noteAdmitted(stream: ServerHttp2Stream): void {
+export function recordAdmission(stream: ServerHttp2Stream): void {
   const opened = (stream.session as OpenedSession | undefined)?.[OPENED];
   opened?.owner.admit(opened, stream);
 }

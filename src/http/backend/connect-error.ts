@@ -31,7 +31,7 @@ export function connectError(error: ConnectError): Error {
   const [code = ''] = codes;
   const resource = resourceOf(code);
   if (resource === undefined) return error;
-  SHORTAGES.note(resource, 'connect', code);
+  SHORTAGES.record(resource, 'connect', code);
   return connectionError(resource === 'ports' ? 'TRAILGATE_OUT_OF_PORTS' : 'TRAILGATE_OUT_OF_RESOURCES', code);
 }
 

@@ -1,6 +1,6 @@
 /** A stream whose key ends while the stream is being opened. */
 import { expect, it } from '@jest/globals';
-import type { DoorRequest } from '../../admission/doors/door-request.js';
+import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { Subscriptions } from './subscriptions.js';
@@ -15,7 +15,7 @@ function listener() {
     end: () => void written.push('end'),
   };
   const message = { response: { isGone: false }, nodeResponse, clientAddress: '203.0.113.9', bytesOut: 0 };
-  return { written, request: { ...message, dateLine: '', responseLines: '' } as unknown as DoorRequest };
+  return { written, request: { ...message, dateLine: '', responseLines: '' } as unknown as EndpointRequest };
 }
 
 const KEY = { record: { keyId: 'key_1', accountId: 'acc_1', hash: 'hash' } } as CachedKey;

@@ -1,5 +1,5 @@
 /** Event streams of `subscriptions/listen`. */
-import type { DoorRequest } from '../../admission/doors/door-request.js';
+import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { Invalidation } from '../../keys/api-key.js';
 import type { CachedKey } from '../../keys/cached-key.js';
@@ -50,7 +50,7 @@ export class Subscriptions {
    * Opens a stream as the response to a request.
    * @param wantsToolChanges whether to send notifications of tool changes
    */
-  open(request: DoorRequest, id: RequestId, key: CachedKey, wantsToolChanges: boolean): void {
+  open(request: EndpointRequest, id: RequestId, key: CachedKey, wantsToolChanges: boolean): void {
     if (request.response.isGone) return;
     this.makeRoom(key.record.keyId);
     const stream = new EventStream(request, id, key, wantsToolChanges, this.nowMs() + MAX_LIFETIME_MS);
@@ -139,7 +139,7 @@ class EventStream {
   private isOver = false;
 
   constructor(
-    readonly request: DoorRequest,
+    readonly request: EndpointRequest,
     private readonly id: RequestId,
     readonly key: CachedKey,
     private readonly wantsToolChanges: boolean,

@@ -1,5 +1,5 @@
 /** Calls an API operation: turns the arguments into an API request, and its response into a tool result. */
-import type { InnerResponse } from '../../admission/doors/inner-call.js';
+import type { InnerResponse } from '../../admission/mounted/inner-call.js';
 import { areFaults, type Tool } from '../../config/tools/tool.js';
 import type { MethodCall } from '../method-call.js';
 import type { JsonObject } from '../protocol/message.js';

@@ -2,7 +2,7 @@
  * The server's own tools: one for usage, and two that search and call the operations of APIs with very many of them.
  */
 import type { ArgumentFault } from '../../config/tools/tool.js';
-import type { RequestSource } from '../../admission/doors/request-source.js';
+import type { RequestSource } from '../../admission/mounted/request-source.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { numberOf } from '../../platform/json/exact-json.js';
 import type { MethodCall } from '../method-call.js';

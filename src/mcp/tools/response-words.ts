@@ -3,7 +3,7 @@
  * content. Large responses are truncated, with advice on how to request less.
  */
 import { parseExact, toWellFormedJson } from '../../platform/json/exact-json.js';
-import type { InnerResponse } from '../../admission/doors/inner-call.js';
+import type { InnerResponse } from '../../admission/mounted/inner-call.js';
 import { type Tool, WRAPPED_UNDER } from '../../config/tools/tool.js';
 import { isObject } from '../protocol/message.js';
 import { storedRefusalText } from './refusal-words.js';

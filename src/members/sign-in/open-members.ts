@@ -76,7 +76,7 @@ export interface Members {
 
 /** Creates the services. They read the current `admin` configuration at each use. */
 export function openMembers(
-  ground: Pick<SharedDependencies, 'config' | 'database' | 'clock' | 'log' | 'secretBox'>,
+  shared: Pick<SharedDependencies, 'config' | 'database' | 'clock' | 'log' | 'secretBox'>,
   { keys, windows, operatorToken }: MembersParts,
 ): Members {
   const {
@@ -85,7 +85,7 @@ export function openMembers(
     clock,
     secretBox,
     log: { logger: log },
-  } = ground;
+  } = shared;
   const settings = () => config.current.file.admin;
   const host = () => new URL(adminUrlOf(settings())).hostname;
   const hasMail = () => settings().mail !== undefined;

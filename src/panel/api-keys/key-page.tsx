@@ -247,7 +247,7 @@ function Creation({ of: key }: { readonly of: Key }) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const at = useFormats(timeZone).time(key.created_at);
-  const member = key.oauth_client?.let_in_by ?? null;
+  const member = key.oauth_client?.authorized_by ?? null;
   return (
     <Fact label={key.oauth_client === null ? t`Created` : t`Connected`}>
       {member === null ? (

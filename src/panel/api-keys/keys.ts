@@ -20,7 +20,7 @@ type ListQuery = NonNullable<operations['listApiKeys']['parameters']['query']>;
 /** Filters and sort order of a list of keys. */
 export type KeyFilter = Pick<
   ListQuery,
-  'q' | 'status' | 'environment' | 'oauth_client' | 'let_in_by' | 'sort' | 'order'
+  'q' | 'status' | 'environment' | 'oauth_client' | 'authorized_by' | 'sort' | 'order'
 >;
 
 type Rotation = components['schemas']['RotateApiKey'];

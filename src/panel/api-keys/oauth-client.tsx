@@ -34,7 +34,7 @@ export function AuthorizedBy({ of: key, client }: OAuthClientLinesProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
   const day = date(key.created_at);
-  const { let_in_by: member } = client;
+  const { authorized_by: member } = client;
   return (
     <div>
       {member === null ? (

@@ -39,7 +39,7 @@ export class FileDescriptors {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // Without a free descriptor, libuv closes new connections silently.
-      if (resourceOf(code) === 'file_descriptors') SHORTAGES.note('file_descriptors', 'accept', code);
+      if (resourceOf(code) === 'file_descriptors') SHORTAGES.record('file_descriptors', 'accept', code);
     }
   }
 }

@@ -16,29 +16,29 @@ function fixture(): { shortages: Shortages; lines: Record<string, unknown>[] } {
 it('a shortage is logged at once, and then at most every ten seconds with its number of occurrences', () => {
   const { shortages, lines } = fixture();
   const before = METRICS.outOfResources.series('ports').value;
-  for (let count = 0; count < 50; count++) shortages.note('ports', 'connect', 'EADDRNOTAVAIL');
+  for (let count = 0; count < 50; count++) shortages.record('ports', 'connect', 'EADDRNOTAVAIL');
   nowMs += 9_999;
-  shortages.note('ports', 'connect', 'EADDRNOTAVAIL');
+  shortages.record('ports', 'connect', 'EADDRNOTAVAIL');
   expect(lines).toEqual([
     { event: 'out_of_resources', resource: 'ports', where: 'connect', code: 'EADDRNOTAVAIL', times: 1 },
   ]);
   nowMs += 1;
-  shortages.note('ports', 'connect', 'EADDRNOTAVAIL');
+  shortages.record('ports', 'connect', 'EADDRNOTAVAIL');
   expect(lines[1]).toMatchObject({ times: 51 });
   expect(METRICS.outOfResources.series('ports').value).toBe(before + 52);
 });
 
 it('a shortage of one resource does not suppress the log line of another', () => {
   const { shortages, lines } = fixture();
-  shortages.note('ports', 'connect');
-  shortages.note('memory', 'connect');
+  shortages.record('ports', 'connect');
+  shortages.record('memory', 'connect');
   expect(lines.map(({ resource }) => resource)).toEqual(['ports', 'memory']);
 });
 
 it('a shortage of descriptors is assumed for a second, and checked afterwards', () => {
   const { shortages } = fixture();
   expect(shortages.isOutOfDescriptors).toBe(false);
-  shortages.note('file_descriptors', 'connect', 'EMFILE');
+  shortages.record('file_descriptors', 'connect', 'EMFILE');
   nowMs += 999;
   expect(shortages.isOutOfDescriptors).toBe(true);
   nowMs += 1;

@@ -44,7 +44,7 @@ export class Shortages {
    * @param where the operation that failed
    * @param code error code, if there was one
    */
-  note(resource: OwnResource, where: string, code?: string): void {
+  record(resource: OwnResource, where: string, code?: string): void {
     METRICS.outOfResources.series(resource).inc();
     const nowMs = this.now();
     if (resource === 'file_descriptors') this.descriptorsMs = nowMs;

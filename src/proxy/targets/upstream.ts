@@ -69,7 +69,7 @@ export class Upstream {
     this.balancer = new Balancer(config.ejection, (endpoint) => this.onEndpointChange(endpoint));
     this.updateEndpoints();
     for (const target of this.targets) target.start();
-    this.tls?.follow();
+    this.tls?.watchFiles();
   }
 
   /** Whether at least one address is in service. */

@@ -94,7 +94,7 @@ function listen(databaseUrl: string, { db, signal, log }: DeliveriesParts, worke
     databaseUrl,
     channel: WORK_CHANNEL,
     notify: (message) => notifyWork(db, message),
-    onMessage: (message) => signal.hear(message),
+    onMessage: (message) => signal.receive(message),
     onUp: () => worker.setListening(true),
     onDown: () => worker.setListening(false),
     log,

@@ -15,7 +15,7 @@ import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { addLane, putLaneToSleep, wakeLanes } from '../../outbox/lane-rows.js';
+import { addLane, deactivateLane, wakeLanes } from '../../outbox/lane-rows.js';
 import { lockLanes } from '../deliveries/rows/order.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import { parseWebhookSecret } from '../signing/webhook-secret.js';
@@ -267,7 +267,7 @@ export class WebhookEndpoints {
     await trx.updateTable('webhook_endpoint').set(after).where('id', '=', before.id).execute();
     await record(trx, context, after, statusAction(before, after), difference);
     if (after.status === 'enabled') await wakeLanes(trx, [after.id], now);
-    else await putLaneToSleep(trx, after.id);
+    else await deactivateLane(trx, after.id);
     return after;
   }
 

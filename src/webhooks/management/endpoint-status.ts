@@ -9,7 +9,7 @@ import { kindOf } from '../../stores/database/database-kind.js';
 import { textList } from '../../stores/database/json-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
-import { putLaneToSleep } from '../../outbox/lane-rows.js';
+import { deactivateLane } from '../../outbox/lane-rows.js';
 import type { WebhookEndpointState } from '../../outbox/own-events.js';
 import { addEvents } from '../../outbox/outbox.js';
 import { mailDisabled } from './disabled-mail.js';
@@ -101,7 +101,7 @@ async function disable(
     else update = update.where('url', '=', goneUrl);
     const row = await update.returningAll().executeTakeFirst();
     if (row === undefined) return { verdicts: [], endpointIds: [] };
-    await putLaneToSleep(trx, id);
+    await deactivateLane(trx, id);
     await recordDisabled(trx, row, nowMs);
     if (hasMail) await mailDisabled(trx, row, reason, nowMs);
     const verdict = { endpointId: id, accountId: row.account_id, what: 'disabled', reason } as const;

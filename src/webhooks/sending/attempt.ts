@@ -97,7 +97,7 @@ export class WebhookSender {
     } catch (error) {
       const shortOf = shortageIn(error);
       if (shortOf === undefined) return this.resultOf(atMs, startMs, undefined, error);
-      SHORTAGES.note(shortOf, 'webhook', (error as OutboundFailed).code);
+      SHORTAGES.record(shortOf, 'webhook', (error as OutboundFailed).code);
       return { shortOf };
     }
   }

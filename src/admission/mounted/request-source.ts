@@ -1,4 +1,4 @@
-/** Origin of a request that came through a door, for its log line and its row in the request log. */
+/** Origin of a request that came through an endpoint, for its log line and its row in the request log. */
 
 /** RequestSource is the protocol of a request, and the tool that it calls. Plain API requests have no source. */
 export interface RequestSource {

@@ -1,5 +1,5 @@
 /** CORS for pages in browsers that use the MCP server (Fetch standard, section 3.2). */
-import type { DoorRequest } from '../../admission/doors/door-request.js';
+import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 
 const PREFLIGHT_SECONDS = 600;
@@ -14,7 +14,7 @@ const PREFLIGHT =
   `Access-Control-Max-Age: ${PREFLIGHT_SECONDS}\r\n`;
 
 /** Adds the fields that let the requesting page read the response. Does nothing without `Origin`. */
-export function letPageRead(request: DoorRequest): void {
+export function letPageRead(request: EndpointRequest): void {
   const { origin } = request.message.headers;
   if (origin === undefined) return;
   request.corsLines =
@@ -23,6 +23,6 @@ export function letPageRead(request: DoorRequest): void {
 }
 
 /** Responds to a preflight, which carries no key. */
-export function respondToPreflight(request: DoorRequest): void {
+export function respondToPreflight(request: EndpointRequest): void {
   request.nodeResponse.writeHead(204, fieldsOfLines(PREFLIGHT + request.responseLines)).end();
 }

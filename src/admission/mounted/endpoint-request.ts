@@ -1,12 +1,12 @@
-/** The request that the gateway passes to a door (`door.ts`). */
+/** The request that the gateway passes to an endpoint (`mounted-endpoint.ts`). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
 import type { CloseListener } from '../../proxy/targets/forward-request.js';
 import type { AdmissionRequest } from '../admission-request.js';
 import type { RequestSource } from './request-source.js';
 
-/** DoorRequest is a validated request with a request ID. Its key has not been checked. */
-export interface DoorRequest extends AdmissionRequest {
+/** EndpointRequest is a validated request with a request ID. Its key has not been checked. */
+export interface EndpointRequest extends AdmissionRequest {
   readonly requestId: string;
   /** Random digits for the request ID and the span ID. Inner calls share them. */
   readonly names: string;

@@ -3,10 +3,10 @@
  * - The gateway (`gateway/listener/entrance.ts`) assigns a request ID and rejects malformed framing.
  * - `mcp-request.ts` processes a request: host and origin, key, body, message, era, method.
  * - `methods/` has one file per method. `tools/operation-call.ts` turns a tool call into an API request
- *   (`admission/doors/inner-call.ts`), which takes the normal request path.
+ *   (`admission/mounted/inner-call.ts`), which takes the normal request path.
  */
-import type { Door, OpenDoor } from '../../admission/doors/door.js';
-import type { DoorRequest } from '../../admission/doors/door-request.js';
+import type { MountedEndpoint, MountEndpoint } from '../../admission/mounted/mounted-endpoint.js';
+import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
 import type { McpParts } from '../mcp-parts.js';
 import type { ServedMethods } from '../method-call.js';
 import { SERVED_METHODS } from '../methods/methods.js';
@@ -20,13 +20,13 @@ export const MCP_PATH = '/mcp';
  * Creates the server.
  * @param methods methods to serve; tests may pass more
  */
-export function mcpDoor(parts: McpParts, methods: ServedMethods = SERVED_METHODS): OpenDoor {
-  return (host): Door => {
+export function mcpEndpoint(parts: McpParts, methods: ServedMethods = SERVED_METHODS): MountEndpoint {
+  return (host): MountedEndpoint => {
     const opened = { ...parts, host };
     const freeCalls = new FreeCalls(parts.quotas);
     return {
       serves: (path) => path === MCP_PATH && parts.settings().isOn,
-      serve: (request: DoorRequest) => new McpRequest(opened, methods, request, freeCalls).begin(),
+      serve: (request: EndpointRequest) => new McpRequest(opened, methods, request, freeCalls).begin(),
     };
   };
 }

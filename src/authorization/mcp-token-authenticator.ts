@@ -4,7 +4,7 @@
  * section 5.1).
  */
 import type { IncomingMessage } from 'node:http';
-import { markForDoor, type TokenDoor } from '../keys/clients/token-door.js';
+import { markForAuthenticator, type TokenAuthenticator } from '../keys/clients/token-authenticator.js';
 import { isAccessToken } from '../keys/api-key-format.js';
 import { FixedProblem, type Problem } from '../platform/problems/errors.js';
 import { resourceMetadataUrl } from './metadata.js';
@@ -18,8 +18,8 @@ const DETAILS: Readonly<Record<string, string>> = {
   expired_api_key: 'The access token has expired. Ask for the next one with the refresh token.',
 };
 
-/** McpTokenDoor extracts access tokens, and replaces authentication errors for API keys with OAuth errors. */
-export class McpTokenDoor implements TokenDoor {
+/** McpTokenAuthenticator extracts access tokens, and replaces authentication errors for API keys with OAuth errors. */
+export class McpTokenAuthenticator implements TokenAuthenticator {
   private readonly refusals = new Map<string, Problem>();
 
   constructor(private readonly issuer: string) {}
@@ -29,7 +29,7 @@ export class McpTokenDoor implements TokenDoor {
    * token, so that no API key is accepted here.
    */
   enter(message: IncomingMessage): void {
-    markForDoor(this, message);
+    markForAuthenticator(this, message);
     const [, token = ''] = BEARER.exec(message.headers.authorization ?? '') ?? [];
     if (!isAccessToken(token)) delete message.headers.authorization;
   }

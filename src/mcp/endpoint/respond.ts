@@ -1,14 +1,14 @@
 /** Writes the responses of the MCP server, except event streams. */
-import type { DoorRequest } from '../../admission/doors/door-request.js';
+import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 
 /** Responds with JSON. Does nothing if the client has disconnected. */
-export function respondJson(request: DoorRequest, status: number, text: string): void {
+export function respondJson(request: EndpointRequest, status: number, text: string): void {
   respond(request, status, 'Content-Type: application/json\r\n', bytesOf(text));
 }
 
 /** Responds with 202 to an accepted notification or reply. */
-export function respondAccepted(request: DoorRequest): void {
+export function respondAccepted(request: EndpointRequest): void {
   respond(request, 202, '', '');
 }
 
@@ -16,7 +16,7 @@ export function respondAccepted(request: DoorRequest): void {
  * Responds, unless the client has disconnected or a response has begun.
  * @param body UTF-8 bytes as a Latin-1 string, one character per byte
  */
-function respond(request: DoorRequest, status: number, lines: string, body: string): void {
+function respond(request: EndpointRequest, status: number, lines: string, body: string): void {
   const { response, message } = request;
   if (response.isGone || response.hasBegun) return;
   request.bytesOut = body.length;

@@ -3,8 +3,8 @@
  * first failure ends the request. Failures before the message is parsed are HTTP problems. Later failures are JSON-RPC
  * errors.
  */
-import type { DoorRequest } from '../../admission/doors/door-request.js';
-import type { RequestSource } from '../../admission/doors/request-source.js';
+import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
+import type { RequestSource } from '../../admission/mounted/request-source.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { McpMethod, McpOutcome } from '../../platform/metrics/mcp-metrics.js';
 import type { Waiting } from '../../platform/waiting.js';
@@ -60,7 +60,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
   constructor(
     readonly parts: OpenedParts,
     private readonly methods: ServedMethods,
-    readonly request: DoorRequest,
+    readonly request: EndpointRequest,
     private readonly freeCalls: FreeCalls,
   ) {}
 

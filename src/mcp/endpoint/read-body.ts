@@ -1,5 +1,5 @@
 /** Reads the bodies of MCP requests, with limits on size and time. */
-import type { DoorRequest } from '../../admission/doors/door-request.js';
+import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { expectsContinue } from '../../proxy/calls/request-body.js';
 
@@ -19,7 +19,7 @@ const TOO_SLOW = new Problem('request_timeout', {
  * Reads the body of a request.
  * @param done called once with the body or a problem, but not if the client disconnects
  */
-export function readBody(request: DoorRequest, done: (body: Buffer | Problem) => void): void {
+export function readBody(request: EndpointRequest, done: (body: Buffer | Problem) => void): void {
   const { body: received, headers } = request.message;
   if (received !== undefined) return done(received);
   if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return done(TOO_LARGE);

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import type { RootOperationNode } from 'kysely';
 import type { ApiKey } from '../../src/accounts/api-key-rows.js';
 import type { ClientDocuments } from '../../src/authorization/client-documents.js';
-import { McpTokenDoor } from '../../src/authorization/mcp-door.js';
+import { McpTokenAuthenticator } from '../../src/authorization/mcp-token-authenticator.js';
 import { NetworkThrottle } from '../../src/authorization/network-throttle.js';
 import { OAuthServer } from '../../src/authorization/oauth-server.js';
 import { openProvider } from '../../src/authorization/provider.js';
@@ -47,8 +47,8 @@ const NO_DOCUMENTS: ReturnType<DocumentsOf> = {
   keep: () => Promise.reject(new Error('no document')),
 };
 
-/** OAuthDoor is all of it. */
-export class OAuthDoor extends OAuthSteps {
+/** OAuthServerWorld is all of it. */
+export class OAuthServerWorld extends OAuthSteps {
   /** Selects the statements that fail, as if the database were away. */
   failing: (statement: RootOperationNode) => boolean = () => false;
   /** Logged events. */
@@ -95,13 +95,13 @@ export class OAuthDoor extends OAuthSteps {
   }
 
   /** @param documentsOf what fetches documents; without it there are none. */
-  static async start(documentsOf?: DocumentsOf): Promise<OAuthDoor> {
+  static async start(documentsOf?: DocumentsOf): Promise<OAuthServerWorld> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
-    const door = new OAuthDoor(await testDatabase('sqlite'), server, issuer);
-    await door.open(documentsOf?.(door.objects, door.clock) ?? NO_DOCUMENTS);
-    return door;
+    const oauth = new OAuthServerWorld(await testDatabase('sqlite'), server, issuer);
+    await oauth.open(documentsOf?.(oauth.objects, oauth.clock) ?? NO_DOCUMENTS);
+    return oauth;
   }
 
   async stop(): Promise<void> {
@@ -173,7 +173,7 @@ export class OAuthDoor extends OAuthSteps {
       serve,
       requests,
       registration: new Registration(objects, clock),
-      door: new McpTokenDoor(issuer),
+      authenticator: new McpTokenAuthenticator(issuer),
       toGateway: (_message, response) => void response.writeHead(204).end(),
       throttle,
       originOf: origin,

@@ -1,4 +1,4 @@
-/** Opens the modules (`Rooms`) that all roles share, in order. The shutdown closes them in the reverse order. */
+/** Opens the modules (`Modules`) that all roles share, in order. The shutdown closes them in the reverse order. */
 import { openAccounts, type Accounts } from '../accounts/open.js';
 import type { AccountStore } from '../accounts/accounts.js';
 import { keepClient } from '../authorization/clients/authorization-requests.js';
@@ -33,7 +33,7 @@ export interface Place {
   readonly forwards: boolean;
   /** False in a worker process. */
   readonly isFirst: boolean;
-  readonly counterPlace: CounterLocation;
+  readonly counterLocation: CounterLocation;
   /**
    * Difference between the wall clock and the machine's monotonic clock, in milliseconds. See `clockAheadMs` in
    * `idempotency/database-records.ts`.
@@ -45,8 +45,8 @@ export interface Place {
   readonly sender?: SenderOptions;
 }
 
-/** Rooms are the modules that all roles share. */
-export interface Rooms extends SharedDependencies, Place, Accounts, Quota {
+/** Modules are the modules that all roles share. */
+export interface Modules extends SharedDependencies, Place, Accounts, Quota {
   /** State of the database. Probes the database once started. */
   readonly databaseHealth: DatabaseHealth;
   readonly requestLogs: RequestLogRecorder;
@@ -73,30 +73,30 @@ export interface Customers {
  * Opens the modules.
  * @param beforeBackends called before the targets of the backends are resolved and checked
  */
-export async function openRooms(
-  ground: SharedDependencies,
+export async function openModules(
+  shared: SharedDependencies,
   place: Place,
   beforeBackends: (customers: Customers) => Promise<void> = async () => {},
-): Promise<Rooms> {
-  const { config, database, clock, log, shutdown } = ground;
-  const { roles, forwards, isFirst, counterPlace, recordTime } = place;
+): Promise<Modules> {
+  const { config, database, clock, log, shutdown } = shared;
+  const { roles, forwards, isFirst, counterLocation, recordTime } = place;
   const databaseHealth = new DatabaseHealth(database, clock, log.logger);
-  ground.gauges.push(databaseHealth);
-  const requestLogs = openRequestLogs(ground);
+  shared.gauges.push(databaseHealth);
+  const requestLogs = openRequestLogs(shared);
   const workSignal = new WorkSignal(database.kind === 'postgres' ? notifyBy(database.db) : tellPoolOfWork);
-  const quota = await openQuota(ground, {
-    place: counterPlace,
+  const quota = await openQuota(shared, {
+    place: counterLocation,
     forwards,
     // Other programs cannot reach the counting process of these workers, so this program must remove unused counters
     // itself.
-    sweeps: roles.includes('worker') || (isFirst && counterPlace.isOwn),
+    sweeps: roles.includes('worker') || (isFirst && counterLocation.isCountingProcess),
     witness: databaseHealth,
     follower: requestLogs.flush,
     signal: workSignal,
   });
-  const keys = openKeys(ground, counterPlace.url);
-  const hasCounters = counterPlace.url !== undefined || roles.includes('gateway');
-  const accounts = await openAccounts(ground, {
+  const keys = openKeys(shared, counterLocation.url);
+  const hasCounters = counterLocation.url !== undefined || roles.includes('gateway');
+  const accounts = await openAccounts(shared, {
     bus: keys.bus,
     signal: workSignal,
     counters: quota.quotas.limiter,
@@ -105,22 +105,22 @@ export async function openRooms(
   });
   await beforeBackends({ database, accounts: accounts.accounts });
   const emitted = new EmittedEvents(database.db, clock, workSignal, log.logger, () => config.current.eventTypes);
-  ground.gauges.push(emitted);
+  shared.gauges.push(emitted);
   // The shutdown writes events after the last response, and before the database is closed.
   shutdown.add('write emitted events', () => emitted.stop());
-  const keyedRequests = forwards ? await openKeyedRequests(ground, recordTime) : undefined;
-  const forwarder = forwards ? openBackends(ground, emitted) : undefined;
+  const keyedRequests = forwards ? await openKeyedRequests(shared, recordTime) : undefined;
+  const forwarder = forwards ? openBackends(shared, emitted) : undefined;
   const webhooks = openWebhooks({
-    ...ground,
+    ...shared,
     signal: workSignal,
-    sender: webhookSender(ground, place.sender),
+    sender: webhookSender(shared, place.sender),
     throttles: quota.quotas.throttleWindows,
     file: () => config.current.file,
     eventTypes: () => config.current.eventTypes ?? [],
   });
   const events = new EventOutbox(database.db, clock);
   const accountDeletion = new AccountDeletion({
-    ...ground,
+    ...shared,
     bus: keys.bus,
     signal: workSignal,
     forgetting: new Forgetting(database, clock, new AccessChanges(database, clock, accounts.keyStore)),
@@ -130,7 +130,7 @@ export async function openRooms(
   const outbox = { events, workSignal };
   const requests = { requestLogs: requestLogs.recorder, keyedRequests, forwarder, hasCounters };
   return {
-    ...ground,
+    ...shared,
     ...place,
     databaseHealth,
     ...quota,

@@ -14,7 +14,7 @@ const CLAUDE = 'https://claude.ai/oauth/mcp-oauth-client-metadata';
 interface Shown {
   readonly id: string;
   readonly name: string;
-  readonly oauth_client: { readonly host: string | null; readonly let_in_by: string | null } | null;
+  readonly oauth_client: { readonly host: string | null; readonly authorized_by: string | null } | null;
 }
 
 describeOnDatabases('the API key of an authorized OAuth client', (kind) => {
@@ -41,7 +41,7 @@ describeOnDatabases('the API key of an authorized OAuth client', (kind) => {
 
   const authorize = async (name: string, clientId: string, by: string | null) => {
     const input = createApiKeySchema.parse({ name, scopes: ['customers:read'] });
-    return running.rooms.keyStore.createForClient(accountId, input, { id: clientId, name, memberId: by }, OPERATOR);
+    return running.modules.keyStore.createForClient(accountId, input, { id: clientId, name, memberId: by }, OPERATOR);
   };
   const list = async (headers: Credentials, query = ''): Promise<readonly Shown[]> => {
     const url = `${running.admin.url}/admin/v1/accounts/${accountId}/api-keys${query}`;
@@ -52,8 +52,8 @@ describeOnDatabases('the API key of an authorized OAuth client', (kind) => {
   it('is listed with the host of the client and the name of the member who authorized it', async () => {
     expect(clients(await list(await signIn(running, memberId)))).toEqual([
       ['Widget', null],
-      ['Claude', { id: CLAUDE, name: 'Claude', host: 'claude.ai', let_in_by: 'Ana' }],
-      ['Trip planner', { id: 'kV8aqLxw0Tn3', name: 'Trip planner', host: null, let_in_by: null }],
+      ['Claude', { id: CLAUDE, name: 'Claude', host: 'claude.ai', authorized_by: 'Ana' }],
+      ['Trip planner', { id: 'kV8aqLxw0Tn3', name: 'Trip planner', host: null, authorized_by: null }],
     ]);
   });
 
@@ -74,19 +74,19 @@ describeOnDatabases('the API key of an authorized OAuth client', (kind) => {
 
   it('is found by the ID of the member who authorized it, but not in a portal session', async () => {
     const names = async (headers: Credentials, id: string) =>
-      (await list(headers, `?let_in_by=${id}`)).map(({ name }) => name);
+      (await list(headers, `?authorized_by=${id}`)).map(({ name }) => name);
     const another = await newMember(database, { roles: { [accountId]: 'admin' } });
     expect(await names(await signIn(running, another), memberId)).toEqual(['Claude']);
     expect(await names(operators, another)).toEqual([]);
     const portal = await portalSession(running, accountId, 'owner');
     expect(await names(portal, memberId)).toEqual([]);
-    const url = `${running.admin.url}/admin/v1/accounts/${accountId}/api-keys?let_in_by=`;
+    const url = `${running.admin.url}/admin/v1/accounts/${accountId}/api-keys?authorized_by=`;
     expect((await send(`${url}Ana`, { headers: operators })).status).toBe(400);
   });
 
   it('shows the same client when it is read, paused or resumed', async () => {
     const [, { id }] = (await list(operators)) as [Shown, Shown];
-    const client = { host: 'claude.ai', let_in_by: 'Ana' };
+    const client = { host: 'claude.ai', authorized_by: 'Ana' };
     for (const [method, path] of [
       ['GET', ''],
       ['POST', '/pause'],
@@ -99,7 +99,7 @@ describeOnDatabases('the API key of an authorized OAuth client', (kind) => {
 
   it('names the member to an account token, but not to a portal session', async () => {
     const by = async (headers: Credentials) =>
-      (await list(headers, '?oauth_client=true')).map(({ oauth_client: client }) => client?.let_in_by);
+      (await list(headers, '?oauth_client=true')).map(({ oauth_client: client }) => client?.authorized_by);
     expect(await by(await portalSession(running, accountId, 'owner'))).toEqual([null, null]);
     expect(await by(await accountToken(running, accountId, 'viewer'))).toEqual(['Ana', null]);
   });
@@ -108,8 +108,8 @@ describeOnDatabases('the API key of an authorized OAuth client', (kind) => {
     const other = await newMember(database, { roles: { [accountId]: 'admin' } });
     const { id } = await authorize('Old', 'old', other);
     await running.admin.call('PATCH', `/api-keys/${id}`, { name: 'Renamed' });
-    expect((await running.admin.call<Shown>('GET', `/api-keys/${id}`)).oauth_client?.let_in_by).toBe('Ana');
+    expect((await running.admin.call<Shown>('GET', `/api-keys/${id}`)).oauth_client?.authorized_by).toBe('Ana');
     await running.members.forgetting.forget(other, OPERATOR);
-    expect((await running.admin.call<Shown>('GET', `/api-keys/${id}`)).oauth_client?.let_in_by).toBeNull();
+    expect((await running.admin.call<Shown>('GET', `/api-keys/${id}`)).oauth_client?.authorized_by).toBeNull();
   });
 });

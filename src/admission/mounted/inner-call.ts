@@ -6,7 +6,7 @@
 import type { Operation } from '../../config/model/schema.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Problem } from '../../platform/problems/errors.js';
-import type { DoorRequest } from './door-request.js';
+import type { EndpointRequest } from './endpoint-request.js';
 
 /** InnerCall is an API request made by the gateway. */
 export interface InnerCall {
@@ -21,7 +21,7 @@ export interface InnerCall {
   readonly lines: string;
   readonly body: Buffer | undefined;
   /** The client's request, for which the call is made. It supplies the key, address, request ID, trace and `Host`. */
-  readonly carrier: DoorRequest;
+  readonly carrier: EndpointRequest;
   /**
    * The key of the carrier, if the key step accepted it in this turn of the event loop. If undefined, the key is looked
    * up again, because it may have been revoked since then.

@@ -1,6 +1,6 @@
 /** Tests which refusals of access tokens count as failed attempts of an address. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { OAuthServerWorld } from '../../test/support/oauth-server-world.js';
 import { DAY_MS } from '../../test/support/oauth-steps.js';
 import { OPERATOR } from '../../test/support/stores.js';
 import type { AdmissionRequest } from '../admission/admission-request.js';
@@ -8,33 +8,36 @@ import { KeyStep } from '../admission/key-step.js';
 import { CachedKey } from '../keys/cached-key.js';
 import { createAccessToken, createSecret } from '../keys/api-key-format.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
-import type { TokenDoor } from '../keys/clients/token-door.js';
+import type { TokenAuthenticator } from '../keys/clients/token-authenticator.js';
 import { Promised } from '../platform/waiting.js';
 import type { Problem } from '../platform/problems/errors.js';
 import { UsageRecorder } from '../quota/usage/usage-recorder.js';
-import { McpTokenDoor } from './mcp-door.js';
+import { McpTokenAuthenticator } from './mcp-token-authenticator.js';
 
 const ADDRESS = '203.0.113.9';
 const ATTEMPTS = 3;
 const HOUR_MS = 3_600_000;
 
-let door: OAuthDoor;
+let oauth: OAuthServerWorld;
 let accountId: string;
 let failedAttempts: FailedAttempts;
 let step: KeyStep;
 beforeAll(async () => {
-  door = await OAuthDoor.start();
-  accountId = await door.newAccount();
+  oauth = await OAuthServerWorld.start();
+  accountId = await oauth.newAccount();
 });
-afterAll(() => door?.stop());
+afterAll(() => oauth?.stop());
 beforeEach(() => {
-  failedAttempts = new FailedAttempts(ATTEMPTS, door.clock, door.log);
-  const recorder = new UsageRecorder(door.clock);
-  step = new KeyStep({ authenticator: door.newAuthenticator(), failedAttempts, recorder });
+  failedAttempts = new FailedAttempts(ATTEMPTS, oauth.clock, oauth.log);
+  const recorder = new UsageRecorder(oauth.clock);
+  step = new KeyStep({ authenticator: oauth.newAuthenticator(), failedAttempts, recorder });
 });
 
 /** Returns the error codes of some requests with a secret. */
-async function refusals(secret: string, tokenDoor: TokenDoor | undefined): Promise<(string | undefined)[]> {
+async function refusals(
+  secret: string,
+  tokenAuthenticator: TokenAuthenticator | undefined,
+): Promise<(string | undefined)[]> {
   const codes: (string | undefined)[] = [];
   for (let count = 0; count <= ATTEMPTS; count++) {
     const authorization = `Bearer ${secret}`;
@@ -43,7 +46,7 @@ async function refusals(secret: string, tokenDoor: TokenDoor | undefined): Promi
       clientAddress: ADDRESS,
       authorization,
       rawHeaders: ['Authorization', authorization],
-      tokenDoor,
+      tokenAuthenticator,
       isFromUnknownProxy: false,
     } as unknown as AdmissionRequest;
     const waiting = new Promised<CachedKey | Problem>();
@@ -57,33 +60,33 @@ const times = (count: number, code: string): string[] => Array.from({ length: co
 const unknown = [...times(ATTEMPTS, 'invalid_api_key'), 'too_many_failed_attempts'];
 
 it('a token revoked by its client, replaced, or of a revoked key is not a failed attempt', async () => {
-  const tokenDoor = new McpTokenDoor(door.issuer);
-  const { access_token: first, clientId, refresh_token: begun } = await door.letIn(accountId);
-  expect(await door.admit(first)).toBeInstanceOf(CachedKey);
+  const tokenAuthenticator = new McpTokenAuthenticator(oauth.issuer);
+  const { access_token: first, clientId, refresh_token: begun } = await oauth.authorize(accountId);
+  expect(await oauth.admit(first)).toBeInstanceOf(CachedKey);
   let refresh = begun;
   for (let count = 0; count < 50; count++) {
-    door.clock.advance(2_000);
-    const { status, body } = await door.token(door.refresh(clientId, refresh));
+    oauth.clock.advance(2_000);
+    const { status, body } = await oauth.token(oauth.refresh(clientId, refresh));
     expect(status).toBe(200);
     refresh = body.refresh_token;
   }
-  expect(await refusals(first, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
-  const { body } = await door.token(door.refresh(clientId, refresh));
-  await door.keys.endToken(body.access_token);
-  expect(await refusals(body.access_token, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
-  const other = await door.token(door.refresh(clientId, refresh));
-  const key = await door.keys.findToken(other.body.access_token);
-  await door.stores.keys.revoke(key?.key.id ?? '', OPERATOR);
-  expect(await refusals(other.body.access_token, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'revoked_api_key'));
+  expect(await refusals(first, tokenAuthenticator)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
+  const { body } = await oauth.token(oauth.refresh(clientId, refresh));
+  await oauth.keys.endToken(body.access_token);
+  expect(await refusals(body.access_token, tokenAuthenticator)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
+  const other = await oauth.token(oauth.refresh(clientId, refresh));
+  const key = await oauth.keys.findToken(other.body.access_token);
+  await oauth.stores.keys.revoke(key?.key.id ?? '', OPERATOR);
+  expect(await refusals(other.body.access_token, tokenAuthenticator)).toEqual(times(ATTEMPTS + 1, 'revoked_api_key'));
 });
 
 it('an expired token is not a failed attempt, an unknown one is', async () => {
-  const tokenDoor = new McpTokenDoor(door.issuer);
-  const { access_token: token } = await door.letIn(accountId);
+  const tokenAuthenticator = new McpTokenAuthenticator(oauth.issuer);
+  const { access_token: token } = await oauth.authorize(accountId);
   // The library counts by the system clock, which has moved on.
-  door.clock.advance(2 * HOUR_MS);
-  expect(await refusals(token, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
-  expect(await refusals(createAccessToken(), tokenDoor)).toEqual(unknown);
+  oauth.clock.advance(2 * HOUR_MS);
+  expect(await refusals(token, tokenAuthenticator)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
+  expect(await refusals(createAccessToken(), tokenAuthenticator)).toEqual(unknown);
 });
 
 it('a revoked, expired or rotated-out secret is not a failed attempt, even months later', async () => {
@@ -91,19 +94,19 @@ it('a revoked, expired or rotated-out secret is not a failed attempt, even month
     name: 'Short',
     scopes: ['customers:read'],
     environment: 'live' as const,
-    expires_at: new Date(door.clock.now() + 200 * DAY_MS).toISOString(),
+    expires_at: new Date(oauth.clock.now() + 200 * DAY_MS).toISOString(),
     allowed_ips: [],
     limits: null,
   };
-  const { key, secret: rotatedOut } = await door.stores.keys.create(accountId, input, OPERATOR);
-  const { secret } = await door.stores.keys.rotate(key.id, { overlap_seconds: 0 }, OPERATOR);
-  const revoked = await door.stores.keys.create(accountId, input, OPERATOR);
-  await door.stores.keys.revoke(revoked.key.id, OPERATOR);
-  door.clock.advance(100 * DAY_MS);
-  await door.stores.keys.deleteDeadSecrets();
+  const { key, secret: rotatedOut } = await oauth.stores.keys.create(accountId, input, OPERATOR);
+  const { secret } = await oauth.stores.keys.rotate(key.id, { overlap_seconds: 0 }, OPERATOR);
+  const revoked = await oauth.stores.keys.create(accountId, input, OPERATOR);
+  await oauth.stores.keys.revoke(revoked.key.id, OPERATOR);
+  oauth.clock.advance(100 * DAY_MS);
+  await oauth.stores.keys.deleteDeadSecrets();
   expect(await refusals(rotatedOut, undefined)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
   expect(await refusals(revoked.secret, undefined)).toEqual(times(ATTEMPTS + 1, 'revoked_api_key'));
-  door.clock.advance(100 * DAY_MS);
+  oauth.clock.advance(100 * DAY_MS);
   expect(await refusals(secret, undefined)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
   expect(await refusals(createSecret('live'), undefined)).toEqual(unknown);
 });
