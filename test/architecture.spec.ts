@@ -163,6 +163,16 @@ describe('the source', () => {
     expect(linesWith(/split\(','\)/, new RegExp(`${otherLists.source}|${special.source}`))).toEqual([]);
   });
 
+  it('has no doc comment that begins with a former name of its type', () => {
+    const documented =
+      /\/\*\*\s+\*?\s*([A-Z][a-z]+[A-Z]\w*) (?:is|are|has|holds|describes|stores|reads|keeps)\b(?:(?!\*\/)[\s\S])*\*\/\s+(?:export )?(?:abstract )?(?:class|interface|type) (\w+)/g;
+    const names = programFiles.flatMap((file) =>
+      Array.from(textOf(file).matchAll(documented), ([, first = '', declared = '']) => ({ file, first, declared })),
+    );
+    expect(names.length).toBeGreaterThan(100);
+    expect(names.filter(({ first, declared }) => first !== declared)).toEqual([]);
+  });
+
   it('has unit tests that need no server and no build', () => {
     const wantServers = files.filter(
       (file) =>

@@ -38,7 +38,7 @@ export interface OAuthClientName {
   readonly name: string;
 }
 
-/** LetInClient is an OAuth client with the member who authorized it. The member ID is null for the operator token. */
+/** AuthorizedClient is an OAuth client with the member who authorized it. The member ID is null for the operator token. */
 export interface AuthorizedClient extends OAuthClientName {
   readonly memberId: string | null;
 }

@@ -10,7 +10,7 @@ import type { ApiKey } from './api-key-rows.js';
 
 const DAY_MS = 86_400_000;
 
-/** LetInGrant is the maximum access of the key of an OAuth client. */
+/** OAuthGrant is the maximum access of the key of an OAuth client. */
 export interface OAuthGrant {
   /** The scopes granted at the authorization, and the current ones. */
   readonly scopes: readonly string[];

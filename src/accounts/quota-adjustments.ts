@@ -58,7 +58,7 @@ export class QuotaAdjustmentStore {
 
   /**
    * Lists the adjustments of an account, newest first. Rejects with `resource_not_found`.
-   * @param granted leaves out keys with other scopes than these; undefined: none
+   * @param granted omits adjustments of keys with scopes outside these; undefined: omits nothing
    */
   async list(
     accountId: string,

@@ -128,7 +128,7 @@ export function ignoreExpectations(server: Server): void {
   });
 }
 
-/** Responds to an error of Node's HTTP parser with a problem document, or closes a socket that cannot be written. */
+/** Responds to an error of Node's HTTP parser with a problem document, or closes the socket if no response can be sent. */
 function respondToParserError(
   error: ParserError,
   socket: Socket,

@@ -55,7 +55,7 @@ export interface Admission extends StepParts {
   readonly publicUrl: PublicUrl;
 }
 
-/** AdmissionRooms are the dependencies from other folders of `src/`. */
+/** AdmissionDependencies are the dependencies from other folders of `src/`. */
 export interface AdmissionDependencies {
   readonly keys: Keys;
   readonly quotas: Quotas;

@@ -37,7 +37,7 @@ export interface ListenerParts extends OAuthDomain {
   readonly quotas: { readonly throttleWindows: ThrottleWindows };
 }
 
-/** Beside is the gateway in the same process, which serves the requests to `/mcp`. */
+/** GatewayParts is the gateway in the same process, which serves the requests to `/mcp`. */
 export interface GatewayParts {
   readonly gateway: Server;
   /** Whether other processes listen on the same port. */

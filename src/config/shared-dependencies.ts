@@ -11,7 +11,7 @@ import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { SecretBox } from '../stores/secrets/secret-box.js';
 
 /**
- * Ground holds the dependencies that the `open` function of a module receives. A module follows configuration changes
+ * SharedDependencies holds the dependencies that the `open` function of a module receives. A module follows configuration changes
  * with `config.onChange`. It adds its gauges to `gauges` and its cleanup to `shutdown`. The module that was opened last
  * is closed first.
  */

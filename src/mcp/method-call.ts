@@ -1,4 +1,4 @@
-/** Interfaces of protocol methods, and of the requests that call them. */
+/** Interfaces of MCP methods and of the calls to them. */
 import type { EndpointRequest } from '../admission/mounted/endpoint-request.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Problem } from '../platform/problems/errors.js';
@@ -12,6 +12,7 @@ import type { Era } from './protocol/versions.js';
 export interface MethodCall {
   readonly request: EndpointRequest;
   readonly message: RpcRequest;
+  /** Generation of the protocol that the client speaks (`protocol/versions.ts`). */
   readonly era: Era;
   readonly key: CachedKey;
   readonly parts: OpenedParts;

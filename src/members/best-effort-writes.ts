@@ -10,7 +10,7 @@ import type { Logger } from '../platform/log.js';
  */
 const PAUSE_MS = 10_000;
 
-/** PassingNotes runs database writes whose failure must not affect the request. */
+/** BestEffortWrites runs database writes whose failure must not affect the request. */
 export class BestEffortWrites {
   private failedAtMs = -Infinity;
 

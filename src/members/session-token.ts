@@ -4,7 +4,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** Creates a secret of 256 random bits, in characters that are safe in cookies and URLs. */
+/** Creates a token of 256 random bits, in characters that are safe in cookies and URLs. */
 export function createToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }

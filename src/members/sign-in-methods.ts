@@ -35,7 +35,7 @@ export function offeredWaysOf({ passwords, passkeys, providers }: AdminConfig['s
   return { passwords, passkeys, issuers: Object.values(providers).map(({ issuer }) => issuer) };
 }
 
-/** OwnWays determines the methods of each member. */
+/** SignInMethods determines the methods of each member. */
 export class SignInMethods {
   constructor(
     private readonly database: DatabaseHandle,

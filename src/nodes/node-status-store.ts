@@ -1,6 +1,6 @@
 /** The interface of the stores through which nodes exchange status reports (statements). */
 
-/** WrittenStatement is a stored status report. */
+/** StoredNodeStatus is a stored status report. */
 export interface StoredNodeStatus {
   /** ID of the node that wrote the report. */
   readonly id: string;
@@ -10,7 +10,7 @@ export interface StoredNodeStatus {
 }
 
 /**
- * StatementBoard stores one status report per node. Each call to the store has a deadline, and rejects when it fails.
+ * NodeStatusStore stores one status report per node. Each call to the store has a deadline, and rejects when it fails.
  */
 export interface NodeStatusStore {
   /** Replaces the report of node `id`. Also deletes reports of all nodes that are older than `STATEMENT_LIFE_MS`. */

@@ -12,7 +12,7 @@ export interface QuotaThresholdReached {
   readonly policy: MonthName;
   readonly threshold_percent: 80 | 100;
   readonly limit: number;
-  /** Usage when the threshold was noticed, at or above it. */
+  /** Usage when the gateway detected that the threshold was reached. May exceed the threshold. */
   readonly used: number;
   /** RFC 3339 with the account's UTC offset, as in the next two fields. */
   readonly period_start: string;

@@ -12,7 +12,7 @@ import { showRefusals } from './usage/top-refusals.js';
 import { UsageRows } from './usage/usage-rows.js';
 import { UsageReader } from './usage-reader.js';
 
-/** CounterPlace is the location of the live counters. */
+/** CounterLocation is the location of the live counters. */
 export interface CounterLocation {
   /** `REDIS_URL`, or the path of the counting process's socket. Undefined if the counters are in this process. */
   readonly url: string | undefined;
@@ -23,7 +23,7 @@ export interface CounterLocation {
   readonly isCountingProcess: boolean;
 }
 
-/** QuotaRooms holds what quotas depend on, in addition to `Ground`. */
+/** QuotaDependencies holds what quotas depend on, in addition to `SharedDependencies`. */
 export interface QuotaDependencies {
   readonly place: CounterLocation;
   /** Whether this process serves requests. */

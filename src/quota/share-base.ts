@@ -19,7 +19,7 @@ import type { QuotaSubject } from './model/subject.js';
  */
 const SHARE_RETRY_MS = 2_000;
 
-/** Base holds the counts of an account or a key when this node began to decide without the store. */
+/** ShareBase holds the counts of an account or a key when this node began to decide without the store. */
 export interface ShareBase {
   /** The month and the day of the counts. */
   readonly period: MonthPeriod;
@@ -35,7 +35,7 @@ export interface ShareBase {
   isStale: boolean;
 }
 
-/** Seen holds the counts of a key and its account that this node last saw, and when it saw them (ms). */
+/** ObservedCounts holds the counts of a key and its account that this node last saw, and when it saw them (ms). */
 export interface ObservedCounts {
   readonly counts: Readonly<QuotaCounts>;
   readonly atMs: number;

@@ -1,7 +1,7 @@
 /**
  * Finds the resource of a request. Its account decides the caller's permissions. Below `/admin/v1/accounts/{id}`, the
  * path names the account. Every other controller of account resources declares the location of the resource ID with
- * `@OfAccount`.
+ * `@ResourceOfAccount`.
  */
 import { SetMetadata, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';

@@ -2,7 +2,7 @@
 import { listTokens } from '../../http/grammar/fields.js';
 import { OPEN_METRICS, PROTOBUF, TEXT, type Exposition } from '../../platform/metrics/exposition.js';
 
-/** A format with the parameters that a media range may name, and must if they are `required`. */
+/** An offered format. A media range may name its `parameters`, and must name those in `required`. */
 interface Offer {
   readonly exposition: Exposition;
   readonly type: string;

@@ -22,7 +22,7 @@ export interface ArrivalParts {
   readonly headers: SecurityHeaders;
 }
 
-/** Arrivals prepares and checks every request. */
+/** RequestPreparation prepares and checks every request. */
 export class RequestPreparation {
   /** Reports whether an address is a trusted proxy, whose `X-Forwarded-For` is used. Undefined if there are none. */
   readonly trusts: Trusts | undefined;

@@ -44,7 +44,7 @@ const ANY_ORIGIN = 'http://localhost';
 
 type LiveMemberSession = Extract<LiveSession, { readonly portal: null }>;
 
-/** ProviderJourneys starts and completes sign-ins at providers. A journey is one such sign-in. */
+/** ProviderSignIns starts and completes sign-ins at providers. A journey is one such sign-in. */
 @Injectable()
 export class ProviderSignIns {
   constructor(

@@ -26,7 +26,7 @@ export interface StoredObject {
 export interface ObjectOwner {
   /** ID of the key that the object gives access to. */
   readonly keyId?: string | undefined;
-  /** The origin, for objects that an `ObjectRoom` counts. */
+  /** The origin, for objects that an `ObjectLimits` counts. */
   readonly origin?: ObjectOrigin;
 }
 
@@ -138,7 +138,7 @@ export class OAuthObjects {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('api_key_id', '=', keyId).execute();
   }
 
-  /** Returns the `ObjectRoom` that limits the objects of a kind. */
+  /** Returns the `ObjectLimits` that limits the objects of a kind. */
   room(bounds: RoomBounds): ObjectLimits {
     return new ObjectLimits(this.db, this.clock, bounds);
   }

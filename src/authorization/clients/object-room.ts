@@ -46,7 +46,7 @@ export function originOf(address: string, isShared: boolean, clientId?: string):
   return { network: clientNetwork(address), site: clientSite(address), client };
 }
 
-/** ObjectRoom enforces the limits before an object is added. Rejects with the database's error. */
+/** ObjectLimits enforces the limits before an object is added. Rejects with the database's error. */
 export class ObjectLimits {
   constructor(
     private readonly db: Kysely<Tables>,

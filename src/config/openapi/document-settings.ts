@@ -17,7 +17,7 @@ export function defaultScopesOf(scopes: DefaultScopes | undefined, method: strin
 }
 
 /**
- * DocumentLevers holds these settings of one service. Invalid settings count as absent, because the schema check
+ * DocumentSettings holds these settings of one service. Invalid settings count as absent, because the schema check
  * reports them.
  */
 export class DocumentSettings {

@@ -196,7 +196,7 @@ function serveTls(
   });
 }
 
-/** Applies the connection limits. */
+/** Enforces the limits of `Connections` until the server closes. */
 function limitConnections(server: Server, connections: Connections, fastify: FastifyInstance): void {
   const stop = connections.watch(server);
   fastify.addHook('onClose', (_instance, done) => {

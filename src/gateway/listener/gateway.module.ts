@@ -55,7 +55,7 @@ export interface GatewayDependencies {
   readonly mountEndpoint?: MountEndpoint;
 }
 
-/** GatewayParts holds the services that the fast path and Nest's router share. */
+/** GatewayParts holds the services that the fast path (`fast-path.ts`) and Nest's router share. */
 export interface GatewayParts {
   readonly steps: Steps;
   readonly backend: Backend;

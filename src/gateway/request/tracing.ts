@@ -25,7 +25,7 @@ const RANDOM_VALUES = 2 ** 56;
 /** Tracer begins and exports the traces of requests. */
 export class Tracer {
   /**
-   * @param share share of the requests that are exported, 0 to 1
+   * @param share fraction of the requests that are exported, 0 to 1
    * @param followsCallers whether the sampling decision of a caller takes the place of the share
    */
   constructor(

@@ -60,7 +60,7 @@ export interface Call {
 }
 
 /**
- * The connection that serves a call, as seen by that call. A method does nothing if the connection no longer serves the
+ * Sending lets a call control its connection. The methods do nothing once the connection no longer serves the call. A method does nothing if the connection no longer serves the
  * given call.
  */
 export interface Sending {

@@ -1,7 +1,7 @@
 /**
  * Keeps a connection readable after a write of a request body has failed. A server that rejects an upload often
  * responds, closes the connection and resets it when more data arrives. The write then fails before the response has
- * been read, and Node discards the socket with all received data. RFC 9112 section 9.3 requires that the response is
+ * been read, and Node discards the socket with all received data. RFC 9112 section 9.5 asks that the response is
  * read.
  */
 import type { Socket } from 'node:net';

@@ -68,13 +68,13 @@ export interface ClientResponse {
    */
   readonly nodeResponse: ServerResponse;
   /**
-   * Writes head and body in one piece and ends the response. Requires `takesWhole`.
+   * Writes head and body in one piece and ends the response. Requires `canWriteWhole`.
    * @param lines field lines, each with its CRLF: with `Date` and the body's `Content-Length`, without `Connection`.
    * @param body a Buffer, which can be reused when this method returns, or a Latin-1 string.
    */
   writeWhole(status: number, lines: string, body: string | Buffer): void;
   /**
-   * Starts a response that is written in pieces. Requires `takesWhole`. If this method is absent, use `nodeResponse`.
+   * Starts a response that is written in pieces. Requires `canWriteWhole`. If this method is absent, use `nodeResponse`.
    * @param lines field lines, each with its CRLF: with `Date` and `Content-Length`, without `Connection`.
    * @param onDrain called when more can be written after `write` returned false.
    */

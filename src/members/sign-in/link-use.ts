@@ -57,7 +57,7 @@ export type LinkResult =
 /** Portal sessions are short. The company's own page can create another link at any time. */
 const PORTAL_SESSION_MS = 60 * 60_000;
 
-/** LinkTaking describes and uses links. */
+/** LinkUse describes and uses links. */
 export class LinkUse {
   constructor(
     private readonly database: DatabaseHandle,

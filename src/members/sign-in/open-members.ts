@@ -32,7 +32,7 @@ import { SignIn } from './sign-in.js';
 import { SignInNotices } from './sign-in-notices.js';
 import { SignInSteps } from './steps.js';
 
-/** MembersParts holds the dependencies that `Ground` does not have. */
+/** MembersParts holds the dependencies that `SharedDependencies` does not have. */
 export interface MembersParts {
   /** Revokes the keys of OAuth clients when the member who authorized them loses access. */
   readonly keys: KeyRevocations;

@@ -23,7 +23,7 @@ export class PasskeyAlreadyExists extends Error {
   override readonly name = 'PasskeyThereAlready';
 }
 
-/** Asks the user for a passkey. Rejects with `PasskeyNotShown` if the user cancels, and with browser errors. */
+/** Asks the user for a passkey. Rejects with `PasskeyCanceled` if the user cancels, and with browser errors. */
 export async function showPasskey(options: RequestOptions): Promise<PasskeyResponse> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
   // The OpenAPI document types some WebAuthn enumerations as plain strings.
@@ -33,7 +33,7 @@ export async function showPasskey(options: RequestOptions): Promise<PasskeyRespo
   return { id, rawId, type: 'public-key', response: { clientDataJSON, authenticatorData, signature, userHandle } };
 }
 
-/** Creates a passkey. Rejects with `PasskeyNotShown` or `PasskeyThereAlready`, and with browser errors. */
+/** Creates a passkey. Rejects with `PasskeyCanceled` or `PasskeyAlreadyExists`, and with browser errors. */
 export async function makePasskey(options: CreationOptions): Promise<RegistrationResponse> {
   const { startRegistration } = await import('@simplewebauthn/browser');
   const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;

@@ -18,7 +18,7 @@ type Check = Health['checks'][number];
 
 /** Polling interval, in milliseconds. Gateways report their status every two seconds. */
 const POLL_MS = 5_000;
-/** Age in seconds of a gateway's last status report from which the page shows a warning. */
+/** The page shows a warning if a gateway's last status report is older than this, in seconds. */
 const MAX_HEARTBEAT_AGE_SECONDS = 10;
 
 export function HealthPage() {

@@ -20,7 +20,7 @@ export interface Call {
   readonly body?: Fields;
 }
 
-/** Rows are rows of a list. `has_more` is true if the list has further rows. */
+/** Rows is a page of a list. `has_more` is true if the list has further rows. */
 export interface Rows {
   readonly data: readonly Fields[];
   readonly has_more: boolean;

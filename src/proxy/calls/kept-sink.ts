@@ -1,5 +1,5 @@
 /**
- * Lets keepers store a response before another sink delivers it to the client. A response that no keeper wants, or that
+ * Stores a response, for an idempotency key or as an event, before another sink delivers it to the client. A response that no keeper wants, or that
  * is too large, streams to the other sink. Keepers store responses for idempotency keys, and as events.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
@@ -11,7 +11,7 @@ import { withLength, type RespondingCall, type ResponseSink } from './response-s
 export const MAX_KEPT_BYTES = 64 * 1_024;
 
 /**
- * ResponseKeeper stores responses. The strings of `decline` and `store` are extra field lines for the client, each with
+ * ResponseStore stores responses. The strings of `decline` and `store` are extra field lines for the client, each with
  * its CRLF.
  */
 export interface ResponseStore {

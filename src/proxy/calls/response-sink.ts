@@ -1,6 +1,6 @@
 /**
  * A sink receives one backend response. `Forwarder.forward` chooses the sink. `ClientSink` writes to the client's
- * connection. `CallerSink` passes the complete response to a caller in this process. `KeptSink` lets keepers store the
+ * connection. `CallerSink` passes the complete response to a caller in this process. `StoringSink` lets keepers store the
  * response before another sink delivers it.
  */
 import type { ResponseHead } from '../../http/backend/response-head.js';
@@ -40,7 +40,8 @@ export interface RespondingCall {
 
 /** ResponseSink receives a response below 400. */
 export interface ResponseSink {
-  /** Whether the response is delivered only once complete. Its deadline is then not extended by each piece. */
+  /** Whether the sink delivers the response only after the whole body has arrived. Body pieces then do not extend the
+   * deadline. */
   readonly deliversOnlyComplete: boolean;
   /** Whether keepers need the response even if the client disconnects. */
   readonly outlivesClient: boolean;

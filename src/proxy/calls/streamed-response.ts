@@ -74,7 +74,7 @@ export class StreamedResponse {
     if (passed !== undefined && takesTrailers(this.request.message)) this.nodeResponse.addTrailers(passed);
   }
 
-  /** Ends the response. @param body the last piece. Must be undefined if `isByHand`. */
+  /** Ends the response. @param body the last piece. Must be undefined if `isDirect`. */
   end(body: Buffer | undefined): void {
     if (this.direct === undefined) endResponse(this.nodeResponse, body);
     else this.direct.end();

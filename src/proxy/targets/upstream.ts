@@ -39,7 +39,7 @@ export class Upstream {
   private readonly balancer: Balancer;
   private readonly budget: RetryBudget;
   private readonly waiting = new CallQueue();
-  /** Calls that hold a connection. The last call fills each gap. */
+  /** Calls that hold a connection, unordered. `release` moves the last one into the place of an ended one. */
   private readonly active: PendingCall[] = [];
   /** Maximum concurrent calls per account. */
   private maxAccountCalls = 1;

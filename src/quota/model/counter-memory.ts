@@ -86,7 +86,7 @@ export function microseconds(ms: number): number {
   return Math.round(ms * 1_000);
 }
 
-/** SeenCounts provides the observed counts that wait to be written to the database, and records new ones. */
+/** LastSeenCounts provides the observed counts that wait to be written to the database, and records new ones. */
 export interface LastSeenCounts {
   /** Returns the keys of an account whose counts the database may not have yet. */
   recentSubjects(accountId: string): Iterable<QuotaSubject>;

@@ -28,7 +28,7 @@ export interface CountedAt {
   readonly period: PeriodLabels;
 }
 
-/** Place is the calendar part of a counter: its month and day, with all their counts. */
+/** CalendarState is the calendar part of a counter: its month and day, with all their counts. */
 export type CalendarState = Pick<Counter, 'month' | 'used' | 'day' | 'usedToday' | 'setAtMs' | 'others' | 'otherDays'>;
 
 /** Counter counts in all windows of an account or a key. Call `slideTo` and `turnTo` before you read or count. */

@@ -1,4 +1,4 @@
-/** Converts the time of an observed count to the columns of the database. */
+/** Converts the counter store's time of an observed count to the columns of the database. */
 
 /** Splits an instant (ms with a fraction) into two columns: whole milliseconds, and the remaining microseconds. */
 export function observedColumns(ms: number): { readonly observed_at: number; readonly observed_us: number } {

@@ -20,7 +20,7 @@ export const NEVER_WRITTEN = Infinity;
 /** How long unused shadow counters are kept, in seconds. Longer than any month. */
 const SHADOW_KEPT_SECONDS = 32 * 86_400;
 
-/** SeenCounts holds the last seen counts of an account or a key, and when they were seen (ms). */
+/** ObservedCountSource holds the last seen counts of an account or a key, and when they were seen (ms). */
 export interface ObservedCountSource {
   readonly counts: Readonly<QuotaCounts>;
   readonly atMs: number;

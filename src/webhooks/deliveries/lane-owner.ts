@@ -23,7 +23,7 @@ export function processNamespace(): string | null {
   }
 }
 
-/** Returns the owner name of this process, which is unique to this start. @param place result of `placeOfProcess`. */
+/** Returns the owner name of this process, which is unique to this start. @param place result of `processNamespace`. */
 export function ownerName(place: string | null, pid = process.pid): string {
   return place === null ? `${pid} ${randomUUID()}` : `${pid}@${place} ${randomUUID()}`;
 }

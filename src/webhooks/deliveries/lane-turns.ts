@@ -107,7 +107,7 @@ export class LaneTurns {
     return turn;
   }
 
-  /** Frees the quick slots of long attempts soon, because long attempts must not delay quick endpoints. */
+  /** Schedules a move of slow attempts to slow slots, so that they do not delay quick endpoints. */
   private makeRoomLater(): void {
     if (this.isMakingRoom) return;
     this.isMakingRoom = true;

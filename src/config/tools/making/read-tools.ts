@@ -41,7 +41,7 @@ const PAGING_PARAMETER = new RegExp(
 );
 
 /**
- * Creates the tools. An operation that cannot be a tool causes a problem at its place.
+ * Creates the tools. An operation that cannot be a tool is reported as a problem at its position in the configuration.
  * @param documents OpenAPI documents by service
  * @param unpublished paths of operations that are not published. No argument may lead to them.
  */

@@ -1,4 +1,4 @@
-/** The scripts for the recovery after an outage. Each change is counted once, even if it is sent again. */
+/** The scripts for the recovery after an outage. Each refund or replay takes effect once, even if a node sends it twice. */
 import { SLOT_MARKER_MS } from '../../../stores/redis/keys.js';
 import { REFUND_FUNCTIONS_LUA } from './refund.js';
 

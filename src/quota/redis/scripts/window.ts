@@ -13,8 +13,8 @@
  * - `b` and `n…`: only while the counter is young (`young.ts`)
  *
  * The usage of the day is `u - e`, so a request writes nothing for the day. The first seven fields are written first,
- * because Redis searches compact hashes linearly. A bucket is written when it fills and when it leaves the window, so
- * the cost of a decision does not depend on the limit.
+ * because Redis searches compact hashes linearly. An admitted request writes the current bucket only. Buckets
+ * that left the window are deleted. So the cost of a decision does not depend on the limit.
  */
 
 import { OTHER_DAYS, OTHER_MONTHS } from '../../model/month-period.js';

@@ -114,7 +114,7 @@ export interface SignInStepTable {
   expires_at: number;
 }
 
-/** LinkTable has single-use links for people. */
+/** LinkTable has the single-use links: invitations, password resets, email verification, sign-in and portal. */
 export interface LinkTable {
   /** SHA-256 of the token, lower-case hex. */
   hash: string;

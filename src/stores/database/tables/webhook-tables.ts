@@ -14,7 +14,7 @@ export interface EventTable {
   data: string;
   /** Unique key, so that an event is recorded once even if several processes notice it. */
   dedupe_key: string;
-  /** Source of the event: `trailgate`, `emits`, or the name of a service. */
+  /** `trailgate` for the gateway's own events, `emits` for events created from responses, else the name of the service. */
   source: string;
   /** Resource that the event is about. Ordered endpoints receive events in order per resource. */
   resource: string | null;
@@ -131,7 +131,7 @@ export interface WebhookAttemptTable {
   at: number;
   status_code: number | null;
   duration_ms: number;
-  /** Why there was no response. Null if there was one. */
+  /** Error code of an attempt without a response. Null if there was a response. */
   error: string | null;
   /** IP address that the attempt connected to. */
   address: string | null;

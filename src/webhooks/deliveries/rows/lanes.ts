@@ -78,8 +78,8 @@ export class Lanes {
   }
 
   /**
-   * Releases all lanes of this process, except those of these endpoints. Keeps the due times, so that other processes
-   * can claim the lanes immediately.
+   * Releases all lanes of this process. Keeps the due times, so that other processes can claim the lanes immediately.
+   * @param except IDs of endpoints whose lanes stay claimed
    */
   async release(except: readonly string[] = []): Promise<void> {
     const others = except.length === 0 ? sql`` : sql` and endpoint_id not in ${textList(this.kind, except)}`;
