@@ -1,4 +1,7 @@
-/** Lists of accounts: searched, filtered and sorted by the database. */
+/**
+ * Reads pages of accounts for the admin API. The database searches, filters and sorts the accounts. A cursor is valid
+ * only for the query that returned the cursor.
+ */
 import { createHash } from 'node:crypto';
 import { sql, type RawBuilder, type SqlBool } from 'kysely';
 import { externalConditions, type ExternalQuery } from '../records/external-fields.js';
@@ -15,24 +18,29 @@ import type { AccountTable } from '../stores/database/schema.js';
 
 export const ACCOUNT_SORTS = ['created', 'name'] as const;
 
-/** VisibleAccounts are the accounts that the caller can see. */
+/**
+ * VisibleAccounts selects the accounts that the caller can see: all accounts, one account, or the accounts of a member.
+ */
 export type VisibleAccounts = 'all' | { readonly accountId: string } | { readonly memberId: string };
 
-/** AccountQuery contains filters and the order of a list. */
+/** AccountQuery contains the filters and the order of a list of accounts. */
 export interface AccountQuery extends PageRequest, ExternalQuery {
-  /** Part of a name, or a complete ID or `external_id`. */
+  /** Search text: part of a name, or a complete ID or `external_id`. Undefined or empty: all accounts. */
   readonly q?: string | undefined;
   readonly status?: AccountTable['status'] | undefined;
-  /** Default `created`. */
+  /** Order of the list. Undefined: `created`, oldest first. */
   readonly sort?: (typeof ACCOUNT_SORTS)[number] | undefined;
 }
 
 type Row = AccountTable & { readonly position: string };
 
-/** IDs are in the order of creation, and make the order of equal names unique. */
+/** Sort expressions. IDs ascend in the order of creation, and decide the order of accounts with the same name. */
 const SORTED_BY = { created: sql<string>`id`, name: sql<string>`search` } as const;
 
-/** Returns a page of accounts. Rejects with `invalid_cursor` if the cursor belongs to a different query. */
+/**
+ * Returns a page of accounts. Omits accounts that are being deleted. Rejects with `invalid_cursor` if the cursor
+ * belongs to a different query.
+ */
 export async function pageOfAccounts<T>(
   database: DatabaseHandle,
   query: AccountQuery,
@@ -91,7 +99,10 @@ function listName({ q = '', status, external_id: id, metadata, sort = 'created' 
   return `accounts:${sort}:${createHash('sha256').update(filters).digest('base64url').slice(0, 16)}`;
 }
 
-/** Returns the position after which a page starts. Throws `invalid_cursor`. */
+/**
+ * Reads the sort value and the ID after which the page starts. Throws `invalid_cursor` if the cursor is malformed or
+ * belongs to another list.
+ */
 function positionOf(list: string, cursor: string): readonly [string, string] {
   const values = decodeJsonCursor(list, cursor);
   if (Array.isArray(values) && values.length === 2) {

@@ -1,4 +1,7 @@
-/** Stores accounts. Each change is written to the audit log and announced to all nodes. */
+/**
+ * Stores accounts. Each change adds an audit entry in its transaction. After an update, all nodes are notified, because
+ * they cache the accounts of keys.
+ */
 import type { Kysely, Transaction } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -26,11 +29,11 @@ export interface Account {
   readonly timeZone: string;
   readonly billingDay: number;
   readonly status: 'active' | 'suspended';
-  /** Requests granted in addition to the monthly limit, and for which month. */
+  /** Requests granted in addition to the monthly limit, and the month of the grant. */
   readonly grant: MonthGrant;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Incremented by every change that a person makes. */
+  /** Version for `If-Match`. Every update increments the version. Quota grants leave the version unchanged. */
   readonly version: number;
   readonly externalId: string | null;
   readonly metadata: Metadata;
@@ -42,11 +45,13 @@ export interface StoreDependencies {
   readonly clock: Clock;
   readonly bus: InvalidationBus;
   readonly catalogue: Catalogue;
-  /** Notified of webhook endpoints with new deliveries. */
+  /** Notifies the webhook workers of endpoints with new deliveries. */
   readonly signal?: WorkSignal;
   /** Returns the maximum lifetime of an OAuth client's access, in milliseconds. Undefined without OAuth. */
   readonly longestAccessMs?: () => number;
-  /** Extends the registration of an OAuth client beyond the expiration of its key, in milliseconds since the epoch. */
+  /**
+   * Extends the registration of an OAuth client beyond the end of its key (`keyEndsMs`, milliseconds since the epoch).
+   */
   readonly keepClient?: (trx: Kysely<Tables>, clientId: string, keyEndsMs: number) => Promise<void>;
 }
 
@@ -107,14 +112,18 @@ export class AccountStore {
     return accountOf((await query.executeTakeFirst()) ?? notFound());
   }
 
-  /** Lists the visible accounts, sorted by creation or by name. Rejects with `invalid_cursor`. */
+  /**
+   * Lists the visible accounts, sorted by creation or by name. Rejects with `invalid_cursor` for a cursor of another
+   * query.
+   */
   async list(query: AccountQuery, visible: VisibleAccounts = 'all'): Promise<Page<Account>> {
     return await pageOfAccounts(this.deps.database, query, visible, accountOf);
   }
 
   /**
    * Updates the given fields. Writes nothing if the fields already have these values. Rejects with
-   * `resource_not_found`, `validation_failed`, `conflict` for a taken `external_id`, or as `checkVersion` does.
+   * `resource_not_found`, `validation_failed` for an unknown plan, `conflict` for a taken `external_id`, or
+   * `precondition_failed` for a stale version.
    */
   async update(
     id: string,
@@ -127,7 +136,7 @@ export class AccountStore {
       .transaction()
       .execute(async (trx) => this.updateIn(trx, id, changes, context, expected));
     this.events.committed(row);
-    // Published even without a change, because the caller may repeat a change whose message was lost.
+    // Publish even without a change. The caller may be repeating a change whose message was lost.
     await this.deps.bus.publish({ type: 'account', accountId: id });
     return accountOf(row);
   }
@@ -194,7 +203,8 @@ export async function lockAccount(
     // SQLite has only one write transaction at a time.
     .$if(kind === 'postgres', (select) => select.forNoKeyUpdate());
   const row = (await query.executeTakeFirst()) ?? notFound();
-  // A separate statement, so that PostgreSQL sees a deletion that committed while this transaction waited for the lock.
+  // Use a separate statement, so that PostgreSQL sees a deletion that committed while this transaction waited for the
+  // lock.
   await refuseDeleted(trx, id);
   return row;
 }

@@ -1,18 +1,18 @@
-/** Reads quota adjustments, and lists those of all accounts. */
+/** Lists the quota adjustments of all accounts for operators. Also converts adjustment rows for other lists. */
 import type { Kysely } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
 import type { QuotaAdjustmentTable, Tables } from '../stores/database/schema.js';
 
 const LIST = 'all-quota-adjustments';
 
-/** QuotaAdjustment is a recorded adjustment. It never changes. */
+/** QuotaAdjustment is a recorded adjustment, which never changes. */
 export interface QuotaAdjustment {
   readonly id: string;
   readonly accountId: string;
   /** Null if the adjustment applies to the whole account. */
   readonly apiKeyId: string | null;
   readonly type: 'grant' | 'set' | 'reset';
-  /** Null for `reset`. */
+  /** Number of requests. Null for `reset`. */
   readonly amount: number | null;
   readonly reason: string;
   readonly actor: string;
@@ -28,7 +28,10 @@ export interface NamedAdjustment extends QuotaAdjustment {
   readonly accountName: string;
 }
 
-/** Returns a page of all adjustments, newest first. Rejects with `invalid_cursor` or the error of the database. */
+/**
+ * Returns a page of the adjustments of all accounts, newest first. Rejects with `invalid_cursor` or the error of the
+ * database.
+ */
 export async function allAdjustments(
   db: Kysely<Tables>,
   { limit, cursor }: PageRequest,
@@ -48,7 +51,7 @@ export async function allAdjustments(
 }
 
 /**
- * Converts a row.
+ * Converts a row of the table to an adjustment.
  * @param timeZone time zone of the account
  */
 export function adjustmentOf(row: QuotaAdjustmentTable, timeZone: string): QuotaAdjustment {

@@ -62,7 +62,7 @@ const limit = z
 const limits = z
   .strictObject(perPeriod((_, words) => limit.meta({ description: `Requests of the key ${words}; null: no limit.` })))
   .nullable()
-  // An object without limits means null: all limits are those of the plan.
+  // Convert an object without limits to null. The key then has all limits of its plan.
   .overwrite((given) =>
     given === null || WINDOW_PERIODS.every((period) => given[period] === undefined) ? null : given,
   )
@@ -93,21 +93,24 @@ export const updateApiKeySchema = z
   .partial()
   .meta({ id: 'UpdateApiKey' });
 
-/** KeySettings holds the fields of a key that callers can set, except the expiration. Names are those of the API. */
+/**
+ * KeySettings holds the fields of a key that callers can set, except the expiration. The fields have the names of the
+ * API.
+ */
 export interface KeySettings {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly environment: 'live' | 'test';
   readonly allowed_ips: readonly string[];
-  /** Limits that replace the plan's. Null: all limits are those of the plan. */
+  /** Limits that replace the plan's limits. Null: the key has all limits of its plan. */
   readonly limits: KeyLimits | null;
   readonly external_id: string | null;
   readonly metadata: Metadata;
 }
 
 /**
- * Reads the settings of a row. The store compares them to detect changes, so every field that callers can set must be
- * here or in `auditedKey`.
+ * Reads the settings of a key from its row. The store compares the audited fields of a key to detect changes. So every
+ * field that callers can set must be here or in `auditedKey`.
  */
 export function settingsOf(row: ApiKeyTable): KeySettings {
   return {
@@ -121,7 +124,10 @@ export function settingsOf(row: ApiKeyTable): KeySettings {
   };
 }
 
-/** Returns the database columns of the given fields. Undefined fields have no column and stay unchanged. */
+/**
+ * Returns the database columns of the given fields. Undefined fields are omitted, so that an update leaves their
+ * columns unchanged.
+ */
 export function columnsOf(fields: CreateApiKey): SettingColumns;
 export function columnsOf(fields: UpdateApiKey): Partial<SettingColumns>;
 export function columnsOf(fields: UpdateApiKey & Partial<Pick<CreateApiKey, 'environment'>>): Partial<SettingColumns> {

@@ -1,6 +1,6 @@
 /**
- * Reads what a change or revocation of a key would affect. The result has the key's usage, the last uses of its
- * secrets, and its unused scopes.
+ * Reads what a change or revocation of a key would affect, as a preview for the caller. The result has the key's usage,
+ * the last uses of its secrets, and its unused scopes.
  */
 import { calendarOf } from '../quota/model/month-period.js';
 import { missingScopes } from '../keys/scopes.js';
@@ -10,13 +10,18 @@ import type { Account, StoreDependencies } from './accounts.js';
 import type { ApiKey } from './api-key-rows.js';
 import { readGrant, type OAuthGrant } from './oauth-client-keys.js';
 
-/** Number of days that are searched for used scopes. Thirty days include tasks that run once a month. */
+/**
+ * Number of days before today whose usage is searched for used scopes. Thirty days include tasks that run once a month.
+ */
 const SCOPE_DAYS = 30;
 const DAY_MS = 86_400_000;
-/** Maximum number of operations in the list. The sum of requests includes the others. */
+/** Maximum length of `recent.operations`. The sum `recent.requests` includes the omitted operations. */
 const MAX_SHOWN = 50;
 
-/** Last use of a secret. Times are in milliseconds since the epoch. */
+/**
+ * SecretLastUse describes the lifetime and the last use of a secret. Times are in milliseconds since the epoch. The
+ * last use is null if the secret was never used.
+ */
 export interface SecretLastUse {
   readonly createdAt: number;
   /** End of the overlap. Null for the current secret. */
@@ -38,19 +43,24 @@ export interface ApiKeyImpact {
   readonly currentSecret: SecretLastUse | null;
   /** Previous secret during the overlap of a rotation. Null if only the current secret works. */
   readonly oldSecret: SecretLastUse | null;
-  /** First day of the period for scopes: 30 days ago, or the day on which the key was created. */
+  /**
+   * First day of the search for used scopes: 30 days ago, or the day on which the key was created if that day is later.
+   */
   readonly since: string;
-  /** Scopes that the key has, and that the operations it requested in this period require. */
+  /** Scopes of the key that the operations requested since that day require. */
   readonly usedScopes: readonly string[];
-  /** Scopes of the key that none of these operations require. Empty if there are too many operations to tell. */
+  /** Scopes of the key that no requested operation requires. Empty if the key requested too many operations to tell. */
   readonly unusedScopes: readonly string[];
-  /** Maximum access of the key of an OAuth client. Null if the key has a secret. */
+  /** Maximum access of an OAuth client's key. Null if the key has a secret. */
   readonly grant: OAuthGrant | null;
 }
 
 type ImpactDependencies = Pick<StoreDependencies, 'database' | 'clock' | 'catalogue' | 'longestAccessMs'>;
 
-/** Reads the impact of a key. Runs two statements, or three for the key of an OAuth client. */
+/**
+ * Reads the impact of a key. Runs two database queries, or three for the key of an OAuth client. Rejects with the
+ * database's error.
+ */
 export async function readImpact(
   { database: { db }, clock, catalogue, longestAccessMs }: ImpactDependencies,
   key: ApiKey,
@@ -99,8 +109,8 @@ function recentOf(uses: readonly OperationUse[], from: number, to: number): ApiK
 }
 
 /**
- * Compares the key's scopes with those of the requested operations. Refused requests count as use too, because the
- * caller relies on the scope.
+ * Compares the key's scopes with the scopes of the requested operations. Refused requests count as use too, because
+ * their caller relies on the scope.
  */
 function scopesOf(
   key: ApiKey,

@@ -1,4 +1,7 @@
-/** Lists of an account's keys: searched, filtered and sorted by the database, with the monthly usage of each key. */
+/**
+ * Reads pages of an account's keys, with the monthly usage of each key. The database searches, filters and sorts the
+ * keys. A cursor is valid only for the query that returned the cursor.
+ */
 import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../stores/database/cursor.js';
@@ -15,46 +18,54 @@ import { apiKeyOf, type ApiKey } from './api-key-rows.js';
 export const API_KEY_SORTS = ['created', 'name', 'last_used'] as const;
 export type ApiKeySort = (typeof API_KEY_SORTS)[number];
 
-/** Filters and order of a list. */
+/** ApiKeyQuery contains the filters and the order of a list of keys. */
 export interface ApiKeyQuery extends PageRequest, ExternalQuery {
-  /** Part of a name, a complete ID, `external_id` or hint, or the last four characters of a secret. */
+  /**
+   * Search text: part of a name, a complete ID, `external_id` or hint, or the last four characters of a secret.
+   * Undefined or empty: all keys.
+   */
   readonly q?: string | undefined;
-  /** Undefined: all. */
+  /** Selects only keys with one of these statuses. Undefined: any status. */
   readonly statuses?: readonly ApiKey['status'][] | undefined;
   readonly environment?: ApiKey['environment'] | undefined;
   /** True: keys of OAuth clients. False: keys with a secret. Undefined: both. */
   readonly hasOAuthClient?: boolean | undefined;
   /** ID of a member. Selects only keys of OAuth clients that this member authorized. */
   readonly authorizedBy?: string | undefined;
-  /** Selects only keys whose scopes are all within these; undefined: all keys. */
+  /** Selects only keys whose scopes are all within these scopes. Undefined: all keys. */
   readonly granted?: readonly string[] | undefined;
   readonly sort: ApiKeySort;
   readonly order: 'asc' | 'desc';
 }
 
-/** A key of a list. */
+/** ListedApiKey is a key in a list, with its monthly usage. */
 export interface ListedApiKey extends ApiKey {
-  /** Requests counted this month, as of the last flush, which is at most a few seconds old. */
+  /**
+   * Requests counted this month, as of the last write to the database (`usage.flushInterval`, 5 seconds by default).
+   */
   readonly monthUsed: number;
-  /** Monthly limit of the key, including its grant. Null if the key has no limit of its own. */
+  /**
+   * Monthly limit of the key, including its grant. Null if the key has no limit of its own, or if its plan is not
+   * configured.
+   */
   readonly monthLimit: number | null;
 }
 
 type Row = ApiKeyTable & { readonly position: string | number };
 
-/** Sort expressions. IDs are in order of creation, and decide the order of equal values. */
+/** Sort expressions. IDs ascend in the order of creation, and decide the order of equal values. */
 const SORTED_BY = {
   created: sql<string>`id`,
   name: sql<string>`search`,
-  // The databases put nulls at opposite ends. Keys that were never used sort as the oldest.
+  // SQLite and PostgreSQL sort nulls at opposite ends. Sort keys that were never used as the oldest.
   last_used: sql<number>`coalesce(last_used_at, 0)`,
 } as const satisfies Record<ApiKeySort, RawBuilder<unknown>>;
 
-/** ApiKeyList reads pages of keys. */
+/** ApiKeyList reads pages of an account's keys. Rejects with the database's error. */
 export class ApiKeyList {
   constructor(private readonly deps: Pick<StoreDependencies, 'database' | 'clock' | 'catalogue'>) {}
 
-  /** Returns a page. Rejects with `invalid_cursor` if the cursor belongs to another list or query. */
+  /** Returns a page of keys. Rejects with `invalid_cursor` if the cursor belongs to another list or query. */
   async page(account: Account, query: ApiKeyQuery): Promise<Page<ListedApiKey>> {
     const now = this.deps.clock.now();
     const list = listName(account.id, query);
@@ -97,7 +108,7 @@ export class ApiKeyList {
     for (const condition of externalConditions(this.deps.database.kind, query)) select = select.where(condition);
     if (cursor !== undefined) {
       const [position, id] = positionOf(list, cursor, sort);
-      // Comparing only IDs uses the index.
+      // Compare only the IDs, so that the database can use an index.
       const after = sort === 'created' ? sql<SqlBool>`id ${beyond} ${id}` : undefined;
       select = select.where(after ?? sql<SqlBool>`(${by}, id) ${beyond} (${position}, ${id})`);
     }
@@ -108,7 +119,7 @@ export class ApiKeyList {
       .execute();
   }
 
-  /** Reads the month counts of the keys of one page. */
+  /** Reads the month counts of the keys of one page, by key ID. Keys without a count have no entry. */
   private async monthsUsed(accountId: string, month: number, rows: readonly Row[]): Promise<Map<string, number>> {
     if (rows.length === 0) return new Map();
     const ids = rows.map(({ id }) => id);
@@ -144,7 +155,10 @@ function listName(accountId: string, query: ApiKeyQuery): string {
   return `api-keys:${accountId}:${sort}:${order}:${hash}`;
 }
 
-/** Reads the position from a cursor. Throws `invalid_cursor` if the content has another form. */
+/**
+ * Reads the sort value and the ID after which the page starts. Throws `invalid_cursor` if the cursor is malformed or
+ * belongs to another list.
+ */
 function positionOf(list: string, cursor: string, sort: ApiKeySort): readonly [string | number, string] {
   const values = parsed(decodeCursor(list, cursor));
   if (Array.isArray(values) && values.length === 2) {
@@ -175,7 +189,7 @@ function matching(q: string): Expression<SqlBool> {
   )`;
 }
 
-/** Returns the condition for statuses. Expiration is not a stored status, but follows from the time. */
+/** Returns the SQL condition for statuses. `expired` is not stored, because it follows from the expiration time. */
 function inStatus(statuses: readonly ApiKey['status'][], nowMs: number): Expression<SqlBool> {
   const isExpired = sql`(expires_at is not null and expires_at <= ${nowMs})`;
   const each = statuses.map((status) => {

@@ -1,4 +1,4 @@
-/** Rows of API keys, and their forms for the admin API and the audit log. */
+/** Creates, reads and locks rows of API keys. Converts rows for the admin API and the audit log. */
 import type { Kysely, Transaction } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { newId } from '../stores/database/ids.js';
@@ -9,22 +9,25 @@ import { hashSecret } from '../keys/api-key-format.js';
 import { columnsOf, settingsOf, type CreateApiKey, type KeySettings } from './api-key-fields.js';
 import type { AuditedFields } from '../records/audit-log.js';
 
-/** An API key without its secret. Times are in milliseconds since the epoch. */
+/**
+ * ApiKey is an API key without its secret. Times are in milliseconds since the epoch. Null means that the key never
+ * expires, was never used, or is not revoked.
+ */
 export interface ApiKey extends KeySettings {
   readonly id: string;
   readonly accountId: string;
   readonly status: 'active' | 'paused' | 'expired' | 'revoked';
   readonly expiresAt: number | null;
   readonly hint: string;
-  /** When the previous secret stops working. Null if only the current secret works. */
+  /** When the previous secret of a rotation stops working. Null if only the current secret works. */
   readonly previousSecretExpiresAt: number | null;
-  /** Requests granted in addition to the monthly limit, and for which month. */
+  /** Requests granted in addition to the monthly limit, and the month of the grant. */
   readonly grant: MonthGrant;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly revokedAt: number | null;
-  /** Increases with every change by a person. */
+  /** Version for `If-Match`. Every audited change increments the version. Uses of the key and quota grants do not. */
   readonly version: number;
   /** OAuth client that holds the key's access tokens. Null if the key has a secret. */
   readonly oauthClient: AuthorizedClient | null;
@@ -32,9 +35,9 @@ export interface ApiKey extends KeySettings {
 
 /** OAuthClientName identifies an OAuth client. */
 export interface OAuthClientName {
-  /** URL of its metadata document, or the ID from its registration. */
+  /** URL of the client's metadata document, or the ID from its registration. */
   readonly id: string;
-  /** Chosen by the client, and not verified. */
+  /** Display name that the client chose. Unverified. */
   readonly name: string;
 }
 
@@ -76,7 +79,7 @@ export function newApiKeyRow(
   };
 }
 
-/** Converts a row. A key past its expiration is `expired`, even if paused, unless it is revoked. */
+/** Converts a row to an `ApiKey`. A key past its expiration is `expired`, even if paused, unless the key is revoked. */
 export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
   const isExpired = row.expires_at !== null && row.expires_at <= nowMs;
   return {
@@ -97,7 +100,9 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
   };
 }
 
-/** Returns when the previous secret stops working, in milliseconds since the epoch. Null if it no longer works. */
+/**
+ * Returns when the previous secret stops working, in milliseconds since the epoch. Null if no previous secret works.
+ */
 export function livePreviousSecret(
   {
     status,
@@ -122,7 +127,7 @@ function oauthClientOf({ oauth_client_id: id, oauth_client_name: name }: ApiKeyT
 
 /**
  * Reads the current names of the members who authorized the OAuth clients of keys, by member ID. Erased members have no
- * name. Runs no query if no key belongs to a client.
+ * entry. Runs no query if no key belongs to a client.
  */
 export async function readAuthorizers(
   db: Kysely<Tables>,
@@ -149,12 +154,12 @@ export function auditedKey(row: ApiKeyTable): AuditedFields {
   };
 }
 
-/** Formats a time in UTC (RFC 3339), as in the audit log. Null stays null. */
+/** Formats a time in UTC (RFC 3339), as in the audit log. Returns null for null. */
 export function timestamp(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-/** Reads the row of a key and locks it until the transaction ends. Rejects with `resource_not_found`. */
+/** Reads the row of a key and locks the row until the transaction ends. Rejects with `resource_not_found`. */
 export async function lockApiKey(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
@@ -168,7 +173,7 @@ export async function lockApiKey(
   return (await query.executeTakeFirst()) ?? apiKeyNotFound();
 }
 
-/** Stores the hash of a new secret of a key. */
+/** Stores the hash of a new secret of a key. The secret works until a rotation sets its expiration. */
 export async function insertSecret(
   trx: Transaction<Tables>,
   keyId: string,

@@ -1,5 +1,6 @@
 /**
- * Manages API keys. Each change is one transaction with its audit entry. After the commit, all nodes are notified.
+ * Creates, changes and revokes API keys for the admin API. Each change is one transaction with its audit entry. After
+ * the commit, all nodes are notified.
  */
 import type { Transaction } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -33,7 +34,7 @@ import { checkClientKey } from './oauth-client-keys.js';
 import type { AuditAction } from '../records/audit-actions.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from '../records/audit-log.js';
 
-/** A key with its new secret. Only the hash of the secret is stored. */
+/** ApiKeyWithSecret is a key with its new secret. The database stores only the hash of the secret. */
 export interface ApiKeyWithSecret {
   readonly key: ApiKey;
   readonly secret: string;
@@ -44,12 +45,12 @@ export interface RotatedApiKey extends ApiKeyWithSecret {
   readonly previousSecretExpiresAt: number;
 }
 
-/** Check that runs first in the transaction that creates a key. Rejects if the key must not be created. */
+/** CreationCheck runs first in the transaction that creates a key. Rejects if the key must not be created. */
 type CreationCheck = (trx: Transaction<Tables>, kind: DatabaseHandle['kind']) => Promise<void>;
 
 /**
- * Time for which the hash of a replaced secret is kept. Until then, the secret is refused as expired. Afterwards, its
- * use counts as an attempt with an invalid key.
+ * Time for which the hash of a replaced secret is stored: 365 days. During this time, the secret is refused as expired.
+ * Afterwards, its use counts as an attempt with an invalid key.
  */
 const DEAD_SECRET_RETENTION_MS = 365 * 86_400_000;
 
@@ -67,14 +68,17 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     this.events = new ChangeEvents(deps.signal);
   }
 
-  /** Creates a key with a secret. The secret is returned only here. */
+  /**
+   * Creates a key with a secret. Only this method returns the secret. Rejects with `validation_failed` for an unknown
+   * scope or a past expiration, `resource_not_found` for the account, or `conflict` for a taken `external_id`.
+   */
   async create(accountId: string, input: CreateApiKey, context: ChangeContext): Promise<ApiKeyWithSecret> {
     const secret = createSecret(input.environment);
     return { key: await this.insert(accountId, input, secret, null, context), secret };
   }
 
   /**
-   * Creates a key for the access tokens of an OAuth client, without a secret of its own.
+   * Creates a key for the access tokens of an OAuth client. The key has no other secret. Rejects as `create` does.
    * @param check runs first in the transaction; rejects if the key must not be created
    */
   createForClient(
@@ -117,12 +121,18 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return apiKeyOf(row ?? apiKeyNotFound(), this.deps.clock.now());
   }
 
-  /** Returns a page of an account's keys with their month counts. */
+  /**
+   * Returns a page of an account's keys with their month counts. Rejects with `invalid_cursor` for a cursor of another
+   * query.
+   */
   list(account: Account, query: ApiKeyQuery): Promise<Page<ListedApiKey>> {
     return this.keyLists.page(account, query);
   }
 
-  /** Reads the names of the members who authorized OAuth clients, by member ID. */
+  /**
+   * Reads the names of the members who authorized the OAuth clients of these keys, by member ID. Erased members have no
+   * entry.
+   */
   findAuthorizers(keys: readonly ApiKey[]): Promise<ReadonlyMap<string, string>> {
     return readAuthorizers(this.db, keys);
   }
@@ -133,8 +143,9 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Changes the given fields. Rejects with `conflict` for a revoked key. Rejects with `validation_failed` if the key of
-   * an OAuth client would exceed its grant.
+   * Changes the given fields. Rejects with `conflict` for a revoked key or a taken `external_id`. Rejects with
+   * `validation_failed` for invalid fields, or if the key of an OAuth client would exceed its grant. Rejects with
+   * `precondition_failed` for a stale version.
    */
   async update(
     id: string,
@@ -173,10 +184,10 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Gives the key a new secret. The current secret keeps working for the overlap, but not beyond the key's expiration.
-   * At most two secrets work at a time. If the previous secret of an earlier rotation still works, rejects with
-   * `previous_secret_active`, unless `end_previous_secret` is set or the overlap is 0. Rejects with `conflict` for a
-   * key that is revoked, expired or of an OAuth client.
+   * Gives the key a new secret. The current secret works until the overlap ends or the key expires. At most two secrets
+   * work at a time. If the previous secret of an earlier rotation still works, rejects with `previous_secret_active`,
+   * unless `end_previous_secret` is set or the overlap is 0. Rejects with `conflict` for a key that is revoked, expired
+   * or of an OAuth client.
    */
   async rotate(
     id: string,
@@ -222,7 +233,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Ends the previous secret of a rotation at once. The current secret keeps working. If no previous secret works, only
+   * Ends the previous secret of a rotation at once. The current secret remains valid. If no previous secret works, only
    * notifies all nodes again.
    */
   async endPreviousSecret(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
@@ -249,24 +260,27 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Pauses the key. Its requests are refused until `resume`. Repeating it changes nothing. Rejects with `conflict` for
-   * a revoked key.
+   * Pauses the key. Its requests are refused until `resume`. Pausing a paused key only notifies all nodes again.
+   * Rejects with `conflict` for a revoked key.
    */
   pause(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
     return this.setStatus(id, 'paused', 'api_key.paused', context, expected);
   }
 
-  /** Resumes a paused key. Repeating it changes nothing. Rejects with `conflict` for a revoked key. */
+  /**
+   * Resumes a paused key. Resuming an active key only notifies all nodes again. Rejects with `conflict` for a revoked
+   * key.
+   */
   resume(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
     return this.setStatus(id, 'active', 'api_key.resumed', context, expected);
   }
 
-  /** Revokes the key permanently. Repeating it only notifies all nodes again. */
+  /** Revokes the key permanently. Revoking a revoked key only notifies all nodes again. */
   revoke(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
     return this.setStatus(id, 'revoked', 'api_key.revoked', context, expected);
   }
 
-  /** Revokes a key whose secret was sent in clear text. Repeating it changes nothing. */
+  /** Revokes a key whose secret was sent in clear text. Revoking a revoked key only notifies all nodes again. */
   revokeExposed(id: string, context: ChangeContext): Promise<ApiKey> {
     return this.setStatus(id, 'revoked', 'api_key.revoked', context, undefined, { reason: 'exposed' });
   }
@@ -285,7 +299,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Notifies all nodes and the account's webhooks of a committed change.
+   * Notifies all nodes and the webhook workers of a committed change.
    * @param row row after the change
    */
   announce(row: ApiKeyTable): Promise<void> {
@@ -294,8 +308,8 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Deletes secrets that stopped working more than a year ago. Returns their number. The worker role runs this
-   * periodically.
+   * Deletes secrets that stopped working more than 365 days ago. Returns the number of deleted secrets. The worker role
+   * runs this once a day.
    */
   async deleteDeadSecrets(): Promise<number> {
     const endedBefore = this.deps.clock.now() - DEAD_SECRET_RETENTION_MS;
@@ -304,8 +318,8 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Sets a status. If the key already has the status, only notifies all nodes again, because a message may have been
-   * lost.
+   * Sets the status of a key. If the key already has the status, only notifies all nodes again, because an earlier
+   * message may have been lost.
    */
   private async setStatus(
     id: string,
@@ -378,9 +392,9 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     await checkVersion(trx, row, expected, await timeZoneOf(trx, row));
   }
 
-  /** Returns the conflict for a change of a revoked key. Its `errors` name who revoked it and when. */
+  /** Returns the error for a change of a revoked key. Its `errors` name who revoked the key and when. */
   private async revokedConflict(trx: Transaction<Tables>, row: ApiKeyTable): Promise<Problem> {
-    // Nothing changes a revoked key, so its last change is the revocation.
+    // A revoked key never changes again, so its last change is the revocation.
     const errors = await changesSince(trx, row, row.version - 1, await timeZoneOf(trx, row));
     return new Problem('conflict', { detail: 'The key is revoked. Create a new one.', errors });
   }

@@ -1,4 +1,4 @@
-/** Plans, scopes, operations and tools of the current configuration. */
+/** Lists the plans, scopes, operations and tools of the current configuration, for the stores and the admin API. */
 import type { DescribedTool } from '../config/model/described-tool.js';
 import { originOf, publicPaths } from '../config/model/apis.js';
 import type { Config, Operation, PlanConfig, ScopeWords } from '../config/model/schema.js';
@@ -15,11 +15,13 @@ export interface GrantableScope {
   readonly scope: string;
   /** IDs of the operations that need the scope, or that the wildcard includes. */
   readonly operations: readonly string[];
-  /** Whether all its operations have safe methods. */
+  /** Whether the scope allows operations, and all of them have safe methods. */
   readonly isReadOnly: boolean;
-  /** Description from the documents. Null if there is none, and for wildcards. */
+  /** Description from the OpenAPI documents. Null if the documents have none, and for wildcards. */
   readonly description: string | null;
-  /** Group in lists. `resource:*` has the group of the resource's scopes. */
+  /**
+   * Heading for this scope in lists. Null if the scope has none. `resource:*` has the group of the resource's scopes.
+   */
   readonly group: string | null;
   /** Description and group by language. */
   readonly translations: ScopeWords['translations'];
@@ -29,7 +31,7 @@ export interface GrantableScope {
 export interface PublishedOperation {
   readonly operation: string;
   readonly method: string;
-  /** `/api/v1/customers/{id}` */
+  /** Path at the gateway, such as `/api/v1/customers/{id}`. */
   readonly path: string;
   readonly url: string;
   readonly scopes: readonly string[];
@@ -42,11 +44,11 @@ export interface ToolCatalogue {
   readonly serverName: string;
   /** URL of the MCP server. */
   readonly url: string;
-  /** URL for clients that use OAuth instead of a key. Null if OAuth is not configured. */
+  /** URL of the MCP server for clients that use OAuth instead of a key. Null if OAuth is not configured. */
   readonly oauthUrl: string | null;
   /** Number of all tools, regardless of scopes. */
   readonly total: number;
-  /** Whether there are too many tools to list. Clients then search them. */
+  /** Whether clients must search for tools, because there are too many tools to list. */
   readonly isSearched: boolean;
   readonly tools: readonly CatalogueTool[];
 }
@@ -71,7 +73,7 @@ export class Catalogue {
     return Object.entries(this.config().file.plans).map(([name, limits]) => ({ name, limits }));
   }
 
-  /** Returns the limits of a plan, or undefined if it does not exist. */
+  /** Returns the limits of a plan, or undefined if the plan does not exist. */
   plan(name: string): PlanConfig | undefined {
     const { plans } = this.config().file;
     return Object.hasOwn(plans, name) ? plans[name] : undefined;
@@ -116,7 +118,10 @@ export class Catalogue {
     };
   }
 
-  /** Returns all scopes of operations, `resource:*` for each resource, and `*`. Sorted, with wildcards first. */
+  /**
+   * Returns all scopes of operations, `resource:*` for each resource, and `*`. Sorted by name, so that each wildcard
+   * precedes the scopes that it includes.
+   */
   scopes(): readonly GrantableScope[] {
     const words = this.config().scopeWords ?? new Map<string, ScopeWords>();
     const groups = groupsOfResources(words);
@@ -149,7 +154,10 @@ export class Catalogue {
     return operationsByScope;
   }
 
-  /** Returns the positions of the scopes that no operation uses, to detect typing errors. */
+  /**
+   * Returns the positions of unknown scopes, to detect typing errors. A scope is known if an operation requires the
+   * scope, or the scope is a wildcard that includes an operation. `*` is always known.
+   */
   unknownScopes(scopes: readonly string[]): readonly number[] {
     const known = this.operationsByScope();
     return scopes.flatMap((scope, index) => (known.has(scope) ? [] : [index]));
@@ -161,7 +169,7 @@ function allOfResource(scope: string): string {
   return `${scope.slice(0, scope.indexOf(':'))}:*`;
 }
 
-/** Returns the group of each `resource:*`. It is the group of the resource's first scope that has one. */
+/** Returns the group of each `resource:*`. The group is that of the resource's first scope with a group. */
 function groupsOfResources(words: ReadonlyMap<string, ScopeWords>): Map<string, ScopeWords> {
   const groups = new Map<string, ScopeWords>();
   for (const [scope, { group, translations }] of words) {

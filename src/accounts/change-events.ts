@@ -1,6 +1,6 @@
 /**
- * Events for changes of keys and accounts. An event is written in the transaction of its change. The webhook workers
- * are notified after the commit.
+ * Adds webhook events for changes of keys and accounts. An event is written in the transaction of its change. The
+ * webhook workers are notified after the commit.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { AccountTable, ApiKeyTable, Tables } from '../stores/database/schema.js';
@@ -12,7 +12,7 @@ import { parseMetadata } from '../records/external-fields.js';
 import { settingsOf } from './api-key-fields.js';
 import { timestamp } from './api-key-rows.js';
 
-/** Actions of the audit log that are also events. */
+/** Audit log actions on keys that are also event types. */
 const KEY_EVENTS = [
   'api_key.created',
   'api_key.rotated',
@@ -26,7 +26,7 @@ type KeyEvent = (typeof KEY_EVENTS)[number] | 'api_key.expiring';
 
 /** ChangeEvents adds the events of changes, and notifies webhook workers after the commit. */
 export class ChangeEvents {
-  /** Events added in open transactions, by the changed row. */
+  /** Events that were added but not yet committed, by the changed row. */
   private readonly uncommitted = new WeakMap<object, AddedEvents>();
 
   constructor(private readonly signal: WorkSignal | undefined) {}
@@ -49,7 +49,7 @@ export class ChangeEvents {
     await this.add(trx, row, { ...event, data }, row.updated_at);
   }
 
-  /** Adds an event if the status of an account has changed. */
+  /** Adds an event if the change suspends or reactivates the account. */
   async addAccountChange(
     trx: Transaction<Tables>,
     before: AccountTable,
@@ -99,14 +99,15 @@ function keyEvent(row: ApiKeyTable, type: KeyEvent, actor: string, occasion: num
   return { type, accountId, data: { api_key: key, actor }, resource: id, dedupeKey: `${type}:${id}:${occasion}` };
 }
 
-/** Days before the expiration of a key on which an event is added. */
+/** Numbers of days before a key's expiration at which an event is added. */
 const NOTICE_DAYS = [7, 1] as const;
 const DAY_MS = 86_400_000;
 const KEYS_AT_ONCE = 500;
 
 /**
- * Adds the events of keys that expire within seven days or one day, once for each expiration and notice. Skips a notice
- * if the whole lifetime of the key is not longer than the notice period.
+ * Adds an event for each key that expires within seven days. Adds another event if the key expires within one day.
+ * Skips a notice if the whole lifetime of the key is not longer than the notice period. Repeated calls add no
+ * duplicates.
  */
 export async function addExpiringKeys(db: Kysely<Tables>, signal: WorkSignal, nowMs: number): Promise<void> {
   const [longest] = NOTICE_DAYS;

@@ -7,12 +7,15 @@ import type { FailedAttempts } from '../keys/failed-attempts.js';
 import type { Logger } from '../platform/log.js';
 import type { ApiKeyStore } from './api-key-store.js';
 
-/** Maximum number of concurrent lookups. Beyond it, keys are ignored until they are sent again. */
+/**
+ * Maximum number of concurrent lookups. Keys that arrive at the maximum are ignored until a later request contains
+ * them.
+ */
 const MAX_LOOKUPS = 100;
 
-/** ExposingRequest is a request with a key that was refused because it came in clear text. */
+/** ExposingRequest is a request that was refused because the client sent a key in clear text. */
 export interface ExposingRequest {
-  /** Well-formed secret. */
+  /** The secret in the request. It has the format of an API key. */
   readonly secret: string;
   readonly clientAddress: string;
   readonly requestId: string;
@@ -29,9 +32,12 @@ export class ExposedKeys {
     private readonly log: Logger,
   ) {}
 
-  /** Revokes the key of a request, if the key exists. Never rejects. */
+  /**
+   * Revokes the key of a request. An unknown key counts as a failed attempt of the address. Logs errors and never
+   * rejects.
+   */
   async revoke({ secret, clientAddress, requestId, isFromUnknownProxy }: ExposingRequest): Promise<void> {
-    // Attempts with random keys must not overload the database.
+    // Skip the lookup for throttled addresses, because attempts with random keys must not overload the database.
     if (this.lookups >= MAX_LOOKUPS || this.failedAttempts.problemFor(clientAddress) !== undefined) return;
     this.lookups += 1;
     try {

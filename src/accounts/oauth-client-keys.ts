@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 
 /** OAuthGrant is the maximum access of the key of an OAuth client. */
 export interface OAuthGrant {
-  /** The scopes granted at the authorization, and the current ones. */
+  /** The scopes that a person granted at the authorization, and the key's current scopes. */
   readonly scopes: readonly string[];
   /** Latest expiration in milliseconds since the epoch. Null if the key does not expire. */
   readonly latestExpiresAt: number | null;
@@ -62,7 +62,10 @@ export async function checkClientKey(
 
 const NOT_GRANTED = 'was not granted when the client was authorized: connect it again';
 
-/** Reads from the audit log which scopes the key was created with. */
+/**
+ * Reads the scopes with which the key was created, from the audit log. Empty if the audit log has no entry of the
+ * creation.
+ */
 async function grantedScopes(db: Kysely<Tables>, keyId: string): Promise<readonly string[]> {
   const entry = await db
     .selectFrom('audit_entry')

@@ -1,4 +1,4 @@
-/** Opens the stores of accounts and keys, and prevents the removal of plans in use. */
+/** Opens the stores of accounts and keys. Also rejects configuration reloads that remove a plan in use. */
 import { longestAccessMs } from '../config/model/mcp-schema.js';
 import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { InvalidationBus } from '../keys/api-key.js';
@@ -12,11 +12,11 @@ import { QuotaAdjustmentStore } from './quota-adjustments.js';
 
 /** AccountDependencies are the services that the account stores use. */
 export interface AccountDependencies {
-  /** Announces changes of keys and accounts to other processes. */
+  /** Publishes changes of keys and accounts to all processes. */
   readonly bus: InvalidationBus;
   readonly signal: WorkSignal;
   readonly counters: Limiter;
-  /** Whether this process can query the counters. Without Redis, they are in the gateway process. */
+  /** Whether this process can query the counters. Without Redis, only the gateway process has the counters. */
   readonly hasCounters: boolean;
   readonly keepClient: NonNullable<StoreDependencies['keepClient']>;
 }
@@ -29,7 +29,10 @@ export interface Accounts {
   readonly quotaAdjustments: QuotaAdjustmentStore;
 }
 
-/** Opens the stores. Logs an error if accounts have plans that are not configured. */
+/**
+ * Opens the stores. Logs an error if the configuration lacks plans that accounts have. Rejects with the database's
+ * error.
+ */
 export async function openAccounts(shared: SharedDependencies, modules: AccountDependencies): Promise<Accounts> {
   const { config, database, clock } = shared;
   const { bus, signal, keepClient, counters, hasCounters } = modules;
@@ -49,7 +52,7 @@ export async function openAccounts(shared: SharedDependencies, modules: AccountD
   };
 }
 
-/** Logs plans of accounts that are not configured. Requests of these accounts get 503. */
+/** Logs an error that names the plans of accounts that the configuration lacks. Requests of these accounts get 503. */
 async function warnOfUnknownPlans(
   { config, database, log }: SharedDependencies,
   plans = config.current.file.plans,

@@ -36,12 +36,12 @@ export async function keepPlansInUse(
   throw new Error([...words, ...(more > 0 ? [`and ${more} more plans`] : [])].join('\n'));
 }
 
-/** Returns the plans that accounts have and the configuration has not. Rejects with the database's error. */
+/** Returns the names of the plans that accounts have but the configuration lacks. Rejects with the database's error. */
 export async function plansMissing(db: Kysely<Tables>, plans: Plans): Promise<string[]> {
   return [...(await accountsByPlan(db)).keys()].filter((plan) => !Object.hasOwn(plans, plan));
 }
 
-/** Counts the accounts of each plan. Includes suspended ones, because they may be reactivated. */
+/** Counts the accounts of each plan. Includes suspended accounts, because an operator may reactivate them. */
 async function accountsByPlan(db: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('account')

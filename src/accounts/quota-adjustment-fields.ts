@@ -6,7 +6,7 @@ import { plainText } from '../records/plain-text.js';
 const TOO_MANY = `must be at most ${LARGEST_LIMIT}`;
 
 const amount = z
-  // For integers above the safe range, zod reports two errors. This function gives both the same text.
+  // For integers above the safe range, zod reports two errors. This function returns the same text for both errors.
   .int({ error: ({ code }) => (code === 'too_big' ? TOO_MANY : 'must be a whole number') })
   .min(0, 'must not be negative')
   .max(LARGEST_LIMIT, TOO_MANY)

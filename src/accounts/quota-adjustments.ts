@@ -41,8 +41,9 @@ export class QuotaAdjustmentStore {
   constructor(private readonly deps: AdjustmentDependencies) {}
 
   /**
-   * Creates an adjustment. A grant only changes the database. A set or reset changes the counter inside the
-   * transaction, so that either both change or none.
+   * Creates an adjustment. A grant only changes the database. A set or reset changes the counter first, inside the
+   * transaction. If the counter cannot be changed, nothing is written. If a later statement fails, the counter keeps
+   * the new value, and the caller can repeat the request.
    * @throws Problem `resource_not_found`, `validation_failed`, `conflict`, or `quota_unavailable` if the counters are
    * unavailable
    */
@@ -58,7 +59,7 @@ export class QuotaAdjustmentStore {
 
   /**
    * Lists the adjustments of an account, newest first. Rejects with `resource_not_found`.
-   * @param granted omits adjustments of keys with scopes outside these; undefined: omits nothing
+   * @param granted omits adjustments of keys that have other scopes than these; undefined: omits nothing
    */
   async list(
     accountId: string,
@@ -135,7 +136,7 @@ export class QuotaAdjustmentStore {
     if (total > LARGEST_LIMIT) {
       throw invalid('#/amount', `makes more than ${LARGEST_LIMIT} with the ${granted} that are granted already`);
     }
-    // Keeps the label of a later month, which exists if the billing day was moved.
+    // Keep the label of a later month, which exists if the billing day was moved.
     const change = { grant_period: Math.max(row.grant_period, period.label), grant_amount: total };
     if (key === undefined) await trx.updateTable('account').set(change).where('id', '=', account.id).execute();
     else await trx.updateTable('api_key').set(change).where('id', '=', key.id).execute();

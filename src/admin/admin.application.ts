@@ -21,8 +21,9 @@ import { allowedMethodsOf } from './routes.js';
 import { ValidationPipe } from './validation.pipe.js';
 
 /**
- * Builds the application of the admin listener: the admin API and the panel. Does not listen yet. Rejects if a module
- * is misconfigured, or with `TlsFilesError` if the certificate or key cannot be used.
+ * Builds the application of the admin listener: the admin API, the panel, and health and metrics unless they have their
+ * own listener. Does not listen yet. Rejects if a module is misconfigured, or with `TlsFilesError` if the certificate
+ * or key cannot be used.
  */
 export async function createAdminApplication(deps: AdminDependencies): Promise<NestFastifyApplication> {
   const { tls, hsts } = deps.settings();
@@ -32,7 +33,9 @@ export async function createAdminApplication(deps: AdminDependencies): Promise<N
   return await build(deps, AdminModule.forRoot(deps, networks), { admin: deps, networks, headers }, certificate);
 }
 
-/** Builds the application for a separate health listener: /livez, /readyz and /metrics only. */
+/**
+ * Builds the application of a separate health listener, which serves only /livez, /readyz and /metrics over plain HTTP.
+ */
 export async function createHealthApplication(deps: AdminDependencies): Promise<NestFastifyApplication> {
   const parts = { admin: undefined, networks: undefined, headers: new SecurityHeaders(undefined) };
   return await build(deps, AdminModule.forHealth(deps), parts, undefined);
@@ -51,7 +54,7 @@ async function build(
   useJsonBodies(fastify, INTAKE_PATH);
   raiseBodyLimit(fastify, INTAKE_PATH, MAX_BATCH_BYTES);
   raiseBodyLimit(fastify, IMPORTS_PATH, MAX_IMPORT_BYTES);
-  // Must run before the application registers its routes, because it collects them.
+  // `allowedMethodsOf` collects only routes that are registered after this call.
   const allowedMethods = allowedMethodsOf(fastify);
   const arrivals = new RequestPreparation(parts);
   logRequests(fastify, log, arrivals, allowedMethods, { panel: deps.api?.panel ?? null, pages });

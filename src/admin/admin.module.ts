@@ -103,7 +103,7 @@ export class AdminModule {
     };
   }
 
-  /** Returns the module of a separate health listener. */
+  /** Returns the module of a separate health listener, which serves only health and metrics. */
   static forHealth(deps: AdminDependencies): DynamicModule {
     const dependencies = { provide: ADMIN_DEPENDENCIES, useValue: deps };
     return { module: AdminModule, controllers: [HealthController], providers: [dependencies] };
@@ -138,8 +138,8 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: AuthorizationRequests, useValue: api.authorizationRequests },
     { provide: Site, useValue: new Site(url) },
     { provide: CLOCK, useValue: clock },
-    // Nest runs the guards in this order: network, credentials, request limits, cross-site check, permission. All of
-    // them skip controllers marked with `@Public`.
+    // Nest runs the guards in this order: network, credentials, request limits, cross-site check, permission. All
+    // guards skip controllers marked with `@Public`.
     { provide: APP_GUARD, useClass: NetworkGuard },
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: ThrottlerGuard },

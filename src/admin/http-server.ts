@@ -1,5 +1,5 @@
 /**
- * Settings and hooks of the Fastify server of the admin listener: limits, TLS, request IDs, request logging, and
+ * Configures the Fastify server of the admin and health listeners: limits, TLS, request IDs, request logging, and
  * responses to requests that match no route.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -20,12 +20,12 @@ import type { SecurityHeaders } from './listener/security-headers.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
 import type { ErrorPages } from '../platform/problems/error-pages.js';
 
-/** Default maximum body size. `raiseBodyLimit` sets a larger one for imports and event intake. */
+/** Default maximum size of a request body. `raiseBodyLimit` sets a larger limit for imports and event intake. */
 const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CONNECTION_TIMEOUT_MS = 30_000;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
-/** Limit for the TLS handshake, in milliseconds. */
+/** Maximum duration of the TLS handshake, in milliseconds. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Replaces Fastify's schema compilers, which would load 2 MB of Ajv code. `ValidationPipe` validates instead. */
@@ -35,7 +35,7 @@ function noSchema(): never {
   throw new Error('No route of this application has a schema.');
 }
 
-/** Dependencies of the server options. */
+/** ServerParts has the dependencies of `serverOptions`. */
 export interface ServerParts {
   readonly clock: Clock;
   /** Headers for responses to requests that Fastify or Node rejects before any hook runs. */
@@ -47,7 +47,7 @@ export interface ServerParts {
 
 /** Returns the Fastify server options: limits, timeouts, TLS, request IDs and handlers of early errors. */
 export function serverOptions({ clock, headers, pages, tls }: ServerParts): FastifyServerOptions {
-  // `Arrivals` rejects a missing Host with a problem document.
+  // `RequestPreparation` rejects a missing Host header with a problem document.
   const parser = { connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS, requireHostHeader: false };
   const secure = { ...parser, ...tls, ALPNProtocols: ['http/1.1'], handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
   return {
@@ -59,7 +59,7 @@ export function serverOptions({ clock, headers, pages, tls }: ServerParts): Fast
     return503OnClosing: false,
     ...(tls === undefined ? { http: parser } : { https: secure }),
     genReqId: () => newId('req', clock.now()),
-    // Responds to paths that the router rejects before any hook or filter, such as `/%ff`.
+    // Responds to paths that the router rejects before any hook or filter runs, such as `/%ff`.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       headers.setOn(reply);
       sendProblem(problemOf(error), request, reply, pages);
@@ -69,7 +69,7 @@ export function serverOptions({ clock, headers, pages, tls }: ServerParts): Fast
   } as FastifyServerOptions;
 }
 
-/** Raises the body limit of one path, in bytes. Call it before the application registers its routes. */
+/** Sets the body limit of one path, in bytes. Call `raiseBodyLimit` before the application registers its routes. */
 export function raiseBodyLimit(fastify: FastifyInstance, path: string, limitBytes: number): void {
   fastify.addHook('onRoute', (route) => {
     if (route.url === path) route.bodyLimit = limitBytes;
@@ -77,9 +77,8 @@ export function raiseBodyLimit(fastify: FastifyInstance, path: string, limitByte
 }
 
 /**
- * Installs two hooks. The first checks each request before its handler, and responds to requests that match no route:
- * with the panel, or with 404, 405 or 501. The second logs each response. Logs contain neither query nor body, which
- * can hold personal data.
+ * Adds two hooks. The first checks each request before its handler. Requests that match no route get the panel, or 404,
+ * 405 or 501. The second hook logs each response without query and body, which can contain personal data.
  * @param options `panel` is null if the panel is not built.
  */
 export function logRequests(
@@ -105,7 +104,8 @@ export function logRequests(
   });
   fastify.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? null;
-    // Log successful probes, scrapes and panel files only at level debug, because there are too many of them.
+    // Log successful requests outside the admin API only at level debug, because probes, scrapes, panel files and event
+    // intake are too frequent.
     const level = reply.statusCode < 400 && route?.startsWith('/admin/') !== true ? 'debug' : 'info';
     log[level]({
       event: 'admin_request',
@@ -121,7 +121,10 @@ export function logRequests(
   });
 }
 
-/** Ignores `Expect` values other than 100-continue (RFC 9110 section 10.1.1). Node would respond with a bare 417. */
+/**
+ * Ignores `Expect` values other than `100-continue` (RFC 9110 section 10.1.1). By default, Node responds with a 417
+ * without a problem document.
+ */
 export function ignoreExpectations(server: Server): void {
   server.on('checkExpectation', (message: IncomingMessage, response: ServerResponse) => {
     server.emit('request', message, response);

@@ -1,4 +1,7 @@
-/** Controllers for operators: state of the whole installation, import and export. */
+/**
+ * Lists the Nest controllers for operators: state of the installation, quota adjustments of all accounts, import and
+ * export.
+ */
 import type { Type } from '@nestjs/common';
 import { DeprecatedCallsController } from './deprecated-calls/deprecated-calls.controller.js';
 import { InstallationHealthController } from './health/installation-health.controller.js';

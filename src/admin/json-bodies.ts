@@ -1,7 +1,7 @@
 /**
- * Parses JSON bodies of the admin listener and rejects other types. Fastify parses bodies before the guards run. An
- * invalid body therefore becomes a `RefusedBody`, whose problem the validation pipe throws after the guards. Callers
- * without permission get the permission error first.
+ * Parses the JSON bodies of the admin listener, and rejects other content types. Fastify parses bodies before the
+ * guards run, so an invalid body becomes a `RefusedBody`. The validation pipe throws the problem of that body later, so
+ * callers without permission get the permission error first.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { toPlain } from '../platform/json/exact-json.js';
@@ -16,7 +16,7 @@ const UTF8 = /^(?:utf-?8|us-ascii)$/i;
 
 const CODING_REFUSED = new Problem('unsupported_media_type', {
   detail: 'Send the body without a Content-Encoding.',
-  // RFC 9110 section 12.5.3: names the codings that the server accepts in requests.
+  // Names the codings that the server accepts in requests (RFC 9110 section 12.5.3).
   headers: ['Accept-Encoding', 'identity'],
 });
 const CHARSET_REFUSED = new Problem('unsupported_media_type', {

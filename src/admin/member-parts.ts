@@ -1,4 +1,4 @@
-/** Nest controllers and providers for sign-in, members, invitations and account tokens. */
+/** Lists the Nest controllers and providers for sign-in, members, invitations, account tokens and portal sessions. */
 import type { Provider, Type } from '@nestjs/common';
 import type { AdminDependencies } from './request/admin-dependencies.js';
 import { AccountAccess } from '../members/account-access.js';
@@ -77,7 +77,7 @@ export const MEMBER_CONTROLLERS: readonly Type[] = [
   TokensController,
 ];
 
-/** Returns the Nest providers that these controllers and the guards depend on. */
+/** Returns the Nest providers that `MEMBER_CONTROLLERS` and the guards depend on. */
 export function memberProviders(members: Members, { url }: Pick<AdminDependencies, 'url'>): Provider[] {
   return [
     { provide: AccountAccess, useValue: members.access },

@@ -1,4 +1,4 @@
-/** Writes every error response of the admin application as a problem document (RFC 9457). */
+/** Sends the errors of the admin application as problem documents (RFC 9457). Logs errors with status 500 and above. */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailable } from '../stores/database/database-errors.js';
@@ -7,11 +7,12 @@ import { Problem, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../platform/probl
 import { problemBody } from '../platform/problems/problem-body.js';
 import type { Logger } from '../platform/log.js';
 
-/** Returns the HTTP methods that a path supports. Empty if no route matches the path. */
+/** AllowedMethods returns the HTTP methods that a path supports. The list is empty if no route matches the path. */
 export type AllowedMethods = (path: string) => readonly string[];
 
 /**
- * Code and detail for errors of Fastify and Nest, by status. Their own messages can repeat input, so they are dropped.
+ * Code and detail for errors of Fastify and Nest, by status. These texts replace the original messages, which can
+ * repeat input.
  */
 const PROBLEMS_BY_STATUS: ReadonlyMap<number, readonly [ErrorCode, string]> = new Map([
   [400, ['bad_request', 'Malformed request. The body must be one JSON object.']],
@@ -23,7 +24,10 @@ const PROBLEMS_BY_STATUS: ReadonlyMap<number, readonly [ErrorCode, string]> = ne
 
 const RETRY_AFTER_SECONDS = '2';
 
-/** Converts a thrown value to a problem. Only a `Problem` keeps its text. Unknown errors become `internal_error`. */
+/**
+ * Converts a thrown value to a problem, and returns a `Problem` unchanged. Other errors with a 4xx status get a fixed
+ * text. A `DatabaseUnavailable` error becomes `database_unavailable`, and any other value `internal_error`.
+ */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseUnavailable) {
@@ -46,7 +50,10 @@ function statusOf(error: unknown): number {
   return typeof error.statusCode === 'number' ? error.statusCode : 500;
 }
 
-/** Sends a problem document. The server also calls this for requests that Fastify rejects before any filter runs. */
+/**
+ * Sends a problem document. The server also calls `sendProblem` for requests that Fastify rejects before any filter
+ * runs.
+ */
 export function sendProblem(problem: Problem, request: FastifyRequest, reply: FastifyReply, pages: ErrorPages): void {
   const headers = problem.options.headers ?? [];
   for (let index = 0; index + 1 < headers.length; index += 2) reply.header(headers[index] ?? '', headers[index + 1]);
@@ -58,7 +65,7 @@ export function sendProblem(problem: Problem, request: FastifyRequest, reply: Fa
     .send(problemBody(problem, request.id, pages));
 }
 
-/** ProblemFilter responds to every error that a guard, pipe or handler throws. It logs responses of 500 and above. */
+/** ProblemFilter responds to every error that a guard, pipe or handler throws, and logs responses of 500 and above. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(

@@ -1,4 +1,4 @@
-/** Nest controllers and providers for sign-in with identity providers (OpenID Connect). */
+/** Lists the Nest controllers and providers for sign-in with identity providers (OpenID Connect). */
 import type { Provider, Type } from '@nestjs/common';
 import { Identities } from '../members/providers/identities.js';
 import { ProviderClients } from '../members/providers/provider-clients.js';
@@ -13,7 +13,7 @@ import { ProviderSignInController } from './sign-in/provider-sign-in.controller.
 
 export const PROVIDER_CONTROLLERS: readonly Type[] = [ProviderSignInController, MyIdentitiesController];
 
-/** Returns the Nest providers that these controllers depend on. */
+/** Returns the Nest providers that `PROVIDER_CONTROLLERS` depend on. */
 export function providerProviders(members: Members, deps: AdminDependencies): Provider[] {
   const { clock, log, settings, url } = deps;
   const { accessChanges, database, sessions, signIn, steps, ways } = members;

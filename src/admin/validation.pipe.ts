@@ -1,6 +1,6 @@
 /**
  * Validates bodies and queries with the zod schemas of their handlers. Responds with 422 and a JSON pointer for each
- * invalid field of a body, and with 400 for invalid query parameters.
+ * invalid field of a body. Responds with 400 to invalid query parameters and NUL characters.
  */
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { Problem, type FieldError } from '../platform/problems/errors.js';
@@ -24,7 +24,7 @@ class InvalidValue extends Error {
 /** Maximum number of errors in a response. Without a maximum, callers could control the response size. */
 const MAX_ERRORS = 50;
 
-/** ValidationPipe also rejects NUL characters, and bodies that could not be parsed. */
+/** ValidationPipe validates values, and rejects NUL characters and bodies that could not be parsed. */
 @Injectable()
 export class ValidationPipe extends StandardSchemaValidationPipe {
   constructor() {

@@ -1,4 +1,4 @@
-/** Nest controllers and providers for events, webhook endpoints and deliveries. */
+/** Lists the Nest controllers and providers for events, webhook endpoints and deliveries. */
 import type { Provider, Type } from '@nestjs/common';
 import { WebhookEndpoints } from '../webhooks/endpoints/webhook-endpoints.js';
 import type { Webhooks } from '../webhooks/management/open-webhooks.js';
@@ -26,7 +26,7 @@ export const WEBHOOK_CONTROLLERS: readonly Type[] = [
   WebhookDeliveriesController,
 ];
 
-/** Returns the Nest providers that these controllers depend on. */
+/** Returns the Nest providers that `WEBHOOK_CONTROLLERS` depend on. */
 export function webhookProviders(webhooks: Webhooks): Provider[] {
   return [
     { provide: WebhookEndpoints, useValue: webhooks.endpoints },

@@ -1,4 +1,7 @@
-/** The request as the admission steps read it, with fields for their results. */
+/**
+ * Defines the request that the admission steps read and write. Every protocol (HTTP, MCP) provides its own
+ * implementation.
+ */
 import type { Operation } from '../config/model/schema.js';
 import type { ClientResponse } from '../http/client/client-response.js';
 import type { Keyed } from '../idempotency/key-claim.js';
@@ -15,47 +18,61 @@ import type { RouteMatch } from '../proxy/routing/operation-table.js';
 /** EndingPhase is the deprecation phase of the requested operation, and a metric label. */
 export type EndingPhase = (typeof ENDING_PHASES)[number];
 
-/** AdmissionRequest is a request that passes through the steps. It is the same for every protocol. */
+/**
+ * AdmissionRequest is a request on its way through the admission steps. The steps store their results in its fields.
+ */
 export interface AdmissionRequest extends CountedRequest, RoutedRequest {
   readonly method: string | undefined;
-  /** Path and query, as received. */
+  /** Path and query of the request target, as received. */
   readonly url: string;
   readonly clientAddress: string;
-  /** The first `Authorization` header. */
+  /** Value of the first `Authorization` header. Undefined if there is none. */
   readonly authorization: string | undefined;
   /**
-   * Alternating names and values, to detect repeated headers. Empty if the parser has already rejected repeated
-   * headers.
+   * Header names and values in turn. The key step uses them to detect repeated headers. Empty if the parser has already
+   * rejected repeated headers.
    */
   readonly rawHeaders: readonly string[];
-  /** The `Idempotency-Key` header as received. Repeated headers are joined. */
+  /**
+   * Value of the `Idempotency-Key` header, as received. Values of repeated headers are joined with commas. Undefined
+   * without the header.
+   */
   readonly idempotencyField: string | undefined;
   readonly contentType: string | undefined;
-  /** Set for endpoints that accept access tokens instead of API keys. */
+  /** Authenticator of an endpoint that accepts access tokens. Undefined for requests that need an API key. */
   readonly tokenAuthenticator?: TokenAuthenticator | undefined;
-  /** Notified when the key is accepted, even if a later step refuses the request. */
+  /**
+   * Response to the client. The key step notifies it when the key is accepted, even if a later step refuses the
+   * request.
+   */
   readonly response: Pick<ClientResponse, 'noteAdmitted'>;
-  /** Whether `clientAddress` is that of a proxy missing from `trustedProxies`. See `isUnknownProxy`. */
+  /** Whether `clientAddress` is the address of a proxy that is missing from `trustedProxies`. See `isUnknownProxy`. */
   readonly isFromUnknownProxy: boolean;
 
-  /** The matched route, if it is already known. */
+  /** Result of routing, if the caller has already matched the path. Otherwise, the route step matches the path. */
   readonly match: RouteMatch | undefined;
   operation: Operation | undefined;
   key: CachedKey | undefined;
   subject: QuotaSubject | undefined;
-  /** Claim or replay of the `Idempotency-Key`. Undefined without one. */
+  /**
+   * Claim or replay for the `Idempotency-Key`. Undefined if the request has no key, or the operation does not support
+   * keys.
+   */
   keyed: Keyed | undefined;
   decision: QuotaDecision | undefined;
   /**
-   * Error with which a step refuses the request. Not thrown, because throwing is slow and 429 responses can be
-   * frequent.
+   * Error with which a step refused the request. Steps set this field instead of throwing, because throwing is slow and
+   * 429 responses can be frequent.
    */
   refusal: Problem | undefined;
-  /** Deprecation phase of the operation, for the metric of its callers. Empty if the operation is not deprecated. */
+  /**
+   * Deprecation phase of the operation, for the metric of calls to deprecated operations. Empty before the deprecation
+   * date, or if the operation has no dates.
+   */
   ending: EndingPhase | '';
-  // Header lines for the response, each with its CRLF.
-  /** Deprecation and sunset dates. */
+  // Header lines for the response. Each line ends with CRLF.
+  /** `Deprecation` and `Sunset` headers, with their links. */
   endingLines: string;
-  /** Remaining quota. */
+  /** Headers with the remaining quota. */
   quotaLines: string;
 }

@@ -1,4 +1,4 @@
-/** Reports which accounts still call deprecated operations, from the usage of the last days. */
+/** Reports which accounts still call deprecated operations, from the usage of the last `DEPRECATED_CALLS_DAYS` days. */
 import { sql, type Kysely } from 'kysely';
 import { apiOf } from '../config/model/apis.js';
 import type { Config } from '../config/model/schema.js';
@@ -9,35 +9,35 @@ import type { Clock } from '../platform/clock.js';
 import { retirementOf } from '../proxy/routing/retirement.js';
 import { dateOf } from '../quota/usage/usage-query.js';
 
-/** Number of days of usage in the report. For accounts that call less often than once a week, see the metric. */
+/** Number of days of usage in the report. The metric also counts accounts that call less often than once a week. */
 export const DEPRECATED_CALLS_DAYS = 7;
-/** Maximum number of callers in the report. Callers with fewer requests than these are left out. */
+/** Maximum number of callers in the report. The report contains the callers with the most requests. */
 export const MAX_DEPRECATED_CALLERS = 100;
 const DAY_MS = 86_400_000;
 
-/** DeprecatedOperation is an operation that is deprecated or past its sunset. */
+/** DeprecatedOperation is an operation that is deprecated or past its sunset, with its dates. */
 export interface DeprecatedOperation {
   readonly operation: string;
-  /** Time of the deprecation in ms since the epoch. Null if only a sunset is configured. */
+  /** Time of the deprecation, in ms since the epoch. Null if only a sunset is configured. */
   readonly deprecatedMs: number | null;
-  /** Time of the sunset in ms since the epoch. Null if there is none. */
+  /** Time of the sunset, in ms since the epoch. Null if no sunset is configured. */
   readonly sunsetMs: number | null;
 }
 
-/** DeprecatedCaller is the usage of one operation by one account. */
+/** DeprecatedCaller is the usage of one deprecated operation by one account. */
 export interface DeprecatedCaller {
   readonly operation: string;
   readonly accountId: string;
   readonly accountName: string;
   readonly requests: number;
-  /** Last day with requests, in the time zone of the account, such as `2026-11-22`. */
+  /** Last day with requests in the time zone of the account, for example `2026-11-22`. */
   readonly lastDay: string;
 }
 
 export interface DeprecatedCallsReport {
   readonly operations: readonly DeprecatedOperation[];
   readonly callers: readonly DeprecatedCaller[];
-  /** Whether there are more callers than the report includes. */
+  /** Whether the report omits callers because of `MAX_DEPRECATED_CALLERS`. */
   readonly hasMore: boolean;
 }
 
@@ -56,7 +56,10 @@ export class DeprecatedCalls {
     private readonly clock: Clock,
   ) {}
 
-  /** Reads the report. Queries the database only if an operation is deprecated. */
+  /**
+   * Reads the report of the last `DEPRECATED_CALLS_DAYS` days. Queries the database only if an operation is deprecated.
+   * Rejects if the query fails.
+   */
   async read(): Promise<DeprecatedCallsReport> {
     const nowMs = this.clock.now();
     const operations = this.operations(nowMs);
@@ -78,7 +81,10 @@ export class DeprecatedCalls {
     return { operations, callers, hasMore: rows.length > MAX_DEPRECATED_CALLERS };
   }
 
-  /** Returns the operations that are deprecated or past their sunset, sorted by sunset. */
+  /**
+   * Returns the operations that are deprecated or past their sunset, earliest sunset first. Operations without a sunset
+   * come last.
+   */
   private operations(nowMs: number): DeprecatedOperation[] {
     const { operations, file, publicUrl } = this.config();
     const found = operations.flatMap((operation) => {

@@ -1,11 +1,12 @@
 /**
- * Step 4 of 5: idempotency keys. Detects repeated requests. Applies only to POST and PATCH with an `Idempotency-Key`.
- * Runs before the quota step, so that repetitions use no quota. Refuses with these codes:
+ * Step 4 of 5: idempotency keys. Detects repeated requests. Applies to POST and PATCH requests with an
+ * `Idempotency-Key`, if the operation supports these keys. Runs before the quota step, so that repeated requests use no
+ * quota. Refuses requests with these status codes:
  * - 400 if the key is malformed.
  * - 409 if the first request is in progress, its outcome is unknown, or its response was not stored.
  * - 422 if the key was used with a different request.
- * - 429 if there are too many repetitions.
- * - 503 if the store is unavailable.
+ * - 429 if the API key has sent too many repeated requests.
+ * - 503 if the store is unavailable, or if too many claims are open.
  */
 import { fingerprintOf, recordName } from '../idempotency/fingerprint.js';
 import type { Keyed } from '../idempotency/key-claim.js';
@@ -18,16 +19,22 @@ import type { AdmissionRequest } from './admission-request.js';
 import type { QuotaReport } from './quota-report.js';
 import type { Step } from './step.js';
 
-/** Methods for which the header has an effect. PUT and DELETE are idempotent by definition. */
+/**
+ * Methods for which `Idempotency-Key` has an effect. PUT and DELETE are idempotent by definition (RFC 9110 section
+ * 9.2.2).
+ */
 const METHODS_WITH_KEY: ReadonlySet<string | undefined> = new Set(['POST', 'PATCH']);
 
 interface IdempotencyParts {
-  /** Undefined in a process that does not forward requests. Such a process never runs the step. */
+  /** Store of the records. Undefined in a process that does not forward requests, which never runs the step. */
   readonly keyedRequests: KeyedRequests | undefined;
   readonly quotaReport: QuotaReport;
 }
 
-/** IdempotencyStep claims the record of a request. The step always waits if there is a key to claim. */
+/**
+ * IdempotencyStep claims the record of a request, or finds the stored response of an earlier request. The step always
+ * waits for the store.
+ */
 export class IdempotencyStep implements Step<Keyed | Problem> {
   private readonly requests: KeyedRequests | undefined;
   private readonly report: QuotaReport;
@@ -61,14 +68,14 @@ export class IdempotencyStep implements Step<Keyed | Problem> {
 
   private async claim(request: AdmissionRequest, field: string, retentionMs: number): Promise<Keyed | Problem> {
     const keyed = await this.claimRecord(request, field, retentionMs);
-    // Responses without a backend call also report the remaining quota.
+    // Replays and refusals must report the remaining quota, too.
     if (keyed instanceof Problem || keyed.isReplay) await this.report.repeatTo(request);
     return keyed;
   }
 
   private async claimRecord(request: AdmissionRequest, field: string, retentionMs: number): Promise<Keyed | Problem> {
     const { method = '', url, contentType, rawHeaders, key } = request;
-    // This happens only if the steps run in the wrong order.
+    // Both are set unless the steps run in the wrong order.
     if (this.requests === undefined || key === undefined) return new Problem('internal_error');
     const idempotencyKey = keyOf(field, rawHeaders);
     if (idempotencyKey instanceof Problem) {

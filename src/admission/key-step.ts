@@ -1,8 +1,9 @@
 /**
- * Step 2 of 5: authentication. First, addresses that sent too many invalid keys get 429. Then the key is checked:
- * - 400 if there are several `Authorization` headers, or a key in the URL besides the header.
- * - 401 if the key is missing or not valid.
- * - 403 if the key is paused, not allowed from this address, or its account is suspended.
+ * Step 2 of 5: authentication. Refuses requests with these status codes:
+ * - 429 if the client address has sent too many invalid keys. The step then does not read the key.
+ * - 400 if there are several `Authorization` headers, or a key in the URL in addition to the header.
+ * - 401 if the key is missing, unknown, revoked or expired.
+ * - 403 if the key is paused or not allowed from this address, or if the account is suspended.
  * - 503 if the key cannot be looked up.
  */
 import { DeniedKey, type Authenticator } from '../keys/authenticator.js';
@@ -22,7 +23,10 @@ interface KeyParts {
   readonly recorder: UsageRecorder;
 }
 
-/** KeyStep authenticates a request. It waits only if the key must be read from the database. */
+/**
+ * KeyStep authenticates a request, and stores the key and its quota subject in the request. The step waits only if the
+ * database must be read.
+ */
 export class KeyStep implements Step<CachedKey | Problem> {
   private readonly authenticator: Authenticator;
   private readonly failedAttempts: FailedAttempts;
@@ -43,8 +47,8 @@ export class KeyStep implements Step<CachedKey | Problem> {
     }
     let secret = bearerSecret(request.authorization, request.rawHeaders, request.url);
     if (typeof secret !== 'string') {
-      // Some endpoints accept access tokens instead of keys, see `authorization/mcp-token-authenticator.ts`. A malformed header is an
-      // error for these endpoints, too.
+      // Some endpoints accept access tokens instead of keys (`authorization/mcp-token-authenticator.ts`). A malformed
+      // header is an error for these endpoints, too.
       if (secret.code !== 'malformed_authorization')
         secret = request.tokenAuthenticator?.read(request.authorization) ?? secret;
       if (typeof secret !== 'string') return this.refuse(request, secret);
@@ -71,7 +75,7 @@ export class KeyStep implements Step<CachedKey | Problem> {
     const { clientAddress, operation } = request;
     request.refusal = request.tokenAuthenticator?.refusal(problem) ?? problem;
     if (isFailedAttempt(problem.code)) this.failedAttempts.record(clientAddress, request.isFromUnknownProxy);
-    // The usage of a key includes the refusals of the key.
+    // Count the refusal in the usage of the key.
     else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {
       this.recorder.recordDenied(problem.key.subject, operation);
     }

@@ -1,4 +1,7 @@
-/** Deprecation and sunset of operations: sets response headers and refuses requests. See `retirement.ts`. */
+/**
+ * Applies the deprecation and sunset dates of operations. Sets response headers, and refuses requests after a sunset
+ * and during brownouts. For the dates, see `retirement.ts`.
+ */
 import type { Clock } from '../platform/clock.js';
 import { apisOf, originOf } from '../config/model/apis.js';
 import type { Config, Operation } from '../config/model/schema.js';
@@ -10,7 +13,10 @@ export class LifeCycle {
   /** Deprecation and sunset dates by operation index. Undefined for operations without dates. */
   private retirements: (Retirement | undefined)[] = [];
 
-  /** @param publicUrl returns the origin of the API. Called when the first response needs it. */
+  /**
+   * @param publicUrl returns the origin of the API. Called when the first response with dates is written, because the
+   *   origin can depend on the bound port.
+   */
   constructor(
     config: Pick<Config, 'file' | 'operations'>,
     private readonly publicUrl: () => string,
@@ -19,7 +25,7 @@ export class LifeCycle {
     this.applyConfig(config);
   }
 
-  /** Replaces the operations and dates. */
+  /** Replaces the operations and their dates with those of a new configuration. */
   applyConfig({ file, operations }: Pick<Config, 'file' | 'operations'>): void {
     const retirements: (Retirement | undefined)[] = [];
     const apis = new Map(apisOf(file).map((api) => [api.name, api]));
@@ -31,16 +37,19 @@ export class LifeCycle {
     this.retirements = retirements;
   }
 
-  /** Returns the error for requests to an operation after its sunset or during a brownout. Otherwise undefined. */
+  /**
+   * Returns the error for requests to an operation that is past its sunset or in a brownout. Otherwise returns
+   * undefined.
+   */
   problemFor(operation: Operation): Problem | undefined {
     const retirement = this.retirements[operation.index];
     return retirement === undefined ? undefined : retirementProblem(retirement, this.clock.now());
   }
 
   /**
-   * Sets the header lines and the phase of a request.
-   * @returns the error after the sunset or during a brownout, see `retirementProblem`. The error response has the same
-   *   headers.
+   * Sets the header lines and the deprecation phase of a request.
+   * @returns the error if the operation is past its sunset or in a brownout, see `retirementProblem`. Otherwise
+   *   undefined. The error response has the same header lines.
    */
   apply(request: Pick<AdmissionRequest, 'endingLines' | 'ending'>, operation: Operation): Problem | undefined {
     const retirement = this.retirements[operation.index];

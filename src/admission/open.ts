@@ -1,4 +1,6 @@
-/** Creates the admission steps of the process, for serving requests and for `explain`. */
+/**
+ * Creates the admission steps and the public URL. The gateway runs the steps for requests, and `explain` previews them.
+ */
 import { LifeCycle } from './life-cycle.js';
 import { QuotaReport } from './quota-report.js';
 import { Routes } from './routes.js';
@@ -14,14 +16,14 @@ import type { Keys } from '../keys/open.js';
 import type { Quotas } from '../quota/open-quotas.js';
 
 /**
- * PublicUrl is the origin of the API, such as `https://api.example.com`. If the configuration does not set it, it
- * depends on the bound port.
+ * PublicUrl provides the origin of the API, such as `https://api.example.com`. If the configuration does not set an
+ * origin, it is derived from the port on which the gateway listens.
  */
 export class PublicUrl {
-  /** URLs of the error pages under this origin. */
+  /** URLs of the error pages. They follow changes of the origin. */
   readonly errorPages: ErrorPages;
   private boundPort: number;
-  /** Cached result of `get`, which runs for every MCP message. */
+  /** Result of `get`, cached because `get` runs for every MCP message. */
   private cached: { readonly file: GatewayFile; readonly url: string } | undefined;
 
   constructor(private readonly config: RunningConfig) {
@@ -41,7 +43,7 @@ export class PublicUrl {
     return this.cached.url;
   }
 
-  /** Sets the port on which the gateway listens. */
+  /** Sets the port on which the gateway actually listens. */
   bind(port: number): void {
     this.boundPort = port;
     this.cached = undefined;
@@ -49,20 +51,22 @@ export class PublicUrl {
   }
 }
 
-/** Admission contains the steps and their dependencies. */
+/** Admission holds the steps, their dependencies, and the public URL. */
 export interface Admission extends StepParts {
   readonly steps: Steps;
   readonly publicUrl: PublicUrl;
 }
 
-/** AdmissionDependencies are the dependencies from other folders of `src/`. */
+/** AdmissionDependencies are the parts from other folders of `src/` that the steps need. */
 export interface AdmissionDependencies {
   readonly keys: Keys;
   readonly quotas: Quotas;
   readonly keyedRequests: KeyedRequests | undefined;
 }
 
-/** Creates the steps and updates them on configuration changes. */
+/**
+ * Creates the steps. Updates routes, deprecation dates and the limit of failed attempts when the configuration changes.
+ */
 export function openAdmission(
   { config, clock, log }: Pick<SharedDependencies, 'config' | 'clock' | 'log'>,
   { keys, quotas, keyedRequests }: AdmissionDependencies,

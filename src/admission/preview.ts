@@ -1,20 +1,21 @@
-/** Previews how the admission steps would treat a request. Counts nothing. Used by `explain`. */
+/** Previews the admission steps for a hypothetical request, without counting it. Used by `explain`. */
 import type { Problem } from '../platform/problems/errors.js';
 import type { PreviewedRequest } from './previewed-request.js';
 import { requestLineProblem } from './request-line.js';
 import { STEPS, type Steps } from './steps.js';
 
-/** StepPreview is the result of one step. */
+/** StepPreview is the result of one step for a previewed request. */
 export interface StepPreview {
   readonly name: keyof Steps;
-  /** The error with which the step would refuse the request. Undefined if it would pass. */
+  /** Error with which the step would refuse the request. Undefined if the request would pass. */
   readonly problem: Problem | undefined;
 }
 
 /**
- * Previews a request without an `Idempotency-Key`. Never rejects.
+ * Previews all steps except the idempotency step, because a preview has no `Idempotency-Key`. Never rejects.
  * @param request also receives results of the steps, such as its operation.
- * @returns the results of all steps in order, including those after a refusal. The response would be the first problem.
+ * @returns the results of the steps in order, including the steps after a refusal. A client would receive the first
+ *   problem.
  */
 export async function previewSteps(steps: Steps, request: PreviewedRequest): Promise<readonly StepPreview[]> {
   const lineProblem = request.operation === undefined ? requestLineProblem(request.method, request.url) : undefined;

@@ -1,28 +1,37 @@
-/** A hypothetical request, for previews of the admission steps. */
+/** Defines the hypothetical request that `explain` passes through the admission steps. */
 import type { Operation } from '../config/model/schema.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Preview } from '../quota/preview.js';
 
-/** BuiltIn is a page of the gateway that uses no quota: `keyed` requires an API key, `public` does not. */
+/**
+ * BuiltIn is the kind of a page that the gateway serves itself, without using quota. `keyed` pages require an API key,
+ * and `public` pages do not.
+ */
 export type BuiltIn = 'keyed' | 'public';
 
-/** PreviewedRequest is a hypothetical request with the results of the steps. */
+/** PreviewedRequest is a hypothetical request. The previewed steps store their results in its fields. */
 export class PreviewedRequest {
   readonly method: string;
-  /** Empty if the preview is for an operation. */
+  /** Path and query. Empty if the preview is for an operation instead of a URL. */
   readonly url: string;
-  /** Undefined if no operation matches, and for built-in pages. */
+  /** Operation of the request. Undefined if no operation matches, and for built-in pages. */
   operation: Operation | undefined;
   builtIn: BuiltIn | undefined;
-  /** Limits and counts of the key's plan. Undefined if the plan is not configured or the counters are unavailable. */
+  /**
+   * Limits of the key's plan, with the current counts. Undefined if the plan is not configured or the counters are
+   * unavailable.
+   */
   live: Preview | undefined;
-  /** The same for the shadow limits of the plan. Undefined if the plan has none, too. */
+  /**
+   * Shadow limits of the plan, with the current counts. Undefined if the plan has no shadow limits, or if `live` is
+   * undefined.
+   */
   shadow: Preview | undefined;
 
   /**
    * @param target an operation, or the method and URL of a request.
    * @param key result of `ApiKeyCache.build`.
-   * @param clientAddress undefined to skip the address checks.
+   * @param clientAddress IP address of the client. Undefined to skip the address checks.
    */
   constructor(
     target: Operation | { readonly method: string; readonly url: string },

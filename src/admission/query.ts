@@ -1,14 +1,14 @@
-/** Validates the query of a request target. */
+/** Validates the query of a request target. Invalid queries are refused with 400. */
 import { Problem } from '../platform/problems/errors.js';
 
 /**
- * Characters that must be percent-encoded. Allowed are the characters of RFC 3986 section 3.4, and those that browsers
- * do not encode in a query (WHATWG URL, query percent-encode set). The backend handles a percent sign without an
- * escape.
+ * Matches a character that must be percent-encoded. The allowed characters are those of RFC 3986 section 3.4, and those
+ * that browsers do not encode in a query (WHATWG URL, query percent-encode set). A percent sign is allowed even if no
+ * valid escape follows, because the backend decodes the query.
  */
 const NOT_ALLOWED = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]\\^`{|}-]/;
 
-/** Returns the error in the query of a URL, or undefined if it is valid. Fragments are not allowed. */
+/** Returns the error in the query of a URL, or undefined if the query is valid. A fragment is an error. */
 export function queryProblem(url: string): Problem | undefined {
   const at = url.search(/[?#]/);
   const unfit = at === -1 ? undefined : NOT_ALLOWED.exec(url.slice(at))?.[0];

@@ -1,4 +1,7 @@
-/** Adds quota headers to responses to requests that use no quota. */
+/**
+ * Adds quota headers to responses that the quota step has not prepared, such as refusals, replays and the usage
+ * endpoint.
+ */
 import type { Clock } from '../platform/clock.js';
 import { linesWithOwn, quotaLines, type OwnPolicy } from '../quota/model/headers.js';
 import type { QuotaDecision } from '../quota/model/policies.js';
@@ -9,7 +12,7 @@ import { RecentReports } from './recent-reports.js';
 
 type ReportedRequest = Pick<AdmissionRequest, 'subject' | 'quotaLines'>;
 
-/** QuotaReport reads the counters and sets the quota header lines of a request. */
+/** QuotaReport reads the counters without counting a request, and sets the quota header lines. */
 export class QuotaReport {
   private readonly recent: RecentReports;
 
@@ -21,9 +24,10 @@ export class QuotaReport {
   }
 
   /**
-   * Sets the header lines. If the counters are unavailable, the response has no quota headers, but does not fail.
+   * Sets the quota header lines of a request. If the counters are unavailable, the response has no quota headers, but
+   * does not fail.
    * @param own a limit of the endpoint, reported in addition to those of the plan.
-   * @returns a promise that never rejects, or undefined if the lines are already set or the request has no subject.
+   * @returns a promise that never rejects. Undefined if the lines are already set or the request has no subject.
    */
   addTo(request: ReportedRequest, own?: OwnPolicy): Promise<void> | undefined {
     const { subject } = request;
@@ -31,8 +35,8 @@ export class QuotaReport {
   }
 
   /**
-   * Sets the header lines of a refused request. Reuses a recent report of the same key if there is one. The result is
-   * that of `addTo`.
+   * Sets the quota header lines of a refused or replayed request. Reuses a recent report of the same key if there is
+   * one. Returns the same values as `addTo`.
    */
   repeatTo(request: ReportedRequest): Promise<void> | undefined {
     const { subject } = request;
@@ -54,7 +58,7 @@ export class QuotaReport {
           })
           .catch(ignore);
       }
-      // This report is not cached, because counters in this process are as fast as the cache.
+      // Don't cache this report. Reading counters in this process is as fast as reading the cache.
       setLines(request, subject, decision, own);
     } catch {
       // Send the response without the headers.

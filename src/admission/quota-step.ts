@@ -1,6 +1,7 @@
 /**
- * Step 5 of 5: quotas. One decision covers all windows of the key and its account. Only admitted requests are counted.
- * Refuses with 429, or with 503 if the counters are unavailable and the plan does not admit requests without them.
+ * Step 5 of 5: quotas. One decision covers all windows of the key and its account, and only admitted requests are
+ * counted. Refuses with 429 if a limit is exceeded. Refuses with 503 if the plan is not configured, or if the counters
+ * are unavailable and the plan admits no requests without them.
  */
 import type { Operation } from '../config/model/schema.js';
 import type { ApiKeyRecord } from '../keys/api-key.js';
@@ -22,12 +23,15 @@ interface QuotaParts {
   readonly recorder: UsageRecorder;
 }
 
-/** QuotaStep checks and counts the quotas. The step waits if the counters are not in this process. */
+/**
+ * QuotaStep decides whether the quotas admit a request, and counts admitted requests. The step waits if the counters
+ * are not in this process.
+ */
 export class QuotaStep implements Step<QuotaDecision> {
   private readonly quotas: Limiter;
   private readonly recorder: UsageRecorder;
   private readonly admitted = new Map<string, ValueSeries>();
-  /** Series of refusals by plan and by the bits of `violated`. */
+  /** Series of refusals, by plan and by the bits of `QuotaDecision.violated`. */
   private readonly refused = new Map<string, (readonly ValueSeries[] | undefined)[]>();
 
   constructor({ quotas, recorder }: QuotaParts) {
@@ -38,7 +42,7 @@ export class QuotaStep implements Step<QuotaDecision> {
   check(request: AdmissionRequest, waiting: Waiting<QuotaDecision>): boolean | undefined {
     const { subject, operation } = request;
     if (operation === undefined) return false;
-    // The first request has already been counted.
+    // A replay is free, because the first request was counted.
     if (request.keyed?.isReplay === true) return true;
     if (subject === undefined) throw unknownPlan(request.key?.record);
     const decision = this.quotas.decideFor(waiting, subject, operation.cost);
@@ -85,7 +89,7 @@ export class QuotaStep implements Step<QuotaDecision> {
     return false;
   }
 
-  /** Returns the series of refusals of each violated policy. */
+  /** Returns one series of refusals for each violated policy. */
   private refusedBy(plan: string, violated: number): readonly ValueSeries[] {
     let byPolicies = this.refused.get(plan);
     if (byPolicies === undefined) this.refused.set(plan, (byPolicies = []));

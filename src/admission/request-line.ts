@@ -1,9 +1,12 @@
-/** Validates method and URL of a request before routing. Refuses with 400, 414 and 501. */
+/** Validates the method and URL of a request before routing. Refuses with 400, 414 or 501. */
 import { methodProblem } from '../platform/methods.js';
 import { Problem } from '../platform/problems/errors.js';
 import { queryProblem } from './query.js';
 
-/** Maximum length of path and query in characters. Node's limit covers the whole head, and its 431 is less helpful. */
+/**
+ * Maximum length of path and query, in characters. Node limits only the whole head, and its 431 does not tell the
+ * client that the URL is too long.
+ */
 const LONGEST_URL = 8_192;
 
 /** Returns the error in the method or URL of a request, or undefined if both are valid. */

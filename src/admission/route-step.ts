@@ -1,6 +1,9 @@
 /**
- * Step 1 of 5: routing. Refuses with 404, 405 and `Allow`, 400 for ambiguous paths, and 410 after a sunset or during a
- * brownout.
+ * Step 1 of 5: routing. Refuses requests with these status codes:
+ * - 400 if the path is ambiguous.
+ * - 404 if no operation has the path.
+ * - 405 with `Allow` if no operation has both the path and the method.
+ * - 410 if the operation is past its sunset or in a brownout.
  */
 import { isReferencePage } from '../proxy/routing/built-in-paths.js';
 import type { RouteMatch } from '../proxy/routing/operation-table.js';
@@ -12,7 +15,7 @@ import type { BuiltIn, PreviewedRequest } from './previewed-request.js';
 import type { Routes } from './routes.js';
 import type { Step } from './step.js';
 
-/** RouteStep finds the operation of a request. It never waits. */
+/** RouteStep finds the operation of a request and applies its deprecation dates. The step never waits. */
 export class RouteStep implements Step {
   private readonly routes: Routes;
   private readonly lifeCycle: LifeCycle;
@@ -50,8 +53,8 @@ export class RouteStep implements Step {
 }
 
 /**
- * Returns the kind of the built-in page at a path, or undefined if there is none. The usage page needs a key, and all
- * other pages are public.
+ * Returns the kind of the built-in page that serves a request, or undefined if there is none. The usage page requires a
+ * key, and all other pages are public.
  */
 function builtInAt(match: RouteMatch, { method, path }: PreviewedRequest): BuiltIn | undefined {
   if (match.kind !== 'not_ours') return undefined;

@@ -1,4 +1,4 @@
-/** Finds the operations of the current configuration by host name and request path. */
+/** Finds the API and the operation of a request, by host name and path. Follows configuration changes. */
 import { hostName } from '../config/model/accepted-hosts.js';
 import { isLoopbackHost } from '../config/model/address-values.js';
 import { apisOf } from '../config/model/apis.js';
@@ -7,38 +7,43 @@ import { plainAddress } from '../platform/network-list.js';
 import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { NOT_FOUND, NOT_OURS, OperationTable, type RouteMatch } from '../proxy/routing/operation-table.js';
 
-/** The parts of a message that decide which hosts it may name. */
+/** HostedMessage holds the requested host, and the peer address that decides whether loopback names are accepted. */
 export interface HostedMessage {
   readonly headers: { readonly host?: string | undefined };
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** RoutedRequest holds the parts of a request that decide which API serves it. */
+/** RoutedRequest holds the parts of a request that determine its API. */
 export interface RoutedRequest {
-  /** Path as received, with the base path and without the query. */
+  /** Path of the request as received, with the base path and without the query. */
   readonly path: string;
   readonly message: HostedMessage;
 }
 
-/** An API of the configuration, with its operations. */
+/** RoutedApi is an API of the configuration, with the table of its operations. */
 interface RoutedApi {
   readonly name: string | undefined;
   readonly basePath: string;
   readonly prefix: string;
   /** Normalized host names. Undefined if the API is served under any name. */
   readonly hosts: ReadonlySet<string> | undefined;
-  /** Whether pages of the API reference and operations share a path prefix. */
+  /**
+   * Whether the base path and the root of the reference pages overlap. Unknown paths then go to the reference pages.
+   */
   readonly hasPagesBelow: boolean;
   table: OperationTable;
 }
 
 export class Routes {
-  /** All APIs in the order of the configuration. */
+  /** All APIs in configuration order. */
   private readonly apis: readonly RoutedApi[];
-  /** All APIs in matching order: longer base paths first, then those with hosts. */
+  /**
+   * All APIs in the order in which they are matched: longer base paths first. With equal base paths, APIs with hosts
+   * come first.
+   */
   private readonly inMatchingOrder: readonly RoutedApi[];
   private readonly first: RoutedApi;
-  /** Whether there is only one API, served under any host name, as in most installations. */
+  /** Whether the only API accepts any host name, as in most installations. */
   private readonly isSingle: boolean;
 
   constructor(config: Config) {
@@ -65,12 +70,15 @@ export class Routes {
     this.isSingle = this.apis.length === 1 && this.first.hosts === undefined;
   }
 
-  /** The base paths of all APIs, without duplicates. They never change while the process runs. */
+  /** Base paths of all APIs, without duplicates. They do not change while the process runs. */
   get basePaths(): readonly string[] {
     return [...new Set(this.apis.map(({ basePath }) => basePath))];
   }
 
-  /** Builds the tables for the operations of a new configuration. Returns a function that activates the tables. */
+  /**
+   * Builds the operation tables of a new configuration. Returns a function that activates the tables of all APIs at
+   * once.
+   */
   async prepare({ operations, unpublished }: Pick<Config, 'operations' | 'unpublished'>): Promise<() => void> {
     const tables: OperationTable[] = [];
     for (const { name } of this.apis) {
@@ -86,9 +94,9 @@ export class Routes {
   }
 
   /**
-   * Matches a request.
-   * @param path as received, with the base path and without the query.
-   * @param message of the request. Undefined in previews, which consider every API.
+   * Finds the operation of a request, or the reason why there is none.
+   * @param path path as received, with the base path and without the query.
+   * @param message message of the request. Undefined in previews, which match every API.
    */
   match(method: string | undefined, path: string, message?: HostedMessage): RouteMatch {
     const api = this.isSingle ? this.first : this.apiAt(path, message);
@@ -98,31 +106,31 @@ export class Routes {
     return api.hasPagesBelow && match.kind === 'not_found' ? NOT_OURS : match;
   }
 
-  /** Matches the path of an inner call within the API of its operation. */
+  /** Matches the path of an inner call, but only within the API of the expected operation. */
   matchOwn({ api: name, method }: Operation, path: string): RouteMatch {
     const api = this.apiNamed(name);
     return path.startsWith(api.prefix) ? api.table.match(method, path.slice(api.basePath.length)) : NOT_OURS;
   }
 
-  /** Returns the methods of a path as an `Allow` value, or undefined if the path does not exist. */
+  /** Returns the methods that a path supports, as an `Allow` value. Returns undefined if no operation has the path. */
   methodsOf({ path, message }: RoutedRequest): string | undefined {
     const match = this.match('', path, message);
     return match.kind === 'method_not_allowed' ? match.allow : undefined;
   }
 
-  /** Returns the base path of an operation. */
+  /** Returns the base path of the API to which an operation belongs. */
   basePathOf({ api }: Pick<Operation, 'api'>): string {
     return api === undefined ? this.first.basePath : this.apiNamed(api).basePath;
   }
 
   /**
-   * Returns the index of the API that serves a request, in the order of the configuration. Returns 0 if no API does.
+   * Returns the index of the API that serves a request, in configuration order. Returns 0 if no API serves the request.
    */
   positionOf({ path, message }: RoutedRequest): number {
     return Math.max(0, this.apis.indexOf(this.apiAt(path, message) ?? this.first));
   }
 
-  /** Returns the indexes of the APIs that serve the host of a request, in the order of the configuration. */
+  /** Returns the indexes of the APIs that serve the host of a request, in configuration order. */
   positionsAt(message: HostedMessage): readonly number[] {
     return this.apis.flatMap((api, at) => (servesHost(api, message) || servesLocally(message) ? [at] : []));
   }
@@ -138,20 +146,23 @@ export class Routes {
     return apis.find(({ prefix }) => path.startsWith(prefix));
   }
 
-  /** Reports whether a path belongs to an API that is not served under the requested host name. */
+  /**
+   * Reports whether a path belongs to an API. If no API matched the request, that API is not served under the requested
+   * host.
+   */
   private isHidden(path: string): boolean {
     return this.apis.some(({ prefix }) => path.startsWith(prefix));
   }
 }
 
-/** Reports whether an API serves the host of a request. Without a message, as in previews, it does. */
+/** Reports whether an API serves the requested host. Always true in previews, which have no message. */
 function servesHost({ hosts }: RoutedApi, message: HostedMessage | undefined): boolean {
   if (hosts === undefined || message === undefined) return true;
   const { host } = message.headers;
   return host !== undefined && hosts.has(hostName(host));
 }
 
-/** Reports whether a program on this machine uses a loopback name. It may use every API. */
+/** Reports whether a program on this machine sent the request to a loopback name. Such a request can use every API. */
 function servesLocally(message: HostedMessage | undefined): boolean {
   const { host } = message?.headers ?? {};
   if (host === undefined || !isLoopbackHost(hostName(host))) return false;

@@ -1,4 +1,4 @@
-/** Step 3 of 5: scopes. Refuses with 403, and lists the missing scopes. */
+/** Step 3 of 5: scopes. Refuses with 403 if the key lacks scopes of the operation, and lists the missing scopes. */
 import { scopeProblem } from '../keys/scope-problem.js';
 import type { Problem } from '../platform/problems/errors.js';
 import { valueOrLater, type Waiting } from '../platform/waiting.js';
@@ -14,8 +14,8 @@ interface ScopeParts {
 }
 
 /**
- * ScopeStep checks whether the key has the scopes of the operation. The step waits only if the quota headers of a
- * refusal must be read.
+ * ScopeStep checks whether the key has all scopes of the operation. The step waits only if it must read the quota
+ * headers for a refusal.
  */
 export class ScopeStep implements Step<false> {
   private readonly report: QuotaReport;
@@ -28,7 +28,7 @@ export class ScopeStep implements Step<false> {
 
   check(request: AdmissionRequest, waiting: Waiting<false>): boolean | undefined {
     const { key, operation } = request;
-    // This happens only if the steps run in the wrong order. Refuse by default.
+    // Both are set unless the steps run in the wrong order. Refuse by default.
     if (key === undefined || operation === undefined) return false;
     if (key.scopeSet.allows(operation)) return true;
     if (request.subject !== undefined) this.recorder.recordDenied(request.subject, operation);

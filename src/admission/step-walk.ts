@@ -1,17 +1,23 @@
 /**
- * Runs the admission steps of a request in order. To be fast, it allocates one object per request, and no promises for
- * steps that return immediately or use a callback.
+ * Runs the admission steps of a request in order. For speed, a walk allocates one object per request, and no promise
+ * for steps that return a result immediately or use a callback.
  */
 import type { Waiting } from '../platform/waiting.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { Step } from './step.js';
 
-/** WalkEnd receives the result of each request. Exactly one method is called per request. */
+/**
+ * WalkEnd receives the result of each request. One of the two methods is called once per request. If `admitted` throws,
+ * `refused` is called with the error.
+ */
 export interface WalkEnd<Request extends AdmissionRequest> {
-  /** Handles a request that passed all steps. If it throws, the request is refused with the error. */
+  /** Handles a request that passed all steps. */
   admitted(request: Request): void;
-  /** Handles a request that a step refused, or for which a step failed. */
+  /**
+   * Handles a request that was not admitted.
+   * @param reason the problem of the step that refused the request, or an error that a step or `admitted` threw.
+   */
   refused(reason: unknown, request: Request): void;
 }
 
@@ -21,12 +27,12 @@ export class StepWalk<Request extends AdmissionRequest> {
     private readonly end: WalkEnd<Request>,
   ) {}
 
-  /** Runs the steps. Calls `WalkEnd` before this method returns, or later. */
+  /** Runs the steps for a request. Calls a method of `WalkEnd` before this method returns, or later. */
   begin(request: Request): void {
     this.resume(new Passage(this, request));
   }
 
-  /** Runs the remaining steps. */
+  /** Runs the steps from `passage.next` on. */
   resume(passage: Passage<Request>): void {
     const { steps } = this;
     const { request } = passage;
@@ -45,7 +51,7 @@ export class StepWalk<Request extends AdmissionRequest> {
     }
   }
 
-  /** Continues with the late result of a step that had to wait. */
+  /** Completes the current step with its late result, and runs the remaining steps. */
   answered(passage: Passage<Request>, late: unknown): void {
     const { request } = passage;
     let mayPass: boolean;
@@ -59,13 +65,13 @@ export class StepWalk<Request extends AdmissionRequest> {
     else this.end.refused(refusalOf(request), request);
   }
 
-  /** Refuses a request because a step failed after waiting. */
+  /** Refuses a request because its current step failed after waiting. */
   failed(passage: Passage<Request>, error: unknown): void {
     this.end.refused(error, passage.request);
   }
 }
 
-/** Passage is a request on its way through the steps. It receives the late results of steps. */
+/** Passage tracks the next step of a request, and passes late results of steps to the walk. */
 class Passage<Request extends AdmissionRequest> implements Waiting<unknown> {
   /** Index of the next step. */
   next = 0;
@@ -84,10 +90,7 @@ class Passage<Request extends AdmissionRequest> implements Waiting<unknown> {
   }
 }
 
-/**
- * Returns the error with which a step refused a request. A step that refuses without an error is a fault, and becomes a
- * 500.
- */
+/** Returns the error with which a step refused a request. If the step set no error, which is a bug, returns a 500. */
 function refusalOf({ refusal }: AdmissionRequest): Problem {
   return refusal ?? new Problem('internal_error');
 }

@@ -1,11 +1,12 @@
 /**
- * READ FIRST: the request path, top to bottom. `explain` previews the same list of steps.
+ * READ FIRST: the path of a request through the gateway, from top to bottom. `explain` previews the same steps.
  *
- * - First, `gateway/listener/entrance.ts` assigns the request ID and rejects malformed requests: 400, 414, 431, 501.
+ * - `gateway/listener/entrance.ts` assigns the request ID. It rejects malformed requests, clear text and unknown hosts:
+ *   400, 403, 414, 421, 431, 501.
  * - `step-walk.ts` runs the steps. The first refusal ends the request, and refused requests use no quota.
- * - Then `gateway/steps/backend.ts` forwards the request: 413, 502, 503, 504, or the response of the backend.
+ * - `gateway/steps/backend.ts` forwards the request: 413, 502, 503, 504, or the response of the backend.
  * - `gateway/request/error.filter.ts` writes all errors in the same format.
- * - Finally, `gateway/request/request-end.ts` records usage and metrics, and writes the log line.
+ * - `gateway/request/request-end.ts` records usage and metrics, and writes the log line.
  *
  * For requests through Nest's router, guards run the same steps (`gateway/steps/step-guards.ts`).
  */
@@ -33,22 +34,22 @@ export interface StepParts {
   readonly quotas: Limiter;
   readonly quotaReport: QuotaReport;
   readonly recorder: UsageRecorder;
-  /** Undefined in a process that does not forward requests. */
+  /** Records of idempotency keys. Undefined in a process that does not forward requests. */
   readonly keyedRequests: KeyedRequests | undefined;
 }
 
 interface Row {
   readonly name: 'route' | 'key' | 'scope' | 'idempotency' | 'quota';
-  /** Status codes with which the step refuses requests. */
+  /** Status codes of the step's refusals. */
   readonly refusesWith: readonly number[];
   readonly open: (parts: StepParts) => Step;
-  /** Whether the step runs only for requests with an `Idempotency-Key`. Other requests then skip it. */
+  /** Set if the step runs only for requests with an `Idempotency-Key`. */
   readonly isForKeyed?: true;
 }
 
-/** STEPS lists the steps in the order in which they run. */
+/** STEPS lists the admission steps in the order in which they run. */
 export const STEPS: readonly Row[] = [
-  // Finds the operation, and refuses it after its sunset.
+  // Finds the operation. Refuses requests to an operation that is past its sunset or in a brownout.
   { name: 'route', refusesWith: [400, 404, 405, 410], open: (parts) => new RouteStep(parts) },
   // Authenticates the API key.
   { name: 'key', refusesWith: [400, 401, 403, 429, 503], open: (parts) => new KeyStep(parts) },
@@ -67,7 +68,7 @@ export const STEPS: readonly Row[] = [
 
 export type Steps = Readonly<Record<Row['name'], Step>>;
 
-/** Creates all steps. */
+/** Creates one instance of each step. */
 export function openSteps(parts: StepParts): Steps {
   return Object.fromEntries(STEPS.map(({ name, open }) => [name, open(parts)])) as Steps;
 }

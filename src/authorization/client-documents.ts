@@ -1,6 +1,6 @@
 /**
  * Fetches the metadata document of a client whose ID is a URL (OAuth Client ID Metadata Document). Anyone can trigger
- * such a fetch, so it uses the guarded client: public addresses only, no redirects, limited size and time.
+ * this fetch. So the guarded client allows only public addresses, follows no redirects, and limits size and time.
  */
 import { outboundRules, parseDestination } from '../http/outbound/destination.js';
 import { sendGuarded, type GuardedResponse, type GuardedSendOptions } from '../http/outbound/guarded-request.js';
@@ -18,14 +18,14 @@ const LARGEST_DOCUMENT_BYTES = 16 * 1_024;
 const TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 1_500;
 
-/** Cache lifetime of a stored document that replaces an unavailable document, in seconds. */
+/** Time for which the library caches a stored document while the client's host is unavailable, in seconds. */
 const KEPT_SECONDS = 60;
 
-/** ClientDocuments fetches and stores client documents. */
+/** ClientDocuments fetches, validates and stores client documents. */
 export class ClientDocuments {
   private readonly options: GuardedSendOptions;
 
-  /** @param overrides options to override in tests, whose servers run on this machine */
+  /** @param overrides options that tests replace, because their servers run on this machine */
   constructor(
     private readonly objects: Pick<OAuthObjects, 'find' | 'put' | 'keepUntil' | 'change'>,
     private readonly clock: Clock,
@@ -38,7 +38,8 @@ export class ClientDocuments {
   /**
    * Fetches a document and returns its accepted fields as a `Response` for the library. If the host is down, returns
    * the stored document of a known client. Otherwise, the library would respond `invalid_client`, and the client would
-   * discard its tokens. Rejects with the reason if there is no document.
+   * discard its tokens. Returns an empty `Response` for any status other than 200. Rejects if the fetch fails without a
+   * stored document, or the document is invalid.
    */
   async fetch(url: string): Promise<Response> {
     const response = await this.get(url).catch((error: Error) => error);
@@ -54,12 +55,12 @@ export class ClientDocuments {
     const cacheControl = response.headers['cache-control'];
     const headers = cacheControl === undefined ? {} : { 'cache-control': cacheControl };
     const valid = validateDocument(url, toPlain(readJson(response.body)));
-    // If the write fails, the previous document remains.
+    // If the database rejects the write, the previously stored document remains.
     await this.objects.change(DOCUMENT, url, valid).catch(() => false);
     return Response.json(valid, { headers });
   }
 
-  /** Stores the document of a client that requests access, for at least as long as the authorization request. */
+  /** Stores the document of a client that requests access, for at least the lifetime of the authorization request. */
   async keep({ clientId, clientName, redirectUris }: Client): Promise<void> {
     const until = this.clock.now() + REQUEST_LIFETIME_MS;
     if ((await this.objects.find(DOCUMENT, clientId)) !== undefined) {
@@ -87,8 +88,8 @@ export class ClientDocuments {
 }
 
 /**
- * Validates a document and returns the client's properties. Throws if the document belongs to another client, uses a
- * client secret, or lacks required fields.
+ * Validates a document and returns the client's properties. Throws if the document belongs to another client, requires
+ * client authentication, or lacks required fields.
  */
 function validateDocument(url: string, document: unknown): StoredPayload {
   const metadata = clientMetadata.parse(document);
@@ -99,12 +100,14 @@ function validateDocument(url: string, document: unknown): StoredPayload {
   return clientProperties(url, metadata);
 }
 
-/** Reports whether the host is temporarily unavailable. Other statuses, such as 404, are final. */
+/**
+ * Reports whether the response says that the host is temporarily unavailable. Other statuses, such as 404, are final.
+ */
 function isOutage({ statusCode }: GuardedResponse): boolean {
   return statusCode >= 500 || statusCode === 429;
 }
 
-/** Returns a status that a `Response` accepts with any body. All other statuses become 502. */
+/** Returns a status that a `Response` accepts with any body. Replaces every other status with 502. */
 function statusOf({ statusCode }: GuardedResponse): number {
   return statusCode >= 200 && statusCode <= 599 && ![204, 205, 304].includes(statusCode) ? statusCode : 502;
 }

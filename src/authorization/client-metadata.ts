@@ -1,19 +1,19 @@
 /**
- * Metadata of OAuth clients, from a registration (RFC 7591) or a client ID metadata document. The metadata is
- * unverified, so only a display name and redirect URIs are accepted.
+ * Validates the metadata of OAuth clients, from a registration (RFC 7591) or a client ID metadata document. The
+ * metadata is unverified, so only a display name and redirect URIs are accepted.
  */
 import { z } from 'zod';
 import '../platform/problems/plain-words.js';
 import type { StoredPayload } from './clients/oauth-objects.js';
 
 const MAX_REDIRECTS = 10;
-/** Loopback hosts that the library accepts, with any port (RFC 8252 section 7.3). */
+/** Loopback hosts, to which the library allows redirects with any port (RFC 8252 section 7.3). */
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** Private-use URI scheme based on a domain name, such as `com.example.app:` (RFC 8252 section 7.1). */
 const DOMAIN_SCHEME = /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:$/;
 /**
- * Allowed schemes of assistants and editors that are not based on a domain name. Other such schemes are rejected,
- * because the system or the browser could handle them.
+ * Schemes of assistants and editors that are allowed although they are not based on a domain name. Other schemes
+ * without a domain name are rejected, because the system or the browser could handle them.
  */
 const APPLICATION_SCHEMES = new Set([
   'claude:',
@@ -39,7 +39,7 @@ const redirectUri = z
       'without a fragment',
   );
 
-/** Validates client metadata. Other fields have no effect and are dropped. */
+/** Validates client metadata. Unknown fields are dropped. */
 export const clientMetadata = z.object({
   redirect_uris: z
     .array(redirectUri)
@@ -56,7 +56,10 @@ export const clientMetadata = z.object({
 /** ClientMetadata is the validated metadata. */
 export type ClientMetadata = z.output<typeof clientMetadata>;
 
-/** Returns the client's properties for the library: a public client with authorization code and refresh tokens. */
+/**
+ * Returns the client's properties for the library. Every client is a public client with authorization codes and refresh
+ * tokens.
+ */
 export function clientProperties(
   clientId: string,
   { redirect_uris: uris, client_name: name }: ClientMetadata,
@@ -72,7 +75,10 @@ export function clientProperties(
   };
 }
 
-/** Returns the host of a redirect URI, or its scheme if it has no host, for display. */
+/**
+ * Returns the host of a redirect URI for display, or the scheme if the URI has no host. Returns an empty text for an
+ * invalid URI.
+ */
 export function placeOf(uri: string): string {
   const url = URL.parse(uri);
   if (url === null) return '';
@@ -86,8 +92,8 @@ export function isOfOwnMachine(uri: string): boolean {
 }
 
 /**
- * Removes control, format and line separator characters from a name, which appears in the consent question. Undefined
- * if nothing remains.
+ * Removes control, format and line separator characters from a name, because the consent page shows the name. Returns
+ * at most 100 characters, or undefined if nothing remains.
  */
 function shownName(name: string | undefined): string | undefined {
   const shown = name
@@ -112,8 +118,8 @@ function isRedirect(text: string): boolean {
 }
 
 /**
- * Reports whether a client is native, which is the case if any redirect URI is not HTTPS. Cursor and VS Code register
- * HTTPS URIs too.
+ * Reports whether a client is native. A client is native if any redirect URI is not HTTPS, because Cursor and VS Code
+ * register HTTPS URIs too.
  */
 function isNative(uris: readonly string[]): boolean {
   return uris.some((uri) => URL.parse(uri)?.protocol !== 'https:');

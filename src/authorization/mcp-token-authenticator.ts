@@ -1,7 +1,7 @@
 /**
- * Entrance of the MCP server for access tokens. Its requests are processed like other requests of the gateway, except
- * for authentication. This entrance accepts only access tokens, and its errors point to the resource metadata (RFC 9728
- * section 5.1).
+ * Authenticates requests to `/mcp` at the authorization server's origin, before the gateway serves them. Only OAuth
+ * access tokens are accepted, not API keys. The errors point to the resource metadata (RFC 9728 section 5.1), so that
+ * clients can start an authorization.
  */
 import type { IncomingMessage } from 'node:http';
 import { markForAuthenticator, type TokenAuthenticator } from '../keys/clients/token-authenticator.js';
@@ -18,15 +18,18 @@ const DETAILS: Readonly<Record<string, string>> = {
   expired_api_key: 'The access token has expired. Ask for the next one with the refresh token.',
 };
 
-/** McpTokenAuthenticator extracts access tokens, and replaces authentication errors for API keys with OAuth errors. */
+/**
+ * McpTokenAuthenticator extracts access tokens from requests, and replaces authentication errors for API keys with
+ * OAuth errors.
+ */
 export class McpTokenAuthenticator implements TokenAuthenticator {
   private readonly refusals = new Map<string, Problem>();
 
   constructor(private readonly issuer: string) {}
 
   /**
-   * Marks a message as coming through this entrance. Removes the `Authorization` field of a message without an access
-   * token, so that no API key is accepted here.
+   * Marks a request for this authenticator. Removes its `Authorization` field if the field has no access token, so that
+   * the gateway accepts no API key at `/mcp`.
    */
   enter(message: IncomingMessage): void {
     markForAuthenticator(this, message);

@@ -1,36 +1,39 @@
-/** Discovery documents: protected resource metadata (RFC 9728) and authorization server metadata (RFC 8414). */
+/**
+ * Builds the discovery documents for OAuth clients: protected resource metadata (RFC 9728) and authorization server
+ * metadata (RFC 8414).
+ */
 import { AUTHORIZATION_PATH } from './clients/authorization-requests.js';
 
 /** Path of the MCP server. */
 export const RESOURCE_PATH = '/mcp';
 export const REGISTRATION_PATH = '/register';
 
-/** Paths of the library's endpoints. */
+/** Paths of the endpoints that the library `oidc-provider` serves. */
 export const ROUTES = { authorization: AUTHORIZATION_PATH, token: '/token', revocation: '/revoke' } as const;
 
 const WELL_KNOWN_RESOURCE = '/.well-known/oauth-protected-resource';
 const WELL_KNOWN_SERVER = '/.well-known/oauth-authorization-server';
 
-/** MetadataParts holds the content of the documents. */
+/** MetadataParts holds the values that the documents contain. */
 export interface MetadataParts {
   /** Issuer URL, without a trailing slash. */
   readonly issuer: string;
-  /** Returns the name of the API. */
+  /** Returns the display name of the MCP server. */
   readonly name: () => string;
   readonly scopes: () => readonly string[];
   readonly hasRegistration: boolean;
 }
 
-/** Returns the URL of the protected resource metadata, for `WWW-Authenticate`. */
+/** Returns the URL of the protected resource metadata, for the `WWW-Authenticate` field. */
 export const resourceMetadataUrl = (issuer: string): string => `${issuer}${WELL_KNOWN_RESOURCE}${RESOURCE_PATH}`;
 
-/** Returns the document at a path as JSON, or undefined if there is none. */
+/** Returns the discovery document at a path as JSON. Undefined if the path belongs to no document. */
 export function metadataAt(path: string, parts: MetadataParts): string | undefined {
   if (path === WELL_KNOWN_RESOURCE || path === `${WELL_KNOWN_RESOURCE}${RESOURCE_PATH}`) return resource(parts);
   return path === WELL_KNOWN_SERVER ? authorizationServer(parts) : undefined;
 }
 
-/** Builds the document of RFC 9728 section 2. */
+/** Builds the protected resource metadata (RFC 9728 section 2). */
 function resource({ issuer, name, scopes }: MetadataParts): string {
   return JSON.stringify({
     resource: `${issuer}${RESOURCE_PATH}`,
@@ -41,7 +44,7 @@ function resource({ issuer, name, scopes }: MetadataParts): string {
   });
 }
 
-/** Builds the document of RFC 8414 section 2. */
+/** Builds the authorization server metadata (RFC 8414 section 2). */
 function authorizationServer({ issuer, scopes, hasRegistration }: MetadataParts): string {
   return JSON.stringify({
     issuer,

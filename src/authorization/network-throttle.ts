@@ -1,7 +1,7 @@
 /**
- * Rate limits of the authorization server by network. Hosted assistants (claude.ai, ChatGPT) use few addresses for all
- * their users. So each known client has its own limit at the token endpoint, and trusted networks have a hundred times
- * the limit.
+ * Limits the requests to the authorization server by network. Hosted assistants (claude.ai, ChatGPT) use few addresses
+ * for all their users. So each known client has its own limit at the token endpoint, and trusted networks have a
+ * hundred times the limit.
  */
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../keys/client-network.js';
@@ -12,7 +12,7 @@ import type { ThrottleWindows } from '../quota/throttle-windows.js';
 /** Multiplier for trusted networks, which many people share. */
 const TRUSTED_FACTOR = 100;
 
-/** Throttles by kind of request. Each counts separately. */
+/** Throttle of each kind of request. The kinds are counted separately. */
 const KINDS = {
   request: THROTTLES.oauthRequests,
   token: THROTTLES.oauthTokens,
@@ -20,7 +20,7 @@ const KINDS = {
   document: THROTTLES.oauthDocuments,
 } as const;
 
-/** NetworkThrottle counts requests and applies the limits. */
+/** NetworkThrottle counts requests by network and reports whether a request exceeds its limit. */
 export class NetworkThrottle {
   /** @param isTrusted reports whether many people share an address; undefined: no network is trusted */
   constructor(
@@ -29,10 +29,10 @@ export class NetworkThrottle {
   ) {}
 
   /**
-   * Counts a request and reports whether it is allowed. Refuses it if the counters are unavailable, because these
-   * requests are expensive to serve. Never rejects.
-   * @param clientId gives this client its own limit in the network; undefined: all requests of the network count
-   * together
+   * Counts a request and reports whether the request is allowed. If the counters are unavailable, returns false,
+   * because these requests are expensive to serve. Never rejects.
+   * @param clientId counts this client separately from the rest of its network; undefined: counts all requests of the
+   * network together
    */
   async admits(kind: keyof typeof KINDS, address: string, clientId?: string): Promise<boolean> {
     const row = KINDS[kind];
@@ -47,7 +47,7 @@ export class NetworkThrottle {
   }
 }
 
-/** Hashes a client ID, which is a URL that the client chose. */
+/** Hashes a client ID to a fixed length, because the client chooses the ID. */
 function hashOf(clientId: string): string {
   return createHash('sha256').update(clientId).digest('base64url').slice(0, 22);
 }

@@ -1,4 +1,7 @@
-/** Listener of the authorization server: creates its parts, applies connection limits and closes it at shutdown. */
+/**
+ * Starts the HTTP or HTTPS listener of the authorization server, limits its connections, and closes the listener at
+ * shutdown. The start fails if the address is in use or the certificate is invalid.
+ */
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ClientDocuments } from './client-documents.js';
@@ -26,10 +29,10 @@ const HEAD_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 4_096;
-/** Maximum number of connections per network, except networks of our proxies and trusted networks. */
+/** Maximum number of connections per network. Trusted proxies and trusted networks are exempt. */
 const MAX_OF_NETWORK = 256;
 const LARGEST_HEAD_BYTES = 16 * 1_024;
-/** Time that the shutdown allows beyond the drain time. */
+/** Time for closing the listener in addition to the drain time, in milliseconds. */
 const PHASE_MARGIN_MS = 1_000;
 
 /** ListenerParts holds the dependencies of the listener. */
@@ -37,12 +40,12 @@ export interface ListenerParts extends OAuthDomain {
   readonly quotas: { readonly throttleWindows: ThrottleWindows };
 }
 
-/** GatewayParts is the gateway in the same process, which serves the requests to `/mcp`. */
+/** GatewayParts describes the gateway in the same process, which serves the requests to `/mcp`. */
 export interface GatewayParts {
   readonly gateway: Server;
   /** Whether other processes listen on the same port. */
   readonly isShared: boolean;
-  /** Returns how long open responses may take at shutdown, in milliseconds. */
+  /** Returns the drain time: how long unfinished responses may take at shutdown, in milliseconds. */
   readonly drainMs: () => number;
   /**
    * Limits the connections of a listener by number, memory and slow readers. Returns a function that stops watching.
@@ -50,12 +53,12 @@ export interface GatewayParts {
   readonly watch: (server: Server, mostConnections: number) => () => void;
 }
 
-/** Ends collects the functions to run at shutdown. */
+/** Ends registers functions that run at shutdown, each with a timeout. */
 export interface Ends {
   add(name: string, end: () => Promise<void>, timeoutMs: () => number): void;
 }
 
-/** Starts the authorization server if it is configured. Rejects with `StartError`. */
+/** Starts the authorization server. Does nothing if `mcp.oauth` is not configured. Rejects with `StartError`. */
 export async function startOAuthServer(
   domain: ListenerParts,
   { gateway, isShared, drainMs, watch }: GatewayParts,
@@ -137,7 +140,10 @@ async function closeServer(server: Server, drainMs: number): Promise<void> {
   clearTimeout(cutTimer);
 }
 
-/** Returns every scope that an operation requires, from the current configuration. Wildcards are only for API keys. */
+/**
+ * Returns a function that lists the scopes that operations require, from the current configuration. The list has no
+ * wildcards, because only API keys can have wildcards.
+ */
 function scopesOf(running: { readonly current: Config }): () => readonly string[] {
   let config: Config | undefined;
   let scopes: readonly string[] = [];

@@ -4,7 +4,7 @@
  * - `provider.ts` has the authorization, token and revocation endpoints, using `oidc-provider`. `stored-objects.ts`
  * stores its objects, and `token-writes.ts` groups writes. Members decide in the panel
  * (`clients/authorization-requests.ts`).
- * - `mcp-token-authenticator.ts` passes requests to `/mcp` to the gateway.
+ * - `mcp-token-authenticator.ts` authenticates requests to `/mcp`, which the gateway serves.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -21,13 +21,14 @@ import type { Registration } from './registration.js';
 
 const LARGEST_BODY_BYTES = 16 * 1_024;
 /**
- * Limit for each parameter of an authorization request except `scope`. The request is stored until a member decides.
+ * Maximum length of each parameter of an authorization request except `scope`, because the request is stored until a
+ * member decides.
  */
 const LONGEST_PARAMETER = 2_048;
 
 /**
- * Parameters of an authorization request that the server keeps: those with an effect, and those that the library must
- * refuse.
+ * Parameters of an authorization request that reach the library: parameters with an effect, and parameters that the
+ * library must refuse. All others are removed.
  */
 const PARAMETERS: ReadonlySet<string> = new Set([
   'client_id',
@@ -61,7 +62,7 @@ export interface OAuthServerParts {
   readonly metadata: MetadataParts;
   /** Serves the library's endpoints. */
   readonly serve: ServeOAuth;
-  /** Undefined if clients may not register. */
+  /** Registers clients. Undefined if the configuration does not allow registration. */
   readonly registration: Registration | undefined;
   readonly requests: Pick<AuthorizationRequests, 'isKnown'>;
   readonly authenticator: McpTokenAuthenticator;
@@ -73,11 +74,14 @@ export interface OAuthServerParts {
   readonly log: Logger;
 }
 
-/** OAuthServer routes the requests of its origin. */
+/**
+ * OAuthServer routes the requests of its origin to the discovery documents, the library, the registration and the
+ * gateway.
+ */
 export class OAuthServer {
   constructor(private readonly parts: OAuthServerParts) {}
 
-  /** Serves a request. Never throws. */
+  /** Serves a request. Never throws. Errors of the database or the library become a 503 response. */
   readonly handle = (message: IncomingMessage, response: ServerResponse): void => {
     const path = (message.url ?? '').split('?', 1)[0] ?? '';
     if (path === RESOURCE_PATH) {
@@ -87,7 +91,8 @@ export class OAuthServer {
       return;
     }
     this.serve(message, response, path).catch((error: unknown) => {
-      // The client aborted its request. Nobody reads a response, and logging would let anyone fill the log.
+      // The client aborted its request. No one reads a response, and logging aborted requests would let anyone fill the
+      // log.
       if (message.destroyed && !message.complete) return;
       if (!(error instanceof DatabaseUnavailable))
         this.parts.log.error({ event: 'authorization_failed', err: error }, 'The authorization server failed');
@@ -136,8 +141,8 @@ export class OAuthServer {
   }
 
   /**
-   * Serves the token endpoint. Known clients each have their own rate limit, so that clients of the same network do not
-   * affect each other. The client ID is in the body, so this method reads the body and passes it on to the library.
+   * Serves the token endpoint. Known clients each have their own rate limit, so that clients of one network do not
+   * affect each other. The client ID is in the body, so this method reads the body before the library does.
    */
   private async serveToken(message: IncomingMessage, response: ServerResponse, address: string): Promise<void> {
     const { serve, throttle, requests } = this.parts;
@@ -152,10 +157,10 @@ export class OAuthServer {
   }
 
   /**
-   * Prepares a request for the library. Overrides the host, protocol and address fields, which the library trusts.
-   * Removes parameters without an effect from an authorization request, because the request is stored before a member
-   * is known. A request without `scope` asks for all scopes, and the member chooses. Our metadata lists only the
-   * response mode `query`, so the library must refuse the others.
+   * Prepares a request for the library. Replaces the host, protocol and address fields, because the library trusts
+   * them. In an authorization request, removes parameters without an effect, because the request is stored before a
+   * member is known. A missing `scope` becomes all scopes, from which the member chooses. Our metadata lists only the
+   * response mode `query`, so any other mode becomes a mode that the library refuses.
    */
   private prepareForLibrary(message: IncomingMessage, address: string): void {
     const { issuer, scopes } = this.parts.metadata;
@@ -194,7 +199,7 @@ async function bodyOf(message: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** Creates a request whose body can be read again. */
+/** Creates a copy of a request whose body the library can read again. */
 function withBody(message: IncomingMessage, body: string): IncomingMessage {
   const { headers, rawHeaders, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor } = message;
   const parts = { headers, rawHeaders, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor };
@@ -209,8 +214,8 @@ function tooLongParameter(url: string): string | undefined {
 }
 
 /**
- * Returns the requested scopes that exist. An empty text gets all scopes. A text with only unknown scopes stays
- * unchanged, up to its maximum length.
+ * Returns the requested scopes that exist. An empty text gets all scopes. If all scopes are unknown, returns the text,
+ * cut to `LONGEST_PARAMETER`, so that the library can refuse the text.
  */
 function knownScopes(requested: string, scopes: readonly string[]): string {
   const names = new Set(requested.split(' '));

@@ -1,4 +1,4 @@
-/** Types for the parts of `oidc-provider` that we use. The package has no types. */
+/** Declares types for the parts of `oidc-provider` that we use, because the package has no types. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -25,9 +25,9 @@ declare module 'oidc-provider' {
     readonly query: Readonly<Record<string, unknown>>;
     readonly oidc: {
       readonly client?: Client;
-      /** Name of the library's route that serves the request. */
+      /** Name of the library's route that serves the request, such as `resume`. */
       readonly route?: string;
-      /** Undefined before the library has parsed them. */
+      /** Parameters of the request. Undefined before the library has parsed the request. */
       readonly params?: Readonly<Record<string, string | undefined>>;
       /** Scopes that the request names. */
       readonly requestParamScopes: ReadonlySet<string>;
@@ -39,7 +39,7 @@ declare module 'oidc-provider' {
 
   /** Error of an authorization request. */
   export interface AuthorizationError extends Error {
-    /** Whether the library redirects to the client with the error, or shows a page. */
+    /** Whether the library redirects to the client with the error. If false, the library shows an error page. */
     allow_redirect?: boolean;
   }
 

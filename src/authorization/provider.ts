@@ -1,6 +1,6 @@
 /**
- * Setup of the OAuth library (`oidc-provider`). It is reduced to authorization code with PKCE for public clients,
- * rotating refresh tokens and one resource. The library is loaded when the first authorization server starts.
+ * Configures the OAuth library (`oidc-provider`). Only authorization code with PKCE for public clients, rotating
+ * refresh tokens and one resource are enabled. The library is loaded when the first authorization server starts.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -19,21 +19,23 @@ import { ROUTES } from './metadata.js';
 import { adapterOf } from './stored-objects.js';
 import { TokenWrites } from './token-writes.js';
 
-/** Lifetime of a browser session at the authorization server, long enough for a decision in the panel. */
+/** Lifetime of a browser session at the authorization server, as long as the time for a decision in the panel. */
 const SESSION_SECONDS = 600;
 const CODE_SECONDS = 60;
-/** Lifetime of an unused refresh token. Its key stays, but the client must ask a member again. */
+/**
+ * Lifetime of an unused refresh token. When the token expires, its key remains, but the client must ask a member again.
+ */
 const REFRESH_TOKEN_SECONDS = 30 * 86_400;
-/** `Retry-After` when the database is unavailable, as in the admin API. */
+/** `Retry-After` in seconds while the database is unavailable, as in the admin API. */
 const RETRY_SECONDS = '2';
 const UNAVAILABLE = 'The database cannot be reached right now. Try again in a moment.';
 const DOCUMENT_CACHE_SECONDS = { min: 60, max: 3_600 };
 
 /** ProviderParts holds the dependencies of the library setup. */
 export interface ProviderParts {
-  /** `mcp.oauth.publicUrl` */
+  /** Issuer URL (`mcp.oauth.publicUrl`). */
   readonly issuer: string;
-  /** The resource that access tokens are issued for. */
+  /** URL of the resource that access tokens are issued for: the MCP server. */
   readonly resource: string;
   readonly tokenLifetimeMs: number;
   readonly objects: OAuthObjects;
@@ -53,16 +55,16 @@ export interface ProviderParts {
   readonly log: Logger;
 }
 
-/** Handler for the library's routes. */
+/** ServeOAuth serves a request to one of the library's routes. */
 export type ServeOAuth = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Builds the library's request handler. */
+/** Configures the library and returns its request handler. Rejects if the library cannot be loaded. */
 export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
   const { default: Provider, interactionPolicy, errors } = await import('oidc-provider');
   const { issuer, resource, tokenLifetimeMs, scopes } = parts;
   const policy = interactionPolicy.base();
   const { Check } = interactionPolicy;
-  // Always ask for consent. Each grant has its own key and expiration.
+  // Always ask for consent, because each grant has its own key and expiration.
   policy
     .get('consent')
     .checks.add(
@@ -104,7 +106,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
         return parts.panelUrl(interaction.uid);
       },
     },
-    // Uses only the consent that a member has just given in this browser, not earlier grants.
+    // Use only the consent that a member has just given in this browser, never an earlier grant.
     loadExistingGrant: async (ctx: Context) => {
       const { grantId: keyId, ticketHash } = ctx.oidc.result?.consent ?? {};
       if (keyId === undefined) return undefined;
@@ -144,8 +146,8 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        // Known clients are exempt from the limit. Otherwise, they would discard their grant because other clients of
-        // the same network fetched too many documents.
+        // Known clients are exempt from the limit. Otherwise, a client would discard its grant because other clients of
+        // its network fetched too many documents.
         allowFetch: async (ctx: Context, id: string) => (await parts.mayFetch(ctx.ip)) || parts.requests.isKnown(id),
         allowClient: async () => true,
         cacheDuration: DOCUMENT_CACHE_SECONDS,
@@ -161,7 +163,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       },
     },
   });
-  // Host and protocol fields are set by `oauth-server.ts`, never by the client.
+  // Trust the host and protocol fields, because `oauth-server.ts` replaces the values of the client.
   provider.proxy = true;
   const { prototype } = provider.AccessToken;
   const { generateTokenId: generateDefaultId } = prototype;
@@ -170,7 +172,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
     generateDefaultId.call(this);
     return createAccessToken();
   };
-  // Catches database errors that occur after the library's own error handling, when the library writes the session.
+  // Handle database errors that occur when the library writes the session, after its own error handling.
   provider.use(async (ctx, next) => {
     try {
       await next();
@@ -182,7 +184,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
   provider.on('authorization.error', (ctx, error) => preventErrorRedirect(ctx as Context, error as AuthorizationError));
   provider.on('server_error', (ctx, error) => {
     preventErrorRedirect(ctx as Context, error as AuthorizationError);
-    // The database connection logs its outages itself.
+    // The database connection already logs its outages.
     if (error instanceof DatabaseUnavailable) return showUnavailable(ctx as Context);
     parts.log.error(
       { event: 'authorization_failed', err: error },
@@ -192,7 +194,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
   return provider.callback();
 }
 
-/** Stores the request that the member will see. */
+/** Stores the request for the panel, and the client's document if the client has one. */
 async function addRequest(
   { requests, documents, scopes }: ProviderParts,
   client: Client | undefined,
@@ -212,8 +214,8 @@ async function addRequest(
 }
 
 /**
- * Reports whether a refresh requests fewer scopes than its key has. Tokens always have all scopes of the key, so a
- * response with fewer scopes would be wrong.
+ * Reports whether a refresh request names fewer scopes than its grant has. A token always has every scope of its key,
+ * so a response with fewer scopes would be wrong.
  */
 function requestsFewerScopes({ oidc: { params, requestParamScopes, entities } }: Context, resource: string): boolean {
   if ((params?.['scope'] ?? '') === '') return false;
@@ -221,26 +223,26 @@ function requestsFewerScopes({ oidc: { params, requestParamScopes, entities } }:
   return granted.split(' ').some((scope) => scope !== '' && !requestParamScopes.has(scope));
 }
 
-/** Reports whether a refresh names another resource (RFC 8707 section 2.2). */
+/** Reports whether a refresh request names another resource (RFC 8707 section 2.2). */
 function requestsOtherResource({ oidc: { params } }: Context, resource: string): boolean {
   const resources: string | readonly string[] = params?.['resource'] ?? [];
   return [resources].flat().some((each) => each !== '' && each !== resource);
 }
 
-/** Allows clients to revoke only their own tokens. */
+/** Reports whether a client may revoke a token. Clients may revoke only their own tokens. */
 function mayRevoke(_ctx: Context, client: Client, token: { readonly clientId: string }): boolean {
   return token.clientId === client.clientId;
 }
 
-/** Generates a signing key. The library requires a key, but no token is signed. */
+/** Generates a signing key that is never used. The library requires a key, but access tokens are opaque. */
 function unusedKeys(): object {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' }] };
 }
 
 /**
- * Returns the cookie settings. Cookies hold only random IDs that are looked up. So signatures would add nothing, and
- * would need a key shared by all nodes.
+ * Returns the cookie settings. Cookies hold only random IDs that the server looks up. Signatures would add nothing, and
+ * all nodes would need the same signing key.
  */
 function cookiesOf(issuer: string): object {
   const secure = issuer.startsWith('https:');
@@ -248,7 +250,7 @@ function cookiesOf(issuer: string): object {
   return { keys: [randomBytes(32).toString('base64url')], long: each, short: each };
 }
 
-/** Responds with 503, so that clients retry and keep their tokens. */
+/** Responds with 503, so that clients retry and do not discard their tokens. */
 function showUnavailable(ctx: Context): void {
   ctx.status = 503;
   ctx.set('Retry-After', RETRY_SECONDS);
@@ -256,16 +258,16 @@ function showUnavailable(ctx: Context): void {
 }
 
 /**
- * Makes the library show an error itself, instead of redirecting to the client with the error. Anyone can register a
- * client with any address. A redirect before a person has decided would make this server an open redirector (RFC 9700
- * section 4.11.2). Addresses on the client's own machine are exempt, because programs there wait for the redirect.
+ * Makes the library show an error page instead of redirecting to the client. Anyone can register a client with any
+ * redirect URI. If no person has decided yet, a redirect would make this server an open redirector (RFC 9700 section
+ * 4.11.2). Redirect URIs on the browser's own machine are exempt, because programs wait for the redirect.
  */
 function preventErrorRedirect({ oidc }: Context, error: AuthorizationError): void {
   const isDecided = oidc.route === 'resume';
   if (!isDecided && !isOfOwnMachine(oidc.params?.['redirect_uri'] ?? '')) error.allow_redirect = false;
 }
 
-/** Shows an error as a text page in the browser, because the client cannot be trusted with a redirect. */
+/** Shows an error as a text page in the browser. Redirecting to the client with the error would not be safe. */
 function showError(ctx: Context, out: Readonly<Record<string, unknown>>, cause: unknown): void {
   if (cause instanceof DatabaseUnavailable) {
     showUnavailable(ctx);
@@ -274,7 +276,7 @@ function showError(ctx: Context, out: Readonly<Record<string, unknown>>, cause: 
     return;
   }
   const { error, error_description: detail } = out;
-  // The library has set the status of a redirect for `prompt=none`.
+  // For `prompt=none`, the library has already set the status of a redirect.
   if (ctx.status < 400) ctx.status = 400;
   ctx.type = 'text/plain';
   ctx.body =

@@ -1,4 +1,7 @@
-/** Dynamic client registration (RFC 7591) for clients without a metadata document, if the configuration allows it. */
+/**
+ * Registers OAuth clients without a metadata document (dynamic client registration, RFC 7591), if the configuration
+ * allows registration. Anyone can register a client, so the number of unused clients is limited.
+ */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { CLIENT } from './clients/authorization-requests.js';
@@ -10,23 +13,23 @@ import { toPlain } from '../platform/json/exact-json.js';
 import { readJson } from '../platform/json/read-json.js';
 
 /**
- * Maximum number of registered clients without a grant. Anyone can register a client. Beyond a limit, the oldest client
- * is deleted.
+ * Maximum number of registered clients without a grant, in total and per network. At a limit, `ObjectLimits` deletes
+ * older clients.
  */
 const MAX_CLIENTS = 10_000;
 const MAX_OF_NETWORK = 1_000;
-/** Lifetime of a registration without a grant. An approval extends it. */
+/** Lifetime of a registration without a grant, in milliseconds. An approval extends the lifetime. */
 const UNUSED_LIFETIME_MS = 86_400_000;
 
-/** RegistrationResponse is a status and a JSON body. */
+/** RegistrationResponse is the HTTP status and the JSON body of the response to a registration. */
 export interface RegistrationResponse {
   readonly status: number;
   readonly body: object;
 }
 
-/** Registration registers clients. */
+/** Registration validates and stores the clients that register. */
 export class Registration {
-  /** Limits for clients without a grant. Clients with a grant are kept longer and do not count. */
+  /** Limits for clients without a grant. Clients with a grant have a longer lifetime and do not count. */
   private readonly room: ObjectLimits;
 
   constructor(
@@ -59,8 +62,8 @@ export class Registration {
     const id = randomUUID();
     const now = this.clock.now();
     await this.room.make(origin);
-    // The client becomes a public client with PKCE, whatever authentication it requested. The response says so (RFC
-    // 7591 section 3.2.1).
+    // The client becomes a public client with PKCE, even if its metadata requested client authentication. The response
+    // shows the registered properties (RFC 7591 section 3.2.1).
     const properties = clientProperties(id, parsed.data);
     await this.objects.put(CLIENT, id, properties, now + UNUSED_LIFETIME_MS, { origin });
     return { status: 201, body: { ...properties, client_id_issued_at: Math.floor(now / 1_000) } };

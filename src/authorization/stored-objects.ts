@@ -1,6 +1,7 @@
 /**
- * Storage adapters for the library `oidc-provider`. Secrets are never stored in plain text. An access token is a secret
- * of an API key, and a grant is an API key. Every other object is stored under the hash of its ID.
+ * Storage adapters for the library `oidc-provider`, which connect its objects with our database. Secrets are never
+ * stored in plain text. An access token is a secret of an API key, and a grant is an API key. Every other object is
+ * stored under the hash of its ID.
  */
 import { isAccessToken } from '../keys/api-key-format.js';
 import { CLIENT, INTERACTION, SUBJECT } from './clients/authorization-requests.js';
@@ -9,7 +10,10 @@ import type { Clock } from '../platform/clock.js';
 import type { OAuthObjects, StoredPayload } from './clients/oauth-objects.js';
 import { isUsedUp, REFRESH_TOKEN, type TokenWrites } from './token-writes.js';
 
-/** Context of the audit log entry if a client revokes its own grant. */
+/**
+ * Context of the audit log entry when the library revokes a grant. A client can revoke its grant, and a replayed code
+ * or refresh token ends the grant.
+ */
 const CLIENT_ACTOR = { actor: 'system', actorLabel: 'OAuth client', ip: '', requestId: '' } as const;
 /** Expiration of objects that have none, in milliseconds since the epoch (year 2243). */
 const NO_END_MS = 8_640_000_000_000;
@@ -27,7 +31,7 @@ export interface StoredObjectParts {
   readonly writes: TokenWrites;
   /** Stores the interaction of the current request. */
   readonly openRequest: (id: string, interaction: StoredPayload, expiresAtMs: number) => Promise<void>;
-  /** Returns the URL where an interaction continues. */
+  /** Returns the URL where the browser continues after the decision, given the interaction's ID. */
   readonly resumeUrl: (id: string) => string;
 }
 
@@ -42,14 +46,14 @@ export interface Adapter {
   revokeByGrantId(keyId: string): Promise<void>;
 }
 
-/** Returns the adapter for a kind. */
+/** Returns the adapter for a kind of object, as the library names the kind. */
 export function adapterOf(kind: string, parts: StoredObjectParts): Adapter {
   if (kind === 'AccessToken') return new AccessTokens(parts);
   if (kind === 'Grant') return new Grants(parts);
   return new Objects(kind, parts);
 }
 
-/** Adapter for codes, refresh tokens, interactions, browser sessions and clients. */
+/** Objects stores codes, refresh tokens, interactions, browser sessions and clients. */
 class Objects implements Adapter {
   constructor(
     private readonly kind: string,
@@ -80,7 +84,7 @@ class Objects implements Adapter {
     return { ...payload, ...resumed, ...consumed, jti: id };
   }
 
-  /** Not supported, because sessions are short and nothing depends on their end. */
+  /** Returns undefined, because no feature that we use looks up sessions by this ID. */
   async findByUid(): Promise<undefined> {}
 
   async findByUserCode(): Promise<undefined> {}
@@ -97,7 +101,7 @@ class Objects implements Adapter {
     return this.parts.objects.forgetOfKey(this.kind, keyId);
   }
 
-  /** Removes secrets from a payload: the object's own ID, and the cookie of its session. */
+  /** Removes secrets from a payload: the object's own ID, the URL with that ID, and the cookie of its session. */
   private withoutId({ jti: _jti, returnTo: _returnTo, ...payload }: StoredPayload): StoredPayload {
     const { session } = payload;
     if (typeof session !== 'object' || session === null) return payload;
@@ -106,7 +110,7 @@ class Objects implements Adapter {
   }
 }
 
-/** Adapter for access tokens, which are secrets of API keys. */
+/** AccessTokens stores access tokens as secrets of API keys. */
 class AccessTokens implements Adapter {
   constructor(private readonly parts: StoredObjectParts) {}
 
@@ -144,11 +148,11 @@ class AccessTokens implements Adapter {
     return this.parts.keys.endToken(id);
   }
 
-  /** Does nothing, because tokens end with their key. */
+  /** Does nothing, because access tokens end with their key. */
   async revokeByGrantId(): Promise<void> {}
 }
 
-/** Adapter for grants, which are API keys. The panel creates them. */
+/** Grants reads and revokes grants, which are API keys. An approval in the panel creates them. */
 class Grants implements Adapter {
   constructor(private readonly parts: StoredObjectParts) {}
 

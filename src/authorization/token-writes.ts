@@ -1,7 +1,7 @@
 /**
- * Writes of a token request: consuming a code or refresh token, and issuing two tokens. The library performs these
- * writes one by one. `TokenWrites` collects them and runs them in one transaction, when the last one arrives. If the
- * database or the process fails before that, the client can still use its old token.
+ * Groups the writes of a token request, which consumes a code or refresh token and issues two tokens. The library
+ * performs these writes one by one. `TokenWrites` collects the writes and runs them in one transaction when the last
+ * one arrives. If the database or the process fails earlier, the client can still use its old token.
  */
 import type { Kysely } from 'kysely';
 import { REPEATED_REFRESH_MS, TooManyTokens, type ClientKeys } from './clients/client-keys.js';
@@ -17,9 +17,9 @@ export interface TokenWriteParts {
   readonly objects: OAuthObjects;
   readonly keys: ClientKeys;
   readonly clock: Clock;
-  /** Returns the current request; undefined outside of a request. */
+  /** Returns an object that identifies the current request. Undefined outside of a request. */
   readonly request: () => object | undefined;
-  /** Creates the error for a disallowed second use. */
+  /** Creates the error for a code or refresh token that was already used. */
   readonly usedTwice: () => Error;
   /** Creates the error for a key with too many new tokens. */
   readonly tooMany: (retryAfterMs: number) => Error;
@@ -41,34 +41,34 @@ export interface NewAccessToken {
   readonly expiresAtMs: number;
 }
 
-/** Collected writes of a request. */
+/** Pending holds the collected writes of a request. */
 interface Pending {
   readonly used: { readonly kind: string; readonly id: string };
   refresh?: NewRefreshToken;
   access?: NewAccessToken;
 }
 
-/** TokenWrites collects writes per request. */
+/** TokenWrites collects the writes of each request until both tokens are known. */
 export class TokenWrites {
   private readonly pending = new WeakMap<object, Pending>();
 
   constructor(private readonly parts: TokenWriteParts) {}
 
-  /** Records the code or refresh token to consume. Writes nothing yet. */
+  /** Records the code or refresh token that the request consumes. Writes nothing yet. Throws outside of a request. */
   markUsed(kind: string, id: string): void {
     const request = this.parts.request();
     if (request === undefined) throw new Error('nobody asks for tokens');
     this.pending.set(request, { used: { kind, id } });
   }
 
-  /** Adds the refresh token. Rejects as `addAccess` does. */
+  /** Adds the request's refresh token. Rejects as `addAccess` does. */
   addRefresh(refresh: NewRefreshToken): Promise<void> {
     return this.add({ refresh });
   }
 
   /**
-   * Adds the access token. The later call of `addRefresh` and `addAccess` writes both tokens. If it rejects, nothing is
-   * written: with the database's error, `usedTwice` or `tooMany`.
+   * Adds the request's access token. When both tokens are added, writes them. Rejects with the error of `usedTwice`, of
+   * `tooMany` or of the database. On rejection, nothing is written.
    */
   addAccess(access: NewAccessToken): Promise<void> {
     return this.add({ access });
@@ -96,10 +96,10 @@ export class TokenWrites {
 }
 
 /**
- * Reports whether an object was used and must not be used again. Clients with several windows send a refresh token
- * concurrently, and clients that lost a response repeat their request. Each such request gets its own tokens. A later
- * use is a replay (RFC 9700 section 4.14.2) and ends the grant. The time difference is absolute, because clocks of
- * nodes differ.
+ * Reports whether an object was used and must not be used again. Clients with several windows send one refresh token
+ * concurrently, and clients that lost a response repeat their request. So for `REPEATED_REFRESH_MS`, each such request
+ * gets its own tokens. A later use of the refresh token is a replay (RFC 9700 section 4.14.2) and ends the grant. The
+ * time difference is absolute, because clocks of nodes differ.
  */
 export function isUsedUp(kind: string, { consumedAt }: StoredObject, clock: Clock): boolean {
   if (consumedAt === null) return false;

@@ -1,6 +1,6 @@
-/** The public OpenAPI document of an API, serialized when the configuration is loaded. */
+/** Defines the public OpenAPI documents of an API, which are serialized when the configuration is loaded. */
 
-/** A serialized OpenAPI document. */
+/** A public OpenAPI document in serialized form. */
 export interface SerializedDocument {
   /** Public origin that the document contains. With port 0, the origin is known only after the server listens. */
   readonly publicUrl: string;
@@ -9,7 +9,7 @@ export interface SerializedDocument {
   readonly etag: string;
 }
 
-/** A document with the title and the URL under which it is published. */
+/** A serialized document with the title and the URL under which it is published. */
 export interface ApiDocument extends SerializedDocument {
   /** Title of the API. */
   readonly title: string;
@@ -17,10 +17,10 @@ export interface ApiDocument extends SerializedDocument {
   readonly url: string;
 }
 
-/** The public documents of an API: the current one, and the one for after its deprecation date. */
+/** The public documents of an API, before and after its deprecation date. */
 export interface ApiDescription {
-  /** Served until the deprecation date of the API, or always if there is no such date. */
+  /** Document until the deprecation date of the API, or the only document if the API has no deprecation date. */
   readonly document: SerializedDocument;
-  /** Served from the deprecation date of the API. Undefined if the API has no deprecation date. */
+  /** Document from the deprecation date of the API. Undefined if the API has no deprecation date. */
   readonly deprecated?: SerializedDocument;
 }

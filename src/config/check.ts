@@ -1,14 +1,14 @@
-/** Formats configuration problems as text for a terminal. */
+/** Formats configuration problems and warnings as text for a terminal. */
 import { relative } from 'node:path';
 import type { ConfigProblem } from './model/problem.js';
 import { sortProblems } from './model/problem.js';
 
-/** Maximum number of problems shown. A longer list usually has a common cause. */
+/** Maximum number of problems in the text. A longer list usually has a common cause. */
 const MAX_SHOWN = 100;
 /** Minimum width of the message column, in characters. */
 const MIN_MESSAGE_WIDTH = 40;
 
-/** Format options. */
+/** Options of `formatProblems`. */
 export interface ProblemFormat {
   /** Folder to which file names are relative, if that shortens them. Default: the working directory. */
   readonly folder?: string;
@@ -18,8 +18,8 @@ export interface ProblemFormat {
 }
 
 /**
- * Formats problems, grouped by file, with the count at the end. Lines start with `file:line:column`, so that terminals
- * and editors can jump there.
+ * Formats problems, grouped by file, with their number at the end. Lines start with `file:line:column`, so that
+ * terminals and editors can open that position.
  */
 export function formatProblems(problems: readonly ConfigProblem[], format: ProblemFormat = {}): string {
   const { folder = process.cwd(), noun = 'problem', columns = Infinity } = format;
@@ -43,7 +43,7 @@ export function formatProblems(problems: readonly ConfigProblem[], format: Probl
 function formatFile(name: string, problems: readonly ConfigProblem[], columns: number): string {
   const locations = problems.map((problem) => `${name}:${problem.line}:${problem.column}`);
   const width = Math.max(...locations.map((location) => location.length));
-  // After a long file name, the line has no space for the message.
+  // After a long file name, the line has too little space for the message.
   const isNarrow = columns - width - 2 < MIN_MESSAGE_WIDTH;
   const indent = isNarrow ? 2 : width + 2;
   const lines = problems.flatMap(({ path, message, hint }, index) => {
@@ -72,7 +72,7 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Returns the file name relative to the folder, or unchanged if that is not shorter. */
+/** Returns the file name relative to the folder, or the unchanged name if the relative name is not shorter. */
 function shortName(file: string, folder: string): string {
   const name = relative(folder, file);
   return name.length > 0 && name.length < file.length ? name : file;

@@ -1,21 +1,22 @@
-/** Environment variables of the commands that call a running admin API. */
+/** Reads the environment variables of the commands that call a running admin API. */
 import { readVariable, type Variables } from './model/variables.js';
 
-/** Address of the admin API and credentials. */
+/** Address of the admin API, credentials, and other settings of the client commands. */
 export interface ClientEnvironment {
   /** Origin, without a trailing slash. */
   readonly adminUrl: string;
   readonly adminToken: string | undefined;
-  /** Data folder of the server. Its file `admin-token` has the token if `adminToken` is undefined. */
+  /** Data folder of the server. Its file `admin-token` contains the token to use if `adminToken` is undefined. */
   readonly dataDir: string;
   /** API key for `trailgate bench`. */
   readonly benchKey: string | undefined;
-  /** All variables, for files that refer to them. */
+  /** All variables of the process, for files with references such as `${NAME}`. */
   readonly variables: Variables;
 }
 
 /**
- * Descriptions of the variables that only client commands read. The server reads the other variables of this file, too.
+ * Descriptions of the variables that only client commands read. `readClientEnvironment` also reads variables of the
+ * server.
  */
 export const CLIENT_VARIABLES = {
   TRAILGATE_ADMIN_URL: 'Where the client commands find the admin API.',

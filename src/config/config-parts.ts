@@ -1,6 +1,6 @@
 /**
- * Splits a configuration into parts for transfer between processes. A process receives a part in less than a
- * millisecond, so it can serve requests between two parts.
+ * Splits a configuration into parts for transfer between processes, and reassembles the parts. A process receives a
+ * part in less than a millisecond, so it can serve requests between two parts.
  */
 import type { ApiDescription, SerializedDocument } from './api-description.js';
 import type { DescribedTool } from './model/described-tool.js';
@@ -15,9 +15,9 @@ import type {
 } from './model/schema.js';
 
 const OPERATIONS_PER_PART = 100;
-/** Smaller than `OPERATIONS_PER_PART`, because scopes have descriptions in several languages. */
+/** Smaller than `OPERATIONS_PER_PART`, because a scope has descriptions in several languages. */
 const SCOPES_PER_PART = 25;
-/** Characters of tool JSON after which a part ends. A tool is never split. */
+/** Number of characters of tool JSON after which a part ends. A tool is never split. */
 const TOOL_CHARACTERS_PER_PART = 48 * 1024;
 const BYTES_PER_PART = 48 * 1024;
 
@@ -25,7 +25,7 @@ type DocumentKind = keyof ApiDescription;
 type DocumentHead = Omit<SerializedDocument, 'body'> & { readonly bytes: number };
 type DocumentHeads = Readonly<Record<'document', DocumentHead> & Partial<Record<'deprecated', DocumentHead>>>;
 
-/** A part as plain data, so that it can be sent as JSON. The part of kind `head` comes first. */
+/** ConfigPart is a part as plain data, which can be sent as JSON. The part of kind `head` comes first. */
 export type ConfigPart =
   | {
       readonly kind: 'head';
@@ -42,8 +42,8 @@ export type ConfigPart =
       /** Number of tools that follow. */
       readonly tools: number;
       /**
-       * Metadata of the documents of each API. Their bodies follow in `body` parts. Null: this process serves no
-       * documents.
+       * Metadata of the documents of each API. `body` parts contain the texts of the documents. Null if the receiver
+       * serves no documents.
        */
       readonly documents: readonly DocumentHeads[] | null;
     }
@@ -53,14 +53,17 @@ export type ConfigPart =
   | { readonly kind: 'tools'; readonly tools: readonly DescribedTool[] }
   | { readonly kind: 'body'; readonly api: number; readonly of: DocumentKind; readonly base64: string };
 
-/** The reassembled configuration. */
+/** The configuration that `ConfigReceiver` has reassembled. */
 export interface ReceivedConfig {
   readonly config: Config;
-  /** Documents of each API. Undefined if the sender had none. */
+  /** Documents of each API. Undefined if the sender had no documents. */
   readonly description: readonly ApiDescription[] | undefined;
 }
 
-/** Generates the parts of a configuration on demand. */
+/**
+ * Generates the parts of a configuration on demand.
+ * @param description public documents of each API; undefined if the receiver serves no documents
+ */
 export function* partsOf(
   config: Config,
   description: readonly ApiDescription[] | undefined,
@@ -69,7 +72,7 @@ export function* partsOf(
   const scopes = [...(config.scopeWords ?? [])];
   yield {
     kind: 'head',
-    // The `operations` entries are already merged into the list of operations.
+    // The list of operations already includes the `operations` entries of the file.
     file: { ...file, operations: [] },
     path,
     publicUrl,
@@ -112,7 +115,7 @@ function* toolParts(tools: readonly DescribedTool[]): Generator<readonly Describ
   if (part.length > 0) yield part;
 }
 
-/** Reassembles a configuration from its parts. */
+/** ConfigReceiver reassembles a configuration from its parts. */
 export class ConfigReceiver {
   private head: Extract<ConfigPart, { kind: 'head' }> | undefined;
   private readonly operations: Operation[] = [];
@@ -126,7 +129,7 @@ export class ConfigReceiver {
 
   /**
    * Adds the next part.
-   * @returns the configuration after the last part, undefined before
+   * @returns the configuration after the last part, and undefined after every other part
    */
   take(part: ConfigPart): ReceivedConfig | undefined {
     if (part.kind === 'head') {
@@ -168,7 +171,7 @@ export class ConfigReceiver {
   }
 }
 
-/** A document body of known length, which is filled piece by piece. */
+/** Body collects a document body of known length from its pieces. */
 class Body {
   readonly bytes: Buffer;
   private filled = 0;

@@ -1,4 +1,4 @@
-/** Detects changes of `gateway.yaml` and of the documents, schemas and examples that it names. */
+/** Detects changes of `gateway.yaml`, and of the OpenAPI documents, schemas and examples that the file names. */
 import { dirname, resolve } from 'node:path';
 import { FileWatch } from './source/file-watch.js';
 import type { Config } from './model/schema.js';
@@ -12,10 +12,10 @@ export class ConfigWatch {
   }
 
   /**
-   * Watches the files of this configuration instead of the files of the previous one.
+   * Watches the files of this configuration instead of the files of the previous configuration.
    * @param readSinceMs time at which the caller began to read the files, in milliseconds since the epoch. New files
    * that were written later count as changed.
-   * @param more files of a rejected configuration. A change of one of them can make the configuration valid.
+   * @param more files of a rejected configuration. A change of one of these files can make the configuration valid.
    */
   follow({ path, file }: Pick<Config, 'path' | 'file'>, readSinceMs?: number, more: readonly string[] = []): void {
     const documents = Object.values(file.services).flatMap(({ openapi }) => (openapi === undefined ? [] : [openapi]));

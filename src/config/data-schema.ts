@@ -3,22 +3,22 @@
  * references are errors of the schema.
  */
 
-/** A validation error. */
+/** The first error of invalid event data. */
 export interface DataFault {
-  /** JSON Pointer to the invalid part of the data; empty for the data as a whole. */
+  /** JSON Pointer to the invalid part of the data. Empty for the data as a whole. */
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** Validates data. Returns the first error, or undefined if the data is valid. */
+/** DataCheck validates event data. Returns the first error, or undefined if the data is valid. */
 export type DataCheck = (data: unknown) => DataFault | undefined;
 
-/** OpenAPI keywords without effect on validation. */
+/** OpenAPI keywords that have no effect on validation, so that they are not unknown keywords. */
 const OPENAPI_KEYWORDS = ['example', 'xml', 'externalDocs', 'discriminator'];
 
 /**
- * Compiles a schema. Rejects with an error that describes what is wrong with the schema. The first call loads Ajv,
- * which takes 0.1 s.
+ * Compiles a schema. Rejects with an error that describes the fault of the schema. The first call loads Ajv, which
+ * takes 0.1 s.
  */
 export async function compileDataSchema(schema: Readonly<Record<string, unknown>>): Promise<DataCheck> {
   const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);

@@ -1,4 +1,7 @@
-/** Reads the event types that backends can send. Schemas and examples come from files and from OpenAPI documents. */
+/**
+ * Reads the event types that backends can send, with their schemas and examples from files and OpenAPI documents.
+ * Faults become problems.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { dirname, resolve } from 'node:path';
 import { compileDataSchema } from './data-schema.js';
@@ -9,7 +12,7 @@ import type { WebhookDraft } from './openapi/openapi-webhooks.js';
 import { SourceDocument } from './source/source-document.js';
 import { DOCUMENT_BOUNDS } from './source/yaml-parse.js';
 
-/** Result of reading the event types. */
+/** Result of `readEventTypes`. */
 export interface EventTypesReading {
   readonly types: readonly EventType[];
   /** Absolute paths of the schema and example files. */
@@ -20,7 +23,7 @@ export interface EventTypesReading {
 /**
  * Reads the types in `events` and the webhooks of OpenAPI documents. If both define a type, each field of `events`
  * takes precedence. Never throws.
- * @param events unvalidated `events` of `gateway.yaml`, which may have other problems
+ * @param events unvalidated `events` of `gateway.yaml`. The schema check reports its other problems.
  */
 export async function readEventTypes(
   source: SourceDocument,
@@ -32,7 +35,7 @@ export async function readEventTypes(
   for (const [name, type] of namedTypes(events)) named.set(name, await reader.readEntry(name, type));
   const types = new Map(named);
   for (const draft of webhooks) {
-    // Several versions of a service usually describe the same events. The first description counts.
+    // Several versions of a service usually describe the same events. Use the first description.
     if (reader.isRepeated(draft)) continue;
     types.set(draft.name, await reader.mergeWebhook(draft, named.get(draft.name)));
   }
@@ -41,7 +44,7 @@ export async function readEventTypes(
 
 /**
  * Returns the entries of `events`, which is a list of names or a map. Skips invalid entries, because the schema check
- * reports them.
+ * reports those entries.
  */
 function namedTypes(events: unknown): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(events)) return events.filter((name) => typeof name === 'string').map((name) => [name, {}]);
@@ -52,7 +55,7 @@ function namedTypes(events: unknown): readonly (readonly [string, JsonObject])[]
 
 const ANNOTATIONS: ReadonlySet<string> = new Set(['title', 'description', 'example', 'examples', '$comment']);
 
-/** Returns a schema without texts for people, and with lists of required fields in one order. */
+/** Returns a copy of a schema for comparison, without annotations for people and with sorted `required` lists. */
 function withoutAnnotations(schema: unknown, isMap = false): unknown {
   if (Array.isArray(schema)) return schema.map((item) => withoutAnnotations(item));
   if (!isObject(schema)) return schema;
@@ -73,7 +76,7 @@ class Reader {
 
   constructor(private readonly source: SourceDocument) {}
 
-  /** Reads an entry of `events` with its files. */
+  /** Reads an entry of `events` and the files that it names. Also checks the example against the schema. */
   async readEntry(name: string, { schema, description, example }: JsonObject): Promise<EventType> {
     const place = ['events', name];
     const [found, data] = [
@@ -94,13 +97,15 @@ class Reader {
     };
   }
 
-  /** Reports whether an earlier document has the same webhook: its schema differs in annotations at most. */
+  /** Reports whether an earlier document has the same webhook. The schemas may differ in annotations. */
   isRepeated({ name, schema }: WebhookDraft): boolean {
     const other = this.webhooksByName.get(name);
     return other !== undefined && isDeepStrictEqual(withoutAnnotations(other.schema), withoutAnnotations(schema));
   }
 
-  /** Merges a webhook of a document with its entry in `events`. The fields of the entry take precedence. */
+  /**
+   * Merges a webhook of a document with the `events` entry of the same name. The fields of the entry take precedence.
+   */
   async mergeWebhook(draft: WebhookDraft, named: EventType | undefined): Promise<EventType> {
     const { name, source, path } = draft;
     const other = this.webhooksByName.get(name);
@@ -116,12 +121,12 @@ class Reader {
       name,
       schema,
       description: known.description ?? draft.description,
-      // The document's example belongs to the document's schema only.
+      // Omit the document's example if `events` defines another schema.
       example: known.example ?? (known.schema === null ? draft.example : null),
     };
   }
 
-  /** Returns the webhook's schema, or null if there is none or if it is invalid. Also checks the example against it. */
+  /** Returns the webhook's schema. Null if there is no schema, or if the schema or its example is invalid. */
   private async validatedSchema({ name, schema, example, source, path }: WebhookDraft): Promise<JsonObject | null> {
     if (schema === null) return null;
     const hint = `mend it, or name \`${name}\` under \`events\` with a schema of its own`;
@@ -138,7 +143,10 @@ class Reader {
     return null;
   }
 
-  /** Reads the file that a setting names. Returns undefined if the setting is absent or the file cannot be used. */
+  /**
+   * Reads the file that a setting names. Returns undefined if the setting is absent, or if the file cannot be used.
+   * Reports problems of the file.
+   */
   private async readSource(place: DocumentPath, name: unknown): Promise<SourceDocument | undefined> {
     if (typeof name !== 'string' || name === '') return undefined;
     const file = resolve(dirname(this.source.file), name);

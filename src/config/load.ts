@@ -40,12 +40,15 @@ import { GATEWAY_BOUNDS } from './source/yaml-parse.js';
 
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** Either a valid configuration with its warnings, or the problems of an invalid configuration. */
+/** LoadResult is either a valid configuration with its warnings, or the problems of an invalid configuration. */
 export type LoadResult =
   | { readonly config: LoadedConfig; readonly warnings: readonly ConfigProblem[] }
   | {
       readonly problems: readonly ConfigProblem[];
-      /** Absolute paths of the documents that could be determined. Changing one of them may fix the problems. */
+      /**
+       * Absolute paths of the OpenAPI documents, schemas and examples that the file names. A change of one of these
+       * files can fix the problems.
+       */
       readonly files: readonly string[];
     };
 
@@ -104,7 +107,7 @@ export async function loadConfig(
 }
 
 /**
- * Reads the files that the configuration refers to, and checks them together with the configuration.
+ * Reads the files that the configuration names, and checks them together with the configuration.
  * @param value unvalidated `gateway.yaml`; some values may be invalid
  */
 async function checkReferences(
@@ -156,7 +159,8 @@ async function checkReferences(
 }
 
 /**
- * Removes the `further` problems at positions that already have a problem. The first problem usually causes the others.
+ * Returns the `further` problems, except those at the position of one of the `causes`. The first problem at a position
+ * usually causes the others.
  */
 function withoutConsequences(causes: readonly ConfigProblem[], further: readonly ConfigProblem[]): ConfigProblem[] {
   const positions = new Set(causes.map(positionOf));
@@ -176,8 +180,8 @@ function emptyConfig(source: SourceDocument): ConfigProblem {
 }
 
 /**
- * Returns the public origin without a trailing slash: `publicUrl` of the first API, or an origin derived from the
- * listener. If the listener accepts any address, the host is `localhost`.
+ * Returns the public origin without a trailing slash. The origin is the `publicUrl` of the first API, or else derived
+ * from the listener. If the listener accepts any address, the host is `localhost`.
  * @param port the bound port, if it differs from the port in the file (0 means any free port)
  */
 export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string {
@@ -193,7 +197,7 @@ export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string
 interface DescribedServices {
   readonly documents: Map<string, JsonObject>;
   readonly drafts: OperationDraft[];
-  /** Paths of operations that are not published. */
+  /** Path templates that have unpublished operations. */
   readonly unpublished: UnpublishedPath[];
   readonly defaultScopes: Map<string, DefaultScopes>;
   readonly webhooks: WebhookDraft[];
@@ -201,7 +205,7 @@ interface DescribedServices {
   readonly warnings: ConfigProblem[];
   /** Absolute paths of the documents. */
   readonly files: string[];
-  /** False if a document could not be read. */
+  /** False if a document could not be read, or is given as a URL. */
   readonly isComplete: boolean;
 }
 
@@ -263,7 +267,7 @@ function serviceNames(value: unknown): string[] {
   return isObject(services) ? Object.keys(services) : [];
 }
 
-/** Sets `api` to the first entry of `apis`, if there are any entries. */
+/** Replaces `api` with the first entry of `apis`, if there are any entries. */
 function withFirstApi(file: GatewayFile): GatewayFile {
   const [first] = file.apis ?? [];
   if (first === undefined) return file;
@@ -271,7 +275,7 @@ function withFirstApi(file: GatewayFile): GatewayFile {
   return { ...file, api };
 }
 
-/** Returns the file with the ports from the environment, which take precedence. */
+/** Returns the file with the ports from the environment, if the environment sets them. */
 function withPorts(file: GatewayFile, environment: Environment): GatewayFile {
   return {
     ...file,

@@ -1,4 +1,6 @@
-/** Validates the values of `gateway.yaml` against the schema. */
+/**
+ * Validates `gateway.yaml` against the schema, and converts the values of environment variables to the expected types.
+ */
 import type { z } from 'zod';
 import { formatPath } from './model/problem.js';
 import { planSchema } from './model/plan-schema.js';
@@ -9,12 +11,12 @@ import { coerceText } from './source/substitute.js';
 
 type Issue = z.core.$ZodIssue;
 
-/** Schemas of the entries of maps whose keys the operator chooses. */
+/** Schemas of the entries of `services` and `plans`, whose keys the operator chooses. */
 const ENTRY_SCHEMAS: Readonly<Record<string, z.ZodType>> = { services: serviceSchema, plans: planSchema };
 
 /**
- * Validates values. If a text from a variable is invalid, converts it to a number or boolean and validates again. The
- * conversion modifies `value`.
+ * Validates values. If a text from a variable is invalid, converts the text to a number or boolean and validates again.
+ * The conversion modifies `value`.
  * @param substituted formatted paths of values from variables
  */
 export function parse(
@@ -28,7 +30,7 @@ export function parse(
   return result.success ? result : { success: false, issues: issuesOf(value, result.error) };
 }
 
-/** Returns all issues. Zod does not check values below an invalid key, so this function checks them. */
+/** Returns all issues. Adds the issues of values below an invalid key, which zod does not check. */
 function issuesOf(value: unknown, error: z.ZodError): Issue[] {
   const belowInvalidKeys = error.issues.flatMap((issue): Issue[] => {
     const schema = issue.code === 'invalid_key' ? ENTRY_SCHEMAS[String(issue.path[0])] : undefined;
@@ -39,8 +41,8 @@ function issuesOf(value: unknown, error: z.ZodError): Issue[] {
 }
 
 /**
- * Returns the issues of the union's alternative that has the type of the value (map or list), instead of the union's
- * own issue. Returns the union's own issue if no single alternative has that type.
+ * Replaces the issue of a union with the issues of one alternative. The alternative must be the only one that accepts
+ * the type of the value (map or list). Otherwise returns the issue of the union.
  */
 function unionIssues(issue: Issue, value: unknown): readonly Issue[] {
   const found = issue.code === 'invalid_union' ? valueAt(value, issue.path as (string | number)[]) : undefined;
@@ -52,7 +54,7 @@ function unionIssues(issue: Issue, value: unknown): readonly Issue[] {
   return matching.map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
 }
 
-/** Converts texts from variables to numbers or booleans, in place. Returns true if any value changed. */
+/** Converts invalid texts from variables to numbers or booleans, in place. Returns true if any value changed. */
 function coerce(value: unknown, issues: readonly Issue[], substituted: ReadonlySet<string>): boolean {
   let isChanged = false;
   for (const issue of issues) {

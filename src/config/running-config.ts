@@ -1,6 +1,6 @@
 /**
- * Holds the running configuration and replaces it. Each module prepares the replacement, then all modules activate it
- * at once.
+ * Holds the running configuration and replaces it. Each module prepares the replacement. After all preparations, all
+ * modules activate the new configuration at once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,19 +11,19 @@ import { apisOf } from './model/apis.js';
 import type { DescribedOperation, LoadedConfig } from './model/loaded-config.js';
 import type { Config, Operation } from './model/schema.js';
 
-/** A configuration to activate, with its public documents if this process serves them. */
+/** A configuration to activate, and its public documents if this process serves them. */
 export interface NextConfig {
   readonly config: Config;
-  /** Documents of each API. Undefined if this process does not serve them. */
+  /** Documents of each API. Undefined if this process does not serve the documents. */
   readonly description?: readonly ApiDescription[] | undefined;
 }
 
-/** Activates a prepared change. It is synchronous and must not throw. */
+/** Commit activates a prepared change. The function must be synchronous and must not throw. */
 export type Commit = () => void;
 
 /**
- * Prepares a change without affecting the running program. Long work must yield to the event loop every millisecond or
- * two. A rejection cancels the whole replacement.
+ * Preparation prepares a change without affecting the running program. Long work must yield to the event loop every
+ * millisecond or two. A rejection cancels the whole replacement.
  */
 export type Preparation = (next: NextConfig) => Commit | Promise<Commit>;
 
@@ -31,8 +31,8 @@ export type Preparation = (next: NextConfig) => Commit | Promise<Commit>;
 export class RunningConfig {
   private readonly preparations: Preparation[] = [];
   /**
-   * Index for the next new operation. Indexes are never reused, because data of the earlier operation would count for
-   * the new one.
+   * Index for the next new operation. Indexes are never reused, because the data of the earlier operation would count
+   * for the new operation.
    */
   private nextIndex: number;
 
@@ -50,11 +50,11 @@ export class RunningConfig {
   }
 
   /**
-   * Replaces the configuration. The old one stays active until all preparations are done. All commits run in one turn
-   * of the event loop, so no request sees a mixture of both. Await the result before the next call.
+   * Replaces the configuration. The old configuration stays active until all preparations are done. All commits run in
+   * one turn of the event loop, so no request sees a mixture of both. Await the result before the next call.
    * @param isWanted called after all preparations; false cancels the replacement, for example during shutdown
    * @returns changed settings that need a restart, such as `gateway.port`; undefined if the replacement was canceled
-   * @throws Error if the APIs, their base paths or hosts change
+   * @throws Error if the APIs, their base paths or their hosts change, and any error of a preparation
    */
   async replace({ config, description }: NextConfig, isWanted = () => true): Promise<string[] | undefined> {
     const needRestart = settingsToRestartFor(this.running.file, config.file);
@@ -72,7 +72,7 @@ export class RunningConfig {
     return needRestart;
   }
 
-  /** Assigns indexes. An unchanged operation keeps its index, so that data that is cached by index stays valid. */
+  /** Assigns indexes. An unchanged operation keeps its index, so that data cached by index stays valid. */
   private async withIndexes(operations: readonly Operation[]): Promise<Operation[]> {
     const indexes = new Map<string, number>();
     await inTurns(this.running.operations, (operation) => indexes.set(identity(operation), operation.index));
@@ -85,8 +85,8 @@ export class RunningConfig {
 }
 
 /**
- * Refuses a change of the APIs, because operations of the new file belong to its APIs: they could be served under the
- * paths of others.
+ * Throws if the APIs change. Each operation of the new file belongs to an API of that file. With the APIs of the
+ * running file, the operation could be served under the path of another API.
  */
 function keepApis(running: Config, next: Config): void {
   const placesOf = ({ file }: Config) => apisOf(file).map(({ name, basePath, hosts }) => ({ name, basePath, hosts }));
@@ -95,14 +95,16 @@ function keepApis(running: Config, next: Config): void {
   throw new Error(`${next.path}: apis: ${message}\n  → restart to apply this file`);
 }
 
-/** Returns the identity of an operation. Operations with equal identities share metrics and usage. */
+/**
+ * Returns the identity of an operation. An operation with the same identity in the next configuration keeps its index.
+ */
 function identity({ id, method, template }: Operation): string {
   return `${id} ${method} ${template}`;
 }
 
 /**
- * Returns the configuration without its OpenAPI documents. They are its largest part, and the running program does not
- * need them.
+ * Returns the configuration without its OpenAPI documents and Operation Objects. They are its largest part, and the
+ * running program does not need them.
  */
 export function withoutDocuments(loaded: LoadedConfig): Config {
   const { documents: _, operations, ...rest } = loaded;

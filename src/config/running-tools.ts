@@ -1,9 +1,9 @@
-/** MCP tools of the running configuration. */
+/** Keeps the MCP tools in step with the running configuration. */
 import type { RunningConfig } from './running-config.js';
 import { makeToolSet } from './tools/calling/tool-set.js';
 import type { ToolSet } from './tools/tool.js';
 
-/** RunningTools holds the current tools and follows configuration changes. */
+/** RunningTools holds the MCP tools of the running configuration, and replaces them when the configuration changes. */
 export class RunningTools {
   private tools: ToolSet;
 

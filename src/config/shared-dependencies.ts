@@ -1,6 +1,6 @@
 /**
- * Shared dependencies of the program's modules: configuration, database, clock and log, and the lists to which modules
- * add gauges and shutdown phases.
+ * Defines the dependencies that the program's modules share: configuration, database, clock and log. Modules add their
+ * gauges and shutdown phases to two shared lists.
  */
 import type { RunningConfig } from './running-config.js';
 import type { Clock } from '../platform/clock.js';
@@ -11,16 +11,16 @@ import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { SecretBox } from '../stores/secrets/secret-box.js';
 
 /**
- * SharedDependencies holds the dependencies that the `open` function of a module receives. A module follows configuration changes
- * with `config.onChange`. It adds its gauges to `gauges` and its cleanup to `shutdown`. The module that was opened last
- * is closed first.
+ * SharedDependencies holds the dependencies that the `open` function of a module receives. A module follows
+ * configuration changes with `config.onChange`. It adds its gauges to `gauges` and its cleanup to `shutdown`. Shutdown
+ * closes modules in reverse order of their start.
  */
 export interface SharedDependencies {
   readonly config: RunningConfig;
   readonly database: DatabaseHandle;
   /**
-   * Encrypts secrets that the program must be able to read again. Null if this process has no such secrets, or no key
-   * for them.
+   * Encrypts secrets that the program must be able to decrypt. Null if this process has no such secrets, or no key for
+   * them.
    */
   readonly secretBox: SecretBox | null;
   readonly clock: Clock;

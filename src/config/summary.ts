@@ -5,7 +5,8 @@ import type { Config } from './model/schema.js';
 const SECRET_PARAMETER = /pass|secret|token|key/i;
 
 /**
- * Returns the fields of the log line. Passwords in URLs become `***`. For the admin token, only its presence is logged.
+ * Returns the fields of the log line. Passwords in URLs become `***`. The summary only tells whether an admin token is
+ * set.
  */
 export function configSummary(config: Config): Record<string, unknown> {
   const { file, environment } = config;
@@ -26,9 +27,9 @@ export function configSummary(config: Config): Record<string, unknown> {
   };
 }
 
-/** Replaces the password of a URL, and parameters that look like secrets, with `***`. */
+/** Replaces the password of a URL, and query parameters that look like secrets, with `***`. */
 export function redactUrl(text: string): string {
-  // URLs with several hosts cannot be parsed, so the user name, the password and the whole query are removed.
+  // URLs with several hosts cannot be parsed. Remove the user name, the password and the whole query.
   if (!URL.canParse(text)) return text.replace(/\/\/[^@/]*@/, '//***@').replace(/\?.*$/s, '?***');
   const url = new URL(text);
   if (url.password !== '') url.password = '***';

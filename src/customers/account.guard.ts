@@ -1,6 +1,6 @@
 /**
- * Reads the caller's account from the header `X-Account-Id`, which the gateway sets. Refuses requests without a valid
- * account with 401.
+ * Reads the account ID of the caller from the header `X-Account-Id`, which the gateway sets. Requests without a valid
+ * account ID get 401 `missing_account`.
  */
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { createParamDecorator, Injectable } from '@nestjs/common';
@@ -9,7 +9,7 @@ import { RequestError } from './errors.js';
 
 const ACCOUNT_ID = /^[\w.:-]{1,128}$/;
 
-/** AccountGuard refuses requests without a valid account. */
+/** AccountGuard rejects requests without a valid account ID. */
 @Injectable()
 export class AccountGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -18,7 +18,9 @@ export class AccountGuard implements CanActivate {
   }
 }
 
-/** Parameter decorator for the ID of the account, which `AccountGuard` has validated. */
+/**
+ * AccountId passes the account ID to a parameter of a controller method. `AccountGuard` has already validated the ID.
+ */
 export const AccountId = createParamDecorator((_: unknown, context: ExecutionContext): string =>
   accountOf(context.switchToHttp().getRequest<FastifyRequest>()),
 );

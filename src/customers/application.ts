@@ -1,4 +1,7 @@
-/** Creates the Nest application of the customers backend, and configures what all its responses share. */
+/**
+ * Creates the Nest application of the customers backend, with its body parser, response headers, request log and error
+ * filter.
+ */
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -27,11 +30,11 @@ export interface Parts {
   readonly cursorSecret: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Receives the events of customers. Undefined: no events are emitted. */
+  /** Receives the events of customers. Undefined if no events are emitted. */
   readonly outbox?: Outbox | undefined;
 }
 
-/** Creates the application. The caller starts it and closes it, and then closes the database. */
+/** Creates the application without starting it. The caller closes the application, and after that the database. */
 export async function createApplication(parts: Parts): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT_BYTES,
@@ -45,7 +48,7 @@ export async function createApplication(parts: Parts): Promise<NestFastifyApplic
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   useJsonBodies(fastify);
   fastify.addHook('onRequest', async (_request, reply) => {
-    // Customers are personal data, which caches must not store.
+    // Responses contain personal data, which caches must not store.
     void reply.header('cache-control', 'private, no-store');
   });
   logRequests(fastify, parts.log);
@@ -70,7 +73,7 @@ function createRepository({ database, clock, outbox }: Parts): CustomersReposito
   return new CustomersRepository(database, clock, outbox);
 }
 
-/** Logs one line per request at level debug. Omits query and body, because they contain personal data. */
+/** Logs one line per request at level debug. Omits query and body, which contain personal data. */
 function logRequests(fastify: FastifyInstance, log: Logger): void {
   fastify.addHook('onResponse', async (request, reply) => {
     log.debug({

@@ -1,45 +1,46 @@
 /**
- * Cursors of the customer list. They are opaque to the caller, signed, and valid only for the account and the filters
- * for which they were created. A cursor is a position in the sort order, not a row, so it stays valid if its row is
- * deleted.
+ * Encodes the cursors of the customer list. Cursors are opaque to the caller and signed. A cursor is valid only for the
+ * account and the filters for which it was created. A cursor is a position in the sort order, so it stays valid if the
+ * customer at that position is deleted.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { RequestError } from './errors.js';
 
-/** Sort key of the last record of a page: creation time and ID. */
+/** Position is the sort key of the last customer of a page. */
 export interface Position {
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
   readonly id: string;
 }
 
-/** Account and filters, which must be the same for the next page. The limit can change. */
+/** Account and filters, which must be the same for all pages of a list. The page size can change. */
 export type CursorScope = readonly (string | number | undefined)[];
 
 const SIGNATURE_BYTES = 16;
 const VERSION = '1';
 
 /**
- * Signs and verifies cursors. The secret comes from the database, so cursors survive restarts and work in every
- * process.
+ * CursorCodec signs and verifies cursors. The secret comes from the database, so cursors stay valid after a restart and
+ * in every process.
  */
 export class CursorCodec {
   constructor(private readonly secret: string) {}
 
-  /** Returns the cursor of a position. */
+  /** Returns the signed cursor of a position. */
   encode(position: Position, scope: CursorScope): string {
     const payload = `${VERSION}.${position.createdAt}.${position.id}`;
     return Buffer.concat([this.signature(payload, scope), Buffer.from(payload)]).toString('base64url');
   }
 
   /**
-   * Returns the position of a cursor.
+   * Returns the position that a cursor contains.
    * @throws RequestError `invalid_cursor` unless `encode` created the cursor for the same scope
    */
   decode(cursor: string, scope: CursorScope): Position {
     const bytes = Buffer.from(cursor, 'base64url');
     const payload = bytes.subarray(SIGNATURE_BYTES).toString();
-    // The decoder of Node skips invalid characters. Comparing the encoded text rejects other spellings of the cursor.
+    // Node's base64url decoder skips invalid characters. Comparing the encoded text rejects other spellings of the
+    // cursor.
     const isGenuine =
       bytes.length > SIGNATURE_BYTES &&
       bytes.toString('base64url') === cursor &&

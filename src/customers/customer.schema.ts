@@ -1,4 +1,4 @@
-/** Validates the request bodies of the customer API. The message of each rule says what to send. */
+/** Validates the request bodies of the customer API. Each error message tells the caller what to send. */
 import { z } from 'zod';
 import type { Clock } from './model/clock.js';
 import type { CustomerFields } from './model/customer.js';
@@ -12,17 +12,17 @@ const NOTES_LENGTH = 2_000;
 const LANGUAGE_LENGTH = 100;
 const INSTANT_LENGTH = 40;
 const EARLIEST_BIRTH_DATE = '1900-01-01';
-/** Accepted difference between the clocks of caller and backend. */
+/** Accepted difference between the clocks of caller and backend, for `waiver_signed_at`. */
 const CLOCK_SKEW_MS = 5 * 60_000;
-/** Fields that the backend sets. Callers cannot send them. */
+/** Fields that the backend sets. A request body must not contain them. */
 const READ_ONLY = ['id', 'created_at', 'updated_at'];
 
 /** Matches control characters and unpaired surrogates, which some databases cannot store. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
-/** Matches the same characters, except tabs and line breaks, for multi-line text. */
+/** Matches the characters of `UNPRINTABLE` except tabs and line breaks, for multi-line text. */
 const UNPRINTABLE_IN_NOTES = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 
-/** Text without forbidden characters, at most `maxLength` code points. */
+/** Returns a schema for text without forbidden characters, at most `maxLength` code points long. */
 function text(maxLength: number, forbidden: RegExp): z.ZodString {
   return z
     .string()
@@ -30,7 +30,7 @@ function text(maxLength: number, forbidden: RegExp): z.ZodString {
     .refine((value) => [...value].length <= maxLength, `must be at most ${maxLength} characters long`);
 }
 
-/** The rule of HTML for email addresses, with at least two domain labels. */
+/** Matches email addresses by the rule of HTML, but requires at least two domain labels. */
 const EMAIL = /^[\w.!#$%&'*+/=?^`{|}~-]+@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/i;
 
 const name = text(NAME_LENGTH, UNPRINTABLE).trim().min(1, 'must not be empty').normalize('NFC');
@@ -46,7 +46,7 @@ const email = z
 
 const language = text(LANGUAGE_LENGTH, UNPRINTABLE).transform((value, context) => {
   try {
-    // Convert to canonical case (de-at to de-AT), so that equal languages are equal texts.
+    // Use canonical case (de-AT for de-at), so that equal languages are stored as equal texts.
     return new Intl.Locale(value).toString();
   } catch {
     context.addIssue({ code: 'custom', message: 'must be a BCP 47 language tag, for example de or de-AT' });
@@ -88,7 +88,10 @@ function customerShape(clock: Clock) {
   };
 }
 
-/** CustomerParser validates bodies. It is created once per application, because two rules use the clock. */
+/**
+ * CustomerParser validates request bodies. It needs the clock, because birth dates and waivers must not be in the
+ * future.
+ */
 export class CustomerParser {
   private readonly createSchema;
   private readonly updateSchema;
@@ -112,19 +115,19 @@ export class CustomerParser {
   }
 
   /**
-   * Returns all fields of a new customer, with defaults for missing ones.
-   * @throws RequestError `invalid_body`; `validation_failed` with every invalid field
+   * Returns all fields of a new customer. Missing optional fields get their defaults.
+   * @throws RequestError `invalid_body` unless the body is an object; `validation_failed` with every invalid field
    */
   parseCreate(body: unknown): CustomerFields {
     return this.parse(this.createSchema, body);
   }
 
   /**
-   * Returns only the fields in the body. Null clears an optional field.
-   * @throws RequestError `invalid_body`; `validation_failed` with every invalid field
+   * Returns only the fields that the body contains. Null clears an optional field.
+   * @throws RequestError `invalid_body` unless the body is an object; `validation_failed` with every invalid field
    */
   parseUpdate(body: unknown): Partial<CustomerFields> {
-    // JSON has no undefined, so every field that is present has a value.
+    // JSON has no undefined, so every field of the body has a value.
     return this.parse(this.updateSchema, body) as Partial<CustomerFields>;
   }
 

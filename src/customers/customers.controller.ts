@@ -1,6 +1,6 @@
 /**
- * READ FIRST: the customer API, with one method per operation of `customers.openapi.yaml`. The comment after each
- * decorator lists its error responses.
+ * READ FIRST: the customer API. Each method implements one operation of `customers.openapi.yaml`. The comment after
+ * each decorator lists the error responses.
  */
 import {
   Body,
@@ -92,19 +92,19 @@ export class CustomersController {
   }
 }
 
-/** Returns the ID. Rejects malformed IDs without a database query. */
+/** Returns a well-formed ID unchanged. Throws `customer_not_found` for a malformed ID, without a database query. */
 function checkedId(id: string): string {
   if (ID_PATTERN.test(id)) return id;
   throw new RequestError('customer_not_found', 'There is no such customer: an id is cus_ and 20 letters and digits.');
 }
 
-/** Returns what must not change between two pages. */
+/** Returns the account and the filters, which must be the same for all pages of a list. */
 function cursorScope(accountId: string, filters: CustomerFilters): CursorScope {
   const { email, activity, status, created_after, created_before, search } = filters;
   return [accountId, email, activity, status, created_after, created_before, search];
 }
 
-/** Returns the public URL of the caller's request, with the cursor of the next page. */
+/** Returns the public URL of the next page: the caller's request with another cursor. */
 function nextUrl(request: FastifyRequest, query: Readonly<Record<string, unknown>>, cursor: string): string {
   const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
   parameters.set('cursor', cursor);

@@ -1,6 +1,6 @@
 /**
- * Reads and writes customers in the database. Every query filters by account, so that accounts cannot see or change the
- * customers of others.
+ * Reads and writes customers in the database. Every query filters by account, so an account cannot see or change the
+ * customers of other accounts.
  */
 import type { SelectQueryBuilder, SqlBool } from 'kysely';
 import { sql } from 'kysely';
@@ -34,31 +34,33 @@ const COLUMNS = [
   'updated_at',
 ] as const;
 
-/** A page of the customer list. */
+/** Page contains consecutive customers of the list, newest first. */
 export interface Page {
   readonly customers: readonly Customer[];
   readonly hasMore: boolean;
 }
 
-/** CustomersRepository stores customers. With an outbox, each change also adds an event, in the same transaction. */
+/** CustomersRepository stores customers. With an outbox, each change also adds an event in the same transaction. */
 export class CustomersRepository {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-    /** Undefined: no events are emitted. */
+    /** Undefined if no events are emitted. */
     private readonly outbox?: Outbox,
   ) {}
 
-  /** Returns the customers after a position, newest first. Without a position, starts with the newest customer. */
+  /**
+   * Returns the customers after a position, newest first. Without a position, the page starts with the newest customer.
+   */
   async list(accountId: string, filters: CustomerFilters, limit: number, after?: Position): Promise<Page> {
-    // Query one more row, which shows whether there is another page.
+    // Query one additional row to determine whether there is another page.
     const rows = await this.listQuery(accountId, filters, after)
       .limit(limit + 1)
       .execute();
     return { customers: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit };
   }
 
-  /** Builds the list query without its limit. Public, because a test checks the query plan. */
+  /** Builds the list query without a limit. The method is public because a test checks the query plan. */
   listQuery(accountId: string, filters: CustomerFilters, after?: Position) {
     let query = this.database.tables.selectFrom('customer').select(COLUMNS).where('account_id', '=', accountId);
     query = applyFilters(query, filters);
@@ -67,8 +69,8 @@ export class CustomersRepository {
   }
 
   /**
-   * Returns a customer.
-   * @throws RequestError `customer_not_found`
+   * Returns a customer of the account.
+   * @throws RequestError `customer_not_found`, also for a customer of another account
    */
   async get(accountId: string, id: string): Promise<Customer> {
     const row = await this.database.tables
@@ -82,7 +84,7 @@ export class CustomersRepository {
   }
 
   /**
-   * Stores a new customer and returns it with its ID.
+   * Stores a new customer and returns the customer with the new ID.
    * @throws RequestError `email_taken`
    */
   async create(accountId: string, fields: CustomerFields): Promise<Customer> {
@@ -100,11 +102,11 @@ export class CustomersRepository {
 
   /**
    * Changes the given fields and returns the customer. Without fields, nothing changes, not even `updated_at`.
-   * @throws RequestError `customer_not_found`, `email_taken`
+   * @throws RequestError `customer_not_found`, also for a customer of another account; `email_taken`
    */
   async update(accountId: string, id: string, changes: Partial<CustomerFields>): Promise<Customer> {
     const customer = await this.database.tables.transaction().execute(async (trx) => {
-      // Transactions run one at a time, so concurrent changes of different fields are all kept.
+      // Transactions run one at a time, so concurrent changes of different fields do not overwrite each other.
       const row = await trx
         .selectFrom('customer')
         .select(COLUMNS)
@@ -126,8 +128,8 @@ export class CustomersRepository {
   }
 
   /**
-   * Deletes a customer.
-   * @throws RequestError `customer_not_found`
+   * Deletes a customer of the account.
+   * @throws RequestError `customer_not_found`, also for a customer of another account
    */
   async delete(accountId: string, id: string): Promise<void> {
     await this.database.tables.transaction().execute(async (trx) => {
@@ -143,7 +145,7 @@ export class CustomersRepository {
     this.outbox?.wake();
   }
 
-  /** Checks the database. Rejects if it is unavailable. */
+  /** Runs a trivial query. Rejects if the database is unavailable. */
   async ping(): Promise<void> {
     await sql`select 1`.execute(this.database.tables);
   }
@@ -156,7 +158,7 @@ function applyFilters<Output>(
   let filtered = query;
   if (filters.email !== undefined) filtered = filtered.where('email', '=', filters.email);
   if (filters.status !== undefined) filtered = filtered.where('status', '=', filters.status);
-  // The column is a JSON array of names that contain no quotes.
+  // The column is a JSON array. Names of activities contain no quotes.
   if (filters.activity !== undefined) filtered = filtered.where('activities', 'like', `%"${filters.activity}"%`);
   if (filters.created_after !== undefined) filtered = filtered.where('created_at', '>=', filters.created_after);
   if (filters.created_before !== undefined) filtered = filtered.where('created_at', '<', filters.created_before);
@@ -166,7 +168,7 @@ function applyFilters<Output>(
   return filtered;
 }
 
-/** Runs a write. Converts the violation of the unique index to the error `email_taken`. */
+/** Runs a write. Converts a violation of the unique index of email addresses to the error `email_taken`. */
 async function refuseTakenEmail(email: string, write: () => Promise<unknown>): Promise<void> {
   try {
     await write();

@@ -1,4 +1,4 @@
-/** Converts all errors to responses: errors of this backend, of Fastify, and unexpected ones. */
+/** Converts every error to a JSON response: errors of this backend, of Fastify and of Nest, and unexpected errors. */
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { Catch, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -8,7 +8,7 @@ import { RequestError } from './errors.js';
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** ErrorFilter sends the response of an error, and logs errors from 500. */
+/** ErrorFilter sends the response for an error. It also logs errors with a status of 500 or above. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly log: Logger) {}
@@ -27,8 +27,8 @@ export class ErrorFilter implements ExceptionFilter {
 }
 
 /**
- * Converts any thrown value to an error for the caller. Messages of other errors than `RequestError` are not shown to
- * the caller.
+ * Converts any thrown value to an error for the caller. The caller sees only the messages of `RequestError`, never
+ * those of other errors.
  */
 export function toRequestError(exception: unknown): RequestError {
   if (exception instanceof RequestError) return exception;
@@ -50,7 +50,7 @@ export function toRequestError(exception: unknown): RequestError {
   }
 }
 
-/** Returns the status of a Fastify error; 500 for other values. */
+/** Returns the status of a Fastify error, or 500 for any other value. */
 function statusOf(exception: unknown): number {
   if (typeof exception !== 'object' || exception === null || !('statusCode' in exception)) return 500;
   return typeof exception.statusCode === 'number' ? exception.statusCode : 500;

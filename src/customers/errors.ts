@@ -1,4 +1,4 @@
-/** All error codes and their HTTP statuses. The response format is `{"error": {code, message, fields?}}`. */
+/** Defines all error codes and their HTTP statuses. The response format is `{"error": {code, message, fields?}}`. */
 
 const STATUSES = {
   malformed_json: 400,
@@ -19,14 +19,16 @@ const STATUSES = {
 
 export type ErrorCode = keyof typeof STATUSES;
 
-/** An invalid field of a body. The field is a dotted path, such as `emergency_contact.phone`. */
+/**
+ * FieldError reports an invalid field of a request body. `field` is a dotted path, such as `emergency_contact.phone`.
+ */
 export interface FieldError {
   readonly field: string;
   /** Phrase that follows the name of the field, such as `must be …` or `is required`. */
   readonly message: string;
 }
 
-/** An invalid query parameter. */
+/** ParameterError reports an invalid query parameter. */
 export interface ParameterError {
   readonly parameter: string;
   readonly message: string;
@@ -38,7 +40,7 @@ export interface ErrorBody {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly fields?: Faults };
 }
 
-/** RequestError is thrown for an error response. The caller sees its message. */
+/** RequestError becomes the error response of a request. The caller sees its message. */
 export class RequestError extends Error {
   readonly status: number;
 

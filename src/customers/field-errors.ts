@@ -1,4 +1,4 @@
-/** Converts zod issues to one message per field, for callers of the API. */
+/** Converts zod issues to one message per field, for error responses of the customer API. */
 import type { z } from 'zod';
 import type { FieldError } from './errors.js';
 
@@ -10,7 +10,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** Returns the message for a check of zod itself, or undefined to use the message of the schema. */
+/** Returns the message for an issue that zod itself detects. Undefined selects the message of the schema. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     if (issue.input === undefined) return 'is required';
@@ -22,8 +22,9 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /**
- * Returns one error per invalid field, in the order of the issues. If a field fails several checks, the first counts.
- * @param known names of all fields, to suggest one for a misspelled name
+ * Returns one error per invalid field, in the order of the issues. If a field has several issues, only the first
+ * counts.
+ * @param known names of all fields, to suggest one for a name that differs only in case, `_` or `-`
  * @param readOnly names of fields that callers cannot send
  */
 export function toFieldErrors(

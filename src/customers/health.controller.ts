@@ -1,4 +1,7 @@
-/** Health check of this process and its database. Requests need no account. */
+/**
+ * Serves the health check, which tests this process and its database. Requests need no account. An unavailable database
+ * causes 503.
+ */
 import { Controller, Get } from '@nestjs/common';
 import { CustomersRepository } from './customers.repository.js';
 import { RequestError } from './errors.js';

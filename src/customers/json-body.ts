@@ -1,5 +1,6 @@
 /**
- * Parses JSON bodies of at most 100 KB. Replaces the parser of Fastify, whose errors do not say where the mistake is.
+ * Parses JSON bodies of at most 100 KB. Replaces Fastify's parser, whose errors do not contain the position of the
+ * mistake.
  */
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
@@ -9,10 +10,10 @@ export const BODY_LIMIT_BYTES = 100 * 1024;
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;
 
-/** Installs the parser. Other content types than JSON are refused. */
+/** Installs the parser for `application/json`. Bodies of other content types get 415. */
 export function useJsonBodies(fastify: FastifyInstance): void {
-  // The parser rejects the key `__proto__`. An empty body is allowed, because a DELETE may have a Content-Type but no
-  // body.
+  // Fastify's parser rejects the keys `__proto__` and `constructor.prototype`. Allow an empty body, because a DELETE
+  // may have a Content-Type without a body.
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser<Buffer>(
@@ -34,7 +35,7 @@ export function useJsonBodies(fastify: FastifyInstance): void {
   );
 }
 
-/** Returns a message with the position of the mistake. */
+/** Returns the message for a body that the parser has rejected, with the position of the mistake if V8 reports one. */
 function describe(body: string): string {
   try {
     JSON.parse(body);

@@ -1,4 +1,4 @@
-/** Validates the query parameters of the customer list. Unknown parameters are rejected. */
+/** Validates the query parameters of the customer list. Unknown and repeated parameters are rejected. */
 import { z } from 'zod';
 import type { Activity, CustomerStatus } from './model/customer.js';
 import { ACTIVITIES, STATUSES } from './model/customer.js';
@@ -14,15 +14,15 @@ const INSTANT_LENGTH = 40;
 const LIMIT_MESSAGE = `must be a whole number from 1 to ${MAX_LIMIT}`;
 const INSTANT_MESSAGE = 'must be a date (2026-05-01) or an RFC 3339 date-time (2026-05-01T09:30:00Z; write + as %2B)';
 
-/** Filters of the list. Times are milliseconds since the Unix epoch. */
+/** Filters of the customer list. Times are milliseconds since the Unix epoch. */
 export interface CustomerFilters {
   /** Email address in lower case. */
   readonly email?: string;
   readonly activity?: Activity;
   readonly status?: CustomerStatus;
-  /** Inclusive start. */
+  /** Earliest creation time, inclusive. */
   readonly created_after?: number;
-  /** Exclusive end, so that adjacent ranges neither overlap nor leave a gap. */
+  /** Latest creation time, exclusive, so that adjacent ranges neither overlap nor leave a gap. */
   readonly created_before?: number;
   readonly search?: string;
 }
@@ -33,7 +33,10 @@ export interface ListQuery {
   readonly filters: CustomerFilters;
 }
 
-/** Text of at most `maxLength` code points, as OpenAPI counts them. The length is checked before spaces are trimmed. */
+/**
+ * Returns a schema for nonempty text of at most `maxLength` code points. Spaces at both ends count, but are then
+ * trimmed.
+ */
 const plainText = (maxLength: number) =>
   z
     .string()
@@ -63,7 +66,7 @@ const querySchema = z.strictObject({
 });
 
 /**
- * Parses the query parameters.
+ * Parses the query parameters. Without `limit`, a page has 20 customers.
  * @throws RequestError `invalid_parameter` with every invalid parameter
  */
 export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQuery {

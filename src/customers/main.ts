@@ -1,4 +1,7 @@
-/** Entry point of the customers backend. The process ends on SIGTERM, on SIGINT, or when its parent process ends. */
+/**
+ * Starts the customers backend. The process ends on SIGTERM, on SIGINT, or when a parent process with an IPC channel
+ * ends. A failed start exits with status 1.
+ */
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -16,7 +19,7 @@ import { prepareDatabase } from './prepare.js';
 
 const SHUTDOWN_TIMEOUT_MS = 10_000;
 
-// The database contains personal data. Only this user can read new files.
+// Create files that only this user can read, because the database contains personal data.
 process.umask(0o077);
 
 try {
@@ -33,7 +36,7 @@ try {
 }
 
 async function start(config: CustomersConfig): Promise<void> {
-  // Standard output has only the line with the listening address, so logs use standard error.
+  // Standard output contains only the line with the listening address, so logs use standard error.
   const log = pino({ level: config.logLevel, base: { service: 'customers' } }, destination({ dest: 2, sync: true }));
   const database = openDatabase(config.dataDir);
   const { cursorSecret, seeded } = await prepareDatabase(database, config.seedAccounts, systemClock);
@@ -48,7 +51,7 @@ async function start(config: CustomersConfig): Promise<void> {
 }
 
 /**
- * Starts to listen. Returns the origin, with the bound port.
+ * Starts to listen for requests. Returns the origin with the bound port.
  * @throws StartError that names the setting to change
  */
 async function listen(application: NestFastifyApplication, config: CustomersConfig): Promise<string> {
@@ -71,7 +74,10 @@ async function listen(application: NestFastifyApplication, config: CustomersConf
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-/** Shuts down at a signal. If that takes longer than `SHUTDOWN_TIMEOUT_MS`, the process exits with status 1. */
+/**
+ * Shuts down on a signal, or when the parent process disconnects. If the shutdown fails or takes longer than
+ * `SHUTDOWN_TIMEOUT_MS`, the process exits with status 1.
+ */
 function endWithSignals(
   application: NestFastifyApplication,
   database: Database,
@@ -94,6 +100,6 @@ function endWithSignals(
     }
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end());
-  // A child process with an IPC channel ends when its parent ends, even after kill -9.
+  // A child process with an IPC channel detects that its parent has ended, even after SIGKILL.
   if (process.send !== undefined) process.on('disconnect', () => void end());
 }

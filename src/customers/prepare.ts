@@ -1,6 +1,6 @@
 /**
- * Prepares the database: migrations, cursor secret and seeded customers. All steps run in one transaction. So an
- * interruption leaves no partial result, and concurrent starts do not repeat the steps.
+ * Prepares the database at startup. Applies migrations, creates the cursor secret, and seeds accounts. All steps run in
+ * one transaction, so an interruption leaves no partial result and concurrent starts do not repeat a step.
  */
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from 'kysely';
@@ -15,16 +15,16 @@ const CURSOR_SECRET = 'cursor_secret';
 const FIRST_ACCOUNT_CUSTOMERS = 10_000;
 const OTHER_ACCOUNT_CUSTOMERS = 50;
 
-/** Result of the preparation. */
+/** Prepared is the result of `prepareDatabase`. */
 export interface Prepared {
   readonly cursorSecret: string;
-  /** Number of customers that were seeded now, by account. */
+  /** Number of customers that this start has created, by account. Accounts that were seeded earlier are missing. */
   readonly seeded: ReadonlyMap<string, number>;
 }
 
 /**
- * Prepares the database.
- * @throws StartError if a newer version has written the database
+ * Applies the missing migrations, creates the cursor secret, and seeds the accounts.
+ * @throws StartError if a newer version of this program has written the database
  */
 export async function prepareDatabase(
   database: Database,
@@ -65,7 +65,7 @@ async function migrate(trx: Transaction<Tables>, database: Database, clock: Cloc
   }
 }
 
-/** Returns the secret with which cursors are signed. Creates it in a new database. */
+/** Returns the secret that signs cursors. Creates the secret in a new database. */
 async function ensureCursorSecret(trx: Transaction<Tables>): Promise<string> {
   const found = await trx.selectFrom('setting').select('value').where('name', '=', CURSOR_SECRET).executeTakeFirst();
   if (found !== undefined) return found.value;

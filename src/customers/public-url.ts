@@ -1,11 +1,11 @@
-/** Builds URLs as clients see them. Behind a gateway, prefix and host come from the `X-Forwarded-*` headers. */
+/** Builds URLs as clients see them. The gateway sends the public prefix and host in the `X-Forwarded-*` headers. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 const PREFIX = /^(\/[\w.~-]+)+$/;
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 
 /**
- * Returns the URL of a path as the client sees it: with the forwarded prefix, and absolute if host and scheme were
+ * Returns the public URL of a path, with the forwarded prefix. The URL is absolute only if host and scheme were
  * forwarded. Invalid headers are ignored.
  */
 export function publicUrl(headers: IncomingHttpHeaders, path: string): string {
@@ -16,7 +16,10 @@ export function publicUrl(headers: IncomingHttpHeaders, path: string): string {
   return `${origin}${PREFIX.test(prefix) ? prefix : ''}${path}`;
 }
 
-/** Returns the first value of a list. Proxies append to the list, so the first value is that of the client. */
+/**
+ * Returns the first value of a list. Each proxy appends its value, so the first value describes the client's own
+ * request.
+ */
 function first(value: string | string[] | undefined): string {
   const text = Array.isArray(value) ? (value[0] ?? '') : (value ?? '');
   return (text.split(',')[0] ?? '').trim();

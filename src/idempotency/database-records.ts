@@ -1,4 +1,6 @@
-/** Stores idempotency records in the database, one row per record. */
+/**
+ * Stores idempotency records in the database, one row per record. All methods reject with the error of the database.
+ */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
@@ -6,52 +8,52 @@ import type { Clock } from '../platform/clock.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
 
 /**
- * Attempts to claim a record. A record can disappear between the insert and the query, and then the claim is tried
- * again.
+ * Maximum number of attempts to claim a record. An attempt fails without a result if the record disappears between its
+ * insert and its query.
  */
 const CLAIM_ATTEMPTS = 3;
 /** Maximum number of claims that one statement extends. */
 const BATCH_SIZE = 100;
 
-/** RecordTime returns an SQL expression for the current time in ms. See `recordTime`. */
+/** RecordTime returns an SQL expression for the current time in ms since the epoch. See `recordTime`. */
 export type RecordTime = () => RawBuilder<number>;
 
 /**
- * Returns the clock for records. With PostgreSQL, it is the clock of the database server, which all nodes share. With
- * SQLite, it is the monotonic clock of the machine plus `aheadMs`. So records do not expire early if someone sets the
- * system clock ahead.
- * @param aheadMs result of `clockAheadMs` in the first process, which all processes of the machine use.
+ * Returns the clock for records. With PostgreSQL, the clock is that of the database server, which all nodes share. With
+ * SQLite, the clock is the monotonic clock of the machine plus `aheadMs`. Records therefore do not expire early if
+ * someone sets the system clock ahead.
+ * @param aheadMs result of `clockAheadMs` in the first process. All processes of the machine must use the same result.
  */
 export function recordTime(kind: DatabaseHandle['kind'], aheadMs: number): RecordTime {
   if (kind === 'postgres') return () => sql`(extract(epoch from statement_timestamp()) * 1000)::bigint`;
   return () => instant(Math.floor(machineMs() + aheadMs));
 }
 
-/** Returns by how many ms a clock is ahead of the monotonic clock of the machine. */
+/** Returns how many ms a clock is ahead of the monotonic clock of the machine. */
 export function clockAheadMs(clock: Clock): number {
   return Math.round(clock.now() - machineMs());
 }
 
-/** Returns the monotonic time in ms, which is the same in all processes of the machine. */
+/** Returns the time of the monotonic clock in ms. All processes of the machine share this clock. */
 function machineMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Returns the SQL expression for a fixed time in ms. */
+/** Returns the SQL expression for a fixed time or duration in ms. */
 export function instant(ms: number): RawBuilder<number> {
   return sql`cast(${ms} as bigint)`;
 }
 
 /** DatabaseRecords stores the records of the admin API, and those of the gateway if Redis is not configured. */
 export class DatabaseRecords implements RecordStore {
-  /** Always `plenty`, because a full database rejects writes with an error. */
+  /** Always `plenty`. A full database rejects writes with an error instead. */
   readonly room = 'plenty';
 
   /**
    * @param lapsed state of a claim whose lease has expired without an outcome.
    * - `unknown`: the request may have been carried out, so no other request can claim the record.
-   * - `free`: the request was not carried out, because outcomes are written in the transaction of the change. The same
-   *   request can claim the record again.
+   * - `free`: the request was not carried out, because its outcome is written in the transaction of its change. A
+   *   request with the same fingerprint can claim the record again.
    */
   constructor(
     private readonly db: Kysely<Tables>,
@@ -151,8 +153,8 @@ export class DatabaseRecords implements RecordStore {
   }
 
   /**
-   * Tries to claim the record. Returns true if there was no record, or if the record has expired. With `free`, also
-   * returns true if the same request had claimed the record and its lease has expired.
+   * Tries to claim the record. Returns true if there was no record, or if the record had expired. With `free`, also
+   * returns true if a request with the same fingerprint owned the record and its lease had expired.
    */
   private async insert({ name, fingerprint, owner, leaseMs, retentionMs }: ClaimTerms): Promise<boolean> {
     const blank = { status: null, body_hash: null, code: null, fields: null, body: null };
@@ -183,7 +185,7 @@ export class DatabaseRecords implements RecordStore {
     return inserted !== undefined;
   }
 
-  /** Returns the state of a record that another request owns, or undefined if the record no longer exists. */
+  /** Returns the state of a record that this claim does not own, or undefined if the record no longer exists. */
   private async find({ name, fingerprint }: ClaimTerms): Promise<Claimed | undefined> {
     const row = await this.rowOf(name)
       .select(['fingerprint', 'status', 'body_hash'])
@@ -206,7 +208,7 @@ export class DatabaseRecords implements RecordStore {
       .where('expires_at', '>', this.now());
   }
 
-  /** Returns the SQL expression for the time in `ms` from now. */
+  /** Returns the SQL expression for the time `ms` milliseconds from now. */
   private after(ms: number): RawBuilder<number> {
     return sql`${this.now()} + ${instant(ms)}`;
   }

@@ -1,9 +1,11 @@
-/** Computes digests that identify a request, so that the store does not contain the request itself. */
+/**
+ * Computes the digests that identify a request and its key. The store contains only these digests, not the originals.
+ */
 import { hash } from 'node:crypto';
 import type { RecordName } from './record.js';
 
 /**
- * Returns the digest of a request without its body.
+ * Returns the SHA-256 of a request without its body, in base64url.
  * @param url path and query, as received.
  */
 export function fingerprintOf(method: string, url: string, contentType: string | undefined): string {
@@ -11,7 +13,7 @@ export function fingerprintOf(method: string, url: string, contentType: string |
 }
 
 /**
- * Returns the name of a record.
+ * Returns the name of the record for a key of a caller.
  * @param caller ID of the API key, or actor of the admin API.
  * @param key value of `Idempotency-Key`.
  */

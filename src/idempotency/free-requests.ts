@@ -1,7 +1,7 @@
 /**
- * Throttles requests with an `Idempotency-Key` that use no quota: retries of earlier requests, and requests that are
- * refused after their claim. Plans do not limit such requests, but each one queries the store. Each process counts by
- * API key.
+ * Throttles requests with an `Idempotency-Key` that use no quota. These are retries of earlier requests, and requests
+ * that were refused or not carried out after their claim. Plans do not limit these requests, but each one queries the
+ * store. Each process counts by API key.
  */
 import { LRUCache } from 'lru-cache';
 import { MINUTE_SECONDS, SlidingWindow } from '../platform/sliding-window.js';
@@ -11,13 +11,13 @@ import type { Clock } from '../platform/clock.js';
 const { limit: LIMIT, windowMs: WINDOW_MS, mostKeys: MAX_KEYS } = THROTTLES.freeRequests;
 const BUCKET_MS = WINDOW_MS / MINUTE_SECONDS;
 
-/** FreeRequests counts the requests of each API key that used no quota, in a sliding window. */
+/** FreeRequests counts the requests of each API key that used no quota, in a sliding window of one minute. */
 export class FreeRequests {
   private readonly windows = new LRUCache<string, SlidingWindow>({ max: MAX_KEYS });
 
   constructor(private readonly clock: Clock) {}
 
-  /** Counts a request of an API key. */
+  /** Counts a request of an API key that used no quota. */
   add(apiKeyId: string): void {
     let window = this.windows.get(apiKeyId);
     if (window === undefined) this.windows.set(apiKeyId, (window = new SlidingWindow()));
@@ -25,7 +25,10 @@ export class FreeRequests {
     window.add(1);
   }
 
-  /** Returns the time in ms until the API key may send another request, or 0 if it may send one now. */
+  /**
+   * Returns the time in ms until the API key may send another request with an `Idempotency-Key`; 0 if it may send one
+   * now.
+   */
   waitMs(apiKeyId: string): number {
     const window = this.windows.get(apiKeyId);
     if (window === undefined) return 0;

@@ -1,10 +1,10 @@
-/** Selects the header lines of a response that are stored for retries. */
+/** Selects the header lines of a response that are stored for retries of its request. */
 
-/** Headers that belong to a single response. The gateway sets them itself when it repeats a stored response. */
+/** Headers that belong to a single response. The gateway sets its own values when it replays a stored response. */
 const NOT_STORED: ReadonlySet<string> = new Set(['date', 'idempotent-replayed', 'idempotency-stored']);
 
 /**
- * Returns the header lines to store.
+ * Returns the header lines to store, in the original order.
  * @param lines header lines, each with its CRLF.
  */
 export function keptLines(lines: string): string {

@@ -1,27 +1,28 @@
-/** Results for a request with an `Idempotency-Key`: a claim of its record, or a stored response. */
+/** Defines the two results for an accepted request with an `Idempotency-Key`: a claim of its record, or a replay. */
 import { createHash } from 'node:crypto';
 import type { ClaimTerms, KeptResponse, Outcome } from './record.js';
 
 /** ClaimOwner receives the outcomes of claims and writes them to the store. */
 export interface ClaimOwner {
-  /** Called when the request was not carried out. */
+  /** Called once if the request was not carried out. */
   released(terms: ClaimTerms): void;
   /**
-   * Called when the request has an outcome.
-   * @param done called once, within a short time. `isStored` tells whether the response is stored.
+   * Called once when the request has an outcome.
+   * @param done called once, within about half a second. `isStored` tells whether the response is stored.
    */
   ended(terms: ClaimTerms, outcome: Outcome, done?: (isStored: boolean) => void): void;
 }
 
 /**
- * KeyClaim is the claim of the first request with its key. The holder must call `release`, `lose` or `end`. Only the
- * first of these calls counts. Until then, the lease is extended.
+ * KeyClaim is the right of the first request with a key to be carried out. The holder must call `release`,
+ * `endAsUnknown` or `end`. Only the first of these calls has an effect. `KeyedRequests` extends the lease until that
+ * call.
  */
 export class KeyClaim {
   readonly isReplay = false;
-  /** Whether the claim has not ended yet. */
+  /** Whether no call has ended the claim yet. */
   isOpen = true;
-  /** Whether a backend call is responsible for the claim and will end it. */
+  /** Whether a backend call has taken over the claim and will end it. */
   isTaken = false;
   private readonly body = createHash('sha256');
 
@@ -30,12 +31,12 @@ export class KeyClaim {
     private readonly owner: ClaimOwner,
   ) {}
 
-  /** Adds a piece of the request body to the digest. */
+  /** Adds a piece of the request body to the digest that `end` stores. */
   takeBody(piece: Buffer): void {
     this.body.update(piece);
   }
 
-  /** Releases the claim unless a backend call is responsible for it. */
+  /** Releases the claim, unless a backend call has taken it over. */
   releaseIfUnowned(): void {
     if (!this.isTaken) this.release();
   }
@@ -52,10 +53,10 @@ export class KeyClaim {
 
   /**
    * Ends the claim of a request that was carried out.
-   * @param isBodyWhole whether `takeBody` received the complete request body. If not, retries cannot be compared with
-   * it, and the response is not stored.
+   * @param isBodyWhole whether `takeBody` received the complete request body. If not, the response is not stored,
+   * because retries cannot be compared with the request.
    * @param response response for retries. If undefined, retries get `idempotency_not_stored`.
-   * @param done called before the client receives the last byte. Its argument tells whether the response is stored.
+   * @param done called once with whether the response is stored. The caller sends the last byte after this call.
    */
   end(
     status: number,
@@ -72,7 +73,7 @@ export class KeyClaim {
     this.owner.ended(this.terms, { kind: 'done', status, bodyHash, response: kept }, done);
   }
 
-  /** Marks the claim as ended. Returns false if it had ended before. */
+  /** Marks the claim as ended. Returns false if the claim had already ended. */
   private close(): boolean {
     const { isOpen } = this;
     this.isOpen = false;
@@ -80,17 +81,20 @@ export class KeyClaim {
   }
 }
 
-/** Replay is the result of an earlier request. The gateway sends it only if the retry has the same body. */
+/** Replay holds the result of an earlier request. The gateway sends the response only to a retry with the same body. */
 export class Replay {
   readonly isReplay = true;
 
   constructor(
     /** SHA-256 of the body of the first request, base64url. */
     readonly bodyHash: string,
-    /** Reads the stored response. Undefined if it has expired. Rejects with a `Problem` if the store fails. */
+    /**
+     * Reads the stored response. Resolves to undefined if the record has expired. Rejects with a `Problem` if the store
+     * fails.
+     */
     readonly read: () => Promise<KeptResponse | undefined>,
   ) {}
 }
 
-/** Keyed is the result for a request with an `Idempotency-Key` that is not refused. */
+/** Keyed is the result for a request with an `Idempotency-Key` that the gateway accepts. */
 export type Keyed = KeyClaim | Replay;

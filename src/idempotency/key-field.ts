@@ -1,13 +1,16 @@
-/** Parses the `Idempotency-Key` request header (draft-ietf-httpapi-idempotency-key-header-07). */
+/**
+ * Parses the `Idempotency-Key` request header (draft-ietf-httpapi-idempotency-key-header-07). An invalid or repeated
+ * header is a problem.
+ */
 import { FixedProblem } from '../platform/problems/errors.js';
 
 /** Maximum length of a key in characters, without quotes and escapes. */
 const MAX_KEY_LENGTH = 255;
-/** Matches a String of Structured Fields (RFC 9651 section 3.3.3), which is the syntax of the draft. */
+/** Matches a nonempty String of Structured Fields (RFC 9651 section 3.3.3), which is the syntax of the draft. */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])+)"$/;
-/** Matches an unquoted key, which most clients send. */
+/** Matches a key without quotes, as most clients send it. Spaces are allowed only inside the key. */
 const BARE = /^[!#-~](?:[ !#-~]*[!#-~])?$/;
-/** Maximum length of the header value. Each character of a String can be escaped, and there are two quotes. */
+/** Maximum length of the header value. In a String, each character can be escaped, and two quotes enclose the text. */
 const MAX_FIELD_LENGTH = 2 * MAX_KEY_LENGTH + 2;
 
 const INVALID = new FixedProblem('invalid_idempotency_key', {
@@ -15,11 +18,11 @@ const INVALID = new FixedProblem('invalid_idempotency_key', {
 });
 
 /**
- * Returns the key without quotes, or a problem. `"a"` and `a` are the same key.
+ * Returns the key without quotes and escapes, so `"a"` and `a` are the same key.
  * @param field value of the header. Node joins repeated headers with a comma, but a single key can also contain a
  * comma.
  * @param rawHeaders alternating names and values as received, to detect a repeated header.
- * @returns the problem `invalid_idempotency_key` if the value is not a key, or if the header is repeated.
+ * @returns the key, or the problem `invalid_idempotency_key` if the value is not a key or the header is repeated.
  */
 export function keyOf(field: string, rawHeaders: readonly string[]): string | FixedProblem {
   if (field.length > MAX_FIELD_LENGTH || isRepeated(rawHeaders)) return INVALID;

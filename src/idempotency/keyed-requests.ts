@@ -1,10 +1,10 @@
 /**
- * Manages the requests with an `Idempotency-Key` in this process. Before a request is forwarded, its record is claimed.
- * While the request is in progress, the lease of the claim is extended. The outcome is written before the client
- * receives the last byte.
+ * Handles the requests with an `Idempotency-Key` in this process. Claims the record of each request before the gateway
+ * forwards the request. Extends the lease of the claim while the request is in progress. Writes the outcome before the
+ * client receives the last byte of the response.
  *
- * If the store is unavailable, such requests are refused, because the client asked for at most one execution. Requests
- * without a key are not affected.
+ * If the store is unavailable, requests with a key are refused, because their clients asked for at most one execution.
+ * Requests without a key are not affected.
  */
 import { randomBytes } from 'node:crypto';
 import { Breaker } from '../platform/breaker.js';
@@ -21,22 +21,22 @@ import type { Problem } from '../platform/problems/errors.js';
 import { PendingOutcomes } from './pending-outcomes.js';
 
 /**
- * Time in ms without an extension after which the outcome of a request counts as unknown. Leases are extended every
- * third of this time.
+ * Time in ms without an extension after which the outcome of a request counts as unknown. `KeyedRequests` extends
+ * leases three times as often.
  */
 export const LEASE_MS = 15_000;
 const EXTENSION_INTERVAL_MS = LEASE_MS / 3;
-/** Maximum wait for a claim. A database statement can take 2 s, a call to Redis 250 ms. */
+/** Maximum wait for one operation of the store. A database statement can take 2 s, a call to Redis 250 ms. */
 const CLAIM_TIMEOUT_MS = 2_500;
-/** Maximum time for which a response is delayed until it is stored. */
+/** Maximum time for which a response is held back while the store writes the outcome. */
 const RESPONSE_TIMEOUT_MS = 500;
-/** Maximum number of open claims in this process. Further requests are refused. */
+/** Maximum number of open claims in this process. Further requests with an `Idempotency-Key` are refused. */
 const MAX_CLAIMS = 20_000;
 const OWNER_BYTES = 12;
 
-/** KeyedRequests claims records, extends their leases and writes their outcomes. */
+/** KeyedRequests claims records, extends their leases and writes the outcomes of their requests. */
 export class KeyedRequests implements ClaimOwner, ReadsGauges {
-  /** Time of each open claim, in ms of `performance.now()`. */
+  /** Time at which each open claim was made, in ms of `performance.now()`. */
   private readonly openClaims = new Map<ClaimTerms, number>();
   private readonly writes = new Set<Promise<void>>();
   private readonly pending: PendingOutcomes;
@@ -59,8 +59,8 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
 
   /**
    * Claims the record of a request. Never rejects.
-   * @param retentionMs how long the record is kept.
-   * @returns the claim, the stored response of an earlier request, or the problem to send.
+   * @param retentionMs how long the record is kept, in ms.
+   * @returns the claim, the replay of an earlier request with the same key, or the problem to send.
    */
   async claim(accountId: string, name: RecordName, fingerprint: string, retentionMs: number): Promise<Keyed | Problem> {
     const waitMs = this.freeRequests.waitMs(name.caller);
@@ -77,7 +77,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
       return this.resultOf(claimed, terms);
     } catch (error) {
       this.recordFailure(error);
-      // The store may have claimed the record, or may still claim it later.
+      // The store may have made the claim, or may still make it later.
       this.pending.addDoubtful(terms);
       return count('unavailable', unavailable(breaker.waitMs, error));
     }
@@ -98,7 +98,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     METRICS.idempotencyUnsaid.series().set(this.pending.length);
   }
 
-  /** Writes the remaining outcomes and closes the store. Never rejects. */
+  /** Waits for pending writes, tries once more to write failed outcomes, and closes the store. Never rejects. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await Promise.all(this.writes);
@@ -126,7 +126,10 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     }
   }
 
-  /** Removes the response from an outcome if the store is short of space, or if the account has used up its budget. */
+  /**
+   * Removes the response from an outcome if the store is short of space, or if the account has used up its hourly
+   * budget.
+   */
   private dropUnstorable({ accountId }: ClaimTerms, outcome: Outcome): Outcome {
     if (outcome.kind === 'unknown' || outcome.response === undefined) return outcome;
     const { lines, body } = outcome.response;
@@ -143,7 +146,10 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     }
   }
 
-  /** Writes an outcome, or releases the claim if `outcome` is undefined. A failed write is retried later. */
+  /**
+   * Writes an outcome, or releases the claim if `outcome` is undefined. `PendingOutcomes` retries a failed write
+   * without the response.
+   */
   private write(terms: ClaimTerms, outcome: Outcome | undefined, done?: (isStored: boolean) => void): void {
     this.openClaims.delete(terms);
     const write = this.writeNow(terms, outcome, once(done)).finally(() => this.writes.delete(write));
@@ -171,7 +177,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     done(isStored && outcome?.kind === 'done' && outcome.response !== undefined);
   }
 
-  /** Extends the leases of the requests that have been in progress for at least half an interval. */
+  /** Extends the leases of claims that are at least half an interval old. A failure of the store is only recorded. */
   private async extend(): Promise<void> {
     const dueMs = performance.now() - EXTENSION_INTERVAL_MS / 2;
     const due: ClaimTerms[] = [];
@@ -184,7 +190,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     }
   }
 
-  /** Records a failure of the store. Logs it only if it opens the circuit breaker. */
+  /** Records a failure of the store. Logs the failure only if it opens the circuit breaker. */
   private recordFailure(cause: unknown): void {
     if (!this.breaker.failed()) return;
     this.log.warn(
@@ -194,7 +200,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
   }
 }
 
-/** Counts a refused request in the metrics. */
+/** Counts a refused request in the metrics. Returns the problem. */
 function count(outcome: Parameters<typeof METRICS.idempotentRequests.series>[0], problem: Problem): Problem {
   METRICS.idempotentRequests.series(outcome).inc();
   return problem;
@@ -205,7 +211,7 @@ function metricNameOf(outcome: Outcome, isStored: boolean): 'stored' | 'not_stor
   return isStored && outcome.response !== undefined ? 'stored' : 'not_stored';
 }
 
-/** Returns a function that calls the callback only the first time. */
+/** Wraps a callback so that only its first call takes effect. An undefined callback gives a function without effect. */
 function once(callback: ((isStored: boolean) => void) | undefined): (isStored: boolean) => void {
   let isCalled = callback === undefined;
   return (isStored) => {
@@ -215,7 +221,9 @@ function once(callback: ((isStored: boolean) => void) | undefined): (isStored: b
   };
 }
 
-/** Rejects if the promise does not settle in time. Does not cancel the operation. */
+/**
+ * Returns the result of the promise. Rejects if the promise does not settle in time, without canceling the operation.
+ */
 async function within<Value>(timeoutMs: number, value: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Opens the store for idempotency records: Redis if it is configured, otherwise the database. */
+/** Opens the store for idempotency records, which is Redis if it is configured, and otherwise the database. */
 import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { Logger } from '../platform/log.js';
 import { connectRedis, redisReady } from '../stores/redis/connect.js';
@@ -10,8 +10,8 @@ import { RedisRecords } from './redis-records.js';
 const CONNECTION_WAIT_MS = 1_000;
 
 /**
- * Opens the store and registers its shutdown. Redis gets a separate connection, so that large stored responses do not
- * delay quota decisions.
+ * Opens the store, and registers its gauges and its shutdown. Redis gets a separate connection, so that large stored
+ * responses do not delay quota decisions.
  */
 export async function openKeyedRequests(shared: SharedDependencies, recordTime: RecordTime): Promise<KeyedRequests> {
   const { config, database, clock, log, gauges, shutdown } = shared;
@@ -20,7 +20,7 @@ export async function openKeyedRequests(shared: SharedDependencies, recordTime: 
     redisUrl === undefined ? new DatabaseRecords(database.db, recordTime) : await redisRecords(redisUrl, log.logger);
   const requests = new KeyedRequests(store, clock, log.logger);
   gauges.push(requests);
-  // The phase runs after the last response, because phases run in reverse order.
+  // Shutdown phases run in reverse order, so the gateway sends its last response before this phase.
   shutdown.add('write idempotency outcomes', () => requests.stop());
   return requests;
 }

@@ -1,26 +1,27 @@
 /**
- * Keeps outcomes that could not be written because the store was unavailable, and retries them. Until they are written,
- * retries of clients are refused. Their records still say that the request is in progress, or that its outcome is
- * unknown.
+ * Retries outcomes that could not be written because the store was unavailable. Until an outcome is written, its record
+ * says that the request is in progress, or that its outcome is unknown. Retries of the client are refused during that
+ * time.
  */
 import type { ClaimTerms, Outcome, RecordStore } from './record.js';
 
 /**
- * Maximum number of waiting outcomes in a process. Further outcomes are dropped, and their records count as unknown.
+ * Maximum number of waiting outcomes in a process. Further outcomes are lost, and their records become unknown when
+ * their leases expire.
  */
 const MAX_PENDING = 10_000;
-/** Time between two attempts. */
+/** Pause in ms before each retry. */
 const PAUSE_MS = 1_000;
 const BATCH_SIZE = 20;
 /**
- * A claim that timed out may still reach the store after its release, because the two can use different connections. So
- * the claim is released a second time, before its lease expires.
+ * A claim that timed out may reach the store after its release, because both can use different connections. The claim
+ * is therefore released a second time, before its lease expires.
  */
 const SECOND_RELEASE_MS = 5_000;
 
 interface PendingOutcome {
   readonly terms: ClaimTerms;
-  /** Undefined: the claim is released. Outcomes have no response here, to save memory. */
+  /** Undefined if the claim must be released. Outcomes are kept without their responses, to save memory. */
   readonly outcome: Outcome | undefined;
 }
 
@@ -29,7 +30,7 @@ export class PendingOutcomes {
   private readonly waiting: PendingOutcome[] = [];
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
-  /** The run in progress. Concurrent runs would write the same outcomes and remove them from the list twice. */
+  /** The run in progress. Concurrent runs would write the same outcomes, and remove other outcomes from the list. */
   private running: Promise<void> | undefined;
 
   constructor(private readonly store: Pick<RecordStore, 'release' | 'end'>) {}
@@ -41,7 +42,7 @@ export class PendingOutcomes {
   /**
    * Adds an outcome, without its response.
    * @param outcome undefined to release the claim.
-   * @returns false if the limit is reached. The outcome is then lost.
+   * @returns false if the list is full. The outcome is then lost.
    */
   add(terms: ClaimTerms, outcome: Outcome | undefined): boolean {
     if (this.waiting.length >= MAX_PENDING) return false;
@@ -51,13 +52,15 @@ export class PendingOutcomes {
     return true;
   }
 
-  /** Adds the release of a claim that may or may not have reached the store. The claim is released twice. */
+  /**
+   * Adds the release of a claim that may or may not have reached the store. Adds the release again after five seconds.
+   */
   addDoubtful(terms: ClaimTerms): void {
     this.add(terms, undefined);
     setTimeout(() => this.isStopped || this.add(terms, undefined), SECOND_RELEASE_MS).unref();
   }
 
-  /** Tries a last time to write all outcomes, and stops the retries. */
+  /** Stops the retries, and tries one last time to write all outcomes. Never rejects. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -65,7 +68,10 @@ export class PendingOutcomes {
     await this.writeAll();
   }
 
-  /** Writes outcomes until one fails. Never rejects. If a run is in progress, waits for that run instead. */
+  /**
+   * Writes all outcomes in batches, and stops after a batch with a failure. Never rejects. If a run is in progress,
+   * waits for that run instead.
+   */
   private writeAll(): Promise<void> {
     return (this.running ??= this.writeBatches().finally(() => (this.running = undefined)));
   }

@@ -1,6 +1,6 @@
 /**
- * Deletes expired idempotency records from the database. Runs in the worker role, possibly in several workers at once.
- * Records in Redis expire without a sweep.
+ * Deletes expired idempotency records from the database. The worker role runs the sweep, possibly in several workers at
+ * once. Redis removes its expired records without a sweep.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -9,8 +9,8 @@ import type { RecordTime } from './database-records.js';
 import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 /**
- * Maximum number of rows that a statement deletes. The rows have some megabytes with their responses, and other
- * statements wait meanwhile.
+ * Maximum number of rows that one statement deletes. With their responses, these rows can contain some megabytes, and
+ * other statements wait during the deletion.
  */
 const BATCH_SIZE = 50;
 /** Pause between statements, so that other statements can run. */
@@ -49,7 +49,7 @@ export class RecordSweep {
       .where(({ eb, refTuple }) =>
         eb(refTuple('api_key_id', 'key_hash'), 'in', expired.$asTuple('api_key_id', 'key_hash')),
       )
-      // Skip records that were claimed again in the meantime.
+      // Skip records that another request has claimed since the subquery selected them.
       .where('expires_at', '<=', this.now())
       .executeTakeFirst();
     return Number(result.numDeletedRows);

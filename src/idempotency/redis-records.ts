@@ -1,6 +1,6 @@
 /**
- * Stores idempotency records in Redis. Each record is a hash that expires by itself. All times are measured by the
- * clock of Redis.
+ * Stores idempotency records in Redis. Each record is a hash with an expiration. Redis measures all times with its own
+ * clock. Methods reject if Redis is unavailable.
  */
 import type { Logger } from '../platform/log.js';
 import type { RedisClient } from '../stores/redis/connect.js';
@@ -14,10 +14,10 @@ const CLAIM = new Script(CLAIM_LUA);
 const EXTEND = new Script(EXTEND_LUA);
 const END = new Script(END_LUA);
 const RELEASE = new Script(RELEASE_LUA);
-/** States by the number that `CLAIM_LUA` returns. Other numbers mean `done`. */
+/** State for each number that `CLAIM_LUA` returns. Other numbers mean `done`. */
 const STATES = ['claimed', 'under_way', 'unknown', 'mismatch'] as const;
 
-/** RedisRecords stores the records if Redis is configured. All nodes share it. */
+/** RedisRecords stores the records of the gateway if Redis is configured. All nodes share these records. */
 export class RedisRecords implements RecordStore {
   private readonly memory: RedisRoom;
 
@@ -43,7 +43,7 @@ export class RedisRecords implements RecordStore {
   }
 
   async extend(claims: readonly ClaimTerms[]): Promise<void> {
-    // Send separate commands at once, because in a Redis Cluster the keys are in different slots.
+    // Send one command per record, all at once. In a Redis Cluster, a single script cannot use keys of different slots.
     await Promise.all(
       claims.map(({ name, owner, leaseMs }) => EXTEND.run(this.client, [keyOf(name)], [owner, leaseMs])),
     );

@@ -1,6 +1,6 @@
 /**
- * Watches the memory of Redis, which also holds the quota counters. If memory is scarce, responses are no longer
- * stored. If memory is nearly full, requests with an `Idempotency-Key` are refused.
+ * Watches the memory of Redis, which also holds the quota counters. If memory is scarce, the gateway stores no more
+ * responses. If memory is nearly full, the gateway refuses requests with an `Idempotency-Key`.
  */
 import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../platform/log.js';
@@ -8,12 +8,12 @@ import type { RedisClient } from '../stores/redis/connect.js';
 import type { Room } from './record.js';
 
 const CHECK_INTERVAL_MS = 5_000;
-/** Percentage of `maxmemory` from which on responses are no longer stored. */
+/** Percentage of `maxmemory` from which responses are no longer stored. */
 const TIGHT_PERCENT = 75;
-/** Percentage of `maxmemory` from which on requests with a key are refused. */
+/** Percentage of `maxmemory` from which requests with an `Idempotency-Key` are refused. */
 const FULL_PERCENT = 90;
 
-/** RedisRoom checks the memory of Redis periodically. */
+/** RedisRoom checks the memory of Redis every five seconds, and sets `room` accordingly. */
 export class RedisRoom {
   room: Room = 'plenty';
   private readonly timer: NodeJS.Timeout;
@@ -26,8 +26,8 @@ export class RedisRoom {
   }
 
   /**
-   * Checks the memory of all nodes, and sets `room` by the fullest one. Never rejects. A node that does not report its
-   * memory counts as empty.
+   * Checks the memory of Redis, or of all masters of a Redis Cluster. Sets `room` according to the fullest server.
+   * Never rejects. A server that does not report its memory counts as empty.
    */
   async check(): Promise<void> {
     const nodes = this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
@@ -47,7 +47,7 @@ export class RedisRoom {
   }
 }
 
-/** Returns the used percentage of `maxmemory`; 0 if there is no limit or the node does not respond. */
+/** Returns the used percentage of `maxmemory`; 0 if there is no limit or the server does not respond. */
 async function percentUsed(client: Redis): Promise<number> {
   try {
     const text = await client.info('memory');

@@ -1,23 +1,23 @@
 /**
- * Lua scripts for idempotency records. A record is a hash with these fields:
- * - `h` fingerprint, `o` owner, `d` end of the lease (ms, 0 after the request has ended).
+ * Contains the Lua scripts for idempotency records. A record is a hash with these fields:
+ * - `h` fingerprint, `o` owner, `d` end of the lease (ms since the epoch, 0 after the request has ended).
  * - `s` status and `b` digest of the request body, if the request was carried out.
  * - `c` error code, `f` header lines and `r` body of the response, if the response is stored.
  */
 
-/** Sets `now` to the time of Redis in ms. */
+/** Lua code that sets the local variable `now` to the time of Redis in ms since the epoch. */
 const NOW = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /**
- * Claims a record.
+ * Claims a record, if no record exists.
  *
  * KEYS: record. ARGV: fingerprint, owner, lease (ms), retention (ms).
  *
  * Returns 0 for claimed, 1 for in progress, 2 for unknown and 3 for mismatch. Returns 4 for a completed request, with
- * status, digest of the request body, and 1 if the response is stored.
+ * its status, the digest of its body, and 1 if its response is stored.
  */
 export const CLAIM_LUA = `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'h', 'd', 's', 'b')
@@ -33,7 +33,7 @@ return {2}
 `;
 
 /**
- * Extends the lease of a claim that has not ended.
+ * Extends the lease of an open claim, and keeps its record for at least two leases.
  *
  * KEYS: record. ARGV: owner, lease (ms). Returns nothing.
  */
@@ -46,7 +46,7 @@ if redis.call('PTTL', KEYS[1]) < 2 * lease then redis.call('PEXPIRE', KEYS[1], 2
 `;
 
 /**
- * Writes the outcome of a claim.
+ * Writes the outcome of a claim. Creates the record if it has expired.
  *
  * KEYS: record.
  *
@@ -55,7 +55,7 @@ if redis.call('PTTL', KEYS[1]) < 2 * lease then redis.call('PEXPIRE', KEYS[1], 2
  * - status and digest of the request body, if the request was carried out
  * - error code, header lines and body of the response, if the response is stored
  *
- * Returns 1 if the outcome was written. Returns 0 if another claim owns the record, or if the record has an outcome.
+ * Returns 1 if the outcome was written. Returns 0 if another claim owns the record, or if the record has a status.
  */
 export const END_LUA = `
 local r = redis.call('HMGET', KEYS[1], 'o', 's')
@@ -68,7 +68,7 @@ return 1
 `;
 
 /**
- * Deletes the record of a claim that has no outcome.
+ * Deletes the record of a claim, unless the record has a status or another owner.
  *
  * KEYS: record. ARGV: owner. Returns nothing.
  */

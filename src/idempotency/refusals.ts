@@ -1,8 +1,8 @@
-/** Creates the errors for requests with an `Idempotency-Key` that are refused. */
+/** Creates the error responses for requests with an `Idempotency-Key` that the gateway refuses. */
 import { FixedProblem, Problem } from '../platform/problems/errors.js';
 import { DO_NOT_RETRY, retryFields } from '../platform/problems/retry-after.js';
 
-/** Creates the 409 for a retry while the first request is still in progress. */
+/** Creates the 409 for a retry that arrives while the first request is in progress. */
 export function inProgress(): Problem {
   return new Problem('idempotency_in_progress', {
     detail: 'The request with this Idempotency-Key is still in progress. Send it again later to get its result.',
@@ -11,7 +11,7 @@ export function inProgress(): Problem {
   });
 }
 
-/** The 422 for a key that was used with a different request. */
+/** Error 422 for a key that the client has used for a different request. */
 export const MISMATCH = new FixedProblem('idempotency_mismatch', {
   detail:
     'This Idempotency-Key was sent with another request before: method, path, query, Content-Type or body differ. ' +
@@ -19,7 +19,7 @@ export const MISMATCH = new FixedProblem('idempotency_mismatch', {
   headers: DO_NOT_RETRY,
 });
 
-/** The 409 for a request that may or may not have been carried out. */
+/** Error 409 for a retry of a request that may or may not have been carried out. */
 export const OUTCOME_UNKNOWN = new FixedProblem('idempotency_outcome_unknown', {
   detail:
     'The request with this Idempotency-Key was forwarded, and its result is unknown. It is not carried out again. ' +
@@ -28,7 +28,7 @@ export const OUTCOME_UNKNOWN = new FixedProblem('idempotency_outcome_unknown', {
 });
 
 /**
- * Creates the 409 for a request that was carried out, but whose response was not stored.
+ * Creates the 409 for a retry of a request that was carried out, but whose response is not stored.
  * @param status status of the response to the first request.
  */
 export function notStored(status: number): Problem {
@@ -42,7 +42,8 @@ export function notStored(status: number): Problem {
 }
 
 /**
- * Creates the 503 for a request whose key cannot be looked up.
+ * Creates the 503 for a request whose record cannot be claimed or read. The store fails or has no room, or this process
+ * has too many open claims.
  * @param waitMs time in ms after which the client should retry.
  * @param cause error of the store, for the log.
  */
@@ -56,7 +57,7 @@ export function unavailable(waitMs: number, cause?: unknown): Problem {
 }
 
 /**
- * Creates the 429 for an API key with too many repeated requests.
+ * Creates the 429 for an API key with too many requests that used no quota, such as retries.
  * @param waitMs time in ms after which the client may retry.
  */
 export function tooManyRetries(waitMs: number): Problem {

@@ -1,11 +1,11 @@
-/** Parses the stored lists of networks that may use an API key or token. */
+/** Parses the stored lists of networks that may use an API key or token. An unreadable entry never widens access. */
 import type { Logger } from '../platform/log.js';
 import { NetworkList } from '../platform/network-list.js';
 
-/** Maximum number of owners with a logged warning. Warnings for further owners are dropped. */
+/** Maximum number of keys and tokens for which a warning is logged. Further warnings are dropped. */
 const MAX_WARNED = 1_000;
 
-/** AllowedNetworks parses the lists, and logs unreadable entries once per owner. */
+/** AllowedNetworks parses the lists, and logs one unreadable entry per key or token. */
 export class AllowedNetworks {
   private readonly warned = new Set<string>();
 

@@ -1,7 +1,7 @@
 /**
- * Cache of API keys. A cached key is trusted for five minutes while the invalidation bus has missed no message, and
- * otherwise for ten seconds. Then the key is read again. If the database is unavailable, cached keys work for an hour.
- * Keys that are not cached get 503, never 401.
+ * Caches API keys by the digest of their secret. A cached key is trusted for five minutes while the invalidation bus
+ * has missed no message, otherwise for ten seconds. Then the key is read again. While the database is unavailable,
+ * cached keys can be used for an hour. Secrets that are not in the cache get 503 instead of 401.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.js';
@@ -14,20 +14,20 @@ import { RecordKeeper } from './kept-record.js';
 import type { CachedKey, CachedKeyFactory } from './cached-key.js';
 import { CachedKeys } from './cached-keys.js';
 
-/** How long a record is trusted while the bus is up. */
+/** How long a cached key is trusted while the bus is up, in ms. */
 const FRESH_WITH_BUS_MS = 300_000;
-/** How long a hash without a key is cached while the bus is up. */
+/** How long the result that a hash has no key is cached while the bus is up, in ms. */
 const UNKNOWN_MS = 60_000;
 
-/** Maximum number of cached keys, and of cached hashes without a key. */
+/** Maximum number of cached keys, and of cached results that a hash has no key. */
 const MAX_KNOWN = 100_000;
 const MAX_UNKNOWN = 10_000;
 /** Maximum number of hashes per query, and of concurrent queries. */
 const HASHES_PER_QUERY = 100;
 const MAX_QUERIES = 2;
-/** A query is repeated if an invalidation arrives during it, up to this number of attempts. */
+/** Maximum number of attempts of a query. A query is repeated if an invalidation arrives during it. */
 const READ_ATTEMPTS = 3;
-/** Maximum number of pending lookups. Further requests get 503 immediately. */
+/** Maximum number of pending lookups. Above it, requests get 503 immediately. */
 const MAX_WAITING = 10_000;
 
 interface PendingLookup {
@@ -38,11 +38,11 @@ interface PendingLookup {
 
 interface QueryResult {
   readonly records: readonly ApiKeyRecord[];
-  /** Whether no invalidation arrived during the query. Other results are not cached. */
+  /** Whether no invalidation arrived during the query. If false, the results must not be cached. */
   readonly current: boolean;
   /**
-   * Start of the query, ms since the epoch. The records count as read at this time, because the bus may have missed a
-   * change during the query.
+   * Start of the query, in ms since the epoch. Used as the time when the records were read, because the bus may have
+   * missed a change during the query.
    */
   readonly beganMs: number;
 }
@@ -54,7 +54,7 @@ export class ApiKeyCache {
   private readonly waiting = new Map<string, PendingLookup>();
   private queue: string[] = [];
   private queries = 0;
-  /** Number of invalidations, to detect lookups that may have read an old row. */
+  /** Number of invalidations so far, to detect queries that may have read an old row. */
   private invalidations = 0;
 
   private readonly hits = METRICS.keyLookups.series('memory');
@@ -85,7 +85,7 @@ export class ApiKeyCache {
   /**
    * Finds a key by the digest of its secret (`digestOf`). The result is undefined if there is no such key. Returns a
    * promise only if the database must be read. The promise rejects with `authentication_unavailable` if the database is
-   * unavailable.
+   * unavailable and no cached key can be used.
    */
   find(hash: string): CachedKey | undefined | Promise<CachedKey | undefined> {
     const key = this.findCached(hash);
@@ -103,13 +103,15 @@ export class ApiKeyCache {
     return this.load(hash);
   }
 
-  /** Returns a cached key, without marking it as used. The key may be out of date. Undefined if it is not cached. */
+  /**
+   * Returns a cached key without marking it as used, or undefined if the key is not cached. The key may be out of date.
+   */
   peek(hash: string): CachedKey | undefined {
     return this.known.get(hash);
   }
 
   /**
-   * Builds the key of a record with the quota counts of this process, as a request would find it. The key is not
+   * Builds the key of a record with the quota counts of this process, as a request would find the key. The key is not
    * cached, and no use is recorded.
    */
   build(record: ApiKeyRecord): CachedKey {
@@ -118,8 +120,8 @@ export class ApiKeyCache {
   }
 
   /**
-   * Returns a cached key with current limits. Builds the key again if a grant has ended with its month, or the plans
-   * have changed. Does not need the database.
+   * Returns a cached key with current limits, or undefined if the key is not cached. Builds the key again if a grant
+   * has ended with its month, or if the plans have changed. Does not read the database.
    */
   private findCached(hash: string): CachedKey | undefined {
     const key = this.known.use(hash);
@@ -133,10 +135,10 @@ export class ApiKeyCache {
     return renewed;
   }
 
-  /** Reports whether a key can be used without reading it again. */
+  /** Reports whether a cached key can be used without reading the key again. */
   private isFresh(key: CachedKey): boolean {
     const ageMs = this.clock.now() - key.checkedAtMs;
-    // A negative age means that the clock was set back.
+    // The age is negative if the clock was set back.
     if (ageMs < 0) return false;
     if (ageMs < FRESH_WITHOUT_BUS_MS) return true;
     const since = this.bus.connectedSince();
@@ -145,7 +147,7 @@ export class ApiKeyCache {
 
   /**
    * Reads a cached key again. If the database is unavailable, returns the cached key until it is too old
-   * (`LONGEST_STALE_MS`). After a failed read, requests no longer wait for the next read.
+   * (`LONGEST_STALE_MS`). After one failed read, requests no longer wait for the next read of this key.
    */
   private recheck(hash: string, key: CachedKey): CachedKey | undefined | Promise<CachedKey | undefined> {
     const isUsable = Math.abs(this.clock.now() - key.checkedAtMs) < LONGEST_STALE_MS;
@@ -163,7 +165,9 @@ export class ApiKeyCache {
     });
   }
 
-  /** Queues a lookup, or joins the pending one for the same hash. */
+  /**
+   * Queues the lookup of a hash, or joins the pending lookup of the same hash. Rejects if too many lookups are pending.
+   */
   private load(hash: string): Promise<CachedKey | undefined> {
     const pending = this.waiting.get(hash);
     if (pending !== undefined) return pending.promise;
@@ -176,7 +180,7 @@ export class ApiKeyCache {
     return waiting.promise;
   }
 
-  /** Runs the queued lookups, in batches. */
+  /** Runs the queued lookups in batches until the queue is empty. Never rejects. */
   private async query(): Promise<void> {
     this.queries += 1;
     while (this.queue.length > 0) {
@@ -198,8 +202,8 @@ export class ApiKeyCache {
   }
 
   /**
-   * Reads records, and repeats the query if invalidations arrive during it. Gives up after `READ_ATTEMPTS`, with
-   * `current` false.
+   * Reads the records of hashes. Repeats the query if an invalidation arrives during it. After `READ_ATTEMPTS`
+   * attempts, returns the result with `current` false.
    */
   private async read(hashes: readonly string[]): Promise<QueryResult> {
     for (let attempt = 1; ; attempt++) {
@@ -211,13 +215,13 @@ export class ApiKeyCache {
     }
   }
 
-  /** Resolves the lookup of a hash, and caches the result if it is current. */
+  /** Resolves the pending lookup of a hash, and caches the result if it is current. */
   private settle(hash: string, record: ApiKeyRecord | undefined, { current, beganMs }: QueryResult): void {
     const waiting = this.waiting.get(hash);
     this.waiting.delete(hash);
     if (record === undefined) {
       this.known.delete(hash);
-      // Without the bus, this process does not learn of keys that another process imports.
+      // Without the bus, this process is not informed of keys that another process imports.
       const ttl = this.bus.connectedSince() === null ? FRESH_WITHOUT_BUS_MS : UNKNOWN_MS;
       if (current) this.unknown.set(hash, true, { ttl });
       waiting?.resolve(undefined);
@@ -231,7 +235,7 @@ export class ApiKeyCache {
 
   private invalidate(change: Invalidation): void {
     this.invalidations += 1;
-    // The change may be an import. A secret that was unknown before may belong to a key now.
+    // The change may be an import, after which an unknown secret can belong to a key.
     this.unknown.clear();
     for (const { record } of this.known.ofAccount(change.accountId)) {
       if (change.type === 'account' || record.keyId === change.keyId) this.known.delete(record.hash);
@@ -239,7 +243,7 @@ export class ApiKeyCache {
   }
 }
 
-/** Returns the 503 for a key that could not be checked. */
+/** Creates the 503 for a key that could not be looked up. */
 export function unavailable(cause?: unknown): Problem {
   return new Problem('authentication_unavailable', {
     detail: 'The API key could not be checked. This says nothing about the key; try again shortly.',

@@ -1,7 +1,7 @@
 /**
- * Format of API key secrets: `tg_live_<30 base62><6 base62 CRC-32>`, as in GitHub's tokens. The checksum covers the 30
- * random characters, so that most invalid keys are detected without a lookup. `tg_test_` marks keys of the test
- * environment.
+ * Defines the format of API key secrets: `tg_live_<30 base62><6 base62 CRC-32>`, as in GitHub's tokens. The checksum
+ * covers the 30 random characters, so that most invalid keys are detected without a lookup. Keys of the test
+ * environment begin with `tg_test_`.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -11,12 +11,14 @@ const PREFIX_LENGTH = 'tg_live_'.length;
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 
-/** Length of a secret in characters. */
+/** Length of a secret with its prefix and checksum, in characters. */
 export const SECRET_LENGTH = PREFIX_LENGTH + RANDOM_LENGTH + CHECKSUM_LENGTH;
 
 export type ApiKeyEnvironment = 'live' | 'test';
 
-/** Returns the CRC-32 (IEEE) of the random characters in base62, left-padded with `0` to six characters. */
+/**
+ * Returns the checksum of the random characters: their CRC-32 (IEEE) in base62, left-padded with `0` to six characters.
+ */
 export function checksum(random: string): string {
   let value = crc32(random);
   let text = '';
@@ -27,13 +29,16 @@ export function checksum(random: string): string {
   return text.padStart(CHECKSUM_LENGTH, '0');
 }
 
-/** Creates a secret with 178 random bits. */
+/** Creates a secret with 178 bits of entropy. */
 export function createSecret(environment: ApiKeyEnvironment): string {
   const random = randomBase62(RANDOM_LENGTH);
   return `tg_${environment}_${random}${checksum(random)}`;
 }
 
-/** Returns uniformly distributed base62 characters. Discards bytes of 248 and above to avoid a bias. */
+/**
+ * Returns random base62 characters with a uniform distribution. Discards bytes of 248 and above, which would cause a
+ * bias.
+ */
 export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
@@ -44,7 +49,7 @@ export function randomBase62(length: number): string {
   return text;
 }
 
-/** Value of a base62 digit by character code, or -1. */
+/** Values of base62 digits by character code. -1 for other characters. */
 const DIGITS = new Int8Array(128).fill(-1);
 for (let value = 0; value < ALPHABET.length; value++) DIGITS[ALPHABET.charCodeAt(value)] = value;
 
@@ -69,7 +74,7 @@ export function isWellFormedSecret(text: string): boolean {
     if (digitOf(code) < 0) return false;
     crc = (CRC_TABLE[(crc ^ code) & 0xff] ?? 0) ^ (crc >>> 8);
   }
-  // Compares the checksum as a number to avoid creating a string.
+  // Compare the checksum as a number, to avoid creating a string.
   let claimed = 0;
   for (; index < SECRET_LENGTH; index++) {
     const digit = digitOf(text.charCodeAt(index));
@@ -83,68 +88,68 @@ function digitOf(code: number): number {
   return DIGITS[code] ?? -1;
 }
 
-/** A token68 (RFC 9110 section 11.2) of a reasonable length. */
+/** Matches a token68 (RFC 9110 section 11.2) of 16 to 200 characters. */
 const TOKEN68 = /^(?=.{16,200}$)[A-Za-z0-9\-._~+/]+=*$/;
 
 /**
- * Reports whether a text can be an imported secret of another system (a foreign secret). A text with a prefix
- * of our own secrets cannot, because those need a checksum.
+ * Reports whether a text can be an imported secret of another system (a foreign secret). A text with the prefix format
+ * of the gateway's own secrets cannot, because such a text needs a checksum.
  */
 export function isForeignSecret(text: string): boolean {
   return !isOwnFormat(text) && TOKEN68.test(text);
 }
 
 /**
- * Reports whether a secret begins like our own secrets: `tg_`, four characters, `_`. `tg_` alone is not enough, because
- * one of 100,000 random secrets of another system may begin with it.
+ * Reports whether a secret begins like the gateway's own secrets: `tg_`, four characters, `_`. Checking only `tg_` is
+ * not enough. About one in 260,000 random base64url secrets of other systems begins with `tg_`.
  */
 export function isOwnFormat(secret: string): boolean {
   return secret.startsWith('tg_') && secret.charAt(PREFIX_LENGTH - 1) === '_';
 }
 
-/** Returns the SHA-256 of a secret in lower-case hex. The database stores secrets only in this form. */
+/** Returns the SHA-256 of a secret in lower-case hex, the only form in which the database stores secrets. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
 /**
- * Returns the SHA-256 of a secret as a Latin-1 string, which takes half the memory of hex. Runs on the request path.
+ * Returns the SHA-256 of a secret as a Latin-1 string, which needs half the memory of hex. Runs on the request path.
  */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'latin1');
 }
 
-/** Converts a digest from `digestOf` to the hex form of the database. */
+/** Converts a result of `digestOf` to the hex form of the database. */
 export function hexOfDigest(digest: string): string {
   return Buffer.from(digest, 'latin1').toString('hex');
 }
 
-/** Converts a hash from the hex form of the database to the form of `digestOf`. */
+/** Converts a hash in the hex form of the database to the form of `digestOf`. */
 export function digestOfHex(hex: string): string {
   return Buffer.from(hex, 'hex').toString('latin1');
 }
 
 /**
- * Returns the prefix and the last four characters of a secret, by which people recognize it. The hint of a foreign
- * secret has no prefix, because that may be part of what makes it secret.
+ * Returns the hint by which people recognize a secret: its prefix and its last four characters. The hint of a foreign
+ * secret has no prefix, because the prefix may be part of the secret.
  */
 export function hintOf(secret: string): string {
   if (!isOwnFormat(secret)) return `…${secret.slice(-4)}`;
   return `${secret.slice(0, PREFIX_LENGTH)}…${secret.slice(-4)}`;
 }
 
-/** Secrets of API keys and access tokens. Foreign secrets are not recognized. */
+/** Matches secrets of API keys and access tokens. Does not match foreign secrets. */
 const SECRET = /tg_(?:live|test|mcpt)_[0-9A-Za-z]{36}/;
 const SECRETS = /tg_(live|test|mcpt)_[0-9A-Za-z]{36}/g;
 
-/** Reports whether a text contains a secret or an access token, plain or percent-encoded. */
+/** Reports whether a text contains a secret of the gateway or an access token, plain or percent-encoded. */
 export function holdsSecret(text: string): boolean {
   return (text.includes('tg_') && SECRET.test(text)) || (text.includes('%') && SECRET.test(decoded(text)));
 }
 
 /**
- * Redacts the secrets in a client's text that is logged or sent back. A text with a percent-encoded secret is decoded,
- * so that plain and encoded secrets are both found.
+ * Redacts the secrets and access tokens in a client's text that is logged or sent back. If a secret is percent-encoded,
+ * the result is the decoded text, so that plain and encoded secrets are both redacted.
  */
 export function withoutSecrets(text: string): string {
   if (!holdsSecret(text)) return text;
@@ -152,21 +157,21 @@ export function withoutSecrets(text: string): string {
   return holdsSecret(redacted) ? decoded(redacted).replaceAll(SECRETS, 'tg_$1_[redacted]') : redacted;
 }
 
-/** Percent-decodes a text once. Leaves invalid escapes unchanged. */
+/** Percent-decodes a text once, byte by byte. Leaves invalid escapes unchanged. */
 function decoded(text: string): string {
   return text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
 /**
- * Prefix of the access tokens of OAuth clients. The rest has the format of a secret. The prefix distinguishes tokens
- * from keys without a lookup, and a token is not accepted as a key.
+ * Prefix of the access tokens of OAuth clients. The rest of a token has the format of a secret. The prefix
+ * distinguishes tokens from keys without a lookup, and a token is not accepted as a key.
  */
 const ACCESS_TOKEN_PREFIX = 'tg_mcpt_';
 
-/** Hint for keys whose secrets are access tokens. */
+/** Hint of keys whose secrets are access tokens. */
 export const ACCESS_TOKEN_HINT = `${ACCESS_TOKEN_PREFIX}…`;
 
-/** Creates an access token with 178 random bits. */
+/** Creates an access token with 178 bits of entropy. */
 export function createAccessToken(): string {
   const random = randomBase62(RANDOM_LENGTH);
   return `${ACCESS_TOKEN_PREFIX}${random}${checksum(random)}`;

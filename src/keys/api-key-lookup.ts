@@ -1,4 +1,7 @@
-/** Database queries for the request path: finds API keys by hash, and writes their last uses. */
+/**
+ * Queries the database for the request path: finds API keys by the hashes of their secrets, and writes the last uses of
+ * keys.
+ */
 import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { jsonRows, type JsonColumn } from '../stores/database/json-rows.js';
@@ -11,7 +14,7 @@ import { digestOfHex, hexOfDigest } from './api-key-format.js';
 import { parseLimits, parseStrings } from './api-key-columns.js';
 import { InternTable } from '../platform/intern-table.js';
 
-/** Maximum number of rows per statement, below the parameter limits of both databases. */
+/** Maximum number of rows per statement, below the parameter limits of SQLite and PostgreSQL. */
 const MAX_ROWS_PER_STATEMENT = 500;
 const USE_COLUMNS: readonly JsonColumn[] = [
   { name: 'id', type: 'text' },
@@ -29,7 +32,7 @@ export class DatabaseKeyLookup implements ApiKeyLookup, ForeignKeyLookup {
   ) {}
 
   /**
-   * Returns the records of the hashes in any order, without unknown hashes.
+   * Returns the records of hashes in any order. Unknown hashes have no record in the result.
    * @param hashes results of `digestOf`.
    * @throws DatabaseUnavailable if the database cannot be queried.
    */
@@ -39,17 +42,17 @@ export class DatabaseKeyLookup implements ApiKeyLookup, ForeignKeyLookup {
     return records;
   }
 
-  /** Reports whether any key has a secret that another system created. */
+  /** Reports whether any key has a foreign secret, which another system created. */
   async hasForeignSecrets(): Promise<boolean> {
     const { rows } = await sql`select 1 from api_key_secret where is_foreign = 1 limit 1`.execute(this.db);
     return rows.length > 0;
   }
 
-  /** Writes the last uses of secrets and of their keys. Does not replace later times. */
+  /** Writes the last uses of secrets and of their keys. Does not replace a time with an earlier one. */
   async touchLastUsed(batch: readonly SecretUse[]): Promise<void> {
     // Write in chunks, because writing all keys of a busy minute at once would block the event loop.
     for (const chunk of chunks(batch)) {
-      // Sort the keys, so that processes lock the rows in the same order and do not deadlock.
+      // Sort the keys, so that all processes lock the rows in the same order and do not deadlock.
       const keys = [...latestByKey(chunk)].sort(byFirst);
       await sql`
         update api_key set last_used_at = seen.at from ${jsonRows(this.kind, USE_COLUMNS, keys, 'seen')}
@@ -113,8 +116,8 @@ export class DatabaseKeyLookup implements ApiKeyLookup, ForeignKeyLookup {
 }
 
 /**
- * Interns strings. The database drivers create a string per field, but the rows of a hundred thousand keys have few
- * different values.
+ * InternedStrings shares equal strings. The database drivers create a string for each field, but the rows of a hundred
+ * thousand keys have few different values.
  */
 class InternedStrings {
   private readonly table = new InternTable<string>();
@@ -124,7 +127,7 @@ class InternedStrings {
   }
 }
 
-/** Interns JSON arrays of strings. Keys with the same scopes share an array. */
+/** InternedLists shares equal JSON arrays of strings. Keys with the same scopes then share an array. */
 class InternedLists {
   private readonly table = new InternTable<readonly string[]>();
 
@@ -134,14 +137,15 @@ class InternedLists {
 }
 
 /**
- * Returns the earlier end of key and secret (ms since the epoch, null for none), and whether it is that of the secret.
+ * Returns the earlier of the expirations of a key and its secret, and whether it is that of the secret. Times are in ms
+ * since the epoch, null for none.
  */
 function lifetime(key: number | null, secret: number | null): Pick<ApiKeyRecord, 'expiresAt' | 'rotatedOut'> {
   if (secret === null || (key !== null && key <= secret)) return { expiresAt: key, rotatedOut: false };
   return { expiresAt: secret, rotatedOut: true };
 }
 
-/** Returns the changes to the limits of the plan. Keys without changes, which most are, share one value. */
+/** Returns the changes to the limits of the plan. Most keys have no changes, and share `NO_LIMIT_CHANGES`. */
 function limitChanges(row: {
   limits: string | null;
   key_grant_period: number;
@@ -169,7 +173,7 @@ function* chunks<T>(items: Iterable<T>): Generator<T[]> {
 }
 
 /**
- * Returns the latest use of each key. If two secrets of a key were used, the update would otherwise pick either row.
+ * Returns the latest use of each key. Otherwise, if two secrets of a key were used, the update would write either time.
  */
 function latestByKey(uses: readonly SecretUse[]): Map<string, number> {
   const latest = new Map<string, number>();

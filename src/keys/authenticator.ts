@@ -1,4 +1,4 @@
-/** Authenticates the secrets of API keys, and checks whether their keys can be used. */
+/** Authenticates the secrets of API keys, and checks whether the keys can be used now. */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import { DO_NOT_RETRY } from '../platform/problems/retry-after.js';
@@ -12,8 +12,8 @@ import { scopeProblem } from './scope-problem.js';
 import { missingScopes } from './scopes.js';
 
 /**
- * DeniedKey is the 403 for an existing key that cannot be used now. The error has the key, so that its usage can be
- * recorded.
+ * DeniedKey is the 403 for an existing key that cannot be used now. It holds the key, so that the refusal can be
+ * recorded in the usage of the key.
  */
 export class DeniedKey extends Problem {
   constructor(
@@ -43,7 +43,7 @@ export class Authenticator {
   ) {}
 
   /**
-   * Authenticates a secret and records its use.
+   * Authenticates a secret, and records the use of its key.
    * @param secret well-formed or foreign secret, see `bearerSecret`.
    * @param address IP address of the client.
    * @returns the key, a 401 (`invalid_api_key`, `revoked_api_key`, `expired_api_key`), or a 403 as `DeniedKey`
@@ -59,7 +59,7 @@ export class Authenticator {
   /**
    * Looks up the key of a secret without recording a use. For counters; never for authentication. The promise rejects
    * with `authentication_unavailable`.
-   * @returns `unusable` for a key that would be refused now.
+   * @returns `unknown` if there is no such key, `unusable` for a key that would be refused now.
    */
   lookUpForCounting(
     secret: string,
@@ -74,15 +74,15 @@ export class Authenticator {
   }
 
   /**
-   * Looks up the key of a secret without recording a use, even if the key cannot be used now. Resolves to undefined if
-   * there is none. Rejects with `authentication_unavailable`.
+   * Looks up the key of a secret without recording a use, even if the key would be refused now. Resolves to undefined
+   * if there is no such key. Rejects with `authentication_unavailable`.
    */
   async find(secret: string): Promise<CachedKey | undefined> {
     return this.lookUp(secret);
   }
 
   /**
-   * Returns the cached key of a secret, without recording a use. The key may be unusable. Undefined if it is not
+   * Returns the cached key of a secret without recording a use. The key may be refused now. Undefined if the key is not
    * cached.
    */
   ownerOf(secret: string): CachedKey | undefined {
@@ -93,7 +93,7 @@ export class Authenticator {
    * Checks a key again during a long request, without recording a use. Never rejects.
    * @param hash digest of the secret, see `digestOf`.
    * @param needed scopes of the operation.
-   * @returns the problem with which to end the request. Undefined if the key is still valid or the lookup fails.
+   * @returns the problem with which to end the request. Undefined if the key is still valid, or if the lookup fails.
    */
   async recheck(hash: string, address: string, needed: readonly string[]): Promise<Problem | undefined> {
     let key: CachedKey | undefined;
@@ -134,12 +134,12 @@ export class Authenticator {
 }
 
 /**
- * Returns the error with which a key is refused now, or undefined.
- * @param address undefined to skip the check of the address.
+ * Returns the error with which a key is refused at a time, or undefined.
+ * @param address IP address of the client. Undefined to skip the check of the address.
  */
 function problemOf(key: CachedKey, address: string | undefined, nowMs: number): Problem | undefined {
   const { record } = key;
-  // Active keys need only one comparison.
+  // For active keys, this one comparison replaces the checks of the other states.
   if (record.keyStatus !== 'active') return inactiveProblem(key, nowMs);
   if (record.expiresAt !== null && nowMs >= record.expiresAt) return expiredProblem(record);
   if (address !== undefined && key.allowedAddresses !== undefined && !key.allowedAddresses.holds(address)) {
@@ -153,10 +153,7 @@ function problemOf(key: CachedKey, address: string | undefined, nowMs: number): 
   return undefined;
 }
 
-/**
- * Returns the error for a revoked or paused key. A key that has also expired is reported as expired, unless it is
- * revoked.
- */
+/** Returns the error for a revoked or paused key. A paused key that has also expired is reported as expired. */
 function inactiveProblem(key: CachedKey, nowMs: number): Problem {
   const { keyStatus, expiresAt } = key.record;
   if (keyStatus === 'revoked') return REVOKED_KEY;

@@ -1,5 +1,5 @@
 /**
- * Parses `Authorization: Bearer <key>` (RFC 6750 section 2.1), the only way to send a key. Creates the
+ * Parses `Authorization: Bearer <key>` (RFC 6750 section 2.1), the only way to send a key. Also creates the
  * `WWW-Authenticate` challenges of refusals (RFC 6750 section 3).
  */
 import { FixedProblem, type ErrorCode, type Problem } from '../platform/problems/errors.js';
@@ -31,10 +31,10 @@ const KEY_IN_URL = new FixedProblem('malformed_authorization', {
 });
 
 /**
- * Returns the secret of a request, well-formed or foreign (see `isForeignSecret`). Otherwise returns `missing_api_key`,
- * `invalid_api_key` or `malformed_authorization`.
+ * Returns the secret of a request, which is well-formed or foreign (see `isForeignSecret`). Otherwise returns the
+ * problem `missing_api_key`, `invalid_api_key` or `malformed_authorization`.
  * @param authorization the first `Authorization` header.
- * @param rawHeaders alternating names and values, to detect a repeated header.
+ * @param rawHeaders header names and values in turn, to detect a repeated header.
  * @param url path and query as received. A key in the URL is refused, because URLs appear in logs and histories.
  */
 export function bearerSecret(
@@ -47,7 +47,8 @@ export function bearerSecret(
   if (countAuthorization(rawHeaders) > 1) return TWO_HEADERS;
   // The scheme is case-insensitive (RFC 9110 section 11.1), and one or more spaces follow it.
   if (authorization.length < 7 || authorization.slice(0, 7).toLowerCase() !== 'bearer ') {
-    // Clients with an empty variable for the key send this. The parser has removed the space after the scheme.
+    // A client whose variable for the key is empty sends only the scheme. The parser has removed the space after the
+    // scheme.
     return authorization.toLowerCase() === 'bearer' ? NO_KEY : OTHER_SCHEME;
   }
   const secret = authorization.length === SECRET_LENGTH + 7 ? authorization.slice(7) : authorization.slice(7).trim();
@@ -56,25 +57,34 @@ export function bearerSecret(
 }
 
 /**
- * Returns the error for a request with a secret in its URL, which is refused even if the header is valid. Undefined if
- * there is none.
+ * Returns the error for a URL that contains a secret, or undefined. A request with such a URL is refused even if its
+ * header is valid.
  */
 export function keyInUrl(url: string): Problem | undefined {
   return holdsSecret(url) ? KEY_IN_URL : undefined;
 }
 
-/** Creates a 401 with the challenge of RFC 6750. The challenge has no error code if the request had no credentials. */
+/**
+ * Creates a 401 with a challenge (RFC 6750 section 3). For `missing_api_key`, the challenge has no error code, because
+ * the request had no credentials.
+ */
 export function refusedKey(code: ErrorCode, detail: string): FixedProblem {
   const header = code === 'missing_api_key' ? REALM : challenge('invalid_token', detail);
   return new FixedProblem(code, { detail, headers: ['WWW-Authenticate', header] });
 }
 
-/** Returns the challenge of a 403 for missing scopes, with all scopes of the operation (RFC 6750 section 3.1). */
+/**
+ * Returns the challenge of a 403 for missing scopes. The challenge lists all scopes of the operation (RFC 6750 section
+ * 3.1).
+ */
 export function insufficientScopeChallenge(needed: readonly string[]): string {
   return `${REALM}, error="insufficient_scope", scope="${needed.join(' ')}"`;
 }
 
-/** Creates a challenge. `error_description` allows only ASCII without quotes and backslashes. */
+/**
+ * Creates a challenge with an error code. `error_description` allows only printable ASCII without quotes and
+ * backslashes, so other characters become `'`.
+ */
 function challenge(error: string, description: string): string {
   return (
     `${REALM}, error="${error}", ` +

@@ -1,4 +1,4 @@
-/** API keys in memory: the database record with the values that are derived from it. */
+/** Represents API keys in memory: the database record, and the values that are derived from the record. */
 import type { GatewayFile } from '../config/model/schema.js';
 import { calendarOf } from '../quota/model/month-period.js';
 import { effectiveLimits, hasGrantIn } from '../quota/model/effective-limits.js';
@@ -11,22 +11,22 @@ import type { ApiKeyRecord } from './api-key.js';
 import { KeptRecord } from './kept-record.js';
 import { ScopeSets, type ScopeSet } from './scopes.js';
 
-/** KeyExceptions are properties that most keys do not have. */
+/** KeyExceptions are properties that most keys do not have. Keys without them share no object for these properties. */
 interface KeyExceptions {
   readonly allowedAddresses: NetworkList | undefined;
   readonly limitsUntilMs: number | undefined;
 }
 
 /**
- * CachedKey is a key in memory. Optimized for size, because there is one per key in use
- * (`test/performance/used-keys.spec.ts`). The class extends the record instead of referencing it. Times are whole
- * seconds, which V8 stores in the field itself. All fields are initialized, so that the shape of the objects does not
- * change.
+ * CachedKey is an API key in memory, with its scopes and quota subject. Optimized for size, because there is an object
+ * for each key in use (`test/performance/used-keys.spec.ts`). The class extends the record instead of referencing it.
+ * Times are stored in seconds, which V8 stores in the field itself. All fields are initialized, so that the shape of
+ * the objects does not change.
  */
 export class CachedKey extends KeptRecord {
-  /** Whether the last read of the key failed. Requests then no longer wait for the next read. */
+  /** Whether the last attempt to read the key again failed. Requests then no longer wait for the next attempt. */
   recheckFailed = false;
-  /** Second-chance flag. This field and the next two belong to `CachedKeys`. */
+  /** Second-chance flag for eviction. Only `CachedKeys` uses this field and the next two. */
   wasUsed = false;
   nextOfAccount: CachedKey | undefined = undefined;
   previousOfAccount: CachedKey | undefined = undefined;
@@ -37,14 +37,16 @@ export class CachedKey extends KeptRecord {
   constructor(
     record: KeptRecord,
     readonly scopeSet: ScopeSet,
-    /** Undefined if the plan of the account is not configured. Then quotas cannot be decided. */
+    /**
+     * Quota subject of the key. Undefined if the plan of the account is not configured. No quota can be decided then.
+     */
     readonly subject: QuotaSubject | undefined,
     checkedAtMs: number,
     exceptions: KeyExceptions,
   ) {
     super(record.hash, record.keyId, record.account, record.key);
     this.checkedAtSecond = Math.floor(checkedAtMs / 1_000);
-    // This condition must check every exception. An exception that is missing here would not be enforced.
+    // This condition must check every exception. An exception that is not checked here would not be enforced.
     const isUsual = exceptions.allowedAddresses === undefined && exceptions.limitsUntilMs === undefined;
     this.exceptions = isUsual ? undefined : exceptions;
   }
@@ -53,27 +55,29 @@ export class CachedKey extends KeptRecord {
     return this;
   }
 
-  /** Allowed networks of clients. Undefined if all are allowed. */
+  /** Networks of the clients that may use the key. Undefined to allow all. */
   get allowedAddresses(): NetworkList | undefined {
     return this.exceptions?.allowedAddresses;
   }
 
-  /** Time when a grant ends and the limits change, in ms since the epoch. Undefined if there is no grant. */
+  /**
+   * Time when a grant ends and the limits change, in ms since the epoch. Undefined if there is no grant in this month.
+   */
   get limitsUntilMs(): number | undefined {
     return this.exceptions?.limitsUntilMs;
   }
 
-  /** Reports whether the key was built with these rules. Otherwise, the key must be built again. */
+  /** Reports whether the key was built with these rules. If not, the key must be built again. */
   follows(rules: KeyRules): boolean {
     return this.scopeSet.owner === rules.scopeSets;
   }
 
-  /** Time of the last database read, in ms since the epoch, rounded down to a second. */
+  /** Time when the record was last read from the database, in ms since the epoch. Rounded down to a second. */
   get checkedAtMs(): number {
     return this.checkedAtSecond * 1_000;
   }
 
-  /** Time of the last recorded use, in ms since the epoch, rounded down to a second. */
+  /** Time of the last recorded use, in ms since the epoch. Rounded down to a second. 0 if no use was recorded. */
   get useNotedAtMs(): number {
     return this.useNotedAtSecond * 1_000;
   }
@@ -83,13 +87,13 @@ export class CachedKey extends KeptRecord {
   }
 }
 
-/** KeyRules are the settings that keys are built with. Each configuration change creates a new object. */
+/** KeyRules are the settings with which keys are built. Each configuration change creates a new object. */
 export interface KeyRules {
   readonly plans: GatewayFile['plans'];
   readonly scopeSets: ScopeSets;
 }
 
-/** CachedKeyFactory builds keys from records and the configured plans. */
+/** CachedKeyFactory builds cached keys from records and the configured plans. */
 export class CachedKeyFactory {
   private currentRules: KeyRules;
   private readonly terms = new TermsTable();
@@ -100,22 +104,22 @@ export class CachedKeyFactory {
     this.networks = new AllowedNetworks(log);
   }
 
-  /** The current rules. Keys that were built with other rules must be built again. */
+  /** Current rules. A key that was built with other rules must be built again. */
   get rules(): KeyRules {
     return this.currentRules;
   }
 
-  /** Replaces the plans. */
+  /** Replaces the plans and the sets of scopes. Keys in the cache are built again when they are used. */
   replacePlans(plans: GatewayFile['plans']): void {
-    // The scopes of operations may have changed, too.
+    // The required scopes of operations may have changed, too.
     this.currentRules = { plans, scopeSets: new ScopeSets() };
   }
 
   /**
-   * Builds a key.
+   * Builds a cached key.
    * @param checkedAtMs time when the record was read, in ms since the epoch.
-   * @param previous the previous version of the key. Its quota subject is reused if the limits are the same.
-   * @param nowMs time for which the limits apply.
+   * @param previous previous version of the key, if any. Its quota subject is reused if the limits are the same.
+   * @param nowMs time for which the limits apply, in ms since the epoch.
    */
   build(
     record: ApiKeyRecord,
@@ -136,7 +140,7 @@ export class CachedKeyFactory {
     );
   }
 
-  /** Returns the quota subject of a key, or undefined if its plan is not configured. */
+  /** Returns the quota subject of a key, or undefined if the plan of the key is not configured. */
   private subject(record: ApiKeyRecord, label: number, previous: CachedKey | undefined): QuotaSubject | undefined {
     // The plan may no longer be configured. Inherited properties such as `constructor` are not plans.
     const plan = Object.hasOwn(this.currentRules.plans, record.plan) ? this.currentRules.plans[record.plan] : undefined;

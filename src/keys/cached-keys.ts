@@ -1,6 +1,7 @@
 /**
- * Cache of keys by hash and by account, with a maximum number of keys. Evicts by the second-chance (clock) algorithm,
- * in which a use only sets a flag. An exact LRU order would have to update a list.
+ * Stores cached keys by hash and by account, up to a maximum number. Evicts keys by the second-chance (clock)
+ * algorithm, in which the use of a key only sets a flag. An exact LRU order would need an update of a list for each
+ * use.
  */
 import { KeptRecord, type AccountPart } from './kept-record.js';
 import type { CachedKey } from './cached-key.js';
@@ -8,12 +9,12 @@ import type { CachedKey } from './cached-key.js';
 export class CachedKeys {
   private readonly keys = new Map<string, CachedKey>();
   /**
-   * The first key of each account, which links to the other keys of the account. A set per account would take more
+   * First key of each account. Each key links to the next key of its account. A `Set` per account would take more
    * memory.
    */
   private readonly accounts = new Map<string, CachedKey>();
   /**
-   * The clock hand, which iterates over `keys` in insertion order. Created only when the map is full, because an open
+   * Clock hand, which iterates over `keys` in insertion order. Created only when the map is full, because an open
    * iterator keeps the old tables of a growing map in memory.
    */
   private hand: Iterator<CachedKey> | undefined;
@@ -24,19 +25,19 @@ export class CachedKeys {
     return this.keys.size;
   }
 
-  /** Returns a key and marks it as used. Runs on the request path. */
+  /** Returns the key with a hash and marks the key as used. Runs on the request path. */
   use(hash: string): CachedKey | undefined {
     const key = this.keys.get(hash);
     if (key !== undefined && !key.wasUsed) key.wasUsed = true;
     return key;
   }
 
-  /** Returns a key without marking it as used. */
+  /** Returns the key with a hash without marking the key as used. */
   get(hash: string): CachedKey | undefined {
     return this.keys.get(hash);
   }
 
-  /** Adds a key, or replaces the one with the same hash. Evicts another key if the cache is full. */
+  /** Adds a key, or replaces the key with the same hash. Evicts another key if the cache is full. */
   set(key: CachedKey): void {
     const { hash, accountId } = key.record;
     const before = this.keys.get(hash);
@@ -56,13 +57,13 @@ export class CachedKeys {
     this.unlink(key);
   }
 
-  /** Returns the account data that the cached keys of an account share, or undefined if none is cached. */
+  /** Returns the account data of the cached keys of an account. Undefined if no key of the account is cached. */
   account(accountId: string): AccountPart | undefined {
     const record = this.accounts.get(accountId)?.record;
     return record instanceof KeptRecord ? record.account : undefined;
   }
 
-  /** Returns a copy of the list of keys of an account. */
+  /** Returns the cached keys of an account in a new array, so that callers can delete keys while they iterate. */
   ofAccount(accountId: string): CachedKey[] {
     const keys: CachedKey[] = [];
     for (let key = this.accounts.get(accountId); key !== undefined; key = key.nextOfAccount) keys.push(key);
@@ -78,7 +79,7 @@ export class CachedKeys {
     key.nextOfAccount = key.previousOfAccount = undefined;
   }
 
-  /** Removes one key. Ends in the second round at the latest, because the first round clears all flags. */
+  /** Evicts one key. Ends in the second round at the latest, because the first round clears the flags of all keys. */
   private evict(): void {
     for (;;) {
       this.hand ??= this.keys.values();

@@ -1,21 +1,21 @@
-/** Maps client addresses to the networks that rate limits count. */
+/** Maps client addresses to the networks by which rate limits count requests. */
 import { isIPv6 } from 'node:net';
 import { ipv6Groups, NetworkList, plainAddress } from '../platform/network-list.js';
 
-/** Number of 16-bit groups of an IPv6 address in the prefix of a network, and of a site. */
+/** Number of 16-bit groups in the IPv6 prefix of a network (/64) and of a site (/48). */
 const NETWORK_GROUPS = 4;
 const SITE_GROUPS = 3;
 
 /**
- * Returns the network of a client. For IPv4, including IPv4-mapped IPv6, this is the address. For IPv6, it is the /64,
- * such as `2001:db8:0:1::/64`, because one subscriber controls all addresses in it (RFC 6177). Returns other text
- * unchanged.
+ * Returns the network of a client. For IPv4 and IPv4-mapped IPv6, the network is the IPv4 address. For IPv6, the
+ * network is the /64, such as `2001:db8:0:1::/64`, because one subscriber controls all of its addresses (RFC 6177).
+ * Returns any other text unchanged.
  */
 export function clientNetwork(address: string): string {
   return prefixOf(address, NETWORK_GROUPS);
 }
 
-/** Returns the largest network that one subscriber may have: an IPv4 address, or the /48 of an IPv6 address. */
+/** Returns the largest network that one subscriber usually has: an IPv4 address, or the /48 of an IPv6 address. */
 export function clientSite(address: string): string {
   return prefixOf(address, SITE_GROUPS);
 }
@@ -42,7 +42,7 @@ const PRIVATE = NetworkList.of([
   'fe80::/10',
 ]);
 
-/** Reports whether an address is private, local or link-local. */
+/** Reports whether an address is in a private, shared, loopback or link-local network. */
 export function isPrivateAddress(address: string): boolean {
   return PRIVATE.holds(address);
 }

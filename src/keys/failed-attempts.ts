@@ -1,6 +1,7 @@
 /**
- * Rate-limits addresses that send invalid API keys. After too many within a minute, an address gets 429 until its
- * minute ends. The count is per process. A request costs one map lookup, or none while no address has failed attempts.
+ * Rate-limits client networks that send invalid API keys (for IPv6, the /64 of an address). After too many invalid keys
+ * within a minute, all requests of the network get 429 until the minute ends. Each process counts separately. A request
+ * costs one map lookup, or none while there are no failed attempts.
  */
 import { THROTTLES } from '../quota/model/throttle-rows.js';
 import type { Clock } from '../platform/clock.js';
@@ -10,22 +11,22 @@ import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import { clientNetwork } from './client-network.js';
 
 /**
- * Length of a window in ms, and maximum number of addresses with a window. A window starts with the first invalid key
- * of an address. Above the maximum, the window that ends first is dropped.
+ * Length of a window in ms, and maximum number of networks with a window. A window starts with the first invalid key of
+ * a network. Above the maximum, the window that ends first is dropped.
  */
 const { windowMs: WINDOW_MS, mostKeys: MAX_ADDRESSES } = THROTTLES.wrongKeys;
-/** Random addition to `Retry-After`, so that clients do not all return at the same time. */
+/** Range of the random addition to `Retry-After`, so that clients do not all return at the same time. */
 const JITTER_SECONDS = 3;
 
 /**
- * Reports whether an error counts as a failed attempt. Revoked, expired and rotated secrets do not count, because they
- * are not guesses. An old client with such a secret must not block the valid keys of its address.
+ * Reports whether an error is a failed attempt. Revoked, expired and rotated secrets are not, because they are not
+ * guesses. An old client with such a secret must not block the valid keys of its network.
  */
 export function isFailedAttempt(code: ErrorCode): boolean {
   return code === 'invalid_api_key';
 }
 
-/** Problems by the seconds of `Retry-After`. They are reused, because throttled clients may send many requests. */
+/** Problems by the seconds of their `Retry-After`. Reused, because throttled clients may send many requests. */
 const refusals: (FixedProblem | undefined)[] = [];
 
 function refusalFor(seconds: number): FixedProblem {
@@ -43,20 +44,22 @@ function refusalUntil(endMs: number, now: number): FixedProblem {
 
 interface Window {
   failures: number;
-  /** The limit at the time when the throttling was logged. 0 if it has not been logged. */
+  /** Limit at the time when the throttling was logged. 0 if the throttling has not been logged. */
   loggedAt: number;
   readonly endMs: number;
 }
 
 export class FailedAttempts {
-  /** Windows by network, ordered by their ends: all have the same length and are never extended. */
+  /** Windows by network, in the order of their ends. All windows have the same length and are never extended. */
   private readonly windows = new Map<string, Window>();
   private earliestEndMs = Infinity;
   private warnedOfProxy = false;
   private counted: ValueSeries | undefined;
   private fromProxies: ValueSeries | undefined;
 
-  /** @param perMinute number of failed attempts after which an address is throttled. 0 disables throttling. */
+  /**
+   * @param perMinute number of failed attempts per minute after which a network is throttled. 0 disables throttling.
+   */
   constructor(
     private perMinute: number,
     private readonly clock: Clock,
@@ -67,13 +70,16 @@ export class FailedAttempts {
     METRICS.failedAttemptAddresses.series().set(this.windows.size);
   }
 
-  /** Sets the limit. Keeps the counts, unless the limit is 0, which disables throttling. */
+  /** Sets the limit per minute. Keeps the counts, unless the limit is 0, which disables throttling. */
   setLimit(perMinute: number): void {
     this.perMinute = perMinute;
     if (perMinute === 0) this.windows.clear();
   }
 
-  /** Returns `too_many_failed_attempts` with `Retry-After` if the address is throttled. Otherwise undefined. */
+  /**
+   * Returns `too_many_failed_attempts` with `Retry-After` if the network of an address is throttled. Otherwise returns
+   * undefined.
+   */
   problemFor(address: string): Problem | undefined {
     if (this.windows.size === 0) return undefined;
     const now = this.clock.now();
@@ -81,19 +87,19 @@ export class FailedAttempts {
     const network = clientNetwork(address);
     const window = this.fullWindow(network, now);
     if (window === undefined) return undefined;
-    // The throttling is not logged yet if the limit was lowered in the meantime.
+    // The throttling has not been logged if the limit was lowered in the meantime.
     this.logThrottled(network, window);
     return refusalUntil(window.endMs, now);
   }
 
-  /** Returns the problem that `problemFor` would return, without logging. For previews. */
+  /** Returns the problem that `problemFor` would return, but logs nothing. For previews. */
   previewProblem(address: string): Problem | undefined {
     const now = this.clock.now();
     const window = this.fullWindow(clientNetwork(address), now);
     return window === undefined ? undefined : refusalUntil(window.endMs, now);
   }
 
-  /** Returns the window of a network if the network is throttled. */
+  /** Returns the window of a network if the network is throttled. Otherwise returns undefined. */
   private fullWindow(network: string, now: number): Window | undefined {
     const window = this.windows.get(network);
     return window === undefined || window.failures < this.perMinute || isOver(window, now) ? undefined : window;
@@ -101,7 +107,7 @@ export class FailedAttempts {
 
   /**
    * Counts a failed attempt, see `isFailedAttempt`.
-   * @param isShared whether the address is that of an unknown proxy. Such addresses are not counted.
+   * @param isShared whether the address is that of an unknown proxy. Attempts from such an address are not counted.
    */
   record(address: string, isShared: boolean): void {
     if (this.perMinute === 0) return;
@@ -117,7 +123,7 @@ export class FailedAttempts {
     if (window.failures >= this.perMinute) this.logThrottled(network, window);
   }
 
-  /** Logs a throttled address once per window, and again if it reaches a raised limit. */
+  /** Logs that a network is throttled, once per window. Logs again if the network reaches a limit that was raised. */
   private logThrottled(network: string, window: Window): void {
     if (window.loggedAt >= this.perMinute) return;
     window.loggedAt = this.perMinute;
@@ -158,7 +164,7 @@ export class FailedAttempts {
   }
 
   /**
-   * Warns once of a proxy that is missing from `gateway.trustedProxies`. Throttling the proxy would block all of its
+   * Warns once about a proxy that is missing from `gateway.trustedProxies`. Throttling the proxy would block all of its
    * clients.
    */
   private warnOfProxy(address: string): void {
@@ -172,7 +178,7 @@ export class FailedAttempts {
   }
 }
 
-/** Reports whether a window has ended. If the clock was set back, a window ends early instead of lasting longer. */
+/** Reports whether a window has ended. If the clock was set back, the window ends early instead of lasting longer. */
 function isOver(window: Window, now: number): boolean {
   return now >= window.endMs || window.endMs - now > WINDOW_MS;
 }

@@ -1,16 +1,16 @@
 /**
- * Caches whether any key has a foreign secret: an imported secret in the format of another system. Until there is one,
- * such secrets are refused without a lookup, like any text without a valid checksum.
+ * Caches whether any key has a foreign secret: an imported secret in the format of another system. While no key has
+ * one, such secrets are refused without a lookup, like any text without a valid checksum.
  */
 import type { Clock } from '../platform/clock.js';
 import { unavailable } from './api-key-cache.js';
 import type { InvalidationBus } from './api-key.js';
 
-/** How long a result of the database is cached, if there are foreign secrets and if there are none. */
+/** How long a result of the database is cached, in ms: if there are foreign secrets, and if there are none. */
 const EXIST_MS = 60_000;
 const NONE_EXIST_MS = 1_000;
 
-/** ForeignKeyLookup finds out from the database whether any key has a foreign secret. */
+/** ForeignKeyLookup queries the database whether any key has a foreign secret. */
 export interface ForeignKeyLookup {
   hasForeignSecrets(): Promise<boolean>;
 }
@@ -25,15 +25,15 @@ export class ForeignKeys {
     bus: InvalidationBus,
     private readonly clock: Clock,
   ) {
-    // An import publishes its accounts. So the first request with an imported secret is accepted.
+    // An import publishes its accounts. Checking again lets the first request with an imported secret succeed.
     bus.subscribe(() => {
       if (this.exist !== true) this.checkedAtMs = -Infinity;
     });
   }
 
   /**
-   * Reports whether a foreign secret can belong to a key. Uses the last result while the database is unavailable. The
-   * promise rejects with `authentication_unavailable` if there is no last result.
+   * Reports whether any key has a foreign secret. Uses the last result while the database is unavailable. The promise
+   * rejects with `authentication_unavailable` if there is no last result.
    */
   mayExist(): boolean | Promise<boolean> {
     const ageMs = this.clock.now() - this.checkedAtMs;
@@ -45,8 +45,8 @@ export class ForeignKeys {
 
   private async check(): Promise<boolean> {
     const beganMs = this.clock.now();
-    // Set the time before the query. An import may commit during the query, and its message then makes the result
-    // outdated.
+    // Set the time before the query. An import may commit during the query, and its message must then invalidate the
+    // result.
     this.checkedAtMs = beganMs;
     try {
       const exist = await this.lookup.hasForeignSecrets();

@@ -1,15 +1,16 @@
 /**
- * Memory-efficient records of API keys. Nearly all keys differ only in hash and ID. So the keys of an account share one
- * object with the data of the account. Keys with the same properties share one object with these properties.
+ * Stores records of API keys with little memory. Nearly all keys differ only in their hash and ID. So the keys of an
+ * account share one object with the account's data. Keys with the same properties share one object with these
+ * properties.
  */
 import { NO_LIMIT_CHANGES } from '../quota/model/effective-limits.js';
 import { InternTable } from '../platform/intern-table.js';
 import type { ApiKeyRecord } from './api-key.js';
 
-/** AccountPart contains the account fields of a record. */
+/** AccountPart holds the account fields of a record. */
 export type AccountPart = Pick<ApiKeyRecord, 'accountId' | 'accountStatus' | 'plan' | 'timeZone' | 'billingDay'>;
 
-/** KeyPart contains the key fields of a record without hash and ID. */
+/** KeyPart holds the key fields of a record, except for the hash and the ID. */
 export type KeyPart = Pick<
   ApiKeyRecord,
   'keyStatus' | 'environment' | 'scopes' | 'expiresAt' | 'rotatedOut' | 'allowedIps' | 'limitChanges'
@@ -23,7 +24,7 @@ export class KeptRecord implements ApiKeyRecord {
     readonly key: KeyPart,
   ) {}
 
-  /** Converts a record, without sharing parts with other records. To share parts, use `RecordKeeper`. */
+  /** Converts a record. The result shares no parts with other records. To share parts, use `RecordKeeper`. */
   static of(record: ApiKeyRecord): KeptRecord {
     return record instanceof KeptRecord
       ? record
@@ -80,12 +81,12 @@ export class KeptRecord implements ApiKeyRecord {
 }
 
 export class RecordKeeper {
-  /** Key parts by environment and scopes. Bounded, because every key could have different scopes. */
+  /** Key parts by environment and scopes. The size is limited, because every key could have different scopes. */
   private readonly usual = new InternTable<KeyPart>();
 
   /**
-   * Converts a record and shares its parts.
-   * @param account the part of another key of the same account, or undefined if none is cached.
+   * Converts a record. The result shares its parts with other records if they are equal.
+   * @param account the part of another key of the same account, or undefined if no key of the account is cached.
    */
   keep(record: ApiKeyRecord, account: AccountPart | undefined): KeptRecord {
     const part = account !== undefined && areSameAccounts(account, record) ? account : accountPart(record);
@@ -100,8 +101,8 @@ export class RecordKeeper {
 }
 
 /**
- * Reports whether a key differs from others only in environment and scopes. Must check all other fields of `KeyPart`.
- * If a field is missing here, a key gets the value of another key for it.
+ * Reports whether a key differs from other keys only in environment and scopes. Must check all other fields of
+ * `KeyPart`. Otherwise, keys would share a part whose unchecked fields belong to another key.
  */
 function isUsual({ keyStatus, expiresAt, rotatedOut, allowedIps, limitChanges }: ApiKeyRecord): boolean {
   const isPlain = keyStatus === 'active' && expiresAt === null && !rotatedOut;

@@ -1,19 +1,19 @@
 /**
- * Computes the longest time for which a revoked key may still be accepted by this process. Applies to published
- * changes. Changes that could not be published are published again every second.
+ * Computes the longest time for which this process may still accept a revoked key, for a metric. Applies to changes
+ * that were published. Changes that could not be published are published again every second.
  */
 import type { Clock } from '../platform/clock.js';
 import type { InvalidationBus } from './api-key.js';
 
-/** How long a cached key is trusted while the bus is down. Documented as the maximum delay of a revocation. */
+/** How long a cached key is trusted while the bus is down, in ms. Documented as the maximum delay of a revocation. */
 export const FRESH_WITHOUT_BUS_MS = 10_000;
-/** How long a cached key is accepted while the database is unavailable. */
+/** How long a cached key is accepted while the database is unavailable, in ms. */
 export const LONGEST_STALE_MS = 3_600_000;
 
 export class KeyStaleness {
-  /** Whether the last query for keys failed. */
+  /** Whether the last database query for keys failed. Set by `ApiKeyCache`. */
   isDatabaseUnavailable = false;
-  /** Start of the process, ms since the epoch. No cached key is older. */
+  /** Start of the process, in ms since the epoch. No cached key was read earlier. */
   private readonly startedMs: number;
 
   constructor(
@@ -23,7 +23,7 @@ export class KeyStaleness {
     this.startedMs = clock.now();
   }
 
-  /** Maximum delay of a revocation in ms. */
+  /** Maximum time, in ms, for which a key can have been revoked while this process still accepts it. */
   get mostMs(): number {
     const now = this.clock.now();
     const since = this.bus.connectedSince();

@@ -1,29 +1,30 @@
 /**
- * Records the time and client address of the last use of each secret. Writes them in batches outside the request path.
+ * Records the time and client address of the last use of each secret. Writes the uses in batches outside the request
+ * path. If a write fails, the uses are written with the next batch.
  */
 import type { Logger } from '../platform/log.js';
 import { Pace } from '../platform/pace.js';
 import type { CachedKey } from './cached-key.js';
 
-/** Minimum time between two recorded uses of a key. */
+/** Minimum time between two recorded uses of a secret. */
 const MIN_INTERVAL_MS = 60_000;
 const FLUSH_INTERVAL_MS = 10_000;
 /**
- * A periodic flush is divided into at most `STEPS` batches of at least `SMALL_BATCH_KEYS` secrets. The batches are
- * spread over `SPREAD_MS`.
+ * Parameters of a periodic flush. It writes at most `STEPS` batches of at least `SMALL_BATCH_KEYS` secrets, spread over
+ * `SPREAD_MS`.
  */
 const STEPS = 50;
 const SMALL_BATCH_KEYS = 100;
 const SPREAD_MS = FLUSH_INTERVAL_MS / 2;
-/** Maximum number of unwritten uses. Further uses are dropped. */
+/** Maximum number of unwritten uses. Above it, further uses are dropped. */
 const MAX_WAITING = 100_000;
 
-/** SecretUse is the last use of a secret. */
+/** SecretUse describes the last use of a secret. */
 export interface SecretUse {
   /** Digest of the secret, see `digestOf`. */
   readonly hash: string;
   readonly keyId: string;
-  /** Time of the use, ms since the epoch. */
+  /** Time of the use, in ms since the epoch. */
   readonly usedAtMs: number;
   /** IP address of the client. */
   readonly address: string;
@@ -37,8 +38,8 @@ export interface LastUsedSink {
 
 export class LastUsed {
   /**
-   * Unwritten uses by the digest of the secret. During the overlap of a rotation, owners need the use of both secrets
-   * of a key.
+   * Unwritten uses by the digest of the secret. During the overlap of a rotation, owners need to see the use of both
+   * secrets of a key.
    */
   private waiting = new Map<string, SecretUse>();
   private timer: NodeJS.Timeout | undefined;
@@ -51,8 +52,8 @@ export class LastUsed {
   ) {}
 
   /**
-   * Records a use, at most once a minute per key. Runs on the request path. For a key in regular use, the cost is one
-   * comparison.
+   * Records a use of a secret, at most once a minute per `CachedKey` object. Runs on the request path. For a key in
+   * regular use, the cost is one comparison.
    */
   record(key: CachedKey, nowMs: number, address: string): void {
     if (nowMs - key.useNotedAtMs < MIN_INTERVAL_MS && nowMs >= key.useNotedAtMs) return;
@@ -67,7 +68,10 @@ export class LastUsed {
     this.timer.unref();
   }
 
-  /** Stops, and writes the remaining uses. Never rejects, because a lost time of use must not fail the shutdown. */
+  /**
+   * Stops the periodic flushes, and writes the remaining uses. Never rejects, because a lost time of use must not fail
+   * the shutdown.
+   */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.pace.hurry();

@@ -1,4 +1,4 @@
-/** Opens authentication with API keys: lookup, cache, invalidation and last uses. */
+/** Opens the parts that authenticate API keys: lookup, cache, invalidation bus and last uses. */
 import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
@@ -15,24 +15,25 @@ import { ProcessBus } from './process-bus.js';
 import { RedisBus } from './redis-bus.js';
 import { ScopeSets } from './scopes.js';
 
-/** Keys is the interface of this folder for the request path and for key management. */
+/** Keys provides authentication to the request path and to key management. */
 export interface Keys {
   readonly authenticator: Authenticator;
   readonly bus: InvalidationBus;
-  /** Builds a key from a record. See `ApiKeyCache.build`. */
+  /** Builds a cached key from a record. See `ApiKeyCache.build`. */
   build(record: ApiKeyRecord): CachedKey;
 }
 
 /**
- * Opens the cache and the bus, and registers their shutdown.
- * @param redisUrl see `connectRedis`. If undefined, changes by other processes are not received.
+ * Opens the key cache and the bus, and registers their shutdown.
+ * @param redisUrl see `connectRedis`. If undefined, this process does not receive changes by other processes.
  */
 export function openKeys(
   { config, database, clock, log, gauges, shutdown }: SharedDependencies,
   redisUrl: string | undefined,
 ): Keys {
   const { environment, file } = config.current;
-  // SQLite without Redis is locked to one process. With PostgreSQL, other processes may change keys.
+  // An SQLite database without Redis is locked to one process. A PostgreSQL database without Redis may be changed by
+  // other processes.
   const hearsAll = environment.databaseUrl === undefined || environment.redisUrl !== undefined;
   const {
     bus,
@@ -61,7 +62,7 @@ export function openKeys(
   };
 }
 
-/** OpenBus is the invalidation bus with its gauges. */
+/** OpenBus is the invalidation bus with its gauges and the function that closes it. */
 interface OpenBus {
   readonly bus: InvalidationBus;
   readonly gauges: readonly ReadsGauges[];

@@ -1,10 +1,13 @@
-/** Invalidation bus within one process, for installations without Redis. */
+/** Implements the invalidation bus within one process, for installations without Redis. */
 import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 
 export class ProcessBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
 
-  /** @param isAlone whether this is the only process on its database. If not, changes by other processes are missed. */
+  /**
+   * @param isAlone whether this is the only process that uses the database. If not, changes by other processes are
+   *   missed.
+   */
   constructor(private readonly isAlone: boolean) {}
 
   async publish(change: Invalidation): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Sends changes of keys and accounts between processes by Redis pub/sub. Messages are lost while the connection is
- * down, so the bus reports since when it has been up. A ping every second detects dead connections.
+ * down, so the bus reports since when the connection has been up. A ping every second detects dead connections.
  */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../platform/clock.js';
@@ -12,21 +12,24 @@ import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 
 const PING_INTERVAL_MS = 1_000;
 const PING_TIMEOUT_MS = 1_000;
-/** Maximum number of unpublished changes. Above it, the oldest change is dropped. */
+/** Maximum number of changes that wait to be published again. Above it, the oldest change is dropped. */
 const MAX_UNPUBLISHED = 10_000;
 
 export class RedisBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
-  /** Start of the uninterrupted subscription, ms since the epoch. Null while the bus is down. */
+  /** Start of the uninterrupted subscription, in ms since the epoch. Null while the bus is down. */
   private connectedSinceMs: number | null = null;
-  /** Time of the last successful ping, ms since the epoch. All messages published before it have arrived. */
+  /**
+   * Time of the last successful ping, in ms since the epoch. All messages that were published earlier have arrived.
+   * `-Infinity` before the first ping.
+   */
   private heardUntilMs = -Infinity;
-  /** See `Heard`. */
+  /** Value of `Heard.gapFromMs`. */
   private gapFromMs: number | null = -Infinity;
   private subscription: 'none' | 'asked for' | 'stands' = 'none';
   /**
-   * Messages that could not be published. They are published again, because processes with a working bus would
-   * otherwise use the old rows for minutes.
+   * Changes that could not be published, as JSON. They are published again. Otherwise, processes with a working bus
+   * would use the old rows for minutes.
    */
   private readonly unpublished = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
@@ -50,7 +53,7 @@ export class RedisBus implements InvalidationBus {
     METRICS.invalidationBusUp.series().set(this.connectedSinceMs === null ? 0 : 1);
   }
 
-  /** Subscribes and starts the pings. Does not wait for the subscription; see `connectedSince`. */
+  /** Starts to subscribe and to ping. Does not wait for the subscription; see `connectedSince`. */
   start(): void {
     this.timer = setInterval(() => this.tick(), PING_INTERVAL_MS);
     this.timer.unref();
@@ -107,7 +110,7 @@ export class RedisBus implements InvalidationBus {
     for (const listener of this.listeners) listener(change);
   }
 
-  /** Runs every second: subscribes or pings, and publishes failed messages again. */
+  /** Subscribes or pings, and publishes failed changes again. Runs every second. */
   private tick(): void {
     if (this.subscription === 'stands') void this.ping();
     else if (this.subscription === 'none') void this.listen();
@@ -115,8 +118,8 @@ export class RedisBus implements InvalidationBus {
   }
 
   /**
-   * Subscribes. After the first success, the client subscribes again on each reconnection before it sends anything
-   * else.
+   * Subscribes to the channel. After the first success, the Redis client subscribes again after each reconnection,
+   * before it sends anything else.
    */
   private async listen(): Promise<void> {
     this.subscription = 'asked for';
@@ -149,9 +152,9 @@ export class RedisBus implements InvalidationBus {
     });
     const pingedMs = this.clock.now();
     try {
-      // Ping on the subscribed connection, where the response proves that all earlier messages have arrived.
+      // Ping on the subscribed connection. There, the response proves that all earlier messages have arrived.
       await Promise.race([this.subscriber.ping(), timeout]);
-      // Don't use `pingedMs`, because the ping may have waited until the subscription was active again.
+      // Don't use `pingedMs`. The ping may have waited until the subscription was active again.
       this.connectedSinceMs ??= this.clock.now();
       this.heardUntilMs = Math.max(pingedMs, this.connectedSinceMs);
     } catch {

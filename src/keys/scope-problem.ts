@@ -4,10 +4,10 @@ import { FixedProblem, Problem } from '../platform/problems/errors.js';
 import { insufficientScopeChallenge } from './bearer.js';
 import { missingScopes } from './scopes.js';
 
-/** Maximum number of cached problems per operation, because many scopes have many subsets. */
+/** Maximum number of cached problems per list of scopes. A long list has many subsets. */
 const MAX_CACHED = 32;
 
-/** Cached problems by the scopes of the operation and by the missing scopes. */
+/** Cached problems by the scopes of the operation, then by the missing scopes. */
 const cache = new WeakMap<Operation['scopes'], Map<string, Problem>>();
 
 /**

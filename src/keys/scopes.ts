@@ -1,6 +1,6 @@
 /**
- * Checks the scopes of API keys. A scope has the form `resource:verb`. `resource:*` grants all verbs of a resource, and
- * `*` grants everything.
+ * Checks the scopes of API keys. A scope has the form `resource:verb`. The scope `resource:*` grants all verbs of a
+ * resource, and `*` grants everything.
  */
 import type { Operation } from '../config/model/schema.js';
 import { InternTable } from '../platform/intern-table.js';
@@ -17,8 +17,8 @@ function covers(granted: readonly string[], scope: string): boolean {
 }
 
 /**
- * ScopeSet is a set of granted scopes that caches its result per operation, so that a check on the request path is one
- * array read. Keys with the same scopes share a set.
+ * ScopeSet holds the granted scopes of keys, and caches for each operation whether they are sufficient. A check on the
+ * request path is then one array read. Keys with the same scopes share a set.
  */
 export class ScopeSet {
   private readonly resultsByOperation: boolean[] = [];
@@ -27,17 +27,17 @@ export class ScopeSet {
     readonly scopes: readonly string[],
     /** Space-separated scopes, as sent to backends in `X-Api-Scopes`. */
     readonly text: string,
-    /** The `ScopeSets` object that created the set. */
+    /** `ScopeSets` object that created this set. */
     readonly owner: ScopeSets,
   ) {}
 
-  /** Reports whether all scopes of the operation are granted. */
+  /** Reports whether the set includes all scopes of an operation. */
   allows(operation: Operation): boolean {
     return (this.resultsByOperation[operation.index] ??= missingScopes(this.scopes, operation.scopes).length === 0);
   }
 }
 
-/** ScopeSets creates one `ScopeSet` per distinct set of scopes. The order of scopes does not matter. */
+/** ScopeSets returns the same `ScopeSet` for equal sets of scopes, in any order. */
 export class ScopeSets {
   private readonly sets = new InternTable<ScopeSet>();
 

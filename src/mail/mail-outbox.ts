@@ -1,6 +1,7 @@
 /**
- * Queue of outgoing mails. A mail is stored in the same transaction as its link, or as the change that it reports.
- * Tokens are never stored: sending a mail gives its link a new token, which only that mail contains.
+ * Stores outgoing mails in the database until the worker sends them. A mail is stored in the same transaction as its
+ * link, or as the change that the mail reports. Tokens are never stored. Each attempt to send gives the link a new
+ * token, which only that mail contains.
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -11,16 +12,19 @@ import type { MailAddress } from '../config/model/mail-values.js';
 import type { MailLocale } from './message-texts.js';
 import type { MailContent } from './messages.js';
 
-/** Pauses after failed attempts. Five attempts fit into the first ten minutes of a server outage. */
+/** Pauses after failed attempts, so that five attempts fit into the first ten minutes of a server outage. */
 const PAUSES_MS = [15_000, 60_000, 180_000, 345_000] as const;
 export const MAX_TRIES = PAUSES_MS.length + 1;
 /**
- * Time for which a claimed mail belongs to one process. It must be longer than an attempt (`SEND_TIMEOUT_MS`).
- * Otherwise, a second process could send the mail again, and its new token would invalidate the link of the first.
+ * Time for which a claimed mail belongs to one process. This time must be longer than an attempt (`SEND_TIMEOUT_MS`).
+ * Otherwise, a second process could send the mail again, and its new token would invalidate the link of the first mail.
  */
 const LEASE_MS = 90_000;
 
-/** Recipient, language and content of a mail. A notice only informs its reader. `LinkMail` adds a single-use link. */
+/**
+ * Notice holds the recipient, language and content of a mail. A notice only informs its reader. `LinkMail` adds a
+ * single-use link.
+ */
 export interface Notice {
   readonly to: MailAddress;
   readonly locale: MailLocale;
@@ -28,7 +32,7 @@ export interface Notice {
 }
 
 export interface LinkMail extends Notice {
-  /** `inv_…` */
+  /** ID of the link (`inv_…`). */
   readonly linkId: string;
 }
 
@@ -36,9 +40,9 @@ export type MailState = MailTable['state'];
 
 export interface ClaimedMail extends Notice {
   readonly id: string;
-  /** Null for a notice. */
+  /** ID of the link. Null for a notice. */
   readonly linkId: string | null;
-  /** Number of attempts, including this one. */
+  /** Number of attempts, including the attempt for which the mail is claimed. */
   readonly tries: number;
   /** Expiration of the link, in milliseconds since the epoch. Null for a notice. */
   readonly endsMs: number | null;
@@ -47,8 +51,8 @@ export interface ClaimedMail extends Notice {
 type MailRow = Selectable<MailTable>;
 
 /**
- * Adds the mail of a link. If the link already has a mail, queues that mail again. Call it in the transaction that
- * creates the link.
+ * Queues the mail of a link. If the link already has a mail, replaces that mail and queues it again. Call it in the
+ * transaction that creates the link.
  */
 export async function addLinkMail(db: Kysely<Tables>, mail: LinkMail, nowMs: number): Promise<void> {
   const changing = queuedMail(mail, nowMs);
@@ -59,13 +63,13 @@ export async function addLinkMail(db: Kysely<Tables>, mail: LinkMail, nowMs: num
     .execute();
 }
 
-/** Adds a notice. Call it in the transaction of the change that the notice reports. */
+/** Queues a notice. Call it in the transaction of the change that the notice reports. */
 export async function addNotice(db: Kysely<Tables>, notice: Notice, nowMs: number): Promise<void> {
   const row = { id: newId('eml', nowMs), link_id: null, created_at: nowMs, ...queuedMail(notice, nowMs) };
   await db.insertInto('mail').values(row).execute();
 }
 
-/** Deletes all queued notices to an address. Sent notices are already deleted. */
+/** Deletes all queued notices to an address. Sent notices no longer exist. */
 export async function deleteNoticesTo(db: Kysely<Tables>, address: string): Promise<void> {
   await db.deleteFrom('mail').where('to_address', '=', address).where('link_id', 'is', null).execute();
 }
@@ -84,7 +88,7 @@ function queuedMail({ to, locale, content }: Notice, nowMs: number) {
   };
 }
 
-/** Returns the states of mails by link ID. Links without a mail have no entry. */
+/** Returns the states of the mails of these links, by link ID. Links without a mail have no entry. */
 export async function mailStatesOf(
   db: Kysely<Tables>,
   linkIds: readonly string[],
@@ -94,7 +98,7 @@ export async function mailStatesOf(
   return new Map(rows.map((row) => [row.link_id ?? '', row.state]));
 }
 
-/** MailOutbox hands out due mails, each to one process at a time. */
+/** MailOutbox gives each due mail to one process at a time, and records the outcome of each attempt. */
 export class MailOutbox {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -102,8 +106,8 @@ export class MailOutbox {
   ) {}
 
   /**
-   * Claims due mails for one attempt each. If the process dies, another process claims the mail after the lease. Mails
-   * with too many attempts are marked as failed.
+   * Claims due mails for one attempt each. If the process dies, another process claims the mail after the lease. Marks
+   * mails that have used all attempts as failed.
    * @param limit number of mails that the caller can send at once
    */
   async claim(limit: number): Promise<ClaimedMail[]> {
@@ -126,7 +130,7 @@ export class MailOutbox {
     return claimed;
   }
 
-  /** Claims a mail. Returns false if another process has claimed it first. */
+  /** Claims a mail for one attempt. Returns false if another process claimed the mail first. */
   private async claimOne({ id, tries }: MailRow, nextAt: number): Promise<boolean> {
     const { numUpdatedRows } = await this.db
       .updateTable('mail')
@@ -142,7 +146,7 @@ export class MailOutbox {
     await this.end(id, { state: 'sent', sent_at: this.clock.now(), error: null });
   }
 
-  /** Schedules the next attempt. Does nothing if another process has claimed the mail since. */
+  /** Schedules the next attempt. Does nothing if another process has claimed the mail in the meantime. */
   async scheduleRetry({ id, tries }: Pick<ClaimedMail, 'id' | 'tries'>, error: string): Promise<void> {
     const next = { next_at: this.clock.now() + (PAUSES_MS[tries - 1] ?? LEASE_MS) };
     const claimed = this.db
@@ -153,17 +157,23 @@ export class MailOutbox {
     await claimed.where('state', '=', 'waiting').execute();
   }
 
-  /** Marks the mail as failed. The worker sends it again only if someone requests that. */
+  /**
+   * Marks the mail of a link as failed. The worker sends the mail again only if a person resends it. A failed notice is
+   * deleted.
+   */
   async markFailed(id: string, error: string): Promise<void> {
     await this.end(id, { state: 'failed', error });
   }
 
-  /** Deletes a mail whose link has expired, or was used or revoked. */
+  /** Deletes a mail, because its link has expired, or was used or revoked. */
   async delete(id: string): Promise<void> {
     await this.db.deleteFrom('mail').where('id', '=', id).execute();
   }
 
-  /** Ends the attempts of a mail. Deletes a notice, because only the log reports its outcome. Updates other mails. */
+  /**
+   * Ends the attempts of a mail. Deletes the mail if it is a notice, because only the log reports the outcome of
+   * notices. Otherwise, sets the given columns.
+   */
   private async end(id: string, change: Partial<Pick<MailRow, 'state' | 'sent_at' | 'error'>>): Promise<void> {
     const notice = this.db.deleteFrom('mail').where('id', '=', id).where('link_id', 'is', null);
     if ((await notice.executeTakeFirst()).numDeletedRows === 0n) await this.update(id, change);

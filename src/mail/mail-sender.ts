@@ -1,26 +1,34 @@
-/** Sends queued mails in the worker role, so that no request waits for a mail server. */
+/**
+ * Sends queued mails in the worker role, so that no request waits for a mail server. Failed mails are retried, up to
+ * `MAX_TRIES` attempts.
+ */
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { MailError, type Mailer } from './mailer.js';
 import { MAX_TRIES, type ClaimedMail, type MailOutbox } from './mail-outbox.js';
 import { messageOf, type MailContent } from './messages.js';
 
-/** Pause between two rounds. */
+/** Pause between two rounds of sending. */
 const INTERVAL_MS = 2_000;
-/** Number of mails that are claimed and sent at the same time. */
+/** Number of mails that the worker claims and sends concurrently. */
 const AT_ONCE = 4;
 /** Maximum number of claims in one round. */
 const CLAIMS_PER_ROUND = 5;
-/** Maximum time that `stop` waits for mails that are being sent. */
+/** Maximum time for which `stop` waits for mails that are being sent. */
 const STOP_PATIENCE_MS = 3_000;
 
 export interface MailSenderParts {
   readonly outbox: MailOutbox;
-  /** Returns the mailer, or null if no mail server is configured. Mails then stay queued. Called in each round. */
+  /**
+   * Returns the mailer, or null if no mail server is configured. Without a mailer, mails remain queued. Called in each
+   * round, so that a reload applies.
+   */
   readonly mailer: () => Mailer | null;
-  /** Gives a link a new token and returns its URL. Undefined if the link has expired, or was used or revoked. */
+  /**
+   * Gives a link a new token and returns its URL. Returns undefined if the link has expired, or was used or revoked.
+   */
   readonly renewLink: (linkId: string) => Promise<string | undefined>;
-  /** Returns the page that a notice links to. */
+  /** Returns the URL of the panel page that a notice refers to. */
   readonly noticeUrl: (content: MailContent) => string;
   readonly log: Logger;
 }
@@ -29,12 +37,12 @@ export class MailSender {
   private timer: NodeJS.Timeout | undefined;
   private round: Promise<void> = Promise.resolve();
   private isStopped = false;
-  /** Set after a database error, so that it is logged only once. */
+  /** Whether the last round failed with a database error. Repeated failures are logged only once. */
   private hasFailed = false;
 
   constructor(private readonly parts: MailSenderParts) {}
 
-  /** Sends due mails now, and again after each pause. Call it once. */
+  /** Sends due mails now, and again after each pause until `stop`. Call it once. */
   start(): void {
     this.round = this.sendDue()
       .then(() => {
@@ -49,8 +57,8 @@ export class MailSender {
   }
 
   /**
-   * Stops the sender. Waits a limited time for mails that are being sent. The next process retries mails that a slow
-   * server has not accepted by then. Never rejects.
+   * Stops the sender. Waits up to `STOP_PATIENCE_MS` for mails that are being sent. If the server has not accepted a
+   * mail by then, another process retries the mail after its lease. Never rejects.
    */
   async stop(): Promise<void> {
     this.isStopped = true;
@@ -59,7 +67,7 @@ export class MailSender {
     await Promise.race([this.round, timeout]);
   }
 
-  /** Sends due mails in one round. Rejects with the database's error. */
+  /** Sends the due mails of one round. Does nothing without a mail server. Rejects with the database's error. */
   async sendDue(): Promise<void> {
     const mailer = this.parts.mailer();
     if (mailer === null) return;
@@ -89,7 +97,7 @@ export class MailSender {
     const { id, linkId, tries } = mail;
     const { outbox, log } = this.parts;
     const { code, isFinal } = error instanceof MailError ? error : { code: 'EUNKNOWN', isFinal: false };
-    // The log contains neither addresses nor the server's text, because both may name people.
+    // Don't log the address or the server's text, because both may name people.
     const fields = { mail_id: id, link_id: linkId, code, tries };
     if (isFinal || tries >= MAX_TRIES) {
       await outbox.markFailed(id, code);

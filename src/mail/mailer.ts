@@ -1,16 +1,19 @@
-/** Sends mail by SMTP, with checks of header values, timeouts, and a classification of failures. */
+/**
+ * Sends one mail by SMTP, for the mail worker. Checks header values, limits the time, and classifies failures as final
+ * or temporary.
+ */
 import type { MailConfig } from '../config/model/admin-schema.js';
 import { isLoopbackHost } from '../config/model/address-values.js';
 import { emailAddress, type MailAddress } from '../config/model/mail-values.js';
 
-/** Timeout for the connection, and for the server's greeting. */
+/** Timeout for the DNS lookup, for the connection, and for the server's greeting. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Timeout without any data from the server. */
 const SILENCE_TIMEOUT_MS = 20_000;
-/** Timeout for a whole mail. Without it, a server that trickles data would never time out. */
+/** Timeout for sending one mail. Without this timeout, a server that sends single bytes would never time out. */
 const SEND_TIMEOUT_MS = 60_000;
 
-/** Characters that end a header line or hide its content. */
+/** Control characters and line separators, which can end a header line or hide its content. */
 // oxlint-disable-next-line no-control-regex -- they are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
@@ -23,7 +26,7 @@ export interface Message {
 }
 
 export interface Mailer {
-  /** Passes a mail to the server. Rejects with `MailError` if the server does not accept the mail. */
+  /** Sends a mail to the mail server. Rejects with `MailError` if the server does not accept the mail. */
   send(message: Message): Promise<void>;
 }
 
@@ -42,11 +45,14 @@ export interface SmtpOptions {
   readonly disableUrlAccess: boolean;
 }
 
-/** MailError reports that a mail was not sent. It contains only codes, and no text of the mail or the server. */
+/** MailError reports that a mail was not sent. The error contains only codes, and no text of the mail or the server. */
 export class MailError extends Error {
   override readonly name = 'MailError';
   constructor(
-    /** Code of nodemailer or Node, followed by the server's status: `EAUTH 535`, `ECONNECTION`. */
+    /**
+     * Code of nodemailer or Node, followed by the server's status if the server responded, such as `EAUTH 535` or
+     * `ECONNECTION`.
+     */
     readonly code: string,
     /** Whether another attempt would fail in the same way. */
     readonly isFinal: boolean,
@@ -65,10 +71,10 @@ export class SmtpMailer implements Mailer {
     const { from } = this.settings;
     checkHeader([from.name, from.address, to.name, to.address, subject, locale]);
     if (!emailAddress.safeParse(to.address).success) throw new MailError('EADDRESS', true);
-    // Loads nodemailer with the first mail, because it takes three times the memory of the rest of signing in.
+    // Load nodemailer with the first mail, because the library takes three times the memory of all other sign-in code.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport(smtpOptions(this.settings));
-    // Addresses are objects. In a string, the text after a line break could become another address.
+    // Pass addresses as objects. In a string, the text after a line break could become another address.
     const mail = {
       from,
       to,
@@ -78,7 +84,8 @@ export class SmtpMailer implements Mailer {
     };
     const timeout = AbortSignal.timeout(this.sendTimeoutMs);
     try {
-      // The signal also closes the connection. A server that trickles data would keep it open forever.
+      // The signal also closes the connection. Otherwise, a server that sends single bytes would keep the connection
+      // open forever.
       await transport.sendMail({ ...mail, signal: timeout });
     } catch (error) {
       throw timeout.aborted ? new MailError('ETIMEDOUT', false) : mailErrorOf(error);
@@ -98,7 +105,7 @@ export function smtpOptions({ url, requireTls }: MailConfig): SmtpOptions {
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
     requireTLS,
-    // If plaintext is acceptable, so is TLS with any certificate: opportunistic security (RFC 7435).
+    // If the configuration accepts plaintext, accept TLS with any certificate too (opportunistic security, RFC 7435).
     ...(secure || requireTLS ? {} : { tls: { rejectUnauthorized: false } }),
     ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     connectionTimeout: CONNECT_TIMEOUT_MS,
@@ -116,8 +123,8 @@ function checkHeader(texts: readonly string[]): void {
 }
 
 /**
- * Classifies an error. A failure is final if the server has permanently rejected the recipient or the mail. Wrong
- * credentials and certificates are not final, because an operator can fix them.
+ * Converts an error of nodemailer to a `MailError`. A failure is final if the server has permanently rejected the
+ * recipient or the mail. Wrong credentials and certificates are not final, because an operator can fix them.
  */
 function mailErrorOf(error: unknown): MailError {
   const { code = 'EUNKNOWN', responseCode } = error as { readonly code?: string; readonly responseCode?: number };

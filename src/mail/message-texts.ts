@@ -1,6 +1,6 @@
 /**
- * Texts of mails with a single-use link, in all languages of the panel. They are plain text, so that mail programs load
- * nothing and links are visible.
+ * Texts of mails with a single-use link, in all languages of the panel. The texts are plain text, so that mail programs
+ * load no remote content and readers see the link's URL.
  */
 
 export type MailLocale = 'en' | 'es';

@@ -1,4 +1,4 @@
-/** Builds mails in the reader's language, with sanitized names. */
+/** Builds the subject and text of a mail in the reader's language. Sanitizes names that other people have chosen. */
 import type { MailAddress } from '../config/model/mail-values.js';
 import type { Message } from './mailer.js';
 import { MESSAGE_TEXTS, type InvitationData, type MailLocale, type MailText } from './message-texts.js';
@@ -19,9 +19,9 @@ export interface MailParts {
   readonly to: MailAddress;
   readonly locale: MailLocale;
   readonly content: MailContent;
-  /** URL of the single-use link with its token. For a notice, the page that the notice refers to. */
+  /** URL of the single-use link with its token. For a notice, the URL of the page that the notice refers to. */
   readonly link: string;
-  /** Expiration of the link, in milliseconds since the epoch. Null if it does not expire. */
+  /** Expiration of the link, in milliseconds since the epoch. Null for a notice. */
   readonly endsMs: number | null;
 }
 
@@ -58,15 +58,16 @@ function textOf({ to, locale, content, link, endsMs }: MailParts): MailText {
   }
 }
 
-/** Formats a time in the reader's language, in UTC, because the reader's time zone is unknown. */
+/** Formats a time in the reader's language. The time is in UTC, because the reader's time zone is unknown. */
 function formatTime(ms: number, locale: MailLocale): string {
   const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   return `${format.format(ms)} UTC`;
 }
 
 /**
- * Sanitizes a name that someone else has chosen, because our mail shows it to another person. The result is one line,
- * without anything that mail programs turn into a link, and without characters that change the text direction.
+ * Sanitizes a name that someone else has chosen, because our mail shows the name to another person. The result is one
+ * line without characters that change the text direction. Also removes `://` and `www.`, from which mail programs
+ * recognize links.
  */
 function sanitizeName(name: string): string {
   const plain = name

@@ -1,5 +1,6 @@
 /**
- * Texts of notices about changed sign-in methods. Notices are sent by mail, which an intruder in the panel cannot read.
+ * Texts of notices about changed sign-in methods. Notices are sent by mail, so that the member learns of a change by an
+ * intruder in the panel.
  */
 import type { MailLocale, MailText } from './message-texts.js';
 
@@ -12,14 +13,14 @@ export type SignInChangeKind =
   | 'password_changed'
   | 'sign_in_reset';
 
-/** A sign-in method that a reset has removed. */
+/** RemovedFactor is a sign-in method that a reset has removed. */
 export interface RemovedFactor {
   readonly type: 'passkey' | 'identity';
-  /** Name of the passkey, or address or host of the identity. */
+  /** Name of the passkey. For an identity, its email address, or the issuer's host if the address is unknown. */
   readonly name: string;
 }
 
-/** Data of a notice, as stored. */
+/** SignInChange is the data of a notice, as the mail queue stores it. `atMs` is in milliseconds since the epoch. */
 export interface SignInChange {
   readonly change: SignInChangeKind;
   readonly by: 'member' | 'operator';
@@ -30,7 +31,7 @@ export interface SignInChange {
   readonly atMs: number;
 }
 
-/** Data of a notice with sanitized names and a formatted time. */
+/** RenderedChange is the data of a notice with sanitized names and a formatted time. */
 interface RenderedChange {
   readonly change: SignInChangeKind;
   readonly by: 'member' | 'operator';
@@ -38,7 +39,7 @@ interface RenderedChange {
   readonly removed: readonly RemovedFactor[];
   readonly email: string;
   readonly at: string;
-  /** Page of the member's sign-in settings. */
+  /** URL of the member's sign-in settings in the panel. */
   readonly link: string;
 }
 
@@ -85,10 +86,10 @@ const SPANISH: ChangeTexts = {
   ],
 };
 
-/** Maximum number of removed methods that a notice names. Further methods are only counted. */
+/** Maximum number of removed methods that a notice names. The notice only counts further methods. */
 const MAX_NAMED = 20;
 
-/** Returns a paragraph with the removed methods, or nothing if there are none. */
+/** Returns one paragraph that lists the removed methods, or no paragraph if nothing was removed. */
 function removedParagraph(
   removed: readonly RemovedFactor[],
   start: string,

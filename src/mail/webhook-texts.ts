@@ -1,19 +1,19 @@
-/** Texts of the mail that tells account owners about a disabled webhook endpoint. */
+/** Texts of the mail that informs account owners that the gateway has disabled a webhook endpoint. */
 import type { MailLocale, MailText } from './message-texts.js';
 
-/** Data of the mail, as stored. */
+/** WebhookDisabled is the data of the mail, as the mail queue stores it. */
 export interface WebhookDisabled {
   readonly accountId: string;
   readonly accountName: string;
   readonly endpointId: string;
-  /** Host of the endpoint's URL. The rest of the URL may contain a token. */
+  /** Host of the endpoint's URL. The mail omits the rest of the URL, which may contain a token. */
   readonly host: string;
   readonly reason: 'failing' | 'gone';
 }
 
-/** Data of the mail with sanitized names. */
+/** RenderedWebhookDisabled is the data of the mail with sanitized names. */
 interface RenderedWebhookDisabled extends WebhookDisabled {
-  /** Page of the endpoint. */
+  /** URL of the endpoint's page in the panel. */
   readonly link: string;
 }
 

@@ -1,18 +1,20 @@
-/** Settings of the MCP server. */
+/** Defines the settings of the MCP server. */
 
-/** McpSettings holds the current settings. */
+/** McpSettings holds the settings of the current configuration. */
 export interface McpSettings {
   readonly isOn: boolean;
-  /** Display name in clients. */
+  /** Name of the server that clients display. */
   readonly name: string;
-  /** Description of the API for assistants. */
+  /** Description of the API for assistants. Undefined to use the default text. */
   readonly instructions: string | undefined;
-  /** Origins of pages that may send requests, in addition to the origin of the requested host. `*` allows all. */
+  /**
+   * Origins of pages that may send requests, in addition to the origin of the requested host. `*` allows all origins.
+   */
   readonly allowedOrigins: readonly string[];
-  /** Host names without a port. Loopback names are always allowed. */
+  /** Host names that requests may use, without a port. IP addresses and loopback names are always allowed. */
   readonly allowedHosts: readonly string[];
-  /** Maximum number of tools in `tools/list`. A key with more tools gets search tools instead. */
+  /** Maximum number of API operations in `tools/list`. A key with more operations gets search tools instead. */
   readonly mostListed: number;
-  /** Maximum size of a response body in a tool result, in bytes. */
+  /** Maximum size of the response body in a tool result, in bytes. */
   readonly mostResponseBytes: number;
 }

@@ -1,15 +1,18 @@
-/** Resolves the account that an admin API request is about, and the member's role in it. */
+/**
+ * Finds the account that an admin API request is about, and the member's role in the account. The access check of the
+ * admin API uses both.
+ */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 import type { Role } from './permissions.js';
 
-/** A resource that a request names: an account, or something that belongs to one. */
+/** Named is a resource that a request names: an account, or a resource that belongs to an account. */
 export interface Named {
   readonly kind: 'account' | 'api_key' | 'link' | 'webhook_endpoint' | 'webhook_delivery' | 'event';
   readonly id: string;
 }
 
-/** The account that a named resource belongs to. */
+/** NamedAccount is the account that a named resource belongs to. */
 export interface NamedAccount {
   readonly id: string;
   readonly isSuspended: boolean;
@@ -17,12 +20,16 @@ export interface NamedAccount {
   readonly role: Role | null;
 }
 
-/** AccountAccess finds a resource's account and a member's role in it, with one query. */
+/**
+ * AccountAccess finds a resource's account and a member's role in the account, with one query. Rejects with the
+ * database's error.
+ */
 export class AccountAccess {
   constructor(private readonly db: Kysely<Tables>) {}
 
   /**
-   * Returns the account of a resource and the member's role in it. Returns undefined if the resource does not exist.
+   * Returns the account of a resource and the member's role in the account. Returns undefined if the resource does not
+   * exist.
    */
   async find({ kind, id }: Named, memberId: string | null): Promise<NamedAccount | undefined> {
     const row = await this.db

@@ -22,15 +22,17 @@ import type { Forgetting } from './forgetting.js';
 
 const SYSTEM: ChangeContext = { actor: 'system', ip: '', requestId: '' };
 /**
- * Grace period of a deletion. Until it ends, other processes can still write rows of the account. Until then, the
- * webhook endpoints are kept while the `account.deleted` event is being delivered.
+ * Grace period of a deletion: one hour. During this period, other processes may still write rows of the account. The
+ * webhook endpoints are kept during this period while the `account.deleted` event is being delivered.
  */
 const GRACE_MS = 3_600_000;
 const ROWS_AT_ONCE = 1_000;
 const DELETED_EVENT = 'account.deleted';
 /** Account ID of the anonymous usage rows of all deleted accounts. */
 const ANONYMOUS = 'deleted';
-/** Tables whose rows of the account are deleted. Later tables may be referenced by earlier ones. */
+/**
+ * Tables from which the rows of the account are deleted, in this order, because rows may refer to rows of later tables.
+ */
 const ACCOUNT_TABLES = [
   'member_session',
   'link',
@@ -40,7 +42,7 @@ const ACCOUNT_TABLES = [
   'usage_in_flight',
   'request_log',
 ] as const;
-/** Tables that the delivery of the `account.deleted` event needs. */
+/** Tables that the delivery of the `account.deleted` event needs, in the order of deletion. */
 const DELIVERY_TABLES = ['webhook_delivery', 'event', 'webhook_endpoint'] as const;
 /** Tables with rows of API keys. The database deletes the secrets of a deleted key. */
 const KEY_TABLES = ['oauth_object', 'idempotent_request'] as const;
@@ -54,9 +56,12 @@ export interface AccountDeletionParts {
   readonly bus: InvalidationBus;
   readonly signal: WorkSignal;
   readonly forgetting: Forgetting;
-  /** Undefined without Redis. */
+  /** URL of Redis. Undefined if the installation has no Redis. */
   readonly redisUrl: string | undefined;
-  /** Reports whether the usage of deleted accounts is kept without account and key IDs (`usage.deletedAccounts`). */
+  /**
+   * Reports whether the usage of deleted accounts is kept without account and key IDs (setting
+   * `usage.deletedAccounts`).
+   */
   readonly keepsUsage: () => boolean;
 }
 
@@ -65,9 +70,9 @@ export class AccountDeletion {
   constructor(private readonly parts: AccountDeletionParts) {}
 
   /**
-   * Deletes an account. Once the promise resolves, the deletion is committed and the account's keys no longer work. The
-   * worker role deletes the data that remains after an error. Rejects with `resource_not_found`, also if the account
-   * was deleted before.
+   * Deletes an account. Once the promise resolves, the deletion is committed and the account's keys no longer work. If
+   * an error interrupts the deletion of data, the worker role continues later. Rejects with `resource_not_found`, also
+   * for an account that was already deleted.
    * @param name the name of the account, repeated as a confirmation. Rejects with `conflict` if the name differs.
    */
   async delete(id: string, name: string, context: ChangeContext): Promise<void> {
@@ -87,14 +92,14 @@ export class AccountDeletion {
   }
 
   /**
-   * Continues all unfinished deletions. The worker role runs this every minute. If some fail, rejects with the first
-   * error of the database or Redis, after trying all accounts.
+   * Continues all unfinished deletions. The worker role runs this every minute. If deletions fail, tries the remaining
+   * accounts, and then rejects with the first error of the database or Redis.
    */
   async continueAll(isStopped: IsStopped = neverStopped): Promise<void> {
     const rows = await this.parts.database.db.selectFrom('account_deletion').select('account_id').execute();
     const errors: unknown[] = [];
     for (const { account_id: id } of rows) {
-      // A failed deletion must not block the others.
+      // A failed deletion must not block the deletion of other accounts.
       if (!isStopped()) await this.erase(id).catch((error: unknown) => void errors.push(error));
     }
     if (errors.length > 0) throw errors[0];
@@ -130,9 +135,9 @@ export class AccountDeletion {
       ...times,
     } as const;
     await trx.updateTable('account').set(nameless).where('id', '=', id).execute();
-    // Demotes the owners. Otherwise, the last owner of the account could not be erased.
+    // Demote the owners. Otherwise, the last owner of the account could not be erased.
     await trx.updateTable('account_member').set({ role: 'viewer' }).where('account_id', '=', id).execute();
-    // Deletes the account's invitations, so that nobody joins any more, and its portal links.
+    // Delete the account's invitations and portal links, so that no one can join or open the account any more.
     await trx.deleteFrom('link').where('account_id', '=', id).execute();
     const target = { accountId: id, targetType: 'account', targetId: id, targetVersion: nameless.version } as const;
     await recordChange(trx, context, { ...target, action: DELETED_EVENT, before: null, after: null }, now);
@@ -174,8 +179,8 @@ export class AccountDeletion {
   }
 
   /**
-   * Deletes the data that the account has now. Can be repeated, also by several processes at once. The first run after
-   * the grace period ends the deletion.
+   * Deletes the data that the account has now. Several processes may run this at the same time. The first run after the
+   * grace period ends the deletion. On SQLite, the deletion also needs an empty write-ahead log to end.
    */
   private async erase(id: string): Promise<void> {
     const { database, clock, keepsUsage } = this.parts;
@@ -200,9 +205,9 @@ export class AccountDeletion {
   }
 
   /**
-   * Erases members who belong to no other account and are not operators. The others only lose this membership. Other
-   * accounts that are being deleted do not count. Otherwise, two deletions at the same time would both keep a member of
-   * both accounts.
+   * Erases members who belong to no other account and are not operators. Other members only lose this membership.
+   * Memberships in other accounts that are being deleted do not count. Otherwise, two concurrent deletions would both
+   * keep a member of both accounts.
    */
   private async eraseMembers(id: string): Promise<void> {
     const { database, forgetting } = this.parts;
@@ -231,8 +236,8 @@ export class AccountDeletion {
   }
 
   /**
-   * Deletes the account's API keys and the data stored for them. Requests in progress can store such data after a run.
-   * Redis is searched only while keys exist, and after the grace period.
+   * Deletes the account's API keys and the data stored for them. Requests in progress can store more data afterwards,
+   * so later runs repeat the deletion. The run searches Redis only if keys still exist, or the grace period is over.
    * @param knownIds IDs of the keys that the account had when its deletion began
    */
   private async eraseKeys(id: string, knownIds: readonly string[], isGraceOver: boolean): Promise<void> {
@@ -258,14 +263,14 @@ export class AccountDeletion {
     const { db, kind } = this.parts.database;
     for (let hasMore = true; hasMore;) {
       hasMore = await db.transaction().execute(async (trx) => {
-        // Locks the deletion, so that no other process adds the same rows.
+        // Lock the deletion, so that no other process adds the same rows.
         const deletion = trx.selectFrom('account_deletion').select('account_id').where('account_id', '=', id);
         await deletion.$if(kind === 'postgres', (select) => select.forUpdate()).execute();
         const own = trx.selectFrom('usage_daily').select('day').where('account_id', '=', id);
         const next = await own.limit(1).executeTakeFirst();
         if (next === undefined) return false;
         const rows = sql`usage_daily where account_id = ${id} and day = ${next.day}`;
-        // PostgreSQL uses one statement, because another process can add rows between two statements. SQLite cannot
+        // Use one statement on PostgreSQL, because another process can add rows between two statements. SQLite cannot
         // delete and insert in one statement, but runs one write transaction at a time.
         const isSingleStatement = kind === 'postgres';
         await sql`
@@ -295,8 +300,9 @@ export class AccountDeletion {
   }
 
   /**
-   * Deletes the account's events, webhook deliveries and endpoints, and then the account. During the grace period, the
-   * `account.deleted` event and the endpoints stay while a delivery is pending or held.
+   * Deletes the account's events, webhook deliveries and endpoints, and then the account's row. During the grace
+   * period, keeps the `account.deleted` event, the endpoints and the row while a delivery of the event is pending or
+   * held.
    */
   private async eraseDeliveries(id: string, isGraceOver: boolean): Promise<void> {
     const { db } = this.parts.database;
@@ -320,14 +326,15 @@ export class AccountDeletion {
 }
 
 /**
- * Empties the write-ahead log of SQLite, which still contains deleted rows. Returns false if a reader prevents this.
+ * Empties the write-ahead log of SQLite, which still contains deleted rows. Returns false if a reader prevents emptying
+ * the log.
  */
 async function emptyWriteAheadLog(db: Kysely<Tables>): Promise<boolean> {
   const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
   return rows[0]?.busy === 0;
 }
 
-/** Repeats a statement that changes about `ROWS_AT_ONCE` rows, until it changes fewer. */
+/** Repeats a statement that changes at most about `ROWS_AT_ONCE` rows, until the statement changes fewer rows. */
 async function inBatches(db: Kysely<Tables>, statement: RawBuilder<unknown>): Promise<void> {
   for (let changed = ROWS_AT_ONCE; changed >= ROWS_AT_ONCE;) {
     changed = Number((await statement.execute(db)).numAffectedRows ?? 0n);

@@ -1,6 +1,6 @@
 /**
- * Membership of accounts: listing, changing roles, removing and leaving. An account always keeps at least one active
- * owner.
+ * Lists the members of an account, changes their roles, and removes members. An account always keeps at least one
+ * active owner. A member who loses a role also loses the credentials that they created with that role.
  */
 import type { Transaction } from 'kysely';
 import { refuseDeleted, lockAccount } from '../accounts/accounts.js';
@@ -19,7 +19,10 @@ import type { AccessChange, AccessChanges, AccessLoss } from './credential-ends.
 import { readKept, readRemovalImpact, type MemberCredentials } from './created-by-member.js';
 import { lockMemberRow } from './credentials.js';
 
-/** A member as shown in the member list of an account. */
+/**
+ * AccountMember is a member as the member list of an account shows them. Times are in milliseconds since the epoch.
+ * `lastSignedInAt` is null if the member never signed in.
+ */
 export interface AccountMember {
   readonly id: string;
   readonly email: string;
@@ -44,7 +47,10 @@ export class AccountMembers {
     private readonly access: AccessChanges,
   ) {}
 
-  /** Lists the members of an account, ordered by member ID. */
+  /**
+   * Returns a page of an account's members, ordered by member ID. Rejects with `invalid_cursor` for a cursor of another
+   * list.
+   */
   async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<AccountMember>> {
     const list = `account-members:${accountId}`;
     let query = this.members().where('account_member.account_id', '=', accountId);
@@ -72,7 +78,7 @@ export class AccountMembers {
       const { trx } = access;
       const { member: before, account } = await this.lock(trx, accountId, memberId);
       checkMayGive(giver, before.role, role);
-      // Setting the same role again always succeeds, whatever version the caller expects.
+      // Setting the current role again always succeeds, even with a stale version.
       if (before.role === role) return;
       await checkVersion(trx, versioned(before), expected, account.time_zone);
       context.authorize?.('account_member', { role: before.role }, { role });
@@ -89,7 +95,8 @@ export class AccountMembers {
   }
 
   /**
-   * Removes a member from an account and ends the credentials that they created in it. Other memberships stay.
+   * Removes a member from an account and ends the credentials that they created in the account. Keeps the member's
+   * other memberships.
    * @throws Problem `resource_not_found`, `forbidden`, `last_owner`; `precondition_failed` for a stale version
    */
   async remove(
@@ -108,7 +115,8 @@ export class AccountMembers {
   }
 
   /**
-   * Removes a member who leaves voluntarily, whatever their role.
+   * Removes a member at their own request, and ends the credentials that they created in the account. Needs no
+   * particular role.
    * @throws Problem `resource_not_found`, `last_owner`
    */
   async leave(accountId: string, memberId: string, context: ChangeContext): Promise<MemberCredentials> {
@@ -119,7 +127,7 @@ export class AccountMembers {
   }
 
   /**
-   * Reads which credentials would end, and what would stay, if the member were removed. Changes nothing.
+   * Reads which credentials would end, and which resources would remain, if the member were removed. Changes nothing.
    * @throws Problem `resource_not_found`
    */
   async impact(accountId: string, memberId: string): Promise<MemberCredentials> {
@@ -127,7 +135,7 @@ export class AccountMembers {
     return readRemovalImpact(this.database.db, { accountId, memberId, nowMs: this.clock.now() });
   }
 
-  /** Returns a member's role in an account, or undefined if they do not belong to it. */
+  /** Returns a member's role in an account, or undefined if the member does not belong to the account. */
   async roleOf(accountId: string, memberId: string): Promise<Role | undefined> {
     const query = this.database.db.selectFrom('account_member').select('role').where('account_id', '=', accountId);
     return (await query.where('member_id', '=', memberId).executeTakeFirst())?.role;
@@ -165,7 +173,7 @@ export class AccountMembers {
     return { ended, ...(await readKept(trx, memberId, accountId)) };
   }
 
-  /** Locks the member and the account, so that two owners cannot demote each other at the same time. */
+  /** Locks the member and the account, so that two concurrent changes cannot remove the last owner. */
   private async lock(trx: Transaction<Tables>, accountId: string, memberId: string) {
     await lockMemberRow(trx, this.database.kind, memberId, 'update');
     const account = await lockAccount(trx, this.database.kind, accountId);
@@ -208,7 +216,7 @@ function versioned({ account_id: accountId, member_id: id, version }: AccountMem
 }
 
 /**
- * Adds a member to an account and records it in the audit log.
+ * Adds a member to an account and records the change in the audit log.
  * @throws Problem `already_a_member`; `resource_not_found` if the account is being deleted
  */
 export async function joinAccount(

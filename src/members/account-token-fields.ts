@@ -1,4 +1,4 @@
-/** Request schema and secret format of account tokens. */
+/** Defines the request schema and the secret format of account tokens. */
 import { z } from 'zod';
 import { nameField } from '../records/account-fields.js';
 import { allowedIps } from '../accounts/api-key-fields.js';
@@ -9,7 +9,8 @@ const RANDOM_LENGTH = 30;
 const SECRET = /^tga_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 
 /**
- * Creates a secret, `tga_` and 36 characters. It has an API key's format and checksum, so that secret scanners find it.
+ * Creates the secret of an account token: `tga_` and 36 characters. The secret has the format and checksum of an API
+ * key after the prefix, so that secret scanners find it.
  */
 export function createTokenSecret(): string {
   const random = randomBase62(RANDOM_LENGTH);
@@ -22,7 +23,7 @@ export function isTokenSecret(text: string): boolean {
   return check !== undefined && checksum(random) === check;
 }
 
-/** Returns the prefix and the last four characters, by which people recognize a token. */
+/** Returns the prefix and the last four characters of a secret, by which people recognize a token. */
 export function tokenHintOf(secret: string): string {
   return `${PREFIX}…${secret.slice(-4)}`;
 }

@@ -1,5 +1,6 @@
 /**
- * Account tokens: bearer tokens for programs, limited to one account and one role, until they expire or are revoked.
+ * Creates, checks and revokes account tokens. An account token is a bearer token for programs, limited to one account
+ * and one role. Programs can use the token until it expires or is revoked.
  */
 import type { Selectable } from 'kysely';
 import { lockAccount } from '../accounts/accounts.js';
@@ -17,7 +18,7 @@ import { checkCreator } from './credentials.js';
 import type { BestEffortWrites } from './best-effort-writes.js';
 import { hashToken } from './session-token.js';
 
-/** An account token without its secret. Times are in milliseconds since the epoch. */
+/** AccountToken is an account token without its secret. Times are in milliseconds since the epoch. */
 export interface AccountToken {
   readonly id: string;
   readonly accountId: string;
@@ -38,12 +39,12 @@ export interface AccountToken {
 type Row = Selectable<AccountTokenTable>;
 
 const LONGEST_LIFE_MS = 366 * 86_400_000;
-/** Minimum time between two writes of the time of last use. */
+/** Minimum time between two writes of a token's last use. */
 const LAST_USED_INTERVAL_MS = 60_000;
 
 /**
- * AccountTokens creates, lists, revokes and looks up tokens. Methods reject with a `Problem` for errors of the caller,
- * and with the database's error otherwise.
+ * AccountTokens creates, lists, revokes and finds tokens. Methods reject with a `Problem` for errors of the caller, and
+ * with the database's error otherwise.
  */
 export class AccountTokens {
   private readonly networks: AllowedNetworks;
@@ -58,7 +59,7 @@ export class AccountTokens {
   }
 
   /**
-   * Creates a token. The secret is returned only here. The token ends when its creator may no longer create tokens.
+   * Creates a token. Only this method returns the secret. The token ends when its creator may no longer create tokens.
    * @throws Problem `validation_failed` for the expiration, `resource_not_found` for the account, `forbidden` if the
    * creator lost their role in the meantime
    */
@@ -101,7 +102,7 @@ export class AccountTokens {
     return { token: tokenOf(row, now), secret };
   }
 
-  /** Lists all tokens of an account in order of creation, including expired and revoked ones. */
+  /** Returns a page of an account's tokens in order of creation, including expired and revoked tokens. */
   async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<AccountToken>> {
     const list = `tokens:${accountId}`;
     const now = this.clock.now();
@@ -114,7 +115,10 @@ export class AccountTokens {
     return pageOf(list, limit, rows, (row) => tokenOf(row, now));
   }
 
-  /** Reads the names of the members who created these tokens, keyed by member ID. Erased members have no entry. */
+  /**
+   * Reads the names of the members who created these tokens, by member ID. A member without a name gets their email
+   * address. Erased members have no entry.
+   */
   async creatorNames(tokens: readonly AccountToken[]): Promise<ReadonlyMap<string, string>> {
     const ids = [...new Set(tokens.map(({ createdBy }) => createdBy))];
     if (ids.length === 0) return new Map();
@@ -124,7 +128,7 @@ export class AccountTokens {
   }
 
   /**
-   * Revokes a token. Revoking it again changes nothing.
+   * Revokes a token. Revoking a revoked token changes nothing.
    * @throws Problem `resource_not_found`
    */
   async revoke(accountId: string, id: string, context: ChangeContext): Promise<AccountToken> {
@@ -143,8 +147,8 @@ export class AccountTokens {
   }
 
   /**
-   * Returns the active token with this secret, or undefined. Records the time of use at most once a minute, if the
-   * database accepts writes.
+   * Returns the active token with this secret, or undefined. Records the token's use at most once a minute. If the
+   * database accepts no writes, the use is not recorded.
    */
   async find(secret: string): Promise<AccountToken | undefined> {
     if (!isTokenSecret(secret)) return undefined;
@@ -162,7 +166,10 @@ export class AccountTokens {
     return token;
   }
 
-  /** Reports whether the token's allowed networks include an address. An empty list allows every address. */
+  /**
+   * Reports whether the token may be used from an address. A token without allowed networks may be used from every
+   * address.
+   */
   mayBeUsedFrom({ id, allowedIps }: AccountToken, address: string): boolean {
     return this.networks.read(allowedIps, id)?.holds(address) ?? true;
   }

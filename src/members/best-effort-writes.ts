@@ -1,12 +1,13 @@
 /**
- * Best-effort writes of the time of last use. A request must not fail because the database is full, read-only or in
- * recovery, or because another transaction holds the row.
+ * Runs writes that record the last use of sessions and tokens. A request must not fail because the database is full,
+ * read-only or in recovery, or because another transaction holds the row.
  */
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 
 /**
- * Time after a failed write in which further writes are skipped. So a write that hangs does not delay every request.
+ * Time after a failed write in which further writes are skipped. Without this pause, a database that hangs would delay
+ * every request.
  */
 const PAUSE_MS = 10_000;
 
@@ -19,7 +20,10 @@ export class BestEffortWrites {
     private readonly log: Pick<Logger, 'warn'>,
   ) {}
 
-  /** Runs a write. Resolves to false if the write fails, or is skipped after an earlier failure. Never rejects. */
+  /**
+   * Runs a write. Resolves to false if the write fails, or if the write is skipped because of an earlier failure. Logs
+   * failures and never rejects.
+   */
   async write(update: () => Promise<unknown>): Promise<boolean> {
     const now = this.clock.now();
     if (now >= this.failedAtMs && now - this.failedAtMs < PAUSE_MS) return false;

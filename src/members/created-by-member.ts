@@ -1,6 +1,6 @@
 /**
- * Lists what a member has created, before and after the member loses access. Credentials end with that access. API keys
- * and webhook endpoints belong to the account and stay.
+ * Lists the credentials and resources that a member has created, for the preview and the result of removing the member.
+ * Credentials end with the member's access. API keys and webhook endpoints belong to the account and remain.
  */
 import { sql, type Kysely } from 'kysely';
 import type { AuditAction } from '../records/audit-actions.js';
@@ -8,27 +8,30 @@ import type { Tables } from '../stores/database/schema.js';
 import { canCreate, readAccess, type Credential } from './credentials.js';
 import { findPortalSessions, findTokensAndLinks, type CredentialQuery } from './open-credentials.js';
 
-/** An API key or webhook endpoint that stays after its creator loses access. */
+/** Kept is an API key or webhook endpoint that remains after its creator loses access. */
 export interface Kept {
   readonly type: 'api_key' | 'webhook_endpoint';
   readonly id: string;
   readonly accountId: string;
-  /** The key's name; the endpoint's URL without its query, which may hold a secret of the receiver. */
+  /** Name of the key. For an endpoint, its URL without the query, which may contain a secret of the receiver. */
   readonly name: string;
 }
 
-/** MemberCredentials lists the credentials that end and the resources that stay. */
+/** MemberCredentials lists the credentials that end with a member's access, and the resources that remain. */
 export interface MemberCredentials {
   readonly ended: readonly Credential[];
   readonly kept: readonly Kept[];
-  /** Whether more keys or endpoints stay than are listed. */
+  /** Whether more keys or endpoints remain than `kept` lists. */
   readonly hasMore: boolean;
 }
 
-/** Maximum number of keys in the list, and of endpoints. */
+/** Maximum number of keys in the list, and maximum number of endpoints. */
 const MAX_KEPT = 100;
 
-/** Reads what would end and what would stay if the member were removed from the account now. */
+/**
+ * Reads the credentials that would end and the resources that would remain if the member were removed from the account
+ * now.
+ */
 export async function readRemovalImpact(
   db: Kysely<Tables>,
   query: CredentialQuery & { readonly accountId: string },
@@ -41,8 +44,8 @@ export async function readRemovalImpact(
 }
 
 /**
- * Reads the API keys and webhook endpoints that the member created directly or with an account token. The audit log
- * names their creator. Keys of OAuth clients are excluded, because they are credentials.
+ * Reads the API keys and webhook endpoints that the member created directly or with an account token. Finds them by
+ * their creation entries in the audit log. Keys of OAuth clients are excluded, because they are credentials.
  * @param accountId limits the list to one account; undefined: all accounts
  */
 export async function readKept(

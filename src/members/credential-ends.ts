@@ -1,6 +1,6 @@
 /**
  * Ends credentials whose creator may no longer create them. Every change that takes access from a member runs as an
- * `AccessChange`. The credentials end in the transaction of that change. After the commit, nodes are notified of
+ * `AccessChange`. The credentials end in the transaction of that change. After the commit, all nodes are notified of
  * revoked keys.
  */
 import type { Transaction } from 'kysely';
@@ -12,7 +12,10 @@ import type { Clock } from '../platform/clock.js';
 import { canCreate, readAccess, type Credential } from './credentials.js';
 import { findPortalSessions, findTokensAndLinks } from './open-credentials.js';
 
-/** Reason why a member lost access. The audit log records it as the cause of each credential that ended. */
+/**
+ * AccessLoss is the reason why a member lost access. The audit log records the reason as the cause of each ended
+ * credential.
+ */
 export type AccessLoss =
   | 'creator_removed'
   | 'creator_left'
@@ -21,7 +24,7 @@ export type AccessLoss =
   | 'creator_no_longer_operator'
   | 'creator_forgotten';
 
-/** Revokes the API keys of OAuth clients. Implemented by the store of API keys. */
+/** KeyRevocations revokes the API keys of OAuth clients. The store of API keys implements this interface. */
 export interface KeyRevocations {
   /** Revokes a key in a transaction. Call `announce` with the row after the commit. */
   revokeWithin(
@@ -30,7 +33,7 @@ export interface KeyRevocations {
     context: ChangeContext,
     cause: AuditedFields,
   ): Promise<ApiKeyTable>;
-  /** Announces a changed key to every node. */
+  /** Notifies every node of a changed key. */
   announce(row: ApiKeyTable): Promise<void>;
 }
 
@@ -42,7 +45,10 @@ export class AccessChanges {
     private readonly keys: KeyRevocations,
   ) {}
 
-  /** Runs a change in a transaction. After the commit, announces the keys that the change revoked. */
+  /**
+   * Runs a change in a transaction. After the commit, notifies all nodes of the keys that the change revoked. Rejects
+   * with the error of the change.
+   */
   async run<T>(change: (access: AccessChange) => Promise<T>): Promise<T> {
     const revoked: ApiKeyTable[] = [];
     const { database, clock, keys } = this;
@@ -54,7 +60,10 @@ export class AccessChanges {
   }
 }
 
-/** AccessChange is a transaction in which members may lose access. */
+/**
+ * AccessChange is a transaction in which members may lose access. It ends the credentials that they may no longer
+ * create.
+ */
 export class AccessChange {
   constructor(
     readonly trx: Transaction<Tables>,
@@ -65,8 +74,8 @@ export class AccessChange {
   ) {}
 
   /**
-   * Ends the credentials that a member created and may no longer create. Call it after the change, with the member's
-   * row locked for update.
+   * Ends the credentials that a member created and may no longer create. Call it in the transaction after the member's
+   * access has changed, with the member's row locked for update.
    * @param accountId limits the change to the credentials of this account; undefined: all accounts
    * @returns the credentials that ended
    */
@@ -84,7 +93,7 @@ export class AccessChange {
     const credentialContext = { ...context, response: undefined, made: undefined, authorize: undefined };
     const cause = { cause: loss, created_by: memberId };
     const ended: Credential[] = [];
-    // Look for sessions last. A portal link that was being used during the first query is a session by now.
+    // Look for sessions last. If a portal link was being used during the first query, its session exists by now.
     for (const find of [() => findTokensAndLinks(trx, query, this.kind), () => findPortalSessions(trx, query)]) {
       for (const credential of await find()) {
         if (canCreate(access(credential.accountId), credential)) continue;
@@ -119,7 +128,7 @@ export class AccessChange {
   }
 }
 
-/** Audit action and previous status for each type of credential. */
+/** Audit action and previous status of each type of credential that this module ends itself. */
 const ENDED: Readonly<
   Record<Exclude<Credential['type'], 'oauth_grant'>, { readonly action: AuditAction; readonly before: string }>
 > = {

@@ -1,6 +1,7 @@
 /**
- * Credentials that members create for programs, assistants and other people, with the rule for who may create them. A
- * credential works only as long as its creator may create it. `credential-ends.ts` ends the other credentials.
+ * Defines the credentials that members create for programs, assistants and other people, and the rule for who may
+ * create them. A credential works only as long as its creator may create it. `credential-ends.ts` ends credentials
+ * whose creator loses that right.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { ChangeContext } from '../records/audit-log.js';
@@ -18,23 +19,26 @@ export const CREDENTIAL_TYPES = [
 ] as const;
 export type CredentialType = (typeof CREDENTIAL_TYPES)[number];
 
-/** A credential that still works. */
+/** Credential is a credential that still works. */
 export interface Credential {
   readonly type: CredentialType;
-  /** The key's id for an OAuth grant; the link's or the session's id for a portal session. */
+  /**
+   * ID of the credential. For an OAuth grant, the ID of its key. For a portal session, the ID of the link or of the
+   * session.
+   */
   readonly id: string;
-  /** Null for a password link, which belongs to no account. */
+  /** Account that the credential gives access to. Null for a password link, which belongs to no account. */
   readonly accountId: string | null;
   readonly name: string;
-  /** The role that the credential grants, or null if it grants none. */
+  /** Role that the credential grants. Null if the credential grants no role. */
   readonly role: Role | null;
-  /** The member that a password link is for; null for every other credential. */
+  /** Member whom a password link is for. Null for every other credential. */
   readonly forMember: string | null;
 }
 
 /**
- * Reports whether a person with this access may create such a credential.
- * @param giver access of the person; null: no access
+ * Reports whether a person with this access may create a credential of this type and role.
+ * @param giver access of the person to the credential's account; null: no access
  */
 export function canCreate(giver: CallerAccess | null, { type, role }: Pick<Credential, 'type' | 'role'>): boolean {
   if (giver === null) return false;
@@ -43,11 +47,12 @@ export function canCreate(giver: CallerAccess | null, { type, role }: Pick<Crede
 }
 
 /**
- * Returns the access of a member to an account, or null for no access. The account ID null stands for the installation.
+ * Access returns the access of a member to an account, or null for no access. The account ID null stands for the
+ * installation.
  */
 export type Access = (accountId: string | null) => CallerAccess | null;
 
-/** Reads the access of a member. Disabled and unknown members have no access. */
+/** Reads the access of a member to all accounts. Disabled and unknown members have no access. */
 export async function readAccess(db: Kysely<Tables>, memberId: string): Promise<Access> {
   const member = db.selectFrom('member').select(['status', 'is_operator']).where('id', '=', memberId);
   const row = await member.executeTakeFirst();
@@ -60,7 +65,7 @@ export async function readAccess(db: Kysely<Tables>, memberId: string): Promise<
 
 /**
  * Locks a member's row until the transaction ends. Transactions that create credentials and transactions that remove
- * access both lock the member before any account. So neither of them misses a change by the other.
+ * access both lock the member before any account. So each transaction sees the committed changes of the other.
  */
 export async function lockMemberRow(
   trx: Transaction<Tables>,
@@ -76,7 +81,7 @@ export async function lockMemberRow(
 
 /**
  * Checks that the acting member may still create a credential. Members can lose access after the request was
- * authorized. Call it in the creating transaction, before any other lock.
+ * authorized. Call it in the transaction that creates the credential, before any other lock. Other actors always pass.
  * @throws Problem `forbidden`
  */
 export async function checkCreator(
@@ -94,8 +99,8 @@ export async function checkCreator(
 }
 
 /**
- * Reports whether an audit log actor is a member. Credentials created by the operator token or by programs are not
- * checked.
+ * Reports whether an audit log actor is a member. The operator token and programs are not members, and may always
+ * create credentials.
  */
 function isMember(actor: string): boolean {
   return actor.startsWith('mem_');

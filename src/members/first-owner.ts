@@ -1,4 +1,7 @@
-/** Sign-in links for a new installation without members, and for the demo. */
+/**
+ * Creates sign-in links that the program prints at startup: for a new installation without an operator, and for the
+ * demo.
+ */
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Clock } from '../platform/clock.js';
 import { createLink } from './links.js';
@@ -10,7 +13,7 @@ const START_LINK_MS = 15 * 60_000;
 const DEMO_MEMBER = 'demo_member';
 const DEMO_EMAIL = 'demo@example.com';
 
-/** FirstOwner creates the links that the program prints at startup. */
+/** FirstOwner creates the links for the first operator and for the demo's operator. */
 export class FirstOwner {
   constructor(
     private readonly database: DatabaseHandle,
@@ -19,8 +22,9 @@ export class FirstOwner {
   ) {}
 
   /**
-   * Creates a link whose recipient becomes the first operator. Returns null if an operator exists. Revokes the previous
-   * link, which cannot be printed again, because only the hash of its token is stored.
+   * Creates a link whose recipient becomes the first operator, and returns its token. Returns null if an operator
+   * exists. Revokes the previous link. The program cannot print that link again, because the database stores only the
+   * hash of its token.
    */
   async link(): Promise<string | null> {
     if (await this.members.hasOperator()) return null;
@@ -33,13 +37,17 @@ export class FirstOwner {
     });
   }
 
-  /** Reports whether a member is the demo's operator, who signs in with the link printed at each start. */
+  /**
+   * Reports whether a member is the demo's operator, who signs in with the link that the program prints at each start.
+   */
   async isDemo(memberId: string): Promise<boolean> {
     const setting = this.database.db.selectFrom('installation').select('value').where('name', '=', DEMO_MEMBER);
     return (await setting.executeTakeFirst())?.value === memberId;
   }
 
-  /** Creates a link that signs in the demo's operator. Creates that member at the first start. */
+  /**
+   * Creates a link that signs in the demo's operator, and returns its token. Creates that member at the first start.
+   */
   async startLink(): Promise<string> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {

@@ -1,6 +1,6 @@
 /**
- * Erases the personal data of a member, on request or when the member's last account is deleted. The member's ID stays
- * for the audit log. The member can no longer sign in, and their email address becomes available.
+ * Erases the personal data of a member, at the request of an operator or when the member's last account is deleted. The
+ * audit log keeps the member's ID. The member can no longer sign in, and other members can use the email address.
  */
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
@@ -17,9 +17,9 @@ import type { Credential } from './credentials.js';
 
 /** Number of audit entries that one query reads or updates. */
 const ENTRIES_AT_ONCE = 500;
-/** Fields with personal data in the `before` and `after` of audit entries. */
+/** Fields with personal data in the `before` and `after` columns of audit entries. */
 const PERSONAL_FIELDS = ['email', 'name'] as const;
-/** Tables whose rows of the member are deleted. */
+/** Tables from which the rows of the member are deleted. */
 const MEMBER_TABLES = [
   'member_identity',
   'member_passkey',
@@ -29,7 +29,7 @@ const MEMBER_TABLES = [
   'account_member',
 ] as const;
 
-/** The recorded change of an audit entry. */
+/** Entry holds the ID and the recorded change of an audit entry. */
 type Entry = Pick<AuditEntryTable, 'id' | 'before' | 'after'>;
 
 /** Forgetting erases members. */
@@ -41,8 +41,8 @@ export class Forgetting {
   ) {}
 
   /**
-   * Erases a member in one transaction.
-   * @returns the credentials that ended, and the resources of the member that stay
+   * Erases a member in one transaction. Erasing an erased member only redacts newer audit entries.
+   * @returns the credentials that ended, and the API keys and webhook endpoints of the member that remain
    * @throws Problem `resource_not_found`; `last_owner` if an account would lose its last owner
    */
   async forget(id: string, context: ChangeContext): Promise<MemberCredentials> {
@@ -60,8 +60,8 @@ export class Forgetting {
       .$if(kind === 'postgres', (select) => select.forUpdate())
       .executeTakeFirst();
     if (row === undefined) return memberNotFound();
-    // The audit entries are redacted in the same transaction, so that no personal data remains if the member is erased.
-    // This also covers entries that were added after an earlier erasure.
+    // Redact the audit entries in the same transaction, so that no personal data remains if the member is erased. This
+    // also covers entries that were added after an earlier erasure.
     for (const column of ['actor', 'target_id'] as const) {
       for (let count = ENTRIES_AT_ONCE; count === ENTRIES_AT_ONCE;) count = await redactEntries(trx, column, id);
     }
@@ -97,7 +97,7 @@ export class Forgetting {
 
 /**
  * Removes personal data from one batch of audit entries by the member (`actor`) or about the member (`target_id`).
- * Returns the number of entries changed. A full batch means that more entries may remain.
+ * Returns the number of changed entries. After a full batch, more entries may remain.
  */
 async function redactEntries(db: Kysely<Tables>, column: 'actor' | 'target_id', memberId: string): Promise<number> {
   if (column === 'actor') {
@@ -124,8 +124,8 @@ async function redactEntries(db: Kysely<Tables>, column: 'actor' | 'target_id', 
 }
 
 /**
- * Erases the address from audit entries of invitations, including those whose links no longer exist. It runs in the
- * transaction that erases the address, because nothing can find the entries afterwards.
+ * Erases an address from the audit entries of all invitations to the address, even if their links no longer exist. Call
+ * it in the transaction that erases the member's address, because nothing can find the entries afterwards.
  */
 async function redactInvitationsTo(trx: Transaction<Tables>, emailKey: string): Promise<void> {
   for (let last: string | undefined = '', entries: Entry[]; last !== undefined; last = entries.at(-1)?.id) {
@@ -138,12 +138,12 @@ async function redactInvitationsTo(trx: Transaction<Tables>, emailKey: string): 
       .orderBy('id')
       .limit(ENTRIES_AT_ONCE)
       .execute();
-    // The code compares the addresses, because `lower` of a database may fold ASCII letters only.
+    // Compare the addresses here, because the `lower` function of a database may fold ASCII letters only.
     for (const entry of entries) if (invitedEmailKey(entry) === emailKey) await redactEntry(trx, entry);
   }
 }
 
-/** Returns the normalized email address in an invitation's audit entry, or undefined if there is none. */
+/** Returns the normalized email address in an invitation's audit entry, or undefined if the entry has no address. */
 function invitedEmailKey({ after }: Entry): string | undefined {
   const { email } = JSON.parse(after ?? '{}') as { readonly email?: unknown };
   return typeof email === 'string' ? emailKeyOf(email) : undefined;
@@ -158,7 +158,7 @@ function erasedRow(row: MemberRow, nowMs: number): MemberRow {
   return {
     ...row,
     email: '',
-    // A placeholder that is unique and not a valid address.
+    // A unique placeholder that is not a valid address.
     email_key: row.id,
     email_verified_at: null,
     name: '',

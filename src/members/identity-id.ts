@@ -1,7 +1,7 @@
-/** IDs of linked identities, as used in URL paths and in the audit log. */
+/** Derives the IDs of linked identities, which URL paths and the audit log contain. */
 import { hash } from 'node:crypto';
 
-/** The issuer and subject that identify a person at an identity provider. */
+/** IdentityName holds the issuer and subject that identify a person at an identity provider. */
 export interface IdentityName {
   readonly issuer: string;
   readonly subject: string;
@@ -10,7 +10,9 @@ export interface IdentityName {
 const ID_LENGTH = 25;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Derives the ID of an identity from its issuer and subject, so that the database needs no column for the ID. */
+/**
+ * Derives the ID of an identity from a hash of its issuer and subject, so that the database needs no column for the ID.
+ */
 export function identityId({ issuer, subject }: IdentityName): string {
   const digest = hash('sha256', `${issuer}\0${subject}`, 'buffer');
   return `idn_${Array.from(digest.subarray(0, ID_LENGTH), (byte) => ALPHABET[byte & 31]).join('')}`;

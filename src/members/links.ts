@@ -1,6 +1,7 @@
 /**
- * Single-use links: first operator, invitation, password reset, portal, email verification and demo. Used, revoked,
- * expired and unknown links get the same error, so that the error reveals nothing about a link.
+ * Creates, finds and uses single-use links: for the first operator, invitations, password resets, portal sign-ins,
+ * email verification and the demo. Used, revoked, expired and unknown links get the same error, so that the error
+ * reveals nothing about a link.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../stores/database/ids.js';
@@ -11,7 +12,10 @@ import { createToken, hashToken, isToken } from './session-token.js';
 
 export type LinkRow = Selectable<LinkTable>;
 
-/** Fields of a new link. `lastsMs` is its lifetime in milliseconds. `createdBy` is the actor of the audit log. */
+/**
+ * NewLink holds the fields of a new link. `lastsMs` is its lifetime in milliseconds. `createdBy` is an actor of the
+ * audit log.
+ */
 export interface NewLink {
   readonly kind: LinkRow['kind'];
   readonly accountId?: string;
@@ -23,7 +27,7 @@ export interface NewLink {
   readonly lastsMs: number;
 }
 
-/** Creates a link. The returned token is the only copy in plain text, because the database stores its hash. */
+/** Creates a link. The returned token is the only copy in plain text, because the database stores only its hash. */
 export async function createLink(
   db: Kysely<Tables>,
   link: NewLink,
@@ -50,7 +54,7 @@ export async function createLink(
 }
 
 /**
- * Returns the link with this token without using it.
+ * Returns the usable link with this token. Does not mark the link as used.
  * @throws Problem `link_ended`
  */
 export async function findLink(db: Kysely<Tables>, token: string, nowMs: number): Promise<LinkRow> {
@@ -62,7 +66,8 @@ export async function findLink(db: Kysely<Tables>, token: string, nowMs: number)
 }
 
 /**
- * Marks a link as used, in the transaction of the action that it authorizes. Only one of two concurrent calls succeeds.
+ * Marks a link as used, in the transaction of the action that the link authorizes. Only one of two concurrent calls
+ * succeeds.
  * @throws Problem `link_ended`
  */
 export async function takeLink(trx: Transaction<Tables>, hash: string, nowMs: number): Promise<LinkRow> {
@@ -79,14 +84,14 @@ export async function takeLink(trx: Transaction<Tables>, hash: string, nowMs: nu
   return row;
 }
 
-/** Creates the error that every invalid link gets. */
+/** Creates the error for a link that cannot be used. */
 export function linkEnded(): Problem {
   return new Problem('link_ended', {
     detail: 'This link has expired, was already used or revoked, or is incomplete. Ask for a new one.',
   });
 }
 
-/** Parses the JSON data of a link. */
+/** Parses the data of a link. Returns an empty object if the link has no data. */
 export function dataOf({ data }: LinkRow): Readonly<Record<string, unknown>> {
   return data === null ? {} : (JSON.parse(data) as Record<string, unknown>);
 }

@@ -1,5 +1,6 @@
 /**
- * Management of the installation's members by operators. Rows are never deleted, because the audit log refers to them.
+ * Lets operators list, create, change and disable the members of the installation. Also mails password reset links.
+ * Member rows are never deleted, because the audit log refers to them.
  */
 import type { Transaction } from 'kysely';
 import { changedFields, recordChange, type ChangeContext } from '../records/audit-log.js';
@@ -19,14 +20,14 @@ import type { AccessChange, AccessChanges } from './credential-ends.js';
 import { checkCreator } from './credentials.js';
 import { MAILED, verifiedMemberByEmail } from './verified-addresses.js';
 
-/** A link with which a member sets a password. */
+/** PasswordLink is a link with which a member sets a password. */
 export interface PasswordLink {
-  /** Null if the link is sent by mail. */
+  /** Token of the link. Null if the link is sent by mail. */
   readonly token: string | null;
   readonly expiresAt: number;
 }
 
-/** A new member and the link to set their password. */
+/** CreatedMember is a new member, with the link to set their password. */
 export interface CreatedMember {
   readonly member: Member;
   readonly link: PasswordLink;
@@ -34,7 +35,7 @@ export interface CreatedMember {
 
 const RESET_LINK_MS = 24 * 3_600_000;
 const FIRST_PASSWORD_LINK_MS = 7 * 86_400_000;
-/** Minimum time between a member's last password link and a reset mail that the member requests. */
+/** Minimum time between a member's latest password link and a reset mail that the member requests. */
 const RESET_INTERVAL_MS = 5 * 60_000;
 const LIST = 'members';
 
@@ -50,7 +51,7 @@ export class MemberAdmin {
     private readonly access: AccessChanges,
   ) {}
 
-  /** Lists members in order of creation. */
+  /** Returns a page of the members in order of creation. Omits erased members. */
   async list({ limit, cursor }: PageRequest): Promise<Page<Member>> {
     let query = this.database.db.selectFrom('member').selectAll().where('removed_at', 'is', null);
     if (cursor !== undefined) query = query.where('id', '>', decodeCursor(LIST, cursor));
@@ -62,7 +63,7 @@ export class MemberAdmin {
   }
 
   /**
-   * Creates a member without a password, and a link to set one.
+   * Creates a member without a password, and a link with which the member sets a password.
    * @throws Problem `already_a_member`; `forbidden` if the caller lost their operator rights in the meantime
    */
   async create(input: CreateMember, context: ChangeContext): Promise<CreatedMember> {
@@ -86,6 +87,7 @@ export class MemberAdmin {
 
   /**
    * Changes the given fields. Disabling a member or changing their operator rights ends their sessions at once.
+   * Credentials that the member may no longer create end too.
    * @throws Problem `resource_not_found`; `precondition_failed` for a stale version
    */
   async update(
@@ -102,7 +104,7 @@ export class MemberAdmin {
   }
 
   /**
-   * Creates a password reset link and revokes the member's earlier ones.
+   * Creates a password reset link and revokes the member's earlier links.
    * @throws Problem `resource_not_found`; `forbidden` if the caller lost their operator rights in the meantime
    */
   async resetLink(id: string, context: ChangeContext): Promise<PasswordLink> {
@@ -116,8 +118,9 @@ export class MemberAdmin {
   }
 
   /**
-   * Mails a reset link to the active member with this verified address. Does nothing for any other address, without a
-   * mail server, and within five minutes of the member's last link.
+   * Mails a reset link to the active member with this verified address. Does nothing if no such member exists, if no
+   * mail server is configured, or within five minutes of the member's latest link. So the caller cannot learn whether a
+   * member exists.
    */
   async requestReset(email: string, context: ChangeContext): Promise<void> {
     if (!this.hasMail()) return;
@@ -125,7 +128,7 @@ export class MemberAdmin {
     const row = await verifiedMemberByEmail(this.database.db, email);
     if (row === undefined || row.status !== 'active') return;
     await this.database.db.transaction().execute(async (trx) => {
-      // Check under the lock, so that two concurrent requests send one mail.
+      // Check while the member is locked, so that two concurrent requests send only one mail.
       const member = await lockMember(trx, this.database.kind, row.id);
       if (await this.hasRecentLink(trx, row.id)) return;
       await this.createPasswordLink(trx, member, RESET_LINK_MS, { ...context, actor: 'nobody' });
@@ -142,7 +145,7 @@ export class MemberAdmin {
   }
 
   /**
-   * Creates a link to set a password and revokes the member's previous ones. Mails the link if a mail server is
+   * Creates a link to set a password and revokes the member's previous links. Mails the link if a mail server is
    * configured.
    */
   private async createPasswordLink(
@@ -168,8 +171,9 @@ export class MemberAdmin {
 }
 
 /**
- * Updates a locked member. Ends sessions with outdated rights, and credentials that the member may no longer create.
- * Returns the row unchanged if no field changes.
+ * Updates a locked member. If the update disables the member or changes their operator rights, ends their sessions.
+ * Also ends the credentials that the member may no longer create. Returns the row unchanged if no field changes.
+ * Rejects with `precondition_failed` for a stale version.
  */
 export async function updateMemberRow(
   access: AccessChange,
@@ -190,7 +194,7 @@ export async function updateMemberRow(
   await checkVersion(trx, { ...before, accountId: null }, expected, 'UTC');
   context.authorize?.('member', accessOf(before), accessOf(after));
   await trx.updateTable('member').set(changed).where('id', '=', id).execute();
-  // A session must not outlive a change of rights.
+  // End the sessions, because a session must not keep outdated rights.
   if (status === 'disabled' || operatorFlag !== before.is_operator) await endSessionsOf(trx, id);
   const target = { ...targetOf(id), targetVersion: after.version, action: 'member.updated' } as const;
   await recordChange(trx, context, { ...target, ...difference }, nowMs);

@@ -1,4 +1,6 @@
-/** Schemas of the fields of a member, shared by the admin API, its description and the store. */
+/**
+ * Schemas of the member fields that clients can set. The admin API, its description and the store share these schemas.
+ */
 import { z } from 'zod';
 import { nameField } from '../records/account-fields.js';
 import { emailAddress } from '../config/model/mail-values.js';
@@ -8,15 +10,15 @@ export const LOCALES = ['en', 'es'] as const;
 export type Locale = (typeof LOCALES)[number];
 
 /**
- * Size limit of the request field, above the length of any accepted password. `password-rules.ts` explains what is
- * wrong with a password.
+ * Size limit of password fields in requests, in UTF-16 code units. Greater than `LONGEST_PASSWORD`, so that
+ * `password-rules.ts` can explain what is wrong with a password.
  */
 const LONGEST_INPUT = 1_000;
 
 export const emailField = emailAddress.meta({ description: 'Email address.', example: 'ana@example.com' });
 export const localeField = z.enum(LOCALES).meta({ description: 'Language of the panel and of emails.' });
 
-/** A password as entered. */
+/** Password as the user entered it, before `password-rules.ts` checks it. */
 export const passwordField = z.string().min(1, 'must not be empty').max(LONGEST_INPUT);
 
 export const updateMeSchema = z
@@ -26,7 +28,7 @@ export const updateMeSchema = z
 
 export type UpdateMe = z.output<typeof updateMeSchema>;
 
-/** Normalizes an email address for lookup: trimmed, NFC, lower case. */
+/** Normalizes an email address for lookup. The result is trimmed, in Unicode form NFC, and in lower case. */
 export function emailKeyOf(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** Rows of the member table, and their mapping to `Member`. */
+/** Creates, reads and locks rows of the member table. Converts rows for the admin API and the audit log. */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { AuditedFields } from '../records/audit-log.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -10,7 +10,10 @@ import { emailKeyOf, type Locale } from './member-fields.js';
 
 export type MemberRow = Selectable<MemberTable>;
 
-/** A member without credentials. Times are in milliseconds since the epoch. */
+/**
+ * Member is a member without credentials. Times are in milliseconds since the epoch. `locale` is null if the member
+ * chose no language. `lastSignedInAt` is null if the member never signed in.
+ */
 export interface Member {
   readonly id: string;
   readonly email: string;
@@ -27,17 +30,17 @@ export interface Member {
   readonly lastSignedInAt: number | null;
 }
 
-/** Fields of a new member. */
+/** NewMember holds the fields of a new member. */
 export interface NewMember {
   readonly email: string;
   readonly name: string;
   readonly isOperator: boolean;
-  /** Hash of the password; null: no password. */
+  /** Hash of the password. Null if the member has no password. */
   readonly password: string | null;
   readonly locale: Locale | null;
 }
 
-/** Maps a row to a member. */
+/** Converts a row to a `Member`. */
 export function memberOf(row: MemberRow): Member {
   return {
     id: row.id,
@@ -56,7 +59,7 @@ export function memberOf(row: MemberRow): Member {
   };
 }
 
-/** Returns the row of a new member. */
+/** Returns the row of a new active member, whose address is unverified. */
 export function newMemberRow(member: NewMember, nowMs: number): MemberRow {
   return {
     id: newId('mem', nowMs),
@@ -88,8 +91,8 @@ export async function insertMember(trx: Transaction<Tables>, member: NewMember, 
 }
 
 /**
- * Reads a member's row and locks it until the transaction ends.
- * @throws Problem `resource_not_found`
+ * Reads a member's row and locks the row until the transaction ends.
+ * @throws Problem `resource_not_found`, also for an erased member
  */
 export async function lockMember(
   trx: Transaction<Tables>,
@@ -106,7 +109,7 @@ export async function lockMember(
   return row ?? memberNotFound();
 }
 
-/** Returns the member with an email address, verified or not, or undefined. */
+/** Returns the member with an email address, verified or not. Returns undefined if no member has the address. */
 export async function memberByEmail(db: Kysely<Tables>, email: string): Promise<MemberRow | undefined> {
   return db.selectFrom('member').selectAll().where('email_key', '=', emailKeyOf(email)).executeTakeFirst();
 }
@@ -115,7 +118,7 @@ export function memberNotFound(): never {
   throw new Problem('resource_not_found', { detail: 'Not found. No member has this id.' });
 }
 
-/** Returns the fields that the audit log records. Credentials are excluded. */
+/** Returns the fields of a member that the audit log records. Omits credentials. */
 export function auditedMember(row: MemberRow): AuditedFields {
   const { email, name, status, locale } = row;
   return { email, name, status, locale, is_operator: row.is_operator === 1 };

@@ -1,4 +1,4 @@
-/** The members of the installation and the accounts that they can see. */
+/** Reads members and the accounts that they can see. Members change their own name and language here. */
 import type { Transaction } from 'kysely';
 import { changedFields, recordChange, type ChangeContext } from '../records/audit-log.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -8,12 +8,12 @@ import type { UpdateMe } from './member-fields.js';
 import { auditedMember, lockMember, memberNotFound, memberOf, type Member, type MemberRow } from './member-rows.js';
 import type { Role } from './permissions.js';
 
-/** An account in a member's account list. */
+/** OwnAccount is an account in a member's account list. */
 export interface OwnAccount {
   readonly id: string;
   readonly name: string;
   readonly status: 'active' | 'suspended';
-  /** `owner` for operators, who have all rights of an owner in every account. */
+  /** Role of the member. `owner` for operators, who have all rights of an owner in every account. */
   readonly role: Role;
 }
 
@@ -28,7 +28,7 @@ export class MemberStore {
   ) {}
 
   /**
-   * Returns a member.
+   * Returns a member who was not erased.
    * @throws Problem `resource_not_found`
    */
   async get(id: string): Promise<Member> {
@@ -50,7 +50,9 @@ export class MemberStore {
     return (await withSignInMethod.limit(1).executeTakeFirst()) !== undefined;
   }
 
-  /** Lists the accounts that a caller can see, sorted by name. Returns one more than `limit` if there are more. */
+  /**
+   * Lists the accounts that a caller can see, sorted by name. Returns `limit + 1` accounts if more than `limit` exist.
+   */
   async accountsOf(who: 'operator' | { readonly memberId: string }, limit: number): Promise<readonly OwnAccount[]> {
     const accounts = this.database.db
       .selectFrom('account')
@@ -68,7 +70,7 @@ export class MemberStore {
       .execute();
   }
 
-  /** Updates the member's own name and language. Only the given fields change. */
+  /** Updates the member's own name and language. Only the given fields change. Rejects with `resource_not_found`. */
   async updateOwn(id: string, changes: UpdateMe, context: ChangeContext): Promise<Member> {
     const row = await this.database.db.transaction().execute((trx) => this.updateIn(trx, id, changes, context));
     return memberOf(row);

@@ -1,4 +1,4 @@
-/** Creation of members, with their entry in the audit log. */
+/** Creates members, and records each creation in the audit log. Fails if another member has the address. */
 import type { Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
 import { isUniqueViolation } from '../stores/database/database-errors.js';
@@ -7,9 +7,9 @@ import type { Problem } from '../platform/problems/errors.js';
 import { auditedMember, insertMember, type MemberRow, type NewMember } from './member-rows.js';
 
 /**
- * Creates a member and records the creation in the audit log.
+ * Inserts a member and adds the audit entry. Rejects with the error of `taken` if another member has the address.
  * @param contextOf returns the actor of the audit log entry, which is often the new member
- * @param taken creates the error to throw if the address is taken
+ * @param taken creates the error for an address that another member has
  */
 export async function addMember(
   trx: Transaction<Tables>,

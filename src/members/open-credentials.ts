@@ -1,10 +1,13 @@
-/** Finds the credentials that a member created and that still work. */
+/**
+ * Finds the credentials that a member created and that still work, in order to list or end them when the member loses
+ * access.
+ */
 import type { Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import type { Credential } from './credentials.js';
 
-/** Selects credentials of one creator. */
+/** CredentialQuery selects the credentials of one creator. */
 export interface CredentialQuery {
   readonly memberId: string;
   /** Limits the query to one account; undefined: all accounts. */
@@ -15,7 +18,7 @@ export interface CredentialQuery {
 const DEFAULTS = { role: null, forMember: null } as const;
 
 /**
- * Reads active account tokens, OAuth grants and open links.
+ * Reads the active account tokens, OAuth grants and open links of one creator.
  * @param kind if given, also locks the links on PostgreSQL until the transaction ends
  */
 export async function findTokensAndLinks(
@@ -26,7 +29,7 @@ export async function findTokensAndLinks(
   return [...(await findTokens(db, query)), ...(await findGrants(db, query)), ...(await findLinks(db, query, kind))];
 }
 
-/** Reads the portal sessions that began with a link created by the member. */
+/** Reads the active portal sessions that began with a link created by the member. */
 export async function findPortalSessions(
   db: Kysely<Tables>,
   { memberId, accountId, nowMs }: CredentialQuery,
@@ -88,7 +91,10 @@ async function findGrants(db: Kysely<Tables>, { memberId, accountId, nowMs }: Cr
 const LINK_TYPES = { invitation: 'invitation', portal: 'portal_session', password_reset: 'password_link' } as const;
 const LINK_KINDS = ['invitation', 'portal', 'password_reset'] as const;
 
-/** Reads open links. With a lock, the query waits for a transaction that is using a link, and then skips that link. */
+/**
+ * Reads open links. With `kind`, the query on PostgreSQL waits for transactions that are using a link, and then omits
+ * that link.
+ */
 async function findLinks(
   db: Kysely<Tables>,
   { memberId, accountId, nowMs }: CredentialQuery,

@@ -1,4 +1,7 @@
-/** Rules for changing roles, beyond the table of operations. */
+/**
+ * Checks rules for role changes that depend on the roles and owners involved, in addition to the permission of the
+ * operation.
+ */
 import { Problem } from '../platform/problems/errors.js';
 import { canGrant, type CallerAccess, type Role } from './permissions.js';
 
@@ -11,7 +14,7 @@ export function checkMayGive(giver: CallerAccess, ...roles: readonly Role[]): vo
   });
 }
 
-/** Throws `last_owner` if the account would have no active owner. */
+/** Throws `last_owner` if no other active owner of the account would remain. */
 export function checkOwnerStays(ownersLeft: number): void {
   if (ownersLeft > 0) return;
   throw new Problem('last_owner', {

@@ -1,6 +1,6 @@
 /**
- * Sessions of signed-in browsers. Every request reads its session from the database, without a cache. So a session that
- * ends is invalid at once on every node.
+ * Starts, finds and ends the sessions of signed-in browsers. Every request reads its session from the database, without
+ * a cache. So all nodes refuse an ended session at once.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
@@ -15,7 +15,7 @@ import type { BestEffortWrites } from './best-effort-writes.js';
 import type { Role } from './permissions.js';
 import { createToken, hashToken, isToken } from './session-token.js';
 
-/** Maximum lifetime of sessions. */
+/** SessionLimits holds the maximum lifetimes of a session, in milliseconds. */
 export interface SessionLimits {
   /** Maximum time without a request. */
   readonly idleMs: number;
@@ -23,48 +23,51 @@ export interface SessionLimits {
   readonly absoluteMs: number;
 }
 
-/** How the session's user signed in. */
+/** SignInMethod is the method with which the user of a session signed in. */
 export type SignInMethod = MemberSessionTable['method'];
 
-/** Origin of a request, as shown in the list of sessions. */
+/** SeenFrom holds the origin of a request, as the list of sessions shows it. */
 export interface SeenFrom {
   readonly ip: string;
   readonly userAgent: string;
 }
 
-/** Access of a portal session. */
+/** PortalGrant holds the access of a portal session. */
 export interface PortalGrant {
   readonly accountId: string;
   readonly role: Role;
-  /** Limits the session to keys that have only these scopes; null: all keys. */
+  /** Limits the session to keys that have only these scopes. Null: all keys. */
   readonly scopes: readonly string[] | null;
   readonly label: string;
-  /** URL for the panel's link back to the company's page. */
+  /** URL on the company's site to which the panel links back. */
   readonly returnUrl: string;
 }
 
-/** The owner of a new portal session. */
+/** PortalOwner is the owner of a new portal session. `absoluteMs` is the lifetime of the session. */
 export interface PortalOwner {
   readonly portal: PortalGrant;
   readonly absoluteMs: number;
-  /** Actor that created the link, as in the audit log. */
+  /** Actor that created the portal link, as in the audit log. */
   readonly createdBy: string;
 }
 
-/** A session without its secret. Times are in milliseconds since the epoch. */
+/** Session is a session without its secret. Times are in milliseconds since the epoch. */
 export interface Session extends SeenFrom {
   readonly id: string;
   readonly method: SignInMethod;
   readonly createdAt: number;
   readonly lastSeenAt: number;
-  /** When the session ends if there is no further request. */
+  /** Time at which the session ends if the browser sends no further request. */
   readonly idleUntil: number;
   readonly endsAt: number;
-  /** When the member last confirmed their identity. Equals `createdAt` if they have only signed in. */
+  /**
+   * Time of the last confirmation of identity. A sign-in counts as a confirmation. A session that continues another one
+   * keeps the time of that session.
+   */
   readonly confirmedAt: number;
 }
 
-/** The member of a session. */
+/** SessionMember is the member who is signed in with a session. */
 export interface SessionMember {
   readonly id: string;
   readonly email: string;
@@ -72,28 +75,37 @@ export interface SessionMember {
   readonly isOperator: boolean;
 }
 
-/** A valid session, of a member or of a portal link. */
+/** LiveSession is a valid session, either of a member or of a portal link. */
 export type LiveSession =
   | { readonly session: Session; readonly member: SessionMember; readonly portal: null }
   | { readonly session: Session; readonly member: null; readonly portal: PortalGrant };
 
-/** Owner of a new session. `continuing` is the session to extend, if the member has not signed in again. */
+/**
+ * SessionOwner is the owner of a new session. `continuing` is the session to extend, if the member has not signed in
+ * again.
+ */
 type SessionOwner = { readonly memberId: string; readonly continuing?: Session | undefined } | PortalOwner;
 
-/** A new session with its token in plain text. The database stores only the hash of the token. */
+/** BegunSession is a new session with its token in plain text. The database stores only the hash of the token. */
 export interface BegunSession {
   readonly token: string;
   readonly session: Session;
 }
 
 const LONGEST_USER_AGENT = 300;
-/** Minimum time between two writes of the time of last use. Short idle limits need more frequent writes. */
+/**
+ * Minimum time between two writes of a session's last use. With an idle limit of less than ten minutes, the minimum is
+ * a tenth of the limit.
+ */
 const LAST_SEEN_INTERVAL_MS = 60_000;
 const WRITES_PER_IDLE_LIMIT = 10;
 
 type Row = Selectable<MemberSessionTable>;
 
-/** Sessions manages the sessions of members and portal links. */
+/**
+ * Sessions starts, finds, lists and ends the sessions of members and portal links. Methods also reject with the
+ * database's error.
+ */
 export class Sessions {
   constructor(
     private readonly database: DatabaseHandle,
@@ -103,10 +115,10 @@ export class Sessions {
   ) {}
 
   /**
-   * Starts a session with a new secret. The browser's previous session ends, against session fixation. With
+   * Starts a session with a new token. The browser's previous session ends, against session fixation. With
    * `continuing`, the new session keeps the confirmation time and the end of that session.
-   * @param replaced secret of the browser's previous session
-   * @param trx transaction of the sign-in, if there is one
+   * @param replaced token of the browser's previous session
+   * @param trx transaction of the sign-in; by default, the statements run without a transaction
    * @throws Problem `session_ended` if the session to continue has ended
    */
   async begin(
@@ -147,8 +159,8 @@ export class Sessions {
   }
 
   /**
-   * Returns the valid session of a cookie and records its use, or returns undefined. Reads the database each time. If
-   * the use cannot be recorded, the session stays valid until the recorded time of last use is too old.
+   * Returns the valid session of a cookie, or undefined. Reads the session from the database each time and records its
+   * use. If the use cannot be recorded, the session remains valid until its recorded last use exceeds the idle limit.
    * @param isAttended false for background requests of the page, which do not count as use
    */
   async find(token: string, isAttended = true): Promise<LiveSession | undefined> {
@@ -182,8 +194,8 @@ export class Sessions {
   }
 
   /**
-   * Records that the member confirmed their identity. The recorded time always differs from the time of sign-in.
-   * Returns undefined if the session has ended.
+   * Records that the member confirmed their identity. The recorded time always differs from `createdAt`. Returns
+   * undefined if the session has ended.
    */
   async confirm(id: string): Promise<Session | undefined> {
     const now = this.clock.now();
@@ -201,7 +213,7 @@ export class Sessions {
 
   /**
    * Ends one session of a member.
-   * @throws Problem `resource_not_found` if the member has no such session
+   * @throws Problem `resource_not_found` if the member has no session with this ID
    */
   async endOne(memberId: string, id: string, context: ChangeContext): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {
@@ -215,7 +227,7 @@ export class Sessions {
     });
   }
 
-  /** Ends all sessions of a member, except the one with this ID. */
+  /** Ends all sessions of a member, except the session with the ID `except`. */
   async endAll(memberId: string, context: ChangeContext, except?: string): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {
       const count = await endSessionsOf(trx, memberId, except);
@@ -226,7 +238,7 @@ export class Sessions {
     });
   }
 
-  /** Ends the session of a cookie, if it exists. */
+  /** Ends the session of a cookie. Does nothing if the session no longer exists. */
   async signOut(token: string, context: ChangeContext): Promise<void> {
     if (!isToken(token)) return;
     await this.database.db.transaction().execute(async (trx) => {
@@ -242,7 +254,7 @@ export class Sessions {
   private async recordUse(row: Row): Promise<void> {
     const now = this.clock.now();
     const interval = Math.min(LAST_SEEN_INTERVAL_MS, this.limits().idleMs / WRITES_PER_IDLE_LIMIT);
-    // If the clock was set back, the difference is negative and nothing is written.
+    // If the clock was set back, the difference is negative, and nothing is written.
     if (now - row.last_seen_at < interval) return;
     const seen = this.database.db.updateTable('member_session').set({ last_seen_at: now });
     if (await this.notes.write(() => seen.where('hash', '=', row.hash).execute())) row.last_seen_at = now;
@@ -268,14 +280,14 @@ export class Sessions {
   }
 }
 
-/** Deletes a session. Returns whether it existed. */
+/** Deletes the session with this token hash. Returns whether the session existed. */
 async function endByHash(db: Kysely<Tables>, hash: string): Promise<boolean> {
   const { numDeletedRows } = await db.deleteFrom('member_session').where('hash', '=', hash).executeTakeFirst();
   return numDeletedRows === 1n;
 }
 
 /**
- * Ends sessions of a member within a transaction. Returns their number.
+ * Ends sessions of a member within a transaction. Returns the number of ended sessions.
  * @param except ID of the session to keep
  */
 export async function endSessionsOf(

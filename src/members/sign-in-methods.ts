@@ -1,4 +1,7 @@
-/** Sign-in and confirmation methods that a member has and the configuration allows. */
+/**
+ * Determines the methods with which a member can sign in and confirm their identity. A method counts if the member has
+ * it and the configuration allows it. Also prevents the removal of a member's last method.
+ */
 import type { Kysely, Transaction } from 'kysely';
 import type { AdminConfig } from '../config/model/admin-schema.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -7,35 +10,44 @@ import { Problem } from '../platform/problems/errors.js';
 import type { SignInMethod } from './sessions.js';
 import { lockMember, memberNotFound } from './member-rows.js';
 
-/** Methods that the configuration allows. */
+/** OfferedMethods holds the sign-in methods that the configuration allows. */
 export interface OfferedMethods {
   readonly passwords: boolean;
   readonly passkeys: boolean;
-  /** Issuers of the identity providers. */
+  /** Issuers of the configured identity providers. */
   readonly issuers: readonly string[];
 }
 
-/** Methods that a member has, whether or not the configuration allows them. */
+/**
+ * MemberMethods holds the sign-in methods that a member has, even those that the configuration does not allow.
+ * `passkeys` is their number.
+ */
 export interface MemberMethods {
   readonly password: boolean;
   readonly totp: boolean;
   readonly passkeys: number;
-  /** Issuer of each linked identity. */
+  /** Issuers of the identities that the member has linked. */
   readonly issuers: readonly string[];
 }
 
-/** A sign-in method. */
+/** SignInWay is a method that opens a session. `oidc` is a sign-in at an identity provider. */
 type SignInWay = 'password' | 'passkey' | 'oidc';
 
-/** A confirmation method. `password_and_code` is the password together with a code of the authenticator app. */
+/**
+ * ConfirmationWay is a method with which a member confirms their identity. `password_and_code` is the password together
+ * with a code of the authenticator app.
+ */
 export type ConfirmationWay = SignInWay | 'password_and_code';
 
-/** Reads the allowed methods from the configuration. */
+/** Returns the sign-in methods that the configuration allows. */
 export function offeredWaysOf({ passwords, passkeys, providers }: AdminConfig['signIn']): OfferedMethods {
   return { passwords, passkeys, issuers: Object.values(providers).map(({ issuer }) => issuer) };
 }
 
-/** SignInMethods determines the methods of each member. */
+/**
+ * SignInMethods determines the sign-in and confirmation methods of each member. Methods also reject with the database's
+ * error.
+ */
 export class SignInMethods {
   constructor(
     private readonly database: DatabaseHandle,
@@ -43,7 +55,7 @@ export class SignInMethods {
   ) {}
 
   /**
-   * Reads the methods that a member has.
+   * Reads the methods that a member has, even those that the configuration does not allow.
    * @throws Problem `resource_not_found`
    */
   async of(memberId: string, db: Kysely<Tables> = this.database.db): Promise<MemberMethods> {
@@ -70,8 +82,8 @@ export class SignInMethods {
 
   /**
    * Returns the methods with which a signed-in member can confirm their identity. An empty list means that the member
-   * has none. With an authenticator app, a password needs a code. An identity provider then counts only if it opened
-   * this session, or if the member cannot sign in with a password.
+   * has no method. If the member has an authenticator app and a usable password, the password needs a code. An identity
+   * provider is then listed only if it opened this session.
    */
   async toConfirm(memberId: string, method: SignInMethod): Promise<readonly ConfirmationWay[]> {
     const own = await this.of(memberId);
@@ -84,12 +96,12 @@ export class SignInMethods {
   }
 
   /**
-   * Removes a sign-in method, unless it is the member's last one.
+   * Removes a sign-in method, unless the member could then no longer sign in without a link.
    * @param remove performs the removal in `trx`, which the caller must roll back on error
    * @throws Problem `last_way_to_sign_in`
    */
   async removeUnlessLast(trx: Transaction<Tables>, memberId: string, remove: () => Promise<void>): Promise<void> {
-    // The lock makes concurrent removals see each other's result.
+    // Lock the member. Otherwise, two concurrent removals could each leave the method that the other removes.
     await lockMember(trx, this.database.kind, memberId);
     const before = this.signInMethodsOf(await this.of(memberId, trx));
     await remove();

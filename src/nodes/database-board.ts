@@ -1,6 +1,6 @@
 /**
  * Stores the status reports of nodes in PostgreSQL, for gateways that share a database but no Redis. Times are
- * milliseconds by the database's clock. SQLite needs no board, because only one machine uses it.
+ * milliseconds by the database's clock. SQLite needs no board, because only one machine uses a SQLite database.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';

@@ -1,6 +1,9 @@
-/** The interface of the stores through which nodes exchange status reports (statements). */
+/**
+ * Defines the stores through which nodes exchange status reports. Tables, Redis keys and constants call a report a
+ * statement.
+ */
 
-/** StoredNodeStatus is a stored status report. */
+/** StoredNodeStatus is a status report as a store returns it. */
 export interface StoredNodeStatus {
   /** ID of the node that wrote the report. */
   readonly id: string;
@@ -10,19 +13,20 @@ export interface StoredNodeStatus {
 }
 
 /**
- * NodeStatusStore stores one status report per node. Each call to the store has a deadline, and rejects when it fails.
+ * NodeStatusStore stores the latest status report of each node. A call rejects if the store fails or does not respond
+ * before the call's deadline.
  */
 export interface NodeStatusStore {
-  /** Replaces the report of node `id`. Also deletes reports of all nodes that are older than `STATEMENT_LIFE_MS`. */
+  /** Replaces the report of node `id`. Also deletes all reports that are older than `STATEMENT_LIFE_MS`. */
   put(id: string, text: string): Promise<void>;
-  /** Returns the reports written during the last `STATEMENT_LIFE_MS`, at most `MAX_NODES` of them. */
+  /** Returns at most `MAX_NODES` reports, all of them written during the last `STATEMENT_LIFE_MS`. */
   all(): Promise<StoredNodeStatus[]>;
   /** Removes the report of a node that is stopping. */
   remove(id: string): Promise<void>;
   close(): void;
 }
 
-/** Maximum age of a report. Older reports are not shown, and are deleted. */
+/** Maximum age of a report. Stores do not return older reports, and delete them at the next write. */
 export const STATEMENT_LIFE_MS = 60_000;
-/** Maximum number of reports. The oldest reports beyond it are dropped. */
+/** Maximum number of reports that a store returns. Beyond this number, the oldest reports are omitted. */
 export const MAX_NODES = 500;

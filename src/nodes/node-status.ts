@@ -1,6 +1,6 @@
 /**
- * The status report that each node shares with the other nodes, for the admin API and the panel. It contains the states
- * of the node's targets, and whether the node reaches the quota counters.
+ * Defines the status report that each node shares with the other nodes, for the admin API and the panel. A report
+ * contains the states of the node's targets, and whether the node reaches the quota counters.
  */
 import { STATES, type MergedTargetStatus } from '../proxy/targets/target-status.js';
 
@@ -20,18 +20,20 @@ export interface NodeStatus {
   readonly quotaStoreLostSinceMs: number | null;
 }
 
-/** KnownNodeStatus is a status report received from another node, with the time since it was written. */
+/** KnownNodeStatus is a status report received from another node, with the report's age. */
 export interface KnownNodeStatus extends NodeStatus {
   readonly ageMs: number;
 }
 
 /**
- * Maximum number of targets in a report. Each target takes some hundred bytes, and nodes write reports every few
+ * Maximum number of targets in a report. Each target takes a few hundred bytes, and nodes write reports every few
  * seconds.
  */
 export const MAX_TARGETS = 200;
 
-/** Returns the report with at most `MAX_TARGETS` targets. Targets that are not healthy are kept first. */
+/**
+ * Returns the report with at most `MAX_TARGETS` targets. If there are more targets, healthy targets are omitted first.
+ */
 export function boundedStatus(status: Omit<NodeStatus, 'targetsLeftOut'>): NodeStatus {
   const { targets } = status;
   if (targets.length <= MAX_TARGETS) return { ...status, targetsLeftOut: 0 };

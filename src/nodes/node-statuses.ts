@@ -25,7 +25,10 @@ export class NodeStatuses {
   private describe: (() => Omit<NodeStatus, 'targetsLeftOut'>) | undefined;
   private isFollowing = false;
   private isStopped = false;
-  /** Whether the last exchange wrote this node's report. If not, `stop` removes nothing; an earlier report expires. */
+  /**
+   * Whether the last exchange wrote this node's report. If it did not, `stop` removes no report, and an earlier report
+   * expires.
+   */
   private isPublished = false;
   /** The running exchange. Undefined between two exchanges. */
   private exchange: Promise<void> | undefined;
@@ -36,7 +39,7 @@ export class NodeStatuses {
   constructor(private readonly board: NodeStatusStore | undefined) {}
 
   /**
-   * Starts to publish this node's report: immediately, and then every two to six seconds.
+   * Publishes this node's report immediately, and again after each pause of two to six seconds.
    * @param describe returns the current report.
    */
   publish(describe: () => Omit<NodeStatus, 'targetsLeftOut'>): void {
@@ -44,7 +47,7 @@ export class NodeStatuses {
     this.startExchange();
   }
 
-  /** Starts to read the reports of other nodes: immediately, and then every two to six seconds. */
+  /** Reads the reports of other nodes immediately, and again after each pause of two to six seconds. */
   follow(): void {
     this.isFollowing = true;
     this.startExchange();
@@ -69,7 +72,7 @@ export class NodeStatuses {
     this.board?.close();
   }
 
-  /** Starts an exchange now, or after the running one. */
+  /** Starts an exchange immediately, or as soon as the running exchange has ended. */
   private startExchange(): void {
     clearTimeout(this.timer);
     if (this.board === undefined || this.isStopped) return;
@@ -85,7 +88,7 @@ export class NodeStatuses {
   /**
    * Writes this node's report, and reads the reports of other nodes. Never rejects. If the write fails, other nodes
    * show the previous report with its age.
-   * @returns time spent on parsing the other reports, in ms. 0 if none were read.
+   * @returns time spent on parsing the other reports, in ms. 0 if the exchange read no reports or failed.
    */
   private async exchangeStatements(board: NodeStatusStore): Promise<number> {
     try {

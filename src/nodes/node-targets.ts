@@ -9,12 +9,12 @@ export interface TargetOnNode {
   readonly status: MergedTargetStatus;
 }
 
-/** NodeTarget is the combined state of a target: the worst state that any node reports, and the state on each node. */
+/** NodeTarget combines the states of a target on several nodes. `state` is the worst state that any node reports. */
 export interface NodeTarget extends MergedTargetStatus {
   readonly nodes: readonly TargetOnNode[];
 }
 
-/** Returns one row per address. Rows have the order in which the nodes list the addresses, first node first. */
+/** Returns one row per address, in the order in which the addresses first appear in the reports. */
 export function targetsOnNodes(statements: readonly KnownNodeStatus[]): NodeTarget[] {
   const byAddress = new Map<string, TargetOnNode[]>();
   for (const { node, ageMs, targets } of statements) {

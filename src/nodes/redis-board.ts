@@ -1,11 +1,14 @@
-/** Stores the status reports of nodes in Redis: a hash of texts, and a sorted set of their times by Redis's clock. */
+/**
+ * Stores the status reports of nodes in Redis, for gateways that share a Redis. A hash contains the reports. A sorted
+ * set contains their times by Redis's clock.
+ */
 import { STATEMENT_TIMES_KEY, STATEMENTS_KEY, STATEMENTS_MS } from '../stores/redis/keys.js';
 import { connectRedis, type ConnectionLog, type RedisClient } from '../stores/redis/connect.js';
 import { Script } from '../stores/redis/script.js';
 import { MAX_NODES, STATEMENT_LIFE_MS, type NodeStatusStore, type StoredNodeStatus } from './node-status-store.js';
 
 /**
- * Writes a node's report. Deletes expired reports, and the oldest ones beyond the maximum number.
+ * Writes a node's report. Deletes expired reports, and the oldest reports beyond the maximum number.
  *
  * KEYS: times, texts. ARGV: node, text, lifetime of a text (ms), maximum number of texts, lifetime of both keys (ms).
  */

@@ -1,5 +1,6 @@
 /**
- * Lists the event types that webhook endpoints can subscribe to: those of the gateway, and those of the configuration.
+ * Lists the event types that webhook endpoints can subscribe to. The gateway defines some of them, and the
+ * configuration defines the others.
  */
 import type { EventType } from '../config/model/schema.js';
 import { wantsType } from './fan-out.js';
@@ -22,7 +23,7 @@ export interface PublishedEventType {
 export class EventCatalogue {
   constructor(private readonly configured: () => readonly EventType[]) {}
 
-  /** Returns all types, sorted by name. */
+  /** Returns all types, sorted by name. The configuration cannot replace a type of the gateway. */
   types(): readonly PublishedEventType[] {
     const own = Object.entries(OWN_EVENTS).map(([type, { description, example, schema }]): PublishedEventType => {
       return { type, description, schema, example, source: 'gateway' };
@@ -35,7 +36,7 @@ export class EventCatalogue {
     return [...own, ...configured].toSorted((one, other) => (one.type < other.type ? -1 : 1));
   }
 
-  /** Returns the type with this name; undefined if there is none. */
+  /** Returns the type with this name, or undefined if there is none. */
   type(name: string): PublishedEventType | undefined {
     return this.types().find(({ type }) => type === name);
   }

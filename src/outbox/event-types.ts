@@ -1,5 +1,5 @@
 /**
- * The types of webhook events: events to be added to the outbox (`NewEvent`, `ForeignEvent`), and stored events
+ * Defines the types of webhook events: events to be added to the outbox (`NewEvent`, `ForeignEvent`), and stored events
  * (`Event`).
  */
 import type { EventData, EventType } from './own-events.js';
@@ -9,11 +9,11 @@ export interface NewEvent<Type extends EventType = EventType> {
   readonly type: Type;
   readonly accountId: string;
   readonly data: EventData[Type];
-  /** Identifies what happened. The outbox ignores a second event with the same key. */
+  /** Identifies the occurrence that the event reports. The outbox ignores a second event with an equal key. */
   readonly dedupeKey: string;
   /** Resource that the event is about. Endpoints with ordered delivery receive a resource's events in order. */
   readonly resource?: string;
-  /** Endpoint that does not receive the event, because the event is about it. */
+  /** Endpoint that does not receive the event, because the event is about this endpoint. */
   readonly exceptEndpointId?: string;
 }
 
@@ -24,7 +24,7 @@ export interface ForeignEvent {
   /** The event's `data` as JSON text, which is delivered unchanged. */
   readonly dataText: string;
   readonly dedupeKey: string;
-  /** Name of the service that submitted the event; `emits` if it was emitted for a response. */
+  /** Name of the service that submitted the event, or `emits` if the gateway emitted the event for a response. */
   readonly source: string;
   readonly resource: string | null;
   readonly occurredAtMs: number;

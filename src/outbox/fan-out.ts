@@ -12,8 +12,8 @@ import { executeBatch } from '../stores/database/statement-batch.js';
 import { wakeLanesQuery } from './lane-rows.js';
 
 /**
- * Retention of deliveries, in ms. Pending deliveries then expire. Until then, ended deliveries can be viewed and
- * replayed.
+ * How long deliveries are kept, in ms. Afterwards, ended deliveries are deleted, and the others expire. Expired
+ * deliveries are kept for another period of this length.
  */
 export const DELIVERY_RETENTION_MS = 30 * 24 * 3_600_000;
 
@@ -30,7 +30,7 @@ export interface AddedEvent {
 
 /** FanOut is the result of `fanOut`. */
 export interface FanOut {
-  /** Number of deliveries by event ID. Events without deliveries are missing. */
+  /** Number of deliveries by event ID. Events without deliveries have no entry. */
   readonly deliveries: ReadonlyMap<string, number>;
   /** Enabled endpoints that now have work to do. Signal them after the commit. */
   readonly endpointIds: readonly string[];
@@ -45,8 +45,8 @@ interface Endpoint {
 const NOTHING: FanOut = { deliveries: new Map(), endpointIds: [] };
 
 /**
- * Creates the deliveries. Paused and disabled endpoints also get deliveries, which wait until the endpoint is enabled.
- * Deleted endpoints get none.
+ * Creates the deliveries of added events, and makes the lanes of their enabled endpoints due. Paused and disabled
+ * endpoints also get deliveries, which wait until the endpoint is enabled. Deleted endpoints get none.
  * @param trx the transaction in which the events were added.
  * @param found result of `endpointsQuery`, executed after the events in the same transaction.
  */
@@ -83,7 +83,10 @@ export async function fanOut(
 
 type EndpointRow = Pick<WebhookEndpointTable, 'id' | 'account_id' | 'event_types' | 'status'>;
 
-/** Builds the query for the endpoints of accounts. Callers can send it in one batch with the events. */
+/**
+ * Builds the query for the endpoints of accounts, except deleted endpoints. Callers can send the query in one batch
+ * with the events.
+ */
 export function endpointsQuery(trx: Kysely<Tables>, accountIds: readonly string[]): CompiledQuery {
   const ids = textList(kindOf(trx), [...new Set(accountIds)]);
   const query = sql<EndpointRow>`
@@ -113,7 +116,10 @@ const COLUMNS: readonly JsonColumn[] = [
   { name: 'resource', type: 'text' },
 ];
 
-/** Inserts deliveries, and skips existing ones. A row has: delivery ID, event ID, endpoint ID, account ID, resource. */
+/**
+ * Inserts deliveries. Skips a delivery if its endpoint already has a delivery of the event. A row contains delivery ID,
+ * event ID, endpoint ID, account ID, resource.
+ */
 export async function insertDeliveries(
   trx: Kysely<Tables>,
   rows: readonly DeliveryRow[],

@@ -1,13 +1,14 @@
 /**
- * Updates the lanes of webhook endpoints when work is added or removed. A lane is the work queue of one endpoint. Its
- * due time is only a hint; the deliveries are authoritative. See `src/webhooks/deliveries/rows/lanes.ts`.
+ * Updates the lanes of webhook endpoints when work is added or removed. A lane is the work queue of one endpoint. A
+ * lane's due time is only a hint. The due times of the deliveries are authoritative. See
+ * `src/webhooks/deliveries/rows/lanes.ts`.
  */
 import { sql, type CompiledQuery, type Kysely, type RawBuilder } from 'kysely';
 import { kindOf } from '../stores/database/database-kind.js';
 import { textList } from '../stores/database/json-rows.js';
 import type { Tables } from '../stores/database/schema.js';
 
-/** Due time of a lane without work. */
+/** Due time of a lane that has no work, or whose endpoint is not enabled. */
 export const ASLEEP = Number.MAX_SAFE_INTEGER;
 
 /** Adds the lane of a new endpoint. Call it in the transaction that adds the endpoint. */
@@ -19,8 +20,8 @@ export async function addLane(trx: Kysely<Tables>, endpointId: string): Promise<
 }
 
 /**
- * Makes the lanes of enabled endpoints due now. Call it last in the transaction that adds work, and signal `WorkSignal`
- * after the commit. Lanes that are already due are neither updated nor locked.
+ * Makes the lanes of endpoints due now. All of the endpoints must be enabled. Call it last in the transaction that adds
+ * work, and call `WorkSignal.tell` after the commit. Lanes that are already due are neither updated nor locked.
  */
 export async function wakeLanes(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<void> {
   if (endpointIds.length > 0) await trx.executeQuery(wakeLanesQuery(trx, endpointIds, nowMs));
@@ -35,15 +36,15 @@ export function wakeLanesQuery(trx: Kysely<Tables>, endpointIds: readonly string
 
 /**
  * Sets a lane to `ASLEEP` because its endpoint must not receive anything for now. The process that owns the lane
- * releases it when signaled.
+ * releases the lane when `WorkSignal` reports the endpoint.
  */
 export async function deactivateLane(trx: Kysely<Tables>, endpointId: string): Promise<void> {
   await trx.updateTable('webhook_lane').set({ due_at: ASLEEP }).where('endpoint_id', '=', endpointId).execute();
 }
 
 /**
- * Returns the subquery `(select endpoint_id …)` for the lanes that match a condition. On PostgreSQL it locks them in a
- * fixed order, so that concurrent transactions wait for each other instead of deadlocking.
+ * Returns the subquery `(select endpoint_id …)` for the lanes that match a condition. On PostgreSQL, the subquery locks
+ * these lanes in a fixed order, so that concurrent transactions wait for each other instead of deadlocking.
  */
 export function inOrder(db: Kysely<Tables>, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const lock = kindOf(db) === 'postgres' ? sql`for update` : sql``;

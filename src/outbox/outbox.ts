@@ -1,6 +1,6 @@
 /**
- * The outbox stores events and their deliveries, in the same transaction as the change that the events report. Webhook
- * workers send the deliveries later. Several processes may add the same event; it is stored once.
+ * Stores events and their deliveries in the same transaction as the change that the events report. Webhook workers send
+ * the deliveries later. If several processes add the same event, the database stores the event once.
  */
 import { sql, type CompiledQuery, type Kysely, type Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -44,13 +44,13 @@ const OWN_SOURCE = 'trailgate' as const;
 export interface NewlyAdded {
   /** `evt_…` */
   readonly id: string;
-  /** Number of endpoints that will receive it. */
+  /** Number of endpoints that get a delivery of the event. */
   readonly deliveries: number;
 }
 
 /** AddedEvents is the result of `addEvents`. */
 export interface AddedEvents {
-  /** New events by dedupe key. If several callers add the same event, exactly one of them gets it in this map. */
+  /** New events by dedupe key. If several callers add the same event, exactly one caller gets the event in this map. */
   readonly events: ReadonlyMap<string, NewlyAdded>;
   /** Webhook endpoints with work to do. Pass them to `WorkSignal` after the commit. */
   readonly endpointIds: readonly string[];
@@ -128,7 +128,10 @@ function insertQueries(trx: Kysely<Tables>, rows: readonly EventRow[], nowMs: nu
   return queries;
 }
 
-/** Returns the IDs of the rows that this call inserted. Each call creates new IDs, so every ID found is its own. */
+/**
+ * Returns the IDs of the rows that this call inserted. Each call creates new IDs, so no other call can have inserted a
+ * row with one of these IDs.
+ */
 async function insertedIds(trx: Kysely<Tables>, rows: readonly EventRow[]): Promise<ReadonlySet<string>> {
   const ids = textList(
     kindOf(trx),
@@ -156,12 +159,13 @@ export class EventOutbox {
   ) {}
 
   /**
-   * Returns a page of an account's events, latest first. Rejects with a Problem if the cursor belongs to another list.
+   * Returns a page of an account's events, latest first. Rejects with Problem `invalid_cursor` if the cursor belongs to
+   * another list.
    */
   async list({ accountId, cursor, limit, type, resource, sinceMs, untilMs }: EventQuery): Promise<Page<Event>> {
     const filters = JSON.stringify([type, resource, sinceMs, untilMs]);
-    // Cursors contain the name of their list. Without filters the name must stay the same, so that existing cursors
-    // stay valid.
+    // Cursors contain the name of their list. Without filters, the name must not change, so that existing cursors stay
+    // valid.
     const list = filters === '[null,null,null,null]' ? `events:${accountId}` : `events:${accountId}:${filters}`;
     let query = this.db
       .selectFrom('event')
@@ -179,7 +183,7 @@ export class EventOutbox {
     return pageOf(list, limit, await query.execute(), eventOf);
   }
 
-  /** Returns an event. Rejects with Problem `resource_not_found` if there is none with this ID. */
+  /** Returns an event. Rejects with Problem `resource_not_found` if no event has this ID. */
   async get(id: string): Promise<Event> {
     const row = await this.db.selectFrom('event').selectAll().where('id', '=', id).executeTakeFirst();
     if (row === undefined) throw new Problem('resource_not_found', { detail: 'Not found. No event has this id.' });

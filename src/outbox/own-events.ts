@@ -4,7 +4,7 @@
  */
 import { MONTH_NAMES, type MonthName } from '../platform/quotas/windows.js';
 
-/** `data` of `quota.threshold_reached`. */
+/** QuotaThresholdReached is the `data` of `quota.threshold_reached`. */
 export interface QuotaThresholdReached {
   readonly account_id: string;
   /** Null for a limit of the account. */
@@ -14,15 +14,15 @@ export interface QuotaThresholdReached {
   readonly limit: number;
   /** Usage when the gateway detected that the threshold was reached. May exceed the threshold. */
   readonly used: number;
-  /** RFC 3339 with the account's UTC offset, as in the next two fields. */
+  /** Start of the period, in RFC 3339 with the account's UTC offset. The next two fields have the same format. */
   readonly period_start: string;
   /** End of the period, exclusive. */
   readonly period_end: string;
-  /** When the limit resets: the end of the period. */
+  /** When the limit resets. Same as `period_end`. */
   readonly resets_at: string;
 }
 
-/** `data` of `api_key.…`. Never contains the secret. */
+/** ApiKeyChanged is the `data` of the `api_key.…` events. It never contains the secret. */
 export interface ApiKeyChanged {
   readonly api_key: {
     readonly id: string;
@@ -43,7 +43,7 @@ export interface ApiKeyChanged {
   readonly actor: string;
 }
 
-/** `data` of `account.suspended`, `account.reactivated` and `account.deleted`. */
+/** AccountStatusChanged is the `data` of `account.suspended`, `account.reactivated` and `account.deleted`. */
 export interface AccountStatusChanged {
   readonly account: {
     readonly id: string;
@@ -56,11 +56,11 @@ export interface AccountStatusChanged {
   readonly actor: string;
 }
 
-/** `data` of `webhook_endpoint.disabled` and `webhook_endpoint.failing`. */
+/** WebhookEndpointState is the `data` of `webhook_endpoint.disabled` and `webhook_endpoint.failing`. */
 export interface WebhookEndpointState {
   readonly webhook_endpoint: {
     readonly id: string;
-    /** Without its query, which may contain the receiver's tokens. */
+    /** URL of the endpoint without the query, which may contain the receiver's tokens. */
     readonly url: string;
     readonly description: string;
     readonly status: 'enabled' | 'paused' | 'disabled';
@@ -100,7 +100,7 @@ export interface OwnEvent {
 /** Type of a test event if the caller requests no other type. */
 export const TEST_EVENT = 'webhook.test';
 
-/** `source` of test events of any type. A test event reports nothing that happened. */
+/** `source` of test events of any type. Test events report no actual change. */
 export const TEST_SOURCE = 'test';
 
 /** Schema of a text. The maximum is far above actual lengths, so that receivers can reserve this much space. */
@@ -118,7 +118,7 @@ const object = (properties: Readonly<Record<string, object>>): object => ({
   properties,
 });
 
-/** `external_id` and `metadata` of keys and accounts. */
+/** Schemas of `external_id` and `metadata`, which keys and accounts have. */
 const externalProperties = {
   external_id: { ...text, type: ['string', 'null'] },
   metadata: { type: 'object', additionalProperties: text, maxProperties: 50 },
@@ -139,7 +139,10 @@ const keyProperties = {
   actor: text,
 };
 const keySchema = object(keyProperties);
-/** Schema with `reason`, which is present if the key was revoked because its secret was sent in clear text. */
+/**
+ * Schema of `api_key.revoked`. It adds `reason`, which is present if the key was revoked because its secret was sent in
+ * clear text.
+ */
 const revokedKeySchema = { ...keySchema, properties: { ...keyProperties, reason: oneOf('exposed') } };
 const accountSchema = object({
   account: object({
@@ -212,8 +215,8 @@ function endpointExample(status: 'enabled' | 'disabled'): object {
 }
 
 /**
- * Documentation of each event type of the gateway, including the test event. `npm run panel:words` copies the marked
- * sentences into the panel's translation catalogs.
+ * OWN_EVENTS documents each event type of the gateway, including the test event. `npm run panel:words` copies the
+ * marked sentences into the panel's translation catalogs.
  */
 export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   'quota.threshold_reached': {

@@ -1,4 +1,7 @@
-/** Routes of the pages of one account. Their paths start with the account ID, such as `/acc_…/api-keys`. */
+/**
+ * Routes of the pages of one account. Their paths start with the account ID, such as `/acc_…/api-keys`. If the account
+ * cannot be loaded, an error box replaces the pages.
+ */
 import { Redirect, Route, Switch } from 'wouter';
 import { InAccount, useAccountById } from './session/accounts.js';
 import { Shell } from './shell/shell.js';

@@ -1,6 +1,6 @@
 /**
- * Root component: selects the page by URL and session. Paths start with an account ID, such as `/acc_…/api-keys`. A
- * path without account ID redirects to the default account.
+ * Root component, which selects the page by URL and session. Paths of account pages start with an account ID, such as
+ * `/acc_…/api-keys`. An unknown path without account ID redirects to the default account.
  */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -22,7 +22,9 @@ import { Shell } from './shell/shell.js';
 import { ApiProblem } from './api/problem.js';
 import { Failure } from './words/failure.js';
 
-/** Loaded on demand. The authorization server redirects browsers to this page at `/oauth/<request id>`. */
+/**
+ * ConsentPage is loaded on demand. The authorization server redirects browsers to this page at `/oauth/<request id>`.
+ */
 const ConsentPage = lazy(async () => ({ default: (await import('./oauth/consent-page.js')).ConsentPage }));
 
 export function App() {
@@ -58,8 +60,8 @@ function SignedIn() {
 }
 
 /**
- * Redirects to the same page of the default account. Operators without account are redirected to the list of all
- * accounts.
+ * Redirects to the same page of the default account. Without an account, operators are redirected to the list of all
+ * accounts, and other users see an explanation.
  */
 function RedirectToAccount() {
   const { t } = useLingui();
@@ -83,7 +85,7 @@ function RedirectToAccount() {
   return <Redirect to={`/${id}${path}${search === '' ? '' : `?${search}`}`} replace />;
 }
 
-/** Shown instead of the panel if the session could not be read. */
+/** Unavailable replaces the panel if the session could not be read. */
 function Unavailable({ error, again }: { readonly error: unknown; readonly again: () => unknown }) {
   const { t } = useLingui();
   const isLimited = error instanceof ApiProblem && error.status === 429;

@@ -1,4 +1,4 @@
-/** Entry point of the panel: sets up language, theme and query client, then renders the app. */
+/** Entry point of the panel. Sets up language, theme and query client, then renders the app. */
 import '@mantine/core/styles.css';
 import { MantineProvider, localStorageColorSchemeManager } from '@mantine/core';
 import { i18n } from '@lingui/core';
@@ -16,7 +16,7 @@ import { followOtherTabs } from './session/session.js';
 import { theme, variables } from './theme.js';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? '';
-// The scroll lock of dialogs adds a style element. The content security policy requires a nonce for it.
+// The scroll lock of dialogs adds a style element, for which the content security policy requires a nonce.
 setNonce(nonce);
 const colorScheme = localStorageColorSchemeManager({ key: 'trailgate-color-scheme' });
 const root = document.getElementById('root');

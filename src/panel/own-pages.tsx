@@ -1,4 +1,7 @@
-/** Routes of the pages outside an account: profile and platform. The navigation still shows the default account. */
+/**
+ * Routes of the pages outside an account: profile and platform. The navigation still shows the default account, if
+ * there is a default account.
+ */
 import type { ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
 import { useAccountById, useDefaultAccountId } from './session/accounts.js';

@@ -1,4 +1,4 @@
-/** Mantine theme of the panel: colors, fonts and shapes. Text has WCAG AA contrast in light and dark mode. */
+/** Mantine theme of the panel: colors, fonts and shapes. Texts have WCAG AA contrast in light and dark mode. */
 import {
   Alert,
   Badge,
@@ -12,7 +12,7 @@ import {
   type MantineColorsTuple,
 } from '@mantine/core';
 
-/** Primary color, from light to dark. */
+/** Shades of the primary color, from light to dark. */
 const river: MantineColorsTuple = [
   '#e8f6f5',
   '#d0eae8',
@@ -40,7 +40,10 @@ const dark: MantineColorsTuple = [
   '#0e1417',
 ];
 
-/** Orange with a last shade that is readable on the second shade: text and background of the light variant. */
+/**
+ * Shades of orange. In light mode, the light variant shows text in the last shade on the second shade, so these two
+ * need enough contrast.
+ */
 const orange: MantineColorsTuple = [
   '#fff4e6',
   '#ffe8cc',
@@ -54,7 +57,7 @@ const orange: MantineColorsTuple = [
   '#853a0a',
 ];
 
-/** Red with a last shade that is readable on the second shade. */
+/** Shades of red. As for `orange`, the last shade is readable on the second shade. */
 const red: MantineColorsTuple = [
   '#fff5f5',
   '#ffe3e3',
@@ -68,7 +71,10 @@ const red: MantineColorsTuple = [
   '#8a1717',
 ];
 
-/** Overrides CSS variables of Mantine, so that secondary text, placeholders and errors have enough contrast. */
+/**
+ * Overrides CSS variables of Mantine, so that text, placeholders, errors, links and disabled buttons have enough
+ * contrast.
+ */
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -82,7 +88,7 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-placeholder': '#8fa0a7',
     '--mantine-color-error': '#ffa59e',
     '--mantine-color-anchor': '#74c0ba',
-    // Mantine's default is the background color of cards. Disabled buttons on a card would be invisible.
+    // Mantine's default for disabled buttons is the background color of cards, on which the buttons would be invisible.
     '--mantine-color-disabled': '#334046',
     '--mantine-color-disabled-color': '#97a5ab',
   },
@@ -101,7 +107,7 @@ export const theme = createTheme({
     fontWeight: '650',
     sizes: { h1: { fontSize: '1.625rem', lineHeight: '1.25' }, h2: { fontSize: '1.125rem' }, h3: { fontSize: '1rem' } },
   },
-  // In the light variant, text has the darkest shade, or a light shade in dark mode, to be readable.
+  // The light variant shows text in the darkest shade, and in dark mode in a light shade, so that the text is readable.
   variantColorResolver: (input) => {
     const colors = defaultVariantColorsResolver(input);
     if (input.variant !== 'light' || input.color === undefined) return colors;

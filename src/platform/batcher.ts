@@ -4,11 +4,14 @@
  * trips.
  */
 
-/** Pause before a call is repeated because the other side is unavailable. Doubles up to the longest. */
+/**
+ * Limits of the pause before a call is repeated because the other side is unavailable. The pause doubles with each
+ * failure.
+ */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** BatcherOptions configures a batcher. All options except `most` are optional. */
+/** BatcherOptions are the limits of a batcher, and its rules for errors. */
 export interface BatcherOptions<Item> {
   /** Maximum sum of item sizes per call. A larger item is sent alone. */
   readonly most: number;
@@ -38,7 +41,7 @@ export class Batcher<Item, Result> {
   private pauseMs = 0;
   private stopped: Error | undefined;
 
-  /** @param call processes all given items. It resolves to one result per item, in order. */
+  /** @param call processes all given items, and resolves to one result per item, in order */
   constructor(
     private readonly call: (items: readonly Item[]) => Promise<readonly Result[]>,
     private readonly options: BatcherOptions<Item>,
@@ -108,7 +111,7 @@ export class Batcher<Item, Result> {
     }
   }
 
-  /** Puts a batch back and waits before the next attempt. */
+  /** Puts a batch back into the queue, and waits before the next attempt. After `stop`, rejects the items instead. */
   private async pause(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     this.waiting.unshift(...batch);
     if (this.stopped !== undefined) return this.stop(this.stopped);

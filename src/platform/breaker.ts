@@ -1,8 +1,8 @@
-/** Implements a circuit breaker. */
+/** Implements a circuit breaker, so that requests do not wait for a store that is unavailable. */
 import type { Clock } from './clock.js';
 
 /**
- * Breaker blocks calls to a store after a failure. Single probes are allowed after increasing pauses, until one
+ * Breaker blocks calls to a store after a failure. After increasing pauses, it allows single probes until a probe
  * succeeds.
  */
 export class Breaker {
@@ -50,7 +50,8 @@ export class Breaker {
   failed(): boolean {
     const now = this.clock.now();
     const opened = this.openSinceMs === undefined;
-    // Failures of calls that were sent before the breaker opened, or without asking it, must not change the pause.
+    // Failures of calls that were sent before the breaker opened, or without a check of `allows`, must not change the
+    // pause.
     if (!opened && !this.isProbing) return false;
     this.isProbing = false;
     this.openSinceMs ??= now;

@@ -1,4 +1,4 @@
-/** Collects the metrics of this process for a scrape, including Node's own. */
+/** Collects the metrics of this process, including Node's own, and writes the body of a scrape. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Exposition } from './metrics/exposition.js';
 import type { Family } from './metrics/family.js';
@@ -20,13 +20,13 @@ export async function collectMetrics(sources: readonly ReadsGauges[]): Promise<F
   const ours: Family[] = [];
   for (const metric of Object.values(METRICS)) {
     ours.push(metric.read());
-    // Let requests run between two metrics.
+    // Requests can run between two metrics.
     await nextTurn();
   }
   return [...ours, ...(await nodeMetrics())];
 }
 
-/** Returns the body of a scrape. Lets requests run between two families, and within large ones. */
+/** Returns the body of a scrape. Yields to requests between two families, and within large families. */
 export async function writeMetrics(families: readonly Family[], format: Exposition): Promise<Buffer> {
   const body: Uint8Array[] = [];
   for (const family of families) {

@@ -3,7 +3,10 @@
  * of scopes and plans.
  */
 
-/** Maximum size of a table, because clients may create as many values as keys. A full table is cleared. */
+/**
+ * Maximum number of entries. Customers can create as many different values as they have keys, so a full table is
+ * cleared.
+ */
 const LARGEST_TABLE = 10_000;
 
 export class InternTable<Value> {

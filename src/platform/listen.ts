@@ -31,8 +31,8 @@ export async function listen(
 
 /**
  * Starts to listen without logging. Rejects with `StartError`.
- * @param shared whether other processes listen on the same port. With `SO_REUSEPORT`, each has its own queue of
- * connections. A process that dies does not lose connections of others.
+ * @param shared whether other processes listen on the same port. With `SO_REUSEPORT`, each process has its own queue of
+ * connections. If a process dies, the other processes lose no connections.
  */
 export async function listenQuietly(
   application: NestFastifyApplication,
@@ -104,9 +104,9 @@ export function announce(
 const claims = new Map<ListeningRole, Server>();
 
 /**
- * Reserves the port of a listener until the listener starts or `releasePort` is called. Resets connections in the
- * meantime. Does nothing for port 0. Rejects with `StartError`, even if other processes share the port with
- * `SO_REUSEPORT`.
+ * Reserves the port of a listener until the listener starts or `releasePort` is called. Until then, resets all
+ * connections to the port. Does nothing for port 0. Rejects with `StartError`, even if other processes share the port
+ * with `SO_REUSEPORT`.
  */
 export async function claimPort(role: ListeningRole, where: Where): Promise<void> {
   const { host, port } = where;
@@ -120,7 +120,7 @@ export async function claimPort(role: ListeningRole, where: Where): Promise<void
   claims.set(role, server);
 }
 
-/** Ends the reservation of a port. Does nothing without one. */
+/** Ends the reservation of a port. Does nothing if the port is not reserved. */
 export async function releasePort(role: ListeningRole): Promise<void> {
   const server = claims.get(role);
   claims.delete(role);

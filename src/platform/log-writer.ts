@@ -1,11 +1,11 @@
 /**
  * Writes text to a file descriptor in the background, one write at a time. Waits for slow readers, and retries while
- * there is no reader. The amount of waiting text is limited. Lines beyond the limit, and lines that can never be
- * written, are dropped and counted.
+ * there is no reader. Limits the amount of waiting text. Drops and counts lines beyond the limit, and lines that can
+ * never be written.
  */
 import fs, { constants } from 'node:fs';
 
-/** Pause before a write to a full pipe is repeated. Doubles while the pipe stays full, up to the longest. */
+/** Limits of the pause before a write to a full pipe is repeated. The pause doubles while the pipe stays full. */
 const SHORTEST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 64;
 /** Interval of retries after an error. */
@@ -41,7 +41,7 @@ export class LogWriter {
   private readonly fd: number;
   private readonly waiting: Piece[] = [];
   private waitingBytes = 0;
-  /** The text that is being written, or that is to be retried. */
+  /** The text that is being written, or that waits for a retry. */
   private current: Buffer | undefined;
   private isWriting = false;
   private timer: NodeJS.Timeout | undefined;
@@ -53,7 +53,10 @@ export class LogWriter {
     this.fd = openNonBlocking(options.fd);
   }
 
-  /** Returns why lines cannot be written. Undefined while they can, as far as known. */
+  /**
+   * Returns why and since when lines cannot be written. Undefined if no write has failed since the last successful
+   * write.
+   */
   get lost(): LogLoss | undefined {
     return this.loss;
   }
@@ -82,8 +85,8 @@ export class LogWriter {
   }
 
   /**
-   * Writes the waiting text synchronously, at the exit of the process. Gives up at an error, or if the pipe stays full
-   * for 200 ms. The system completes a write that is already running.
+   * Writes the waiting text synchronously, at the exit of the process. Gives up at an error, or if the pipe is full
+   * after 200 ms. The system completes a write that is already running.
    */
   endSync(): void {
     const giveUpMs = performance.now() + LAST_WRITES_MS;
@@ -165,7 +168,7 @@ export class LogWriter {
     this.retryAfter(RETRY_INTERVAL_MS);
   }
 
-  /** Drops all waiting lines, including those that were partly written. */
+  /** Drops all waiting lines, including lines that were partly written. */
   private dropWaiting(): void {
     const { current, waiting } = this;
     let lines = current === undefined ? 0 : linesIn(current.toString('latin1'));
@@ -207,8 +210,8 @@ function linesIn(text: string): number {
 
 /**
  * Opens the same pipe again, so that writes to it do not block. A blocking write to a stalled reader would occupy a
- * thread and keep the process from ending. The flag belongs to this opening, so it does not affect other users of the
- * pipe.
+ * thread and keep the process from ending. The flag belongs to the new descriptor, so it does not affect other users of
+ * the pipe. Returns the given descriptor on systems other than Linux, or if it is no pipe.
  */
 function openNonBlocking(fd: number): number {
   try {
@@ -222,7 +225,8 @@ function openNonBlocking(fd: number): number {
 }
 
 /**
- * Reports whether the descriptor is an unnamed pipe or a connection that has no reader. No new reader can open those.
+ * Reports whether the descriptor is an unnamed pipe or a connection that has lost its reader. No new reader can connect
+ * to these.
  */
 function isForGood(fd: number, code: string): boolean {
   if (code !== 'EPIPE' && code !== 'ECONNRESET') return false;

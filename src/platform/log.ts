@@ -1,6 +1,6 @@
 /**
  * Writes the log as JSON lines to standard output, in batches in the background. If the reader is too slow or missing,
- * lines are dropped and counted. They neither fill the memory nor block the program.
+ * drops and counts lines. Waiting lines neither fill the memory nor block the program.
  */
 import fs from 'node:fs';
 import { pino, type Logger } from 'pino';
@@ -28,11 +28,14 @@ export interface Log extends ReadsGauges {
   write(line: string): void;
   /** Resolves when everything is written, when the log has no reader, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
-  /** Why and since when lines cannot be written. Undefined while they can, as far as known. */
+  /** Why and since when lines cannot be written. Undefined if no write has failed since the last successful write. */
   readonly lost: LogLoss | undefined;
 }
 
-/** Batch collects the lines of one write. Without it, the writer would copy the collected text for every added line. */
+/**
+ * Batch collects the lines of one write. Without a batch, the writer would copy the collected text for every added
+ * line.
+ */
 class Batch {
   private text = '';
   private bytes = 0;
@@ -59,7 +62,9 @@ class Batch {
     this.writer.write(text, bytes);
   }
 
-  /** pino calls this after a fatal line. The process waits for the write when it exits. */
+  /**
+   * Passes the batch to the writer. pino calls this after a fatal line. The process waits for the write when it exits.
+   */
   flushSync(): void {
     this.flushToWriter();
   }

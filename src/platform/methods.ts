@@ -2,8 +2,8 @@
 import { FixedProblem, type Problem } from './problems/errors.js';
 
 /**
- * Registered methods (RFC 9110 section 16.1.1) that Node's parser supports. All others are unknown over HTTP/1.1 and
- * HTTP/2 alike, including unregistered ones that Node supports (PURGE, SOURCE).
+ * Registered methods (RFC 9110 section 16.1.1) that Node's parser supports. All other methods are unknown over HTTP/1.1
+ * and HTTP/2 alike. These include unregistered methods that Node supports, such as PURGE and SOURCE.
  */
 const KNOWN: ReadonlySet<string> = new Set(
   (
@@ -17,8 +17,8 @@ export const UNKNOWN_METHOD_DETAIL = 'This server does not know the method. Meth
 const UNKNOWN_METHOD = new FixedProblem('not_implemented', { detail: UNKNOWN_METHOD_DETAIL });
 
 /**
- * Returns the error for an unknown method, or undefined for a known one. The status is 501 (RFC 9110 section 9.1). If
- * only the path does not support a method, the route responds with 405.
+ * Returns the error for an unknown method, or undefined for a known method. The status is 501 (RFC 9110 section 9.1).
+ * If only the path does not support a method, the route responds with 405.
  */
 export function methodProblem(method: string | undefined): Problem | undefined {
   return isKnownMethod(method) ? undefined : UNKNOWN_METHOD;

@@ -1,6 +1,6 @@
 /**
- * All metrics: names, help texts, labels with known values, and buckets. A test compares `docs/metrics.md` with them.
- * They are listed here, and by area in `metrics/`, in the order of the scrape.
+ * Defines all metrics with their names, help texts, labels and buckets, in the order of a scrape. Some areas are in
+ * files of `metrics/`. A test compares `docs/metrics.md` with these definitions.
  *
  * Callers look up a series once and keep it, so that counting a request is an addition without a look-up by labels.
  * Names follow OpenTelemetry's HTTP conventions and Prometheus's rules: base units, `_total` for counters.
@@ -15,7 +15,7 @@ import { WEBHOOK_METRICS } from './metrics/webhook-metrics.js';
 export type { HistogramSeries, ValueSeries } from './metrics/metric.js';
 export type { WebhookAttemptOutcome } from './metrics/webhook-metrics.js';
 
-/** Phases of an operation's end: announced, rehearsed, over. */
+/** Phases of the retirement of an operation: deprecated, temporarily off for a test (brownout), and ended (sunset). */
 export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;
 
 export const OWN_RESOURCES = ['file_descriptors', 'ports', 'memory'] as const;
@@ -37,7 +37,7 @@ const HOUSEKEEPING_TASKS = [
 ] as const;
 export type HousekeepingTask = (typeof HOUSEKEEPING_TASKS)[number];
 
-/** Error codes with which an open stream is cut because its key is no longer valid. */
+/** Error codes with which the gateway ends an open stream because its key is no longer valid. */
 export const CUT_CODES = [
   'revoked_api_key',
   'expired_api_key',
@@ -48,7 +48,7 @@ export const CUT_CODES = [
   'ip_not_allowed',
 ] as const satisfies readonly ErrorCode[];
 
-/** Why a connection is closed. The last three apply to HTTP/2 streams. */
+/** Reasons for which the gateway closes a connection. The last three are reasons for closing a single HTTP/2 stream. */
 const CONNECTION_CUTS = [
   'limit',
   'address_limit',

@@ -39,14 +39,15 @@ export function networkFault(entry: string): NetworkFault | undefined {
   return isSame(parsed, network) ? undefined : { reason: 'host_bits', instead: textOf(network) };
 }
 
-/** Returns the stored form of a valid entry. IPv4-mapped entries become IPv4, others stay as written. */
+/** Returns the stored form of a valid entry. IPv4-mapped entries become IPv4. Other entries keep their notation. */
 export function plainNetwork(entry: string): string {
   const parsed = readNetwork(entry);
   return entry.includes(':') && isNetwork(parsed) && parsed[0].kind() === 'ipv4' ? textOf(parsed) : entry;
 }
 
 /**
- * Reports whether a block contains another block or address of the same family. An invalid block contains only itself.
+ * Reports whether a block contains another block or address of the same family. If either text is invalid, reports
+ * whether the texts are equal.
  */
 export function containsNetwork(block: string, entry: string): boolean {
   const [outer, inner] = [readNetwork(block), readNetwork(entry)];
@@ -95,7 +96,7 @@ export class NetworkList {
    * zone.
    */
   holds(address: string): boolean {
-    // For IPv4, which is most of the traffic, this allocates nothing.
+    // Most addresses are IPv4. For these, the check allocates nothing.
     const ipv4 = ipv4Number(address, address.startsWith(MAPPED) ? MAPPED.length : 0);
     if (ipv4 !== undefined) return this.holdsIpv4(ipv4);
     if (!address.includes(':')) return false;
@@ -148,7 +149,7 @@ function readNetwork(entry: string): Network | NetworkFault {
   return { reason: 'mapped_prefix', instead: suggestion };
 }
 
-/** Parses an address strictly. Returns IPv4-mapped addresses as IPv4, and undefined for invalid ones. */
+/** Parses an address strictly. Returns IPv4-mapped addresses as IPv4. Returns undefined for an invalid address. */
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const family = isIP(text);
   if (family === 4) return ipaddr.IPv4.parse(text);
@@ -178,7 +179,7 @@ function textOf([address, prefix]: Network): string {
 }
 
 /**
- * Parses the text after `from` as an IPv4 address. Returns undefined for other notations, such as `127.1` or
+ * Parses the text from index `from` as an IPv4 address. Returns undefined for other notations, such as `127.1` or
  * `010.0.0.1`.
  */
 function ipv4Number(text: string, from: number): number | undefined {

@@ -39,7 +39,7 @@ export function currentResponse(socket: Socket): NodeResponse | null {
   return (socket as NodeSocket)._httpMessage ?? null;
 }
 
-/** Reports whether Node's parser reads a connection. It does not before the first byte and after an upgrade. */
+/** Reports whether Node's parser reads a connection. Returns false before the first byte and after an upgrade. */
 export function isReadByParser(socket: Socket): boolean {
   return ((socket as NodeSocket).parser ?? null) !== null;
 }
@@ -86,7 +86,7 @@ export function keepAliveTimeoutOf(response: ServerResponse): number {
   return (response as Head)._keepAliveTimeout;
 }
 
-/** Returns how many requests the connection of a response may serve; 0 for no limit. */
+/** Returns how many requests the connection of a response may serve. Returns 0 if there is no limit. */
 export function maxRequestsOf(response: ServerResponse): number {
   return (response as Head)._maxRequestsPerSocket;
 }

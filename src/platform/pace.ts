@@ -1,7 +1,7 @@
 /** Runs background work in pieces, so that it does not delay requests. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Items per turn of the event loop, for items that take a few microseconds each. */
+/** Number of items per turn of the event loop. Each item should take only a few microseconds. */
 const ITEMS_PER_TURN = 200;
 
 /** Calls a function for each item in order, and yields to the event loop after every 200 items. */
@@ -40,7 +40,7 @@ export class Pace {
     });
   }
 
-  /** Ends the current pause, and skips all further ones. */
+  /** Ends the current pause, and skips all later pauses. */
   hurry(): void {
     this.isHurried = true;
     clearTimeout(this.timer);

@@ -31,12 +31,12 @@ export class RepeatedRun {
     return this.hasStopped;
   }
 
-  /** Starts with a run. */
+  /** Starts the first run immediately. */
   start(): void {
     this.runNow();
   }
 
-  /** Starts with a pause. */
+  /** Starts the first run after a pause. */
   startLater(): void {
     this.timer = setTimeout(() => this.runNow(), typeof this.pauseMs === 'number' ? this.pauseMs : this.pauseMs());
     this.timer.unref();

@@ -6,8 +6,8 @@ const SECONDS_END = 19;
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * Returns the formatter of a time zone. Creating one costs a thousand times as much as using it, so each is kept. There
- * are about 600 time zones, so the map stays small.
+ * Returns the formatter of a time zone. Creating a formatter takes a thousand times as long as using it, so all
+ * formatters are kept. There are only about 600 time zones.
  */
 function offsetFormatter(timeZone: string): Intl.DateTimeFormat {
   let formatter = formatters.get(timeZone);
@@ -51,7 +51,7 @@ let utcSecondText = '';
 
 /**
  * Formats a time like `Date.toISOString`, such as `2026-12-01T00:00:00.000Z`. Reuses the text of the current second,
- * which costs a tenth. That matters for the log line of each request.
+ * which takes a tenth of the time. The log line of each request needs this speed.
  * @param ms milliseconds since the epoch
  * @throws RangeError for an invalid time.
  */

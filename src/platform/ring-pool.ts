@@ -4,7 +4,7 @@
  */
 import { MINUTE_BUCKETS } from './sliding-window.js';
 
-/** A chunk takes 61 KiB. */
+/** Number of rings in a chunk. A chunk takes 61 KiB. */
 const RINGS_PER_CHUNK = 512;
 
 /** Chunk is an array for `RINGS_PER_CHUNK` rings. */
@@ -15,7 +15,7 @@ class Chunk {
 }
 
 export class RingPool {
-  /** Chunks with a free ring. `take` uses the last one. */
+  /** Chunks with a free ring. `take` uses the last chunk. */
   private open: Chunk[] = [];
   private readonly chunks = new Map<Uint16Array, Chunk>();
 
@@ -37,7 +37,7 @@ export class RingPool {
     return { counts: chunk.counts, from };
   }
 
-  /** Frees a ring. The caller must no longer use it. */
+  /** Frees a ring. The caller must no longer use the ring. */
   release(counts: Uint16Array, from: number): void {
     const chunk = this.chunks.get(counts);
     if (chunk === undefined) return;

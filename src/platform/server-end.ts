@@ -1,6 +1,6 @@
 /**
  * Shuts down a Node server after its last response. By itself, Node only closes connections that are idle at that
- * moment. It would also wait for connections that become idle later, for partial request heads and for unfinished
+ * moment. Node would also wait for connections that become idle later, for partial request heads and for unfinished
  * handshakes.
  */
 import type { Server } from 'node:http';

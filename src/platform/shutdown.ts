@@ -1,6 +1,6 @@
 /**
- * Shuts the program down in named phases, in reverse order of the start. A phase that fails does not stop the next
- * ones.
+ * Shuts the program down in named phases, in reverse order of the start. A phase that fails does not stop the following
+ * phases.
  */
 import type { Log } from './log.js';
 

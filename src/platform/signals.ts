@@ -1,7 +1,7 @@
 /**
  * Delays signals until their handlers are installed. During the start, the default actions would be wrong. SIGHUP would
- * end a process that should reload its configuration, and SIGTERM a process that is opening its stores. As process 1 of
- * a container, SIGTERM would be lost. This file imports nothing, so that it can run first.
+ * end a process that should reload its configuration, and SIGTERM a process that is opening its stores. Process 1 of a
+ * container would ignore SIGTERM. This file imports nothing, so that it can run first.
  */
 
 const HELD = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -1,6 +1,6 @@
 /**
- * Counts requests of the last minute in memory, in a ring of one-second buckets. The Redis script follows the same
- * rules.
+ * Counts the requests of a sliding window in memory, in a ring of buckets. For a minute window, a bucket is one second.
+ * The Redis script follows the same rules.
  */
 
 export const MINUTE_SECONDS = 60;
@@ -15,8 +15,8 @@ export const MINUTE_BUCKETS = MINUTE_SECONDS + 1;
 const LARGEST_SMALL_COUNT = 0xffff;
 
 /**
- * SlidingWindow counts the requests of the last 60 to 61 seconds. A bucket is a number of seconds. Call `slideTo`
- * before reading or adding.
+ * SlidingWindow counts the requests of the last 61 buckets. The number of a bucket is its start time divided by the
+ * bucket length. Call `slideTo` before reading or adding.
  */
 export class SlidingWindow {
   sum = 0;
@@ -32,7 +32,7 @@ export class SlidingWindow {
     protected readonly from = 0,
   ) {}
 
-  /** Returns the current bucket, which stays the same if the clock is set back a little. */
+  /** Returns the current bucket, which does not change if the clock is set back by less than a window. */
   get current(): number {
     return this.last;
   }
@@ -42,8 +42,8 @@ export class SlidingWindow {
     const last = this.last;
     if (bucket === last) return;
     if (bucket < last) {
-      // The clock was set back. If by less than a window, the current bucket stays. Otherwise all counts move to the
-      // new bucket.
+      // The clock was set back. If it was set back by less than a window, the current bucket does not change. Otherwise
+      // all counts move to the new bucket.
       if (last - bucket >= MINUTE_BUCKETS) this.restart(bucket, this.sum);
       return;
     }

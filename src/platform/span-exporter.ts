@@ -81,7 +81,7 @@ export class SpanExporter {
     }
   }
 
-  /** Exports the last spans, within a second. Drops and counts those that the collector does not accept. */
+  /** Exports the last spans, within a second. Drops and counts the spans that the collector does not accept. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     let timer: NodeJS.Timeout | undefined;
@@ -158,13 +158,14 @@ function attributesOf(attributes: Span['attributes']): object[] {
 }
 
 /**
- * Returns nanoseconds, rounded to microseconds. The clock is no more precise, and a JavaScript number can hold them.
+ * Returns nanoseconds, rounded to microseconds. The clock is no more precise, and a JavaScript number represents
+ * microseconds exactly.
  */
 function nanosOf(ms: number): string {
   return `${Math.round(ms * 1_000)}000`;
 }
 
-/** Returns how many spans a successful response says were rejected (`partialSuccess`). */
+/** Returns the number of rejected spans that a successful response reports (`partialSuccess`). */
 function rejectedOf(text: string): number {
   return Number(/"rejectedSpans"\s*:\s*"?(\d+)/.exec(text)?.[1] ?? 0);
 }

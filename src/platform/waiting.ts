@@ -1,6 +1,6 @@
 /**
  * Delivers values that may arrive later through callbacks, on the request path. A promise would allocate three objects
- * and two functions, and take a microtask. Here, an existing object of the caller is the callback.
+ * and two functions, and take a microtask. Instead, an existing object of the caller receives the value.
  */
 
 /**

@@ -14,8 +14,9 @@ export type AdminParts = Omit<AdminDependencies, 'url' | 'settings' | 'configPat
 
 /**
  * Opens the listeners and logs their addresses. Without the admin role, `admin.port` serves only health and metrics. If
- * `admin.health` has a listener of those, such a process does not open `admin.port`.
- * @returns the local URL of the admin listener, or undefined if there is none. Rejects with `StartError`.
+ * `admin.health` is set, such a process opens only the health listener and leaves `admin.port` closed.
+ * @returns the local URL of the admin listener, or undefined if there is none. Rejects with `StartError` if a port
+ * cannot be opened.
  */
 export async function openAdminListeners(
   parts: AdminParts,

@@ -1,5 +1,6 @@
 /**
- * Waits at the start for a database that cannot be reached. Meanwhile, health probes get the status "alive, not ready".
+ * Delays the start until the database is reachable. Meanwhile, a temporary listener returns 200 for `/livez` and 503
+ * for all other paths, unless the admin listener uses TLS.
  */
 import { createServer, type Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -25,9 +26,9 @@ const NOT_READY = JSON.stringify({
 /**
  * Opens the database. Retries while the database is unavailable, without a time limit.
  * @param open see `openDatabase`
- * @param admin settings of the listener that answers probes; undefined in a worker process, which has no such listener
- * @returns the open database. Rejects with the error of `open` if a retry cannot help, and with `ShutdownBegun` if the
- * program shuts down meanwhile.
+ * @param admin settings of the listener that answers probes; undefined in a worker process, which answers no probes
+ * @returns the open database. Rejects with the error of `open` if a retry cannot help. Rejects with `ShutdownBegun` if
+ * the shutdown begins, and with `StartError` if the port for probes cannot be opened.
  */
 export async function awaitDatabase(
   open: () => Promise<DatabaseHandle>,

@@ -1,4 +1,4 @@
-/** Reserves the ports of all listeners, so that a port in use fails the start before anything changes. */
+/** Reserves the ports of all listeners. If a port is in use, the start fails before it changes any data. */
 import type { GatewayFile } from '../config/model/schema.js';
 import { claimPort } from '../platform/listen.js';
 import { StartError } from '../platform/start-error.js';
@@ -19,7 +19,10 @@ export async function claimPorts(
   if (health === undefined || roles.includes('admin')) await claimPort('admin', admin);
 }
 
-/** Reserves the port of the authorization server. All workers must open the same port, so port 0 is an error. */
+/**
+ * Reserves the port of the authorization server. With several workers, port 0 is an error, because all workers must
+ * open the same port.
+ */
 async function claimOAuthPort(oauth: { readonly host: string; readonly port: number }, workers: number): Promise<void> {
   if (oauth.port === 0 && workers > 1)
     throw new StartError('mcp.oauth.port is 0, so each worker would listen on another port: name one in gateway.yaml.');

@@ -1,4 +1,4 @@
-/** Delivers webhooks in the worker role. */
+/** Starts the delivery of webhooks in the worker role, and ends it at the shutdown. */
 import { startDeliveries } from '../webhooks/deliveries/start-deliveries.js';
 import type { Modules } from './modules.js';
 
@@ -6,7 +6,7 @@ import type { Modules } from './modules.js';
 const STOP_MARGIN_MS = 5_000;
 
 /**
- * Starts deliveries.
+ * Starts the delivery of webhooks. The shutdown waits for attempts in progress.
  * @returns a function that prevents new attempts. Call it when the shutdown begins.
  */
 export async function deliverWebhooks(modules: Modules): Promise<() => void> {

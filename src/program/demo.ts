@@ -29,11 +29,14 @@ const DEMO_KEY_LIFETIME_MS = 7 * 86_400_000;
 const BACKEND_START_TIMEOUT_MS = 60_000;
 const CONTEXT = { actor: 'system', ip: '127.0.0.1', requestId: 'npm-start' };
 
-/** Starts the demo and prints its URLs. Rejects like `start`. */
+/**
+ * Starts the demo and prints its URLs. Rejects like `start`, and with `StartError` if the demo account or the backend
+ * cannot be started.
+ */
 export async function startDemo(config: LoadedConfig, log: Log, shutdown: Shutdown): Promise<void> {
   let backend: ChildProcess | undefined;
-  // The shutdown runs phases in reverse order. This one is added first, because the gateway's last requests need the
-  // backend.
+  // The shutdown runs phases in reverse order. This phase is added first and so runs last, because the gateway's last
+  // requests need the backend.
   shutdown.add('stop customers', async () => {
     if (backend !== undefined) await stopCustomers(backend);
   });
@@ -85,8 +88,8 @@ async function demoAccount({ db }: DatabaseHandle, accounts: AccountStore, confi
 }
 
 /**
- * Creates a key for this start and returns its secret. The secrets of earlier starts are not found. The key expires
- * after a week.
+ * Creates a key for this start and returns its secret. Earlier secrets cannot be shown again, because the database
+ * contains only their hashes. The key expires after a week.
  */
 async function demoKey(running: Running, accountId: string, config: Config): Promise<string> {
   const operationScopes = config.operations.flatMap(({ scopes }) => scopes);

@@ -1,4 +1,4 @@
-/** Creates the one-time link with which the first operator signs in. */
+/** Creates the one-time links with which the first operator, or the operator of the demo, signs in. */
 import { systemClock } from '../platform/clock.js';
 import type { Log } from '../platform/log.js';
 import { RepeatedRun } from '../platform/repeated-run.js';
@@ -8,8 +8,8 @@ import type { Running } from './start.js';
 const RETRY_INTERVAL_MS = 5_000;
 
 /**
- * Logs a sign-in link if no operator exists. Retries in the background while the database is unavailable, because the
- * program already serves requests.
+ * Logs a sign-in link if no operator exists. Does nothing without the admin role. Retries in the background while the
+ * database is unavailable, because the program already serves requests.
  */
 export function logFirstOwnerLink({ members, panelUrl }: Running, log: Log): void {
   if (members === undefined) return;
@@ -39,7 +39,7 @@ function writeLink(url: string, log: Log): void {
   log.write(`${JSON.stringify({ level: 'info', time, event: 'first_owner_link', url, msg })}\n`);
 }
 
-/** Creates a link that signs its user in as the operator of the demo. */
+/** Creates a link that signs in the operator of the demo. Rejects if this process lacks the admin role. */
 export async function demoLink({ members, panelUrl }: Running): Promise<string> {
   if (members === undefined) throw new Error('the demo has the admin role');
   return linkUrl(panelUrl, await members.firstOwner.startLink());

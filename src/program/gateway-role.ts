@@ -42,12 +42,12 @@ import { WorkerPool } from './workers/worker-pool.js';
 const WORKER_STOP_MARGIN_MS = 10_000;
 const PHASE_MARGIN_MS = 1_000;
 const IDLE_SWEEP_INTERVAL_MS = 100;
-/** The OAuth listener may use one fourth of the file descriptors for clients. */
+/** Divisor for the OAuth listener, which may use a quarter of the file descriptors for clients. */
 const OTHER_LISTENER_DIVISOR = 4;
 /** Time to send error responses to the requests that are aborted at the end of the drain. */
 const ABORT_RESPONSE_MS = 250;
 
-/** PoolHolder refers to the worker pool. The pool starts after the admin listener, which reports the pool's state. */
+/** PoolHolder gives the admin listener access to the worker pool, which starts after the admin listener. */
 export interface PoolHolder {
   current: WorkerPool | undefined;
   /** Whether all listeners of the program accept requests. */
@@ -160,7 +160,7 @@ async function startGateway(
   live.follow(keys.bus);
   shutdown.add('abort remaining requests', () => abortRemaining(forwarder, deps.connections));
   shutdown.add('release streams', async () => live.stop());
-  // Functions, because the shutdown uses the values that are configured when it begins.
+  // `drain` and `delay` are functions, because the shutdown must use the values that are configured when it begins.
   const drain = (): number => config.current.file.gateway.shutdown.drain;
   const delay = (): number => config.current.file.gateway.shutdown.delay ?? 0;
   shutdown.add('drain gateway', () => drainGateway(gateway, forwarder, deps.connections), drain);
@@ -171,7 +171,7 @@ async function startGateway(
     () => delay() + PHASE_MARGIN_MS,
   );
   const scheme = file.gateway.tls === undefined ? 'http' : 'https';
-  // On systems other than Linux, node:cluster distributes the connections.
+  // On Linux, each worker opens the port itself. On other systems, node:cluster distributes the connections.
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
   publicUrl.bind(port);
@@ -186,7 +186,7 @@ async function startGateway(
 }
 
 /**
- * Starts the export of trace spans. The shutdown exports the last ones.
+ * Starts the export of trace spans. The shutdown exports the last spans.
  * @returns undefined if tracing is not configured
  */
 function openTracer(tracing: GatewayFile['tracing'], log: Log, shutdown: Shutdown): Tracer | undefined {
@@ -197,8 +197,8 @@ function openTracer(tracing: GatewayFile['tracing'], log: Log, shutdown: Shutdow
 }
 
 /**
- * Reads the process's limit of file descriptors. Logs a warning if fewer are available than
- * `gateway.limits.connections`.
+ * Reads the process's limit of file descriptors. Logs a warning if `gateway.limits.connections` exceeds the number that
+ * clients may use.
  */
 async function openDescriptors({ file }: Config, log: Log): Promise<FileDescriptors> {
   const descriptors = new FileDescriptors();
@@ -216,8 +216,8 @@ async function openDescriptors({ file }: Config, log: Log): Promise<FileDescript
 }
 
 /**
- * Returns a function that applies the gateway's connection limits to another listener of this process. That listener
- * may use a quarter of the file descriptors for clients. It has no limit of connections per network.
+ * Returns a function that applies the gateway's connection limits to another listener of this process. The other
+ * listener may use a quarter of the file descriptors for clients, and has no limit on connections per address.
  */
 function watchOtherListener(config: RunningConfig, descriptors: FileDescriptors): GatewayParts['watch'] {
   return (server, mostConnections) => {
@@ -237,8 +237,9 @@ function watchOtherListener(config: RunningConfig, descriptors: FileDescriptors)
 }
 
 /**
- * Makes `/readyz` respond with 503, and waits until load balancers have noticed. The gateway still serves new requests.
- * Responses ask clients to close their connections, so that few are open when the listener closes.
+ * Waits until load balancers have noticed that `/readyz` returns 503, as it does from the beginning of the shutdown.
+ * The gateway still serves new requests. Each response asks the client to close its connection, so that few connections
+ * are open when the listener closes.
  */
 async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
   draining.hasBegun = true;
@@ -246,8 +247,9 @@ async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
 }
 
 /**
- * Closes the listener and waits for the last response. Closes idle connections repeatedly, because Node closes only
- * those that are idle at the call. Node also stops enforcing the header timeout, so `heads` replaces it.
+ * Closes the listener, and waits for the last response. Ends WebSockets. Closes idle connections repeatedly, because
+ * Node closes only those that are idle when `close` is called. Node also stops enforcing the header timeout, so the
+ * timer `heads` enforces it.
  */
 async function drainGateway(
   gateway: NestFastifyApplication,
@@ -274,7 +276,7 @@ async function drainGateway(
 
 /**
  * Ends the requests that are left after the drain. Requests without a response get an error and use no quota. Streams
- * are aborted. Runs before the last write of usage, so that these requests do not stay in flight as after a crash.
+ * are aborted. Runs before the last write of usage, so that usage does not record these requests as unfinished.
  */
 async function abortRemaining(forwarder: Forwarder, connections: Connections): Promise<void> {
   await forwarder.close(0);

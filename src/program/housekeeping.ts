@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Task is one housekeeping task. */
+/** Task is a periodic job of the worker role, such as the deletion of expired rows. */
 export interface Task {
   readonly name: HousekeepingTask;
   /** Pause in milliseconds between the end of a run and the next run. The first run is at the start of the program. */
@@ -45,14 +45,15 @@ export function tasksOf(modules: Modules): readonly Task[] {
     { name: 'key_secrets', everyMs: DAY_MS, run: () => keyStore.deleteDeadSecrets() },
     { name: 'expiring_keys', everyMs: DAY_MS, run: () => addExpiringKeys(db, workSignal, clock.now()) },
     { name: 'deliveries', everyMs: DAY_MS, run: (isStopped) => deliveries.sweep(isStopped) },
-    // Runs after the deliveries, because an event is deleted when it has no deliveries.
+    // Only events without deliveries are deleted. Tasks do not wait for each other, so an event can remain until the
+    // next run.
     { name: 'events', everyMs: DAY_MS, run: (isStopped) => events.deleteOld(isStopped) },
     { name: 'webhook_secrets', everyMs: DAY_MS, run: () => webhooks.secrets.deleteExpired(clock.now()) },
     { name: 'usage', everyMs: DAY_MS, run: (isStopped) => usage.deleteOld(isStopped) },
     { name: 'sign_ins', everyMs: DAY_MS, run: (isStopped) => deleteExpiredSignIns(database, clock, isStopped) },
-    // Also creates the partitions of the next days.
+    // This task also creates the partitions of the next days.
     { name: 'request_logs', everyMs: HOUR_MS, run: (isStopped) => requestLogs.run(isStopped) },
-    // Anyone can start an authorization request, so expired ones must not accumulate for a day.
+    // Anyone can start an authorization request, so expired requests must not accumulate for a day.
     { name: 'oauth_objects', everyMs: 10 * MINUTE_MS, run: (isStopped) => objects.forgetExpired(isStopped) },
     { name: 'idempotency', everyMs: MINUTE_MS, run: (isStopped) => records.run(isStopped) },
     { name: 'account_deletions', everyMs: MINUTE_MS, run: (isStopped) => accountDeletion.continueAll(isStopped) },
@@ -61,7 +62,7 @@ export function tasksOf(modules: Modules): readonly Task[] {
 
 /**
  * Starts all tasks. A failed run is logged and counted, and repeated after the task's interval.
- * @returns a function that stops the tasks. Resolves when the current runs have ended.
+ * @returns a function that stops the tasks. Its promise resolves when the current runs have ended.
  */
 export function startHousekeeping(tasks: readonly Task[], log: Pick<Logger, 'warn'>): () => Promise<void> {
   const runs = tasks.map(({ name, everyMs, run }) => {

@@ -1,4 +1,7 @@
-/** Locks the data folder, and waits for the counting process of a program that was killed. */
+/**
+ * Locks the data folder, and waits for the counting process of a killed program. Without the lock, two programs could
+ * admit the same quota.
+ */
 import type { Config } from '../config/model/schema.js';
 import { lockCounters, lockDataDir } from '../stores/database/data-lock.js';
 import type { Log } from '../platform/log.js';
@@ -13,7 +16,7 @@ const END_MARGIN_MS = 10_000;
  * Locks the data folder if the database is SQLite and there is no Redis. Two programs with the same folder would each
  * admit the whole quota.
  * @returns the folder, or undefined if no lock is needed. Rejects with `StartError` if another program has the lock or
- * the leftover counting process does not end, and with `ShutdownBegun`.
+ * the leftover counting process does not end. Rejects with `ShutdownBegun` if the shutdown begins.
  */
 export async function lockData(
   { environment: { dataDir, databaseUrl, redisUrl }, file }: Config,
@@ -29,8 +32,9 @@ export async function lockData(
 }
 
 /**
- * Waits for the counting process of a killed program. Its workers still serve and count requests, and write the counts
- * to the database when they end. Counters loaded before that write would admit the same quota again.
+ * Waits for the counting process of a killed program. The workers of that program still serve and count requests. They
+ * write the counts to the database when they end. Counters loaded before that write would admit the same quota again.
+ * Rejects with `StartError` after `timeoutMs`.
  */
 async function untilCountersFree(dataDir: string, timeoutMs: number, log: Log, shutdown: Shutdown): Promise<void> {
   const startedMs = performance.now();

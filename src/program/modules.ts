@@ -45,14 +45,14 @@ export interface Place {
   readonly sender?: SenderOptions;
 }
 
-/** Modules are the modules that all roles share. */
+/** Modules are the opened stores and services that all roles share. */
 export interface Modules extends SharedDependencies, Place, Accounts, Quota {
-  /** State of the database. Probes the database once started. */
+  /** Known state of the database. After `start`, it also probes the database. */
   readonly databaseHealth: DatabaseHealth;
   readonly requestLogs: RequestLogRecorder;
   readonly keys: Keys;
   readonly events: EventOutbox;
-  /** Notifies workers of webhook endpoints with due deliveries. */
+  /** Notifies the webhook workers of endpoints that have due deliveries. */
   readonly workSignal: WorkSignal;
   readonly webhooks: Webhooks;
   readonly accountDeletion: AccountDeletion;
@@ -70,7 +70,7 @@ export interface Customers {
 }
 
 /**
- * Opens the modules.
+ * Opens the modules, and adds the phases that close them to the shutdown.
  * @param beforeBackends called before the targets of the backends are resolved and checked
  */
 export async function openModules(

@@ -31,13 +31,16 @@ const PANEL_FOLDER = fileURLToPath(new URL('../panel', import.meta.url));
 
 /** RunningAdmin is the started admin listener. */
 export interface RunningAdmin {
-  /** Undefined if there is no admin listener, because health has a separate one. */
+  /** Undefined if this process has only a health listener. */
   readonly url: string | undefined;
   readonly panelUrl: string;
   readonly members: Members | undefined;
 }
 
-/** Starts the listeners. Without the admin role, only those for health and metrics. */
+/**
+ * Starts the listeners. A process without the admin role serves only health and metrics. Rejects with `StartError`.
+ * @param token operator token; undefined without the admin role
+ */
 export async function startAdmin(
   modules: Modules,
   admission: Admission,

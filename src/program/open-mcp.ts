@@ -21,7 +21,7 @@ export interface McpServer {
 }
 
 /**
- * Opens the MCP server. Changes of keys and tools are reported to open streams.
+ * Opens the MCP server. Reports changes of keys and tools to open streams.
  * @param methods replaces the methods of the server, for tests
  */
 export function openMcp(
@@ -38,7 +38,7 @@ export function openMcp(
   bus.subscribe((change) => subscriptions.onChange(change));
   config.onChange(() => {
     const before = tools.current;
-    // Runs after all parts of the change are applied.
+    // The microtask runs after all parts of the change are applied.
     return () => queueMicrotask(() => haveSameTools(before, tools.current) || subscriptions.notifyToolsChanged());
   });
   const mountEndpoint = mcpEndpoint(
@@ -62,8 +62,8 @@ export function openMcp(
 }
 
 /**
- * Returns a function that reads the current settings. It returns a new object after each change of the configuration or
- * the public URL, and otherwise the same object. Without tools, the server is off.
+ * Returns a function that reads the current settings. That function returns a new object only after a change of the
+ * configuration or the public URL. Without tools, the server is off.
  * @param publicUrl URL of the gateway, whose host clients may use
  */
 function mcpSettings(config: RunningConfig, tools: RunningTools, publicUrl: PublicUrl): () => McpSettings {

@@ -1,4 +1,4 @@
-/** Opens and migrates the database, and loads its encryption key. */
+/** Opens and migrates the database, and loads the key that encrypts secrets in the database. */
 import { checkCounters, type CounterLocation } from '../quota/open.js';
 import type { Config } from '../config/model/schema.js';
 import type { Log } from '../platform/log.js';
@@ -19,8 +19,8 @@ export interface Stores {
 }
 
 /**
- * Opens the stores. Waits while the database is unavailable. Rejects before the migration if the counters are required
- * but unavailable.
+ * Opens the stores. Waits while the database is unavailable. Rejects with `StartError` before the migration if the
+ * counters are unavailable and no plan can decide without them.
  * @param isFirst false in a worker process
  */
 export async function openStores(

@@ -9,7 +9,7 @@ import type { Shutdown } from '../platform/shutdown.js';
 
 /**
  * Returns the place of the counters. Starts the counting process if workers share counters without Redis. Rejects with
- * `StartError` if that fails.
+ * `StartError` if that process does not start.
  * @param lockedFolder the locked data folder; undefined if the database is not SQLite
  */
 export async function locateCounters(
@@ -24,7 +24,7 @@ export async function locateCounters(
   if (isWorker) return { url: countersPath, isCountingProcess: true };
   if (workers === 1 || !roles.includes('gateway')) return { url: undefined, isCountingProcess: true };
   const child = new CountingChild(workers, lockedFolder, log.logger);
-  // Runs after the workers have written their last counts.
+  // This phase runs after the workers have written their last counts.
   shutdown.add('stop counting', () => child.stop());
   try {
     return { url: await child.start(), isCountingProcess: true };

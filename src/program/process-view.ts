@@ -1,6 +1,6 @@
 /**
  * Collects the status of this process, its workers, and the other gateways. Health probes and the admin API read the
- * status. Other nodes receive it in statements.
+ * status. Other nodes receive it as status reports.
  */
 import { hostname } from 'node:os';
 import type { AdminDependencies, Readiness } from '../admin/request/admin-dependencies.js';
@@ -56,13 +56,13 @@ export class ProcessView {
     });
   }
 
-  /** Returns the latest statements of this gateway, if it is one, and of the other gateways. */
+  /** Returns the latest status reports of the other gateways, and of this process if it is a gateway. */
   gateways(): KnownNodeStatus[] {
     const own = { ...this.statement(), targetsLeftOut: 0, ageMs: 0 };
     return [...(this.isGateway ? [own] : []), ...this.nodes.others()];
   }
 
-  /** Returns the state of each target as seen by all gateways. */
+  /** Returns each target with its state on every gateway. */
   targets(): NodeTarget[] {
     return targetsOnNodes(this.gateways());
   }
@@ -87,7 +87,7 @@ export class ProcessView {
     this.nodes.publish(() => this.statement());
   }
 
-  /** Starts receiving the statements of other gateways. */
+  /** Starts receiving the status reports of other gateways. */
   follow(): void {
     this.isFollowing = true;
     this.nodes.follow();
@@ -107,8 +107,8 @@ export class ProcessView {
 }
 
 /**
- * Opens the exchange of status statements between nodes, through Redis or PostgreSQL. Without either, there are no
- * other nodes.
+ * Opens the exchange of status reports between nodes, through Redis or PostgreSQL. Without Redis and PostgreSQL, this
+ * process knows no other nodes.
  */
 export function openNodes(
   { environment: { redisUrl, databaseUrl } }: Config,

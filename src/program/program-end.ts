@@ -3,7 +3,10 @@ import type { Log } from '../platform/log.js';
 import type { Shutdown } from '../platform/shutdown.js';
 import { onSignal } from '../platform/signals.js';
 
-/** Signals within this time count as one. npm forwards a signal that the terminal also sends to the program. */
+/**
+ * Time within which repeated signals are treated as a single signal. npm forwards a signal that the terminal also sends
+ * to the program.
+ */
 const SAME_SIGNAL_MS = 500;
 
 export class ProgramEnd {
@@ -13,7 +16,7 @@ export class ProgramEnd {
   private isExiting = false;
 
   /**
-   * Handles SIGTERM and SIGINT. The first signal starts the shutdown. A later one exits immediately with code 1.
+   * Handles SIGTERM and SIGINT. The first signal starts the shutdown. A later signal exits immediately with code 1.
    * @param isWorker whether later signals are ignored, because a worker gets each signal from the terminal and from the
    * pool
    */
@@ -37,8 +40,8 @@ export class ProgramEnd {
   takeDown(shutdown: Shutdown, log: Log): void {
     this.shutdown = shutdown;
     const crash = (error: unknown): void => {
-      // An error while the process exits, for example because the log has no reader. Without this call, the process
-      // would stay.
+      // Errors can also occur while the process exits, for example if the log has no reader. Without this call, the
+      // process would keep running.
       if (this.isExiting) process.exit(1);
       log.logger.fatal({ event: 'crash', err: error }, 'Uncaught error: the process ends');
       if (!this.ending) this.begin(1);
@@ -48,8 +51,8 @@ export class ProgramEnd {
   }
 
   /**
-   * Shuts down and exits with `code`. If the shutdown has already begun, exits at once with code 1. A worker ignores
-   * that second call.
+   * Shuts down, then exits with `code`. Exits at once if no shutdown is set. A second call exits at once with code 1,
+   * but a worker ignores it.
    */
   begin(code: number): void {
     if (this.ending && this.isWorker) return;

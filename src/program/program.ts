@@ -1,4 +1,7 @@
-/** Commands of `trailgate`. */
+/**
+ * Defines the commands of `trailgate`, and runs `start` and `demo`. A failed start prints the reason to standard error,
+ * and exits with code 1.
+ */
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -32,11 +35,11 @@ import { reportToPool } from './workers/worker-process.js';
 const DEFAULT_CONFIG = './gateway.yaml';
 const LOG_FLUSH_TIMEOUT_MS = 1_000;
 const STANDARD_OUTPUT = 1;
-/** Length of the token that the demo's backend and gateway share. A new one is made at each start. */
+/** Length of the token that the demo's backend and gateway share. Each start creates a new token. */
 const EVENTS_TOKEN_BYTES = 32;
-/** Commands that run until a signal. */
+/** Commands that run until a signal ends them. */
 const LASTING = new Set(['start', 'demo']);
-/** Exit code of a command whose reader has gone, as shells show that signal. */
+/** Exit code of a command whose output has lost its reader. Shells report 128 + 13 for a process that SIGPIPE ended. */
 const READER_GONE = 128 + 13;
 
 interface StartOptions {
@@ -61,7 +64,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
     .option('--roles <list>', `comma-separated: ${ROLES.join(', ')}`, parseRoles, [...ROLES])
     .option('--workers <count>', 'gateway processes: a number, or auto for one per core', parseWorkers, 1)
-    // Passed by the program to its workers.
+    // The program passes these options to its workers.
     .addOption(new Option('--counters <socket>').hideHelp())
     .addOption(new Option('--clock-ahead <ms>').argParser(Number).hideHelp())
     .action((options: StartOptions) => runStart(options));
@@ -88,14 +91,18 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   addBackupCommand(program);
   addBenchCommand(program);
   addClientCommands(program);
-  // A closed pipe, as of `| head`, ends a command without an error. Lasting commands handle it in the log.
+  // If the reader closes the pipe, as `| head` does, a command ends without an error message. In `start` and `demo`,
+  // the log handles the error.
   program.hook('preAction', (_program, command) => {
     if (!LASTING.has(command.name())) process.stdout.on('error', () => process.exit(READER_GONE));
   });
   await program.parseAsync([...argv]);
 }
 
-/** Returns the configuration of this folder, or else that of the example in the package. */
+/**
+ * Returns the path of the configuration in this folder. If there is none, returns the path of the example in the
+ * package.
+ */
 function demoConfig(): string {
   return existsSync(DEFAULT_CONFIG) ? DEFAULT_CONFIG : fileURLToPath(new URL('../../gateway.yaml', import.meta.url));
 }
@@ -167,9 +174,12 @@ async function configOrExit(path: string): Promise<{ config: LoadedConfig; warni
   process.exit(1);
 }
 
-/** Prints why the start failed: one line if the operator can fix it, the whole error otherwise. Exits with 1. */
+/**
+ * Prints why the start failed, and exits with code 1. An error that the operator can fix is one line. Other errors
+ * include the stack trace.
+ */
 async function exitWith(error: unknown, log: Log, end: ProgramEnd): Promise<never> {
-  // The program was told to end during the start, which caused the error.
+  // A signal began the shutdown, which caused the error. The shutdown exits the process.
   if (end.hasBegun) return new Promise(() => undefined);
   await log.flush(LOG_FLUSH_TIMEOUT_MS);
   const mendable = error instanceof StartError || error instanceof DatabaseOpenError;

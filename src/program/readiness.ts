@@ -7,7 +7,7 @@ import { formatWithOffset } from '../platform/rfc3339.js';
 import type { WorkerState } from './workers/messages.js';
 import type { PoolState } from './workers/worker-pool.js';
 
-/** Time after which a gateway counts as silent. Gateways publish every two seconds. */
+/** Time without a status report after which a gateway counts as silent. Gateways publish every two to six seconds. */
 const QUIET_MS = 10_000;
 
 /** Known is the state from which the readiness is computed. */
@@ -23,7 +23,9 @@ export interface Known {
   readonly countersName?: string;
   /** Whether this process or its workers forward requests. */
   readonly forwards: boolean;
-  /** Statements of the gateways, for a process without the gateway role. Undefined if they are not received. */
+  /**
+   * Status reports of the gateways, for a process without the gateway role. Undefined if this process receives none.
+   */
   readonly gateways: readonly KnownNodeStatus[] | undefined;
 }
 
@@ -84,7 +86,9 @@ function quotaStoreCheck(
   return { status: 'warn', detail: `${name} is lost since ${since}${where}: plans decide by onRedisLoss` };
 }
 
-/** Checks whether the known gateways still publish statements. Gateways that never published are not known here. */
+/**
+ * Checks whether the known gateways still publish status reports. Gateways that have never published are unknown here.
+ */
 function gatewaysCheck(gateways: readonly KnownNodeStatus[]): ReadinessCheck {
   if (gateways.length === 0) return { status: 'warn', detail: 'no gateway has reported its status in the last minute' };
   const quiet = gateways.filter(({ ageMs }) => ageMs > QUIET_MS);
@@ -125,8 +129,8 @@ function workersCheck({ ready, count, silent }: PoolState): ReadinessCheck {
 }
 
 /**
- * Checks that each service has targets in service. A process without targets refuses requests, even if other processes
- * have some.
+ * Checks that each service has a target in service, and that not all of its calls fail. A process without targets
+ * refuses requests, even if other processes have targets.
  */
 function backendsCheck(views: readonly Pick<WorkerState, 'targets'>[], unit: 'processes' | 'nodes'): ReadinessCheck {
   const lost = views.map(({ targets }) => findLostServices(targets));
@@ -137,7 +141,7 @@ function backendsCheck(views: readonly Pick<WorkerState, 'targets'>[], unit: 'pr
   return details.length === 0 ? { status: 'pass' } : { status: 'warn', detail: details.join('; ') };
 }
 
-/** Describes the lost services. Returns '' if there are none. */
+/** Describes one problem with the names of the affected services. Returns '' if no service has the problem. */
 function describeLostServices(
   problem: string,
   lost: readonly LostServices[],

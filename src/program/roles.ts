@@ -12,7 +12,7 @@ export interface Processes {
   readonly workers: number;
   /** Command line arguments of a worker process. */
   readonly workerArgs: readonly string[];
-  /** Whether this process is a worker process. Then the first process serves health and metrics. */
+  /** Whether this process is a worker process. Workers leave health and metrics to the first process. */
   readonly isWorker: boolean;
   /** Path of the counting process's socket, for worker processes. Undefined if the counters are in Redis. */
   readonly countersPath?: string | undefined;

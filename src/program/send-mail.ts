@@ -7,7 +7,10 @@ import { SmtpMailer } from '../mail/mailer.js';
 import { renewLinkToken } from '../members/links/link-renewal.js';
 import type { Modules } from './modules.js';
 
-/** Starts sending queued mail. Changes of `admin.mail` apply to mail that is sent later. */
+/**
+ * Starts sending queued mail. Without `admin.mail`, mail stays queued. Changes of `admin.mail` apply to mail that is
+ * sent later.
+ */
 export function sendMail({ config, database, clock, log, shutdown }: Modules): void {
   const settings = () => config.current.file.admin;
   const sender = new MailSender({

@@ -1,5 +1,6 @@
 /**
- * `trailgate start`: opens the stores and roles, listens, and shuts down in named phases.
+ * Starts the program for `trailgate start` and `trailgate demo`. Opens the stores, roles and listeners, and registers
+ * the phases of the shutdown. If a part fails to start, closes the parts that are already open.
  */
 import { operatorToken } from '../admin/access/operator-token.js';
 import { systemClock } from '../platform/clock.js';
@@ -46,7 +47,7 @@ export interface Running {
   /** Local URL of the admin listener. Undefined if there is none. */
   readonly adminUrl: string | undefined;
   readonly operatorToken: string | undefined;
-  /** Sign-in of people. Only with the admin role. */
+  /** Members and their sign-ins. Undefined without the admin role. */
   readonly members: Members | undefined;
   /** URL of the panel. Undefined in a worker. */
   readonly panelUrl: string | undefined;
@@ -55,13 +56,14 @@ export interface Running {
   readonly keyStore: ApiKeyStore;
   /** Returns the state of this process. */
   state(): WorkerState;
-  /** The metrics of this process, without its workers. */
+  /** Returns the metrics of this process, without its workers. */
   metrics(): Promise<readonly Family[]>;
 }
 
 /**
- * Starts the roles. Rejects with `StartError`, or an error with a message for the operator, if a dependency is missing
- * or the shutdown begins meanwhile. Then everything that was opened is closed.
+ * Starts the roles. Rejects with an error whose message tells the operator what to do, such as `StartError`, if a
+ * dependency is missing. Rejects with `ShutdownBegun` if the shutdown begins. Before rejecting, runs the shutdown,
+ * which closes everything that was opened.
  * @param beforeBackends called when the stores are open, before backends are contacted and before anything listens.
  */
 export async function start(
@@ -90,7 +92,7 @@ async function open(
 ): Promise<Running> {
   METRICS.buildInfo.series(VERSION).set(1);
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
-  // With workers, only they forward requests.
+  // With `--workers`, only the worker processes forward requests.
   const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
   leaveRoomToGrow();
   if (forwards) lowerHelperThreadPriority();
@@ -99,7 +101,7 @@ async function open(
   const reload = new Reload(running, forwards, systemClock, log.logger);
   const isFirst = !processes.isWorker;
   const lockedFolder = isFirst ? await lockData(config, log, shutdown) : undefined;
-  // Checks that can fail run before the database is opened and migrated.
+  // These checks can fail, so they run before the database is opened and migrated.
   if (isFirst) await claimPorts(config.file, roles, processes.workers);
   const { dataDir, adminToken } = config.environment;
   if (isFirst) tightenFiles(dataDir, log);
@@ -124,7 +126,7 @@ async function open(
   const view = new ProcessView(modules, pool, nodes, isGateway);
   const admin = processes.isWorker ? undefined : await startAdmin(modules, admission, token, pool, view);
   const gatewayUrl = isGateway ? await startGatewayRole(modules, admission, description, processes, pool) : undefined;
-  // During the drain, current attempts finish and no new ones start.
+  // During the drain, current attempts finish, but no new attempts start.
   shutdown.add('rest webhooks', async () => restWebhooks());
   pool.hasStarted = true;
   if (gatewayUrl !== undefined) view.publish(gatewayUrl);

@@ -1,4 +1,4 @@
-/** Creates the webhook sender, which follows the configuration. */
+/** Creates the webhook sender, which applies changes of the configuration. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SharedDependencies } from '../config/shared-dependencies.js';
 import { WebhookSender } from '../webhooks/sending/attempt.js';

@@ -1,6 +1,6 @@
 /**
- * Decides requests while the shared counters are unavailable. Contains the circuit breaker, each plan's policy
- * (`onRedisLoss`), and a log of the requests that were admitted without the counters.
+ * Decides requests while the shared counters are unavailable, by each plan's policy (`onRedisLoss`). Uses a circuit
+ * breaker, and logs the requests that it admits without the counters.
  */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
@@ -24,7 +24,7 @@ export interface StoreName {
 }
 
 /**
- * Degradation decides by each plan's policy while the store is lost. It never calls the store; `Recovery` does that.
+ * Degradation decides by each plan's policy while the store is lost. It never calls the store. `Recovery` does that.
  */
 export class Degradation {
   private readonly degraded = {
@@ -54,8 +54,8 @@ export class Degradation {
   }
 
   /**
-   * Reads the usage that this node knows, instead of the store's counts. Rejects if it knows none; see
-   * `LocalShare.read`.
+   * Reads the usage that this node and the database know, instead of the store's counts. Rejects if neither knows the
+   * usage; see `LocalShare.read`.
    */
   read(
     accountId: string,
@@ -104,10 +104,10 @@ export class Degradation {
   }
 
   /**
-   * Refunds a decision without the store. Does this only if the store is lost, or has not counted the decision yet.
+   * Refunds a decision without the store, if the store is lost or has not counted the decision yet.
    * @param aheadMs the store's clock minus this node's, in ms.
-   * @returns the cost that the current month got back; 0 if the decision belongs to another month. Undefined if the
-   * store must make the refund.
+   * @returns the cost that the current month got back, or 0 if the decision belongs to another month. Undefined if
+   * nothing was refunded, because the store must make the refund.
    */
   refund(subject: QuotaSubject, decision: QuotaDecision, aheadMs: number): number | undefined {
     const { source, cost, nowMs, period } = decision;
@@ -200,7 +200,7 @@ export class Degradation {
   }
 }
 
-/** Returns the decision of a plan with the policy `open`: the request is admitted and not counted. */
+/** Returns the decision for a plan with the policy `open`, which admits the request and does not count it. */
 function admitUncounted(subject: QuotaSubject, cost: number, nowMs: number, period: MonthPeriod): QuotaDecision {
   return {
     admitted: true,
@@ -216,7 +216,7 @@ function admitUncounted(subject: QuotaSubject, cost: number, nowMs: number, peri
   };
 }
 
-/** Returns the counts that the subject last saw. Counts of a month or a day that has ended are 0. */
+/** Returns the counts that a store last reported for the subject. Counts of a month or a day that has ended are 0. */
 function lastSeen(subject: QuotaSubject, period: MonthPeriod): Readonly<QuotaCounts> {
   const inPeriod = subject.lastSeenIn(period);
   if (inPeriod !== undefined) return inPeriod;

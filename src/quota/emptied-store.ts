@@ -1,6 +1,7 @@
 /**
  * Detects that Redis was emptied (or replaced by an empty Redis), and reports this node's counts to it. The report
- * includes keys without current requests, and counts that only this node has seen.
+ * includes keys without current requests, and counts that only this node has seen. Counts that cannot be reported are
+ * kept for the next attempt.
  */
 import type { Logger } from '../platform/log.js';
 import type { CounterMemory } from './model/counter-memory.js';
@@ -29,8 +30,8 @@ export class EmptiedStore {
   ) {}
 
   /**
-   * Sends a heartbeat. If the store was emptied, reports the counts that this node knows. What cannot be reported now
-   * is reported at the next call. Never rejects.
+   * Sends a heartbeat. If the store was emptied, reports the counts that this node knows. Subjects that cannot be
+   * reported now are reported at the next call. Never rejects.
    */
   async checkStore(): Promise<void> {
     const sentMs = performance.now();
@@ -38,7 +39,7 @@ export class EmptiedStore {
     if (result === undefined) return;
     if (result.isLoss) {
       this.onLoss(result);
-      // Reports in flight may have arrived before the store was emptied. Wait for them, then report again.
+      // Reports in flight may have arrived before the store was emptied. Wait for these reports before reporting again.
       await this.restoring;
     }
     if (this.unreported.size > 0) await (this.restoring ??= this.restore().finally(() => (this.restoring = undefined)));

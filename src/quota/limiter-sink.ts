@@ -1,6 +1,6 @@
 /**
- * Receives the decisions and failures of the counters. Records decisions, and decides without the counters after a
- * failure.
+ * Receives the decisions and failures of the counters for the limiter. Records each decision. After a failure,
+ * `Degradation` decides, or the request is refused with `quota_unavailable`.
  */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
@@ -13,7 +13,8 @@ import type { QuotaSubject } from './model/subject.js';
 import type { ShadowLimits } from './shadow-limits.js';
 
 /**
- * LimiterSink records each decision in the ledger and on its subject, and passes admitted ones to the shadow limits.
+ * LimiterSink records each live decision in the ledger and on its subject. It passes admitted requests to the shadow
+ * limits. Shadow decisions are not recorded.
  */
 export class LimiterSink implements DecisionSink {
   constructor(
@@ -26,8 +27,8 @@ export class LimiterSink implements DecisionSink {
 
   onDecision(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision {
     if (subject.isShadow) return decision;
-    // Remember the counts for an outage. Counters in this process cannot be lost, so their counts need not be
-    // remembered.
+    // Remember the counts for an outage. Counters in this process cannot be lost, so the sink does not remember their
+    // counts.
     if (this.degradation !== undefined) {
       if (subject.lastSeenMonth !== decision.period.label) this.ledger.keepEndedMonth(subject);
       subject.recordSeen(decision.used, decision.nowMs, decision.period);
@@ -44,7 +45,8 @@ export class LimiterSink implements DecisionSink {
 
   /**
    * Decides without the store.
-   * @throws Problem `quota_unavailable` if there is no replacement for the decision.
+   * @throws Problem `quota_unavailable` if the plan's policy is `closed`, or if the counters are in this process. For a
+   * shadow subject, throws `cause`.
    */
   onFailure(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision> {
     if (subject.isShadow) throw cause;

@@ -1,6 +1,7 @@
 /**
- * Makes all quota decisions. Uses the counters, or each plan's `onRedisLoss` policy while the counters are unavailable.
- * Also implements `ThrottlerStorage` of `@nestjs/throttler`, so that the admin API's guard uses the same store.
+ * Makes all quota decisions. Decides by the counters, or by each plan's `onRedisLoss` policy while the counters are
+ * unavailable. Also implements `ThrottlerStorage` of `@nestjs/throttler`, so that the admin API's guard uses the same
+ * store.
  */
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { Clock } from '../platform/clock.js';
@@ -42,8 +43,8 @@ class RefundSeries {
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /**
- * LimiterReading holds the counts of an account and a key. `isApproximate` is true if the counters could not be read,
- * and the counts are those that this node knows.
+ * LimiterReading holds the counts of an account and a key. `isApproximate` is true if the counters could not be read.
+ * The counts are then those that this node and the database know.
  */
 export interface LimiterReading extends CounterReading {
   readonly isApproximate: boolean;
@@ -78,7 +79,8 @@ export class Limiter implements ThrottlerStorage {
 
   /**
    * Checks a request against every window of its key and account, and counts it if it is admitted.
-   * @throws Problem `quota_unavailable` if the counters are unavailable and the plan's policy is `closed`.
+   * @throws Problem `quota_unavailable` if the counters are unavailable and the plan's policy is `closed`. Also if the
+   * counters are in this process and their initial counts cannot be read from the database.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
     const promised = new Promised<QuotaDecision>();
@@ -123,7 +125,7 @@ export class Limiter implements ThrottlerStorage {
 
   /**
    * Refunds the cost of an admitted decision. Never rejects.
-   * @returns the cost that the key's month got back; 0 if nothing was refunded or the refund failed.
+   * @returns the cost that the key's month got back, or 0 if nothing was refunded or the refund failed.
    */
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<number> {
     if (!decision.admitted || decision.cost === 0 || decision.source === 'open') return 0;
@@ -137,7 +139,7 @@ export class Limiter implements ThrottlerStorage {
     try {
       const refund = await this.counters.refund(subject, decision);
       this.refunded.count(refund.fromMonth);
-      // A refusal that was decided during the refund does not include the refund.
+      // A refusal that was decided during the refund does not take the refund into account.
       subject.refusal = undefined;
       this.recordRefund(subject, decision, refund);
       return refund.fromMonth;
@@ -184,7 +186,7 @@ export class Limiter implements ThrottlerStorage {
 
   /**
    * Reads counts for `/usage` and the admin API. While the counters are unavailable, returns the counts that this node
-   * knows. Rejects if it knows none.
+   * and the database know. Rejects if neither knows the counts.
    * @param subject the key's subject, if the caller has it.
    */
   async readOrEstimate(

@@ -1,7 +1,7 @@
 /**
  * Decides by this node's share of the limits while the shared counters are unavailable. The share is the node's part of
- * the quota that remained when it last saw the counts. All shares together stay within the limit. A single node has all
- * of it.
+ * the quota that remained when it last saw the counts. All shares together stay within the limit. A single node has the
+ * whole remaining quota.
  */
 import type { Clock } from '../platform/clock.js';
 import { accountCountIn, keyCountIn, NOTHING_COUNTED, withCalendarCounts } from './model/calendar-count.js';
@@ -29,14 +29,14 @@ import {
   type ObservedCounts,
 } from './share-base.js';
 
-/** How long the last seen counts are considered current. Afterwards, the database may have newer counts. */
+/** How long the last seen counts are considered current. The database may have newer counts than older observations. */
 const SEEN_LATELY_MS = 5_000;
 /** Maximum number of concurrent background reads from the database. */
 const MAX_REFRESHES = 50;
 
 const NEVER_SEEN: ObservedCounts = { counts: NOTHING_USED, atMs: 0 };
 
-/** LocalShare decides by this node's share, and reads the usage that this node knows. */
+/** LocalShare decides by this node's share of the limits, and reads the usage that this node and the database know. */
 export class LocalShare {
   private readonly accounts = new Map<string, ShareBase>();
   private readonly keys = new Map<string, ShareBase>();
@@ -56,8 +56,8 @@ export class LocalShare {
   ) {}
 
   /**
-   * Checks a request against this node's share. Reads the database if this node did not see the subject this month.
-   * Never rejects.
+   * Checks a request against this node's share. Reads the database if this node did not see the subject this month. If
+   * the database is unavailable, counts from 0. Never rejects.
    */
   decide(subject: QuotaSubject, cost: number, period: MonthPeriod): QuotaDecision | Promise<QuotaDecision> {
     const account = inMonth(this.accounts.get(subject.accountId), period);
@@ -126,8 +126,9 @@ export class LocalShare {
   }
 
   /**
-   * Reads the usage that this node knows: its own counts, added to the counts that it saw before. Changes no state.
-   * Rejects if this node has not seen the account or the key, and the database is unavailable.
+   * Reads the usage that this node knows, which is its own counts added to the counts that it saw before. If this node
+   * has not decided for the account or the key, uses the last seen or written counts. Changes no state. Rejects if this
+   * node has not seen the account or the key, and the database is unavailable.
    * @param subject the key's subject, if the caller has it. Its counts may be newer than the database's.
    */
   async read(
@@ -192,18 +193,18 @@ export class LocalShare {
     };
   }
 
-  /** Forgets all counts. Call it when the store responds again, and when it is lost. */
+  /** Forgets all counts. Call it when the store is lost, and when the store responds again. */
   clear(): void {
     this.accounts.clear();
     this.keys.clear();
     this.counters.clear();
   }
 
-  /** Creates this node's counters of a subject from the counts that were last seen. */
+  /** Creates this node's counters and share bases of a subject from the counts that were last seen. */
   private startCounting(subject: QuotaSubject, seen: ObservedCounts, period: MonthPeriod): void {
     const { accountId, keyId } = subject;
     const known = inMonth(this.accounts.get(accountId), period);
-    // Each key saw the account's counts at its own last request. The latest of these observations is right.
+    // Each key saw the account's counts at its own last request. Use the latest of these observations.
     const ofAccount = known === undefined ? this.latestSeen(accountId, seen, period) : seen;
     this.counters.seedFrom(subject, ofAccount, seen, period);
     if (known === undefined) {
@@ -218,14 +219,17 @@ export class LocalShare {
     }
   }
 
-  /** Returns the latest observation of the account's counts: the given one, or that of another key. */
+  /** Returns the latest observation of the account's counts, which is `seen` or the observation of another key. */
   private latestSeen(accountId: string, seen: ObservedCounts, period: MonthPeriod): ObservedCounts {
     const last = this.latestSubject(accountId);
     const ofLast = last === undefined ? undefined : seenIn(last, period);
     return ofLast === undefined || ofLast.atMs <= seen.atMs ? seen : ofLast;
   }
 
-  /** Reads the usage of other nodes and keys, up to their last flush, from the database. Runs in the background. */
+  /**
+   * Reads the usage that other nodes have written to the database, in the background. Does nothing if the subject has
+   * no calendar limit, or if `MAX_REFRESHES` reads are running.
+   */
   private refresh(subject: QuotaSubject, period: MonthPeriod, key: ShareBase): void {
     const { limits } = subject;
     const hasCalendar = WINDOWS.some(({ kind }, index) => kind === 'calendar' && limits[index] !== Infinity);
@@ -261,8 +265,9 @@ export class LocalShare {
   }
 
   /**
-   * Returns the limits for this node's own counters, so that they stay within its share. The counters started at the
-   * counts of the bases. Returns the plan's limits if this is the only node and it learned of no further usage.
+   * Returns the limits for this node's own counters, which started at the counts of the bases. The limits keep the
+   * counters within this node's share. Returns the plan's limits if this is the only node and no further usage is
+   * known.
    */
   private shareLimits(limits: QuotaLimits, account: ShareBase, key: ShareBase, period: MonthPeriod): QuotaLimits {
     const place = this.nodePlace();

@@ -1,4 +1,6 @@
-/** Constructs the parts for limits and usage, with counters in this process or in Redis. */
+/**
+ * Constructs the parts for limits and usage. The counters are in this process, in Redis, or in the counting process.
+ */
 import type { Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -40,7 +42,10 @@ import { UsageTable } from './usage/usage-table.js';
 import { ProcessThrottleWindows, RedisThrottleWindows, type ThrottleWindows } from './throttle-windows.js';
 
 const REAP_INTERVAL_MS = 1_000;
-/** A node that has written no usage for this long is considered dead when the nodes are counted without Redis. */
+/**
+ * Time without a write of usage after which a node is considered dead. Applies only if a start without Redis estimates
+ * the number of nodes.
+ */
 const WRITER_GONE_MS = 60_000;
 
 /** Quotas holds the parts for limits and usage of one process, with their start and stop. */
@@ -49,7 +54,7 @@ export interface Quotas extends ReadsGauges {
   readonly recorder: UsageRecorder;
   /**
    * Cleans up after dead processes. Only processes with the worker role, or with their own counting process, start it.
-   * Undefined with counters in this process, because they are lost with the process.
+   * Undefined if the counters are in this process, because no other process uses them.
    */
   readonly sweep: UsageSweep | undefined;
   readonly throttleWindows: ThrottleWindows;
@@ -59,13 +64,13 @@ export interface Quotas extends ReadsGauges {
   stop(): Promise<void>;
 }
 
-/** QuotaParts holds what quotas depend on. */
+/** QuotaParts holds the dependencies and settings of quotas. */
 export interface QuotaParts {
   readonly db: Kysely<Tables>;
   readonly kind: DatabaseHandle['kind'];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Receives the result of each write of usage. */
+  /** Receives the result of each batch of usage that is written. */
   readonly witness?: WriteWitness;
   /** Runs after each flush of usage. */
   readonly follower?: UsageFollower;
@@ -150,7 +155,7 @@ export async function openRedisQuotas(
     isReached = true;
   };
   const probe = async (): Promise<void> => {
-    // Also needed while the store is lost: the counting process may be waiting for this node's report.
+    // Check also while the store is lost, because the counting process may be waiting for this node's report.
     void emptied.checkStore();
     await probeWrite(client);
     if (!isReached) await connect();

@@ -1,4 +1,7 @@
-/** Opens quotas: the limiter, the recording of usage, and the reader of usage. */
+/**
+ * Opens the limiter, the recording of usage, and the reader of usage, for every process that needs them. A start fails
+ * with `StartError` if the counters are unavailable and no plan can decide without them.
+ */
 import type { SharedDependencies } from '../config/shared-dependencies.js';
 import type { GatewayFile } from '../config/model/schema.js';
 import { redactUrl } from '../config/summary.js';
@@ -12,40 +15,40 @@ import { showRefusals } from './usage/top-refusals.js';
 import { UsageRows } from './usage/usage-rows.js';
 import { UsageReader } from './usage-reader.js';
 
-/** CounterLocation is the location of the live counters. */
+/** CounterLocation says whether the live counters are in this process, in Redis, or in the counting process. */
 export interface CounterLocation {
   /** `REDIS_URL`, or the path of the counting process's socket. Undefined if the counters are in this process. */
   readonly url: string | undefined;
   /**
-   * Whether only this machine uses the counters, because they are in a counting process. Other shared data is then in
-   * the database.
+   * Whether only this machine uses the counters, because they are in a counting process. Other shared data is in the
+   * database in this case.
    */
   readonly isCountingProcess: boolean;
 }
 
-/** QuotaDependencies holds what quotas depend on, in addition to `SharedDependencies`. */
+/** QuotaDependencies holds the dependencies of quotas in addition to `SharedDependencies`. */
 export interface QuotaDependencies {
   readonly place: CounterLocation;
   /** Whether this process serves requests. */
   readonly forwards: boolean;
-  /** Whether this process cleans up after dead processes, by means of the counts in Redis. */
+  /** Whether this process cleans up after dead processes. The cleanup reads the shared counters. */
   readonly sweeps: boolean;
-  /** Receives the result of each write of usage. */
+  /** Receives the result of each batch of usage that is written. */
   readonly witness: WriteWitness;
   /** Runs after each flush of usage. */
   readonly follower: UsageFollower;
   readonly signal: WorkSignal;
 }
 
-/** Quota holds the counters and the reader of usage. */
+/** Quota holds the limiter with its counters, and the reader of usage. */
 export interface Quota {
   readonly quotas: Quotas;
   readonly usage: UsageReader;
 }
 
 /**
- * Opens quotas. Rejects with `StartError` if Redis does not respond and no plan decides without it, or if Redis refuses
- * the user or password.
+ * Opens quotas, and adds their shutdown steps. Rejects with `StartError` if the counting process does not respond, or
+ * if Redis does not respond and all plans have the policy `closed`. Also rejects if Redis refuses the user or password.
  */
 export async function openQuota(shared: SharedDependencies, modules: QuotaDependencies): Promise<Quota> {
   const { config, database, clock, log, gauges, shutdown } = shared;
@@ -85,12 +88,18 @@ async function openCounters(
   }
 }
 
-/** Reports whether the program may start while Redis is unavailable, because a plan can decide without Redis. */
+/**
+ * Reports whether the program may start while Redis is unavailable, because a plan can decide without Redis. Never true
+ * with a counting process.
+ */
 function startsWithoutCounters({ isCountingProcess }: CounterLocation, plans: GatewayFile['plans']): boolean {
   return !isCountingProcess && Object.values(plans).some(({ onRedisLoss }) => onRedisLoss !== 'closed');
 }
 
-/** Checks that the counters respond. Called before a start changes anything. Rejects with `StartError`. */
+/**
+ * Checks that the counters respond. Call it before a start changes anything. Rejects with `StartError` under the same
+ * conditions as `openQuota`.
+ */
 export async function checkCounters(
   place: CounterLocation,
   plans: GatewayFile['plans'],

@@ -1,4 +1,4 @@
-/** Previews how one more request would be decided, without counting it. */
+/** Previews the decision on one more request without counting the request. */
 import type { CounterReading, CounterStore, MinuteRoom } from './model/counter-store.js';
 import { freeAgainMs } from './model/decision.js';
 import { ACCOUNT_MINUTE, KEY_MINUTE } from '../platform/quotas/windows.js';
@@ -10,7 +10,10 @@ import type { QuotaSubject } from './model/subject.js';
 export interface Preview {
   readonly limits: QuotaLimits;
   readonly reading: CounterReading;
-  /** The decision. Unlike that of a real request, `used` contains the counts before the request. */
+  /**
+   * Decision that the request would get. Unlike in the decision on a real request, `used` contains the counts before
+   * the request.
+   */
   readonly decision: QuotaDecision;
 }
 
@@ -41,13 +44,19 @@ export async function preview(
   return { live, shadow: previewOf(shadow.limits, ofShadow, cost) };
 }
 
-/** Returns the highest usage of each minute window at which a request of this cost still fits. */
+/**
+ * Returns the highest usage of each minute window at which a request of this cost still fits. Negative if the request
+ * can never fit.
+ */
 export function roomUnder(limits: QuotaLimits, cost: number): MinuteRoom {
   const highest = (limit: number): number => Math.min(Number.MAX_SAFE_INTEGER, limit - cost);
   return { account: highest(limits[ACCOUNT_MINUTE]), key: highest(limits[KEY_MINUTE]) };
 }
 
-/** Checks a request against limits and their usage without counting it. */
+/**
+ * Checks a request against limits and their usage without counting the request. A request that costs nothing is always
+ * admitted.
+ */
 export function previewOf(limits: QuotaLimits, reading: CounterReading, cost: number): Preview {
   const { used, nowMs, period, keyMinuteResetMs, accountMinuteResetMs } = reading;
   const violated = cost === 0 ? 0 : violatedBy(limits, used, cost);

@@ -1,4 +1,7 @@
-/** Recovers a lost store: probes it, replays the requests that were admitted without it, and lets it decide again. */
+/**
+ * Recovers from the loss of a store. Probes the store, replays the requests that were admitted without it, and lets the
+ * store decide again.
+ */
 import { METRICS } from '../platform/metrics.js';
 import type { MonthLedger } from './usage/month-ledger.js';
 import type { Degradation } from './degradation.js';
@@ -23,8 +26,8 @@ export class Recovery {
   ) {}
 
   /**
-   * Probes a lost store as often as its breaker allows, and then recovers from the outage. If the store is not lost,
-   * replays remaining log entries. Never rejects.
+   * Probes a lost store as often as its breaker allows. If the store responds, starts the recovery. If the store is not
+   * lost, replays remaining log entries. Never rejects.
    */
   async probe(): Promise<void> {
     const { degradation } = this;
@@ -36,12 +39,15 @@ export class Recovery {
     );
   }
 
-  /** Refunds a decision without the store, if possible; see `Degradation.refund`. */
+  /**
+   * Refunds a decision without the store, or returns undefined if the store must make the refund; see
+   * `Degradation.refund`.
+   */
   refund(subject: QuotaSubject, decision: QuotaDecision): number | undefined {
     return this.degradation.refund(subject, decision, this.counters.aheadMs);
   }
 
-  /** Replays the remaining log entries if the store responds. Call it at the end of the process. Never rejects. */
+  /** Replays the remaining log entries if the store is not lost. Call it at shutdown. Never rejects. */
   async finish(): Promise<void> {
     if (!this.degradation.isOver) return;
     if (!this.degradation.outage.isEmpty) this.start();
@@ -55,8 +61,8 @@ export class Recovery {
   /**
    * Recovers from an outage. First refunds the calls that the store may have counted without a response. Then replays
    * the requests that were admitted without the store, while this node continues to decide. When the log is empty, the
-   * store decides again in the same step. Entries that need an unavailable database are retried later and do not delay
-   * the store. Never rejects.
+   * store immediately makes the decisions again, so that no request is admitted without it in between. Entries that
+   * need an unavailable database are retried later and do not delay the store. Never rejects.
    */
   private async recover(): Promise<void> {
     const { counters, degradation } = this;

@@ -1,7 +1,7 @@
 /**
- * Measures what a plan's shadow limits would have refused. Shadow limits check the requests that the live limits
- * admitted, count them in separate counters, and refuse nothing. No request waits for them, because they share the next
- * call to the store.
+ * Measures which requests a plan's shadow limits would have refused, for the metrics and usage reports. Shadow limits
+ * check the requests that the live limits admitted, count them in separate counters, and refuse nothing. No request
+ * waits for its shadow decision, which the next call to the store makes.
  */
 import type { Clock } from '../platform/clock.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
@@ -13,7 +13,7 @@ import { countsMinus, policyNames, type QuotaDecision } from './model/policies.j
 import type { ShadowSubject } from './model/subject.js';
 
 /**
- * ShadowLimits checks requests that the live limits admitted against a plan's shadow limits, and counts the decisions.
+ * ShadowLimits checks admitted requests against a plan's shadow limits, and counts the shadow decisions in the metrics.
  */
 export class ShadowLimits {
   private readonly admitted = new Map<string, ValueSeries>();
@@ -50,14 +50,17 @@ export class ShadowLimits {
         : this.recordDecision(shadow, decision);
   }
 
-  /** Refunds the shadow decision of a refunded live decision. Shadow refusals stay counted. Never rejects. */
+  /**
+   * Refunds the shadow decision of a refunded live decision. Does nothing if the shadow limits refused the request.
+   * Never rejects.
+   */
   async refund(counters: Pick<CounterStore, 'refund'>, shadow: ShadowSubject, live: QuotaDecision): Promise<void> {
     const decision = await live.shadow;
     if (decision?.admitted !== true) return;
     shadow.refusal = undefined;
     try {
       await counters.refund(shadow, decision);
-      // A refusal that was decided during the refund does not include the refund.
+      // A refusal that was decided during the refund does not take the refund into account.
       shadow.refusal = undefined;
     } catch {
       this.recordFailure(shadow);

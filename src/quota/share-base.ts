@@ -1,4 +1,6 @@
-/** Computes a node's share of the limits, from the counts at the time when it began to decide without the store. */
+/**
+ * Computes a node's share of the limits from the counts at the time when the node began to decide without the store.
+ */
 import {
   accountCountIn,
   keyCountIn,
@@ -14,12 +16,12 @@ import type { QuotaCounts, QuotaDecision, QuotaLimits } from './model/policies.j
 import type { QuotaSubject } from './model/subject.js';
 
 /**
- * Retry time for requests that a used-up share refuses. When more quota will be available is unknown: possibly when the
- * store responds again, or immediately at another node.
+ * Retry time for requests that a used-up share refuses. The node does not know when more quota will be available. A
+ * retry can succeed when the store responds again, or immediately at another node.
  */
 const SHARE_RETRY_MS = 2_000;
 
-/** ShareBase holds the counts of an account or a key when this node began to decide without the store. */
+/** ShareBase holds the counts of an account or a key from the time when this node began to decide without the store. */
 export interface ShareBase {
   /** The month and the day of the counts. */
   readonly period: MonthPeriod;
@@ -31,7 +33,10 @@ export interface ShareBase {
   readonly minute: number;
   /** When `minute` has left the sliding window, in ms. */
   readonly minuteUntilMs: number;
-  /** Whether the counts are so old that the database may have newer ones, and the database has not been read since. */
+  /**
+   * Whether the counts are so old that the database may have newer counts. Set to false when a read of the database
+   * begins.
+   */
   isStale: boolean;
 }
 
@@ -41,13 +46,13 @@ export interface ObservedCounts {
   readonly atMs: number;
 }
 
-/** Returns the base of a counter with the counts that were last seen. */
+/** Returns the base of a counter that starts at the given counts. */
 export function baseOf(period: MonthPeriod, counted: CalendarCount, minute: number, seenAtMs: number): ShareBase {
   const minuteUntilMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
   return { period, counted, known: counted, minute, minuteUntilMs, isStale: false };
 }
 
-/** Returns the base, or undefined if it belongs to a later month because a clock ran ahead. */
+/** Returns the base, or undefined if the base belongs to a later month because a clock ran ahead. */
 export function inMonth(base: ShareBase | undefined, { following }: MonthPeriod): ShareBase | undefined {
   return base !== undefined && base.period.label < following ? base : undefined;
 }
@@ -59,7 +64,8 @@ export function countIn({ period: of }: ShareBase, count: CalendarCount, { label
 }
 
 /**
- * Returns the usage that this node knows: the highest known usage, plus what its own counter has counted since.
+ * Returns the usage that this node knows. It is the highest known usage plus the costs that this node's own counter has
+ * counted since.
  * @param here counts of this node's own counter.
  */
 export function knownUsage(base: ShareBase, period: MonthPeriod, here: CalendarCount): CalendarCount {
@@ -70,7 +76,7 @@ export function knownUsage(base: ShareBase, period: MonthPeriod, here: CalendarC
   };
 }
 
-/** Returns the counts that a subject last saw in a month. Returns undefined if there are none. */
+/** Returns the counts that a store last reported for a subject in a month. Returns undefined if there are none. */
 export function seenIn(subject: QuotaSubject, period: MonthPeriod): ObservedCounts | undefined {
   const counts = subject.lastSeenIn(period);
   return counts === undefined ? undefined : { counts, atMs: subject.lastSeenAtMs };
@@ -82,7 +88,7 @@ export function greatestOf(one: CalendarCount, other: CalendarCount): CalendarCo
   return { used: Math.max(one.used, other.used), usedToday: Math.max(one.usedToday, other.usedToday) };
 }
 
-/** Returns the part of a minute's count that may still be in the window, and when it leaves the window (ms). */
+/** Returns a minute's count and when it leaves the window (ms). Returns 0 for both if the count has left the window. */
 export function minuteOf(used: number, seenAtMs: number, nowMs: number): { used: number; resetMs: number } {
   const resetMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
   return used > 0 && nowMs < resetMs ? { used, resetMs } : { used: 0, resetMs: 0 };
@@ -95,7 +101,7 @@ export function shareOf(left: number, { count, rank }: NodePlace): number {
   return Math.floor(left / count) + (rank < left % count ? 1 : 0);
 }
 
-/** Raises the known usage in a base's period. */
+/** Raises the known usage of a base to a count of the same month. Ignores counts of other months. */
 export function raiseKnown(base: ShareBase | undefined, period: MonthPeriod, count: CalendarCount): void {
   if (base?.period.label !== period.label) return;
   const isSameDay = base.period.day.label === period.day.label;
@@ -103,8 +109,8 @@ export function raiseKnown(base: ShareBase | undefined, period: MonthPeriod, cou
 }
 
 /**
- * Converts a decision by the share to the plan's limits. The remaining quota in it is then what this node can still
- * admit.
+ * Converts the counts of a decision by the share to the plan's limits. A limit minus its converted count is the quota
+ * that this node can still admit. Marks refusals that only the share caused with `ofShare`.
  */
 export function inPlanNumbers(
   decision: QuotaDecision,

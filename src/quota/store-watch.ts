@@ -1,6 +1,6 @@
 /**
- * Checks once a second that Redis can count. Requests detect a lost store themselves. A process without requests, at
- * night or without the gateway role, would not notice the loss.
+ * Checks once a second that the store can count. Requests detect the loss of the store themselves. A process without
+ * requests, at night or without the gateway role, would not notice the loss.
  */
 import type { RedisClient } from '../stores/redis/connect.js';
 import { PROBE_KEY, PROBE_MS } from '../stores/redis/keys.js';
@@ -9,8 +9,8 @@ import type { Recovery } from './recovery.js';
 
 const INTERVAL_MS = 1_000;
 /**
- * Number of consecutive failures that count as a loss. A single failure can be caused by this process: if it was
- * blocked, its timers fired before it read the responses.
+ * Number of consecutive failures that count as a loss. This process itself can cause a single failure. If its event
+ * loop was blocked, timers can fire before the process reads the responses.
  */
 const FAILURES = 3;
 
@@ -36,7 +36,7 @@ export class StoreWatch {
     clearInterval(this.timer);
   }
 
-  /** Checks once. Never rejects. */
+  /** Checks the store once, and probes a store that is lost. Never rejects. */
   async checkStore(): Promise<void> {
     // Probe a lost store as often as its breaker allows.
     void this.recovery.probe();
@@ -54,7 +54,8 @@ export class StoreWatch {
 }
 
 /**
- * Checks that Redis accepts writes. PING is not enough: Redis answers it even if its memory is full or it is read-only.
+ * Checks that Redis accepts writes. PING is not enough, because Redis responds to PING even if its memory is full or it
+ * is read-only.
  */
 export async function probeWrite(client: RedisClient): Promise<void> {
   // In a Cluster, the key would be on one shard, and its loss would not affect accounts on other shards.

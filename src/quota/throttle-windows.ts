@@ -19,17 +19,17 @@ export interface ThrottleVerdict {
   readonly bucket: number;
 }
 
-/** ThrottleWindows counts hits of the gateway's own endpoints in windows of any length. */
+/** ThrottleWindows counts the hits of throttles in sliding windows of any length. */
 export interface ThrottleWindows {
   /** Counts one hit if it fits under `limit` in the row's sliding window. A refused hit is not counted. */
   increment(row: ThrottleRow, key: string, limit: number): Promise<ThrottleVerdict>;
-  /** Refunds an admitted hit of this bucket, if the hit is still in the window. Never rejects. */
+  /** Refunds an admitted hit that was counted in this bucket, if the hit is still in the window. Never rejects. */
   refund(row: ThrottleRow, key: string, bucket: number): Promise<void>;
   /** Removes all hits of the window. Never rejects. */
   forget(row: ThrottleRow, key: string): Promise<void>;
 }
 
-/** ProcessThrottleWindows counts hits in this process. Each row has its own table. */
+/** ProcessThrottleWindows counts hits in this process. Each row has a table of at most `mostKeys` windows. */
 export class ProcessThrottleWindows implements ThrottleWindows {
   private readonly tables = new Map<string, LRUCache<string, SlidingWindow>>();
 
@@ -61,7 +61,9 @@ export class ProcessThrottleWindows implements ThrottleWindows {
     this.tableOf(row).delete(key);
   }
 
-  /** Returns the table of a row. Rows have separate tables, so that keys of one row never displace keys of another. */
+  /**
+   * Returns the table of a row. Rows have separate tables, so that keys of one row never displace keys of another row.
+   */
   private tableOf({ name, mostKeys }: ThrottleRow): LRUCache<string, SlidingWindow> {
     let table = this.tables.get(name);
     if (table === undefined) this.tables.set(name, (table = new LRUCache({ max: mostKeys })));

@@ -1,8 +1,11 @@
-/** Applies one throttle of `THROTTLES`, in this process or in Redis. */
+/**
+ * Applies one throttle of `THROTTLES`, for code that limits requests that plans do not limit. Hits are counted in this
+ * process or in Redis.
+ */
 import type { ThrottleRow } from './model/throttle-rows.js';
 import type { ThrottleVerdict, ThrottleWindows } from './throttle-windows.js';
 
-/** Throttle counts the hits of one row of `THROTTLES`. */
+/** Throttle counts and refunds the hits of one row of `THROTTLES`. */
 export class Throttle {
   constructor(
     private readonly windows: Pick<ThrottleWindows, 'increment' | 'refund' | 'forget'>,
@@ -11,7 +14,7 @@ export class Throttle {
 
   /**
    * Counts a hit if it fits under the limit.
-   * @param key whose hit it is, such as a key ID or an address.
+   * @param key owner of the hit, such as a key ID or an address.
    * @param limit overrides the row's limit.
    */
   count(key: string, limit: number = this.row.limit): Promise<ThrottleVerdict> {

@@ -1,13 +1,14 @@
 /**
- * Forecasts a month's usage from the average of the last seven days and today. A whole week is used, because most APIs
- * have different traffic on different weekdays. Today counts as the fraction of the day that has passed.
+ * Forecasts a month's usage from the average of the last seven days and today, for the admin API. The average covers a
+ * whole week, because most APIs have different traffic on different weekdays. Today counts as the fraction of the day
+ * that has passed.
  */
 import { formatWithOffset } from '../platform/rfc3339.js';
 import { ADJUSTED } from './model/usage-cell.js';
 import type { DayPeriod, MonthPeriod } from './model/month-period.js';
 
 const DAY_MS = 86_400_000;
-/** Number of whole days before today that the average is computed from. */
+/** Number of whole days before today that the average includes. */
 export const PACE_DAYS = 7;
 /**
  * Minimum length of the averaged span, in days. Usage of an account that is younger than a day counts as the usage of
@@ -25,7 +26,7 @@ export interface MonthWindow {
 /** UsageForecast predicts the usage of a month limit. */
 export interface UsageForecast {
   readonly policy: string;
-  /** Average cost per day of the last days. */
+  /** Average cost per day since `PACE_DAYS` days before today, or since the account was created. */
   readonly per_day: number;
   /** Expected usage at the end of the month. */
   readonly expected: number;
@@ -45,12 +46,12 @@ export interface ForecastTime {
   readonly today: DayPeriod;
   readonly month: MonthPeriod;
   readonly timeZone: string;
-  /** Earliest possible time of a request, in ms: the creation of the account. */
+  /** When the account was created, in ms. No request can be earlier. */
   readonly sinceMs: number;
 }
 
 /**
- * Forecasts a month limit.
+ * Forecasts the usage of a month limit. Adjustments are not part of the average.
  * @param days usage since `PACE_DAYS` days before today.
  */
 export function usageForecast(window: MonthWindow, days: readonly DayCost[], time: ForecastTime): UsageForecast {

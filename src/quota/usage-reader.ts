@@ -1,4 +1,7 @@
-/** Creates usage reports for `/usage` and the admin API. Reading a report counts no request. */
+/**
+ * Creates usage reports for `/usage` and the admin API. Reading a report counts no request. While the counters are
+ * unavailable, reports are approximate.
+ */
 import type { Clock } from '../platform/clock.js';
 import type { GatewayFile } from '../config/model/schema.js';
 import type { ParameterError } from '../platform/problems/parameter-problem.js';
@@ -30,12 +33,12 @@ export interface UsageReport {
   readonly account_id: string;
   readonly api_key_id: string | null;
   readonly plan: string;
-  /** Present if the counters could not be read. The windows then have the counts that this process knows. */
+  /** Present if the counters could not be read. The windows have the counts that this process and the database know. */
   readonly approximate?: true;
   readonly windows: readonly UsageWindow[];
 }
 
-/** UsageSubject identifies the account or key of a report. */
+/** UsageSubject identifies the account or key of a report, with the settings that determine its limits. */
 export interface UsageSubject {
   readonly accountId: string;
   /** Undefined for a report on the account's windows only. */
@@ -66,14 +69,14 @@ export class UsageReader {
     private readonly clock: Clock,
   ) {}
 
-  /** Replaces the plans for later reports. */
+  /** Replaces the plans. Reports that are read afterwards use the new limits. */
   replacePlans(plans: GatewayFile['plans']): void {
     this.plans = plans;
   }
 
   /**
-   * Parses the query parameters, with days in the account's calendar. Returns undefined if the query asks for no rows.
-   * @param found errors that were found before. They are reported together with new ones.
+   * Parses the query parameters, with days in the account's calendar. Returns undefined if the query requests no rows.
+   * @param found errors that were found before. The Problem contains them together with new errors.
    * @throws Problem `invalid_parameter`
    */
   parseQuery(
@@ -128,8 +131,8 @@ export class UsageReader {
   }
 
   /**
-   * Reads the limits and counts of an account, and of one of its keys. Rejects if neither the counters nor this process
-   * know the counts.
+   * Reads the limits and counts of an account, and of one of its keys. Returns no windows if the plan does not exist.
+   * Rejects if neither the counters, this process nor the database can provide the counts.
    */
   private async read(subject: UsageSubject, counted: QuotaSubject | undefined): Promise<UsageReport> {
     const plan = Object.hasOwn(this.plans, subject.plan) ? this.plans[subject.plan] : undefined;

@@ -1,7 +1,7 @@
 /**
  * Decides whether a change widens access, with one rule for each kind of change. A store calls
  * `ChangeContext.authorize` with the row before and after the change, in the transaction that writes the row. Changes
- * that narrow access, such as pausing a key, need no confirmation of identity.
+ * that narrow access, such as pausing a key, need no confirmation of the member's identity.
  */
 import type { PlanConfig } from '../config/model/schema.js';
 import { wantsType } from '../outbox/fan-out.js';
@@ -13,15 +13,15 @@ import { containsNetwork } from '../platform/network-list.js';
 export interface KeyAccess {
   readonly isActive: boolean;
   readonly scopes: readonly string[];
-  /** Empty for any address. */
+  /** Allowed addresses and blocks. Empty: any address. */
   readonly allowedIps: readonly string[];
-  /** Milliseconds since the epoch. Null if the key does not expire. */
+  /** Expiration in milliseconds since the epoch. Null if the key does not expire. */
   readonly expiresAt: number | null;
-  /** Effective limits, including the plan's. */
+  /** Effective limits: the limits of the plan, replaced by the limits of the key. */
   readonly limits: QuotaLimits;
 }
 
-/** AccessChanges lists the fields that are compared before and after a change, by kind. */
+/** AccessChanges lists the compared fields for each kind of change. */
 export interface AccessChanges {
   readonly api_key: KeyAccess;
   readonly account: { readonly isActive: boolean; readonly billingDay: number; readonly limits: QuotaLimits };
@@ -30,15 +30,15 @@ export interface AccessChanges {
   readonly webhook_endpoint: {
     readonly isEnabled: boolean;
     readonly url: string;
-    /** Event types and families of types. Empty for all. */
+    /** Event types and families of event types that the endpoint receives. Empty: all. */
     readonly eventTypes: readonly string[];
   };
-  /** The oldest events that the current URL of an endpoint may receive, in milliseconds since the epoch. */
+  /** Time from which the current URL of an endpoint may receive events, in milliseconds since the epoch. */
   readonly webhook_history: { readonly sinceMs: number };
 }
 
 /**
- * Throws a `Problem` if the actor may not make the change.
+ * Checks whether the actor may make the change. Throws a `Problem` if not.
  * @param before null if the change creates something
  */
 export type AuthorizeChange = <Kind extends keyof AccessChanges>(
@@ -60,7 +60,7 @@ const WIDENS: {
     areHigher(before.limits, after.limits),
   account: (before, after) =>
     (after.isActive && !before.isActive) ||
-    // Another billing day can restart the month's count.
+    // A new billing day can start a new month, and so reset the count.
     after.billingDay !== before.billingDay ||
     areHigher(before.limits, after.limits),
   account_member: (before, after) => ROLE_RANKS[after.role] > ROLE_RANKS[before.role],
@@ -72,7 +72,7 @@ const WIDENS: {
   webhook_history: (before, after) => after.sinceMs < before.sinceMs,
 };
 
-/** Reports whether a change gives anyone access that they did not have. Creating something always does. */
+/** Reports whether a change gives anyone access that they did not have. Creating something always widens access. */
 export function widensAccess<Kind extends keyof AccessChanges>(
   kind: Kind,
   before: AccessChanges[Kind] | null,
@@ -82,8 +82,8 @@ export function widensAccess<Kind extends keyof AccessChanges>(
 }
 
 /**
- * Returns the limits of a plan, overridden by those of a key, without grants.
- * @param plan undefined if the plan is not configured; then only the key's limits apply
+ * Returns the limits of a plan without grants. The limits of a key, if given, replace the limits of the plan.
+ * @param plan undefined if the plan is not configured. Only the key's limits then apply.
  */
 export function limitsInForce(plan: PlanConfig | undefined, keyLimits: KeyLimits | null = null): QuotaLimits {
   const changes = { keyLimits, accountGrant: NO_GRANT, keyGrant: NO_GRANT };
@@ -94,15 +94,17 @@ function areHigher(before: QuotaLimits, after: QuotaLimits): boolean {
   return after.some((limit, index) => limit > before[index]!);
 }
 
-/** Reports whether the new address list admits an address that the old list refused. An empty list admits all. */
+/**
+ * Reports whether the new address list allows an address that the old list refused. An empty list allows every address.
+ */
 function admitsMore(before: readonly string[], after: readonly string[]): boolean {
   if (before.length === 0) return false;
   return after.length === 0 || !after.every((entry) => before.some((block) => containsNetwork(block, entry)));
 }
 
 /**
- * Reports whether the new list of event types includes a type or family that the old list did not. An empty list
- * includes all.
+ * Reports whether the new list of event types includes a type or family that the old list did not include. An empty
+ * list includes all types.
  */
 function wantsMore(before: readonly string[], after: readonly string[]): boolean {
   if (before.length === 0) return false;

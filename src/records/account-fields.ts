@@ -1,23 +1,30 @@
-/** Account fields that clients can set. The admin API, its description and the store share this schema. */
+/**
+ * Schemas of the account fields that clients can set. The admin API, its description and the store share these schemas.
+ */
 import { z } from 'zod';
 import { externalFields } from './external-fields.js';
 import { isWellFormed, NOT_WELL_FORMED, plainText } from './plain-text.js';
 
 /**
- * Excludes control characters, and bidirectional controls, which can make a name look like another. Marks that
- * right-to-left scripts need (U+200E, U+200F, U+061C) are allowed.
+ * Pattern of display names. Excludes control characters, and bidirectional controls, which can make a name look like
+ * another. Allows the marks that right-to-left scripts need (U+200E, U+200F, U+061C).
  */
 const PLAIN_NAME = /^[^\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]*$/;
 
-/** Characters without a visible glyph: spaces, joiners, fillers, marks without a letter, blank Braille. */
+/**
+ * Characters without a visible glyph: control and format characters, spaces, fillers, combining marks, and blank
+ * Braille.
+ */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 /**
- * Rejects invisible names, because nobody could see a link with such a name. Accepts the empty text, which `min`
- * reports.
+ * Reports whether a name is visible. No one could see a link with an invisible name. Accepts the empty text, because
+ * `min` reports that error.
  */
 const isVisible = (text: string): boolean => text === '' || text.replaceAll(INVISIBLE, '') !== '';
 
-/** A display name: trimmed, visible, without control characters or bidirectional controls. */
+/**
+ * Display name of an account, key or member: trimmed, visible, without control characters or bidirectional controls.
+ */
 export const nameField = z
   .string()
   .trim()
@@ -28,12 +35,15 @@ export const nameField = z
   .refine(isVisible, 'must have a character that can be seen')
   .meta({ description: 'Display name, 1 to 200 characters.', example: 'Salzach Rafting' });
 
-/** Returns a time zone in its usual case, or undefined if it does not exist. Offsets such as `+01:00` are not zones. */
+/**
+ * Returns the name of a time zone in its usual case, or undefined if the time zone does not exist. Offsets such as
+ * `+01:00` are not time zones.
+ */
 function canonicalTimeZone(name: string): string | undefined {
   if (!/^[A-Za-z]/.test(name)) return undefined;
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
-    // An alias, such as Asia/Kolkata, stays as written, except for its case.
+    // `Intl` replaces an alias with another name, such as Asia/Kolkata with Asia/Calcutta. Return the alias as written.
     return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
   } catch {
     return undefined;

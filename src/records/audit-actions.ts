@@ -1,8 +1,8 @@
-/** Actions of the audit log. The panel's texts for them are in `src/panel/audit-log/actions.ts`. */
+/** Actions that the audit log records. The panel's texts for the actions are in `src/panel/audit-log/actions.ts`. */
 
 /**
- * The actions. Each is a type of target and a past participle. Actions are stored permanently, so their meaning never
- * changes.
+ * All actions. The name of an action contains the subject of the change, and what happened to the subject. Actions are
+ * stored permanently, so their meaning never changes.
  */
 export const AUDIT_ACTIONS = [
   'account.created',

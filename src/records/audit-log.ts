@@ -1,4 +1,7 @@
-/** The audit log. An entry is written in the transaction of its change, so that neither exists without the other. */
+/**
+ * Writes and lists the audit log. An entry is written in the transaction of its change, so that neither exists without
+ * the other.
+ */
 import type { Kysely, Transaction } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
 import type { DatabaseKind } from '../stores/database/database-kind.js';
@@ -9,31 +12,37 @@ import type { AuthorizeChange } from './access-changes.js';
 import type { AuditAction } from './audit-actions.js';
 import { namesOf } from './audit-names.js';
 
-/** Actor and origin of a change. */
+/** ChangeContext holds the actor and the origin of a change. */
 export interface ChangeContext {
   /**
    * `operator`, `system`, `nobody`, the ID of a member or account token, `portal:` with a session ID, or `provider:`
    * with the provider's name in the configuration.
    */
   readonly actor: string;
-  /** Name of the actor, shown next to the ID. */
+  /**
+   * Name of the actor, which the audit log shows next to the ID. Undefined: the audit log looks up the current name.
+   */
   readonly actorLabel?: string | undefined;
   readonly ip: string;
   readonly requestId: string;
-  /** Stores the response for a repetition. Set if the request has an `Idempotency-Key`. */
+  /**
+   * Stores the response, so that a repeated request gets the same response. Undefined if the request has no
+   * `Idempotency-Key`.
+   */
   readonly response?: ResponseRecord | undefined;
   /**
-   * Checks the access of the actor. Stores call it in the transaction of a change, before they write. Throws if the
-   * actor may not make the change.
+   * Checks whether the actor may make a change. Stores call this function in the transaction of a change, before they
+   * write. Throws if the actor may not make the change.
    */
   readonly authorize?: AuthorizeChange | undefined;
   /**
-   * Stores the body of the response for a repetition. Stores call it with the result of a change, in its transaction.
+   * Stores the body of the response, so that a repeated request gets the same body. Stores call this function with the
+   * result of a change, in the transaction of the change.
    */
   readonly storeResponse?: ((trx: Transaction<Tables>, made: unknown) => Promise<void>) | undefined;
 }
 
-/** ResponseRecord stores the response to a request in the transaction of its change. */
+/** ResponseRecord stores the response to a request in the transaction of the request's change. */
 export interface ResponseRecord {
   /** Records that the change has succeeded. */
   complete(trx: Transaction<Tables>, change: AuditedChange): Promise<void>;
@@ -41,7 +50,7 @@ export interface ResponseRecord {
   keep(trx: Transaction<Tables>, body: object): Promise<void>;
 }
 
-/** Fields of an audit entry, by name. Callers must leave out secrets and hashes. */
+/** AuditedFields holds the fields of an audit entry, by name. Callers must omit secrets and hashes. */
 export type AuditedFields = Readonly<Record<string, unknown>>;
 
 export const TARGET_TYPES = [
@@ -63,20 +72,22 @@ export interface AuditedChange {
   readonly action: AuditAction;
   readonly targetType: (typeof TARGET_TYPES)[number];
   readonly targetId: string;
-  /** Version of the target after the change, if it has versions. */
+  /** Version of the target after the change. Undefined if the target has no versions. */
   readonly targetVersion?: number | undefined;
-  /** The changed fields before the change. Null if the target did not exist, or no fields are recorded. */
+  /** The changed fields before the change. Null if the target did not exist, or the action records no fields. */
   readonly before: AuditedFields | null;
-  /** The changed fields after the change. Null if the target no longer exists, or no fields are recorded. */
+  /** The changed fields after the change. Null if the target no longer exists, or the action records no fields. */
   readonly after: AuditedFields | null;
 }
 
 export interface AuditEntry extends AuditedChange {
   readonly id: string;
   readonly actor: string;
-  /** Name of the actor at the time of the change, or the current name if none was recorded. Null if there is none. */
+  /**
+   * Name of the actor at the time of the change, or the current name if no name was recorded. Null if neither exists.
+   */
   readonly actorLabel: string | null;
-  /** Current name of the target. Null if the target has none. */
+  /** Current name of the target, or the URL of a webhook endpoint. Null if the target has no name. */
   readonly targetName: string | null;
   readonly ip: string;
   readonly requestId: string;
@@ -85,7 +96,10 @@ export interface AuditEntry extends AuditedChange {
   readonly timeZone: string;
 }
 
-/** Adds an entry in the transaction of the change. Also completes the stored response, if the request has one. */
+/**
+ * Adds an audit entry in the transaction of the change. Also completes the stored response, if the request has an
+ * `Idempotency-Key`.
+ */
 export async function recordChange(
   trx: Transaction<Tables>,
   context: ChangeContext,
@@ -99,7 +113,10 @@ export async function recordChange(
   await context.response?.complete(trx, change);
 }
 
-/** Adds the entries of many changes in their transaction. */
+/**
+ * Adds the audit entries of many changes in their transaction. Unlike `recordChange`, does not complete the stored
+ * response.
+ */
 export async function recordChanges(
   trx: Transaction<Tables>,
   kind: DatabaseKind,
@@ -129,7 +146,7 @@ function entryRow(context: ChangeContext, change: AuditedChange, nowMs: number):
   };
 }
 
-/** Returns the fields with different values, before and after. Null if all values are equal. */
+/** Returns the fields whose values differ, before and after the change. Returns null if all values are equal. */
 export function changedFields(
   before: AuditedFields,
   after: AuditedFields,
@@ -143,7 +160,10 @@ export function changedFields(
 export class AuditLog {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** Returns entries of one account or of all, newest first. */
+  /**
+   * Returns a page of the entries of one account, newest first. Without `accountId`, includes all entries. Rejects with
+   * `invalid_cursor` or the database's error.
+   */
   async list(request: PageRequest & { readonly accountId?: string | undefined }): Promise<Page<AuditEntry>> {
     const { accountId, cursor, limit } = request;
     const list = `audit-log:${accountId ?? ''}`;

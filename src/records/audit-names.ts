@@ -1,10 +1,10 @@
-/** Looks up display names for the actors and targets of audit log entries. */
+/** Looks up the current display names of actors and targets, for pages of the audit log. */
 import type { Kysely } from 'kysely';
 import type { AuditEntryTable, Tables } from '../stores/database/schema.js';
 
 type Named = Pick<AuditEntryTable, 'actor' | 'target_type' | 'target_id'>;
 
-/** Tables with names, by target type. */
+/** Tables with a `name` column, by target type. */
 const NAMED = {
   account: 'account',
   account_token: 'account_token',
@@ -13,8 +13,8 @@ const NAMED = {
 } as const;
 
 /**
- * Returns the current names of targets, members and tokens, by ID. Erased members have no name. Runs at most one query
- * per type of target.
+ * Returns the current names of targets and actors, by ID. Erased members, deleted targets and targets without a name
+ * have no entry. Runs at most one query per type of target.
  */
 export async function namesOf(db: Kysely<Tables>, entries: readonly Named[]): Promise<ReadonlyMap<string, string>> {
   const actors = entries.map(({ actor }) => actor);
@@ -42,7 +42,7 @@ export async function namesOf(db: Kysely<Tables>, entries: readonly Named[]): Pr
       .select(['id', 'url'])
       .where('id', 'in', [...new Set(endpoints)])
       .execute();
-    // The query of a URL may contain a secret of the receiver.
+    // Hide the query of the URL, which may contain a secret of the receiver.
     add(rows.map(({ id, url }) => ({ id, name: url.replace(/\?.*$/s, '?…') })));
   }
   return names;

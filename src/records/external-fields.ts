@@ -1,4 +1,6 @@
-/** Fields that link accounts and keys with the records of another system: `external_id` and `metadata`. */
+/**
+ * Schemas and queries of `external_id` and `metadata`, which link accounts and keys with the records of another system.
+ */
 import { sql, type RawBuilder, type SqlBool } from 'kysely';
 import { z } from 'zod';
 import { Problem } from '../platform/problems/errors.js';
@@ -10,7 +12,7 @@ const MAX_ENTRIES = 50;
 const LONGEST_NAME = 40;
 const LONGEST_VALUE = 500;
 
-/** Entries of `metadata`, by name. */
+/** Metadata holds the entries of `metadata`: values by name. */
 export type Metadata = Readonly<Record<string, string>>;
 
 const externalId = plainText(200).min(1, 'must not be empty, but may be null').nullable();
@@ -39,8 +41,8 @@ const metadata = z
   });
 
 /**
- * Returns the schemas of both fields for request bodies.
- * @param within says where the ID is unique, for the description
+ * Returns the schemas of `external_id` and `metadata` for request bodies.
+ * @param within scope in which the ID is unique, for the description
  */
 export function externalFields(within: string) {
   return {
@@ -52,13 +54,13 @@ export function externalFields(within: string) {
   };
 }
 
-/** Schemas of both fields in responses. */
+/** Schemas of `external_id` and `metadata` in responses. */
 export const shownExternalFields = {
   external_id: z.string().max(200).nullable().meta({ description: 'ID in the system of the operator; null: none.' }),
   metadata: z.record(z.string().max(LONGEST_NAME), z.string().max(LONGEST_VALUE)),
 };
 
-/** Schemas of the query parameters that filter lists by these fields. */
+/** Schemas of the query parameters that filter lists by `external_id` and `metadata`. */
 export const externalQuery = {
   external_id: plainText(200).optional().meta({ description: 'Only the one with this `external_id`.' }),
   metadata: plainText(LONGEST_NAME + LONGEST_VALUE + 1)
@@ -67,14 +69,14 @@ export const externalQuery = {
     .meta({ description: 'Only those with this entry in their `metadata`, as `name=value`.', example: 'crm=D-20481' }),
 };
 
-/** Filters of a list by these fields. */
+/** ExternalQuery holds the filters of a list by `external_id` and `metadata`. */
 export interface ExternalQuery {
   readonly external_id?: string | undefined;
-  /** One entry, as `name=value`. */
+  /** One metadata entry that must exist, as `name=value`. */
   readonly metadata?: string | undefined;
 }
 
-/** Returns the SQL conditions for the filters, for a table with both columns. */
+/** Returns the SQL conditions for the given filters. The queried table must have both columns. */
 export function externalConditions(kind: DatabaseKind, query: ExternalQuery): RawBuilder<SqlBool>[] {
   const { external_id: id, metadata: entry } = query;
   const conditions: RawBuilder<SqlBool>[] = [];
@@ -92,22 +94,22 @@ export function externalConditions(kind: DatabaseKind, query: ExternalQuery): Ra
 }
 
 /**
- * Returns the value of the `metadata` column; null for no entries. Entries are sorted, so that equal metadata has equal
- * text.
+ * Returns the value of the `metadata` column, or null if there are no entries. Sorts the entries by name, so that equal
+ * metadata has equal text.
  */
 export function metadataJson(entries: Metadata): string | null {
   const names = Object.keys(entries).sort();
   return names.length === 0 ? null : JSON.stringify(Object.fromEntries(names.map((name) => [name, entries[name]])));
 }
 
-/** Parses the `metadata` column. Does not validate it. */
+/** Parses the `metadata` column. Does not validate the entries. */
 export function parseMetadata(json: string | null): Metadata {
   return json === null ? {} : (JSON.parse(json) as Metadata);
 }
 
 /**
  * Runs a statement that writes an `external_id`.
- * @param what type of the record, for the error
+ * @param what type of the record, for the error message
  * @throws Problem `conflict` if another record has the ID
  */
 export async function writeUnique<T>(statement: Promise<T>, what: string): Promise<T> {

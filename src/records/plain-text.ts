@@ -1,10 +1,13 @@
-/** Schema of one line of text, for names and IDs. */
+/** Schema of one line of text, for names and IDs that clients send. */
 import { z } from 'zod';
 
-/** Not written as \P{Cc}, because not every validator of the admin API's description supports Unicode properties. */
+/**
+ * Pattern of text without control characters. Not written as \P{Cc}, because not every validator of the admin API's
+ * description supports Unicode properties.
+ */
 const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 
-/** Reports whether a text has no lone surrogates. Databases do not store them, so the text would change. */
+/** Reports whether a text has no lone surrogates. Databases cannot store lone surrogates, so the text would change. */
 export const isWellFormed = (text: string): boolean => text.isWellFormed();
 export const NOT_WELL_FORMED = 'must not contain half a character (a lone surrogate)';
 

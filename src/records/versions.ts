@@ -1,28 +1,31 @@
 /**
- * Versions of resources, for optimistic concurrency control. A change names the version that it is based on. If that
- * version is not current, the error lists who has changed which field since, and when.
+ * Checks versions of resources, for optimistic concurrency control. A change names the version that the change is based
+ * on. If that version is not current, the error lists the fields that changed since, with actor and time.
  */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 import { formatWithOffset } from '../platform/rfc3339.js';
 import { Problem, type FieldError } from '../platform/problems/errors.js';
 
-/** Versions that a change may be based on. Undefined for any. */
+/** ExpectedVersions lists the versions that a change may be based on. Undefined: any version. */
 export type ExpectedVersions = readonly number[] | undefined;
 
-/** Maximum number of audit log entries to read. Older changes are not reported. */
+/** Maximum number of audit entries that an error reports on. Older changes are not reported. */
 const MAX_ENTRIES = 100;
 
-/** The row to change, locked until the transaction ends. */
+/** VersionedRow is the row to change, which the caller has locked until the transaction ends. */
 export interface VersionedRow {
   readonly id: string;
-  /** Account of the audit entries to report; null for entries without an account, undefined for any. */
+  /**
+   * Reports only audit entries of this account. Null: only entries without an account. Undefined: entries of any
+   * account.
+   */
   readonly accountId?: string | null;
   readonly version: number;
 }
 
 /**
- * Checks that the row has an expected version.
+ * Checks that the row has one of the expected versions.
  * @param timeZone time zone of the account, for times in the error
  * @throws Problem `precondition_failed` if the row has another version
  */
@@ -42,7 +45,7 @@ export async function checkVersion(
   throw new Problem('precondition_failed', { detail, errors });
 }
 
-/** Returns each field that was changed after a version, with the last actor and time. */
+/** Returns each field that changed after a version, with the actor and time of its last change. */
 export async function changesSince(
   trx: Transaction<Tables>,
   { id, accountId }: VersionedRow,
@@ -54,7 +57,7 @@ export async function changesSince(
     .select(['actor', 'actor_label', 'after', 'created_at'])
     .where('target_id', '=', id)
     .where('target_version', '>', version);
-  // A member has its own version, and another one per account.
+  // A member has one version, and each membership of the member has another.
   if (accountId !== undefined) since = since.where('account_id', accountId === null ? 'is' : '=', accountId);
   const entries = await since.orderBy('target_version', 'desc').limit(MAX_ENTRIES).execute();
   const changes = new Map<string, FieldError>();

@@ -1,11 +1,14 @@
-/** Texts of the API reference for integrators, as Markdown: the guide, the introduction and the versioning policy. */
+/**
+ * Writes the texts of the API reference for integrators, as Markdown: the guide, the introduction and the versioning
+ * policy.
+ */
 import { publicPaths, type ApiConfig } from '../config/model/apis.js';
 import type { Config, LifeCycleDates, Operation } from '../config/model/schema.js';
 import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 
 /**
  * Returns the guide as Markdown: authentication, errors, limits and pagination.
- * @param api of the example
+ * @param api API of the example request
  * @param publicUrl origin of this API, without a trailing slash
  */
 export function apiGuide(config: Config, { name, basePath }: ApiConfig, publicUrl: string): string {
@@ -65,7 +68,8 @@ them longer than the loop that uses them.
 }
 
 /**
- * Returns the introduction of the OpenAPI document. Keep it short, because client generators copy it into every file.
+ * Returns the introduction of the OpenAPI document. Keep the text short, because client generators copy it into every
+ * file.
  */
 export function apiIntroduction(publicUrl: string): string {
   const pages = publicUrl + REFERENCE_ROOT;
@@ -80,7 +84,7 @@ operation names the scopes that a key needs.
 
 /**
  * Returns the versioning policy as Markdown: breaking changes, announcements, support period.
- * @param apis those that the reader can see
+ * @param apis APIs that the reader can see
  */
 export function versioningPolicy(config: Config, apis: readonly ApiConfig[]): string {
   const supportMonths = Math.min(...apis.map((api) => api.supportMonths));
@@ -111,7 +115,10 @@ users notice. After its end it answers 410 \
 ${endingOperations(config, apis)}`;
 }
 
-/** Returns the table of deprecated operations and versions. Empty if there are none. */
+/**
+ * Returns a Markdown table of the operations and versions with a deprecation, a sunset or brownouts. Empty if there are
+ * none.
+ */
 function endingOperations({ operations, file }: Config, apis: readonly ApiConfig[]): string {
   const pathOf = publicPaths(file);
   const nameOf = (operation: Operation): string => (file.apis === undefined ? operation.template : pathOf(operation));
@@ -129,7 +136,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** Reports whether any date is set. */
+/** Reports whether a deprecation, a sunset or a brownout is configured. */
 function isEnding({ deprecation, sunset, brownouts }: LifeCycleDates): boolean {
   return deprecation !== null || sunset !== null || brownouts.length > 0;
 }

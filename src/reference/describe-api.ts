@@ -1,6 +1,6 @@
 /**
- * Builds the public OpenAPI documents of a configuration. A large API takes too long to describe during a request, so
- * the documents are built when the configuration is loaded. The services' documents can be freed after that.
+ * Builds the public OpenAPI documents of a configuration when the configuration is loaded. Describing a large API takes
+ * too long for a request. The documents of the services can be freed afterwards.
  */
 import { createHash } from 'node:crypto';
 import type { ApiDescription, SerializedDocument } from '../config/api-description.js';
@@ -12,7 +12,8 @@ import { buildPublicOpenApi } from './public-openapi.js';
 const ETAG_LENGTH = 27;
 
 /**
- * Builds the document of each API. For an API with a deprecation date, it also builds the document for after that date.
+ * Builds the document of each API, in the order of the configuration. An API with a deprecation date gets a second
+ * document, which is served from that date.
  */
 export function describeApis(config: LoadedConfig): readonly ApiDescription[] {
   return apisOf(config.file).map((api) => {
@@ -23,7 +24,10 @@ export function describeApis(config: LoadedConfig): readonly ApiDescription[] {
   });
 }
 
-/** Returns a document with another origin. With port 0, the actual origin is known only once the server listens. */
+/**
+ * Returns a copy of a document in which `actualUrl` replaces the public origin. With port 0, the actual origin is known
+ * only once the server listens.
+ */
 export function withPublicUrl({ publicUrl, body }: SerializedDocument, actualUrl: string): SerializedDocument {
   return serialised(actualUrl, body.toString('utf8').replaceAll(publicUrl, actualUrl));
 }

@@ -1,4 +1,4 @@
-/** The `webhooks` section of the public OpenAPI document, with an operation for each event type. */
+/** Builds the `webhooks` section of the public OpenAPI document, with an operation for each event type. */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import type { EventType } from '../config/model/schema.js';
@@ -107,8 +107,8 @@ function embeddedDataSchema(schema: JsonObject, type: string, name: string, comp
 }
 
 /**
- * Replaces the definitions in a schema with references to equal schemas of the API. Generated clients then have one
- * type for a customer, not one per event. Returns the schema unchanged unless all definitions have an equal schema.
+ * Replaces the definitions in a schema with references to equal schemas of the API. Generated clients get one type for
+ * a customer, not one per event. Returns the schema unchanged unless all definitions have an equal schema.
  */
 function withSharedSchemas(schema: JsonObject, components: Components): JsonObject {
   const { $defs: bundled, ...data } = schema;

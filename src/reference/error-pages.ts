@@ -1,4 +1,4 @@
-/** HTML pages of the error codes. The `type` of a problem links to the page of its code. */
+/** Renders the HTML pages of the error codes. The `type` of a problem links to the page of its code. */
 import type { ErrorEntry, Fault } from '../platform/problems/error-entry.js';
 import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
 import { escapeHtml, inline, page } from './html.js';
@@ -10,10 +10,10 @@ const FAULTS: Readonly<Record<Fault, string>> = {
   gateway: 'The fault is in our system. The request may be right.',
 };
 
-/** Codes of valid requests that came too early or too slowly. Codes with status 429 count as well. */
+/** Codes of valid requests that came too early or too slowly, in addition to the codes with status 429. */
 const MISTIMED: ReadonlySet<ErrorCode> = new Set(['idempotency_in_progress', 'request_timeout']);
 
-/** Number of characters of an unknown code that the page shows. */
+/** Maximum number of characters of an unknown code that its page shows. */
 const LONGEST_NAME = 100;
 
 /** Reports whether a text is an error code of the gateway. */
@@ -38,7 +38,7 @@ ${codeTable(root)}`,
   );
 }
 
-/** Renders the page for an unknown code, with a link to all codes. */
+/** Renders the page for an unknown code, with the list of all codes. */
 export function unknownCodePage(root: string, name: string, site: string): string {
   return page(
     root,

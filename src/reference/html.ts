@@ -1,13 +1,13 @@
-/** HTML of the API reference: escaping, page layout, styles, and rendering of Trailgate's own Markdown. */
+/** Renders the HTML of the API reference: escaping, page layout, styles and Trailgate's own Markdown. */
 import { parse } from 'marked';
 
-/** Escapes text for an element or a quoted attribute. */
+/** Escapes text for an element or a double-quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
 /**
- * Renders a page.
+ * Renders a page of the reference with its navigation. Doesn't escape `body`.
  * @param root path of the reference, such as `/docs`
  * @param title heading as text
  * @param body HTML below the heading

@@ -24,9 +24,12 @@ import { KEYED_REFUSALS, REFUSALS } from './shared-refusals.js';
 import { USAGE_EXAMPLE } from './usage-schema.js';
 import { describedWebhooks, WEBHOOKS_TAG } from './described-webhooks.js';
 
-/** Options that override the configuration. */
+/** PublicOpenApiOptions selects the API to describe, and overrides values of the configuration. */
 export interface PublicOpenApiOptions {
-  /** Origin without a trailing slash. The default is that of the configuration, which is wrong if its port is 0. */
+  /**
+   * Public origin without a trailing slash. The default is the origin in the configuration, which is wrong if the port
+   * is 0.
+   */
   readonly publicUrl?: string;
   /** The API to describe. The default is the first API. */
   readonly api?: ApiConfig;
@@ -34,7 +37,7 @@ export interface PublicOpenApiOptions {
   readonly isDeprecated?: boolean;
 }
 
-/** Builds the document. Servers, security schemes and unpublished parts of the services' documents are omitted. */
+/** Builds the document. Omits servers, security schemes and unpublished parts of the services' documents. */
 export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiOptions = {}): JsonObject {
   const publicUrl = options.publicUrl ?? config.publicUrl;
   const api = options.api ?? apisOf(config.file)[0]!;
@@ -99,7 +102,10 @@ function info(config: LoadedConfig, api: ApiConfig): JsonObject {
   };
 }
 
-/** Returns the configured description of the API, or else the descriptions of its services, with titles if several. */
+/**
+ * Returns the configured description of the API. Without one, returns the descriptions of its services, under their
+ * titles if there are several services.
+ */
 function ownDescriptions(api: ApiConfig, infos: readonly JsonObject[]): string[] {
   if (api.description !== undefined) return [api.description.trim()];
   return infos.flatMap(({ title, description }) => {
@@ -144,7 +150,10 @@ function description(own: unknown, operation: DescribedOperation): string {
   return `${typeof own === 'string' ? `${own.trim()}\n\n` : ''}${needs}${cost}`;
 }
 
-/** Returns the documented parameters, the undocumented path parameters, and `Idempotency-Key` if it is accepted. */
+/**
+ * Returns the documented parameters, the undocumented path parameters, and `Idempotency-Key` if the operation accepts
+ * that header.
+ */
 function parameters(own: unknown, { template, idempotency }: DescribedOperation): { parameters?: unknown[] } {
   const list: unknown[] = Array.isArray(own) ? own : [];
   const described = new Set(list.map((one) => (isObject(one) && one['in'] === 'path' ? one['name'] : undefined)));
@@ -168,7 +177,7 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
   for (const [status, reference] of Object.entries(own)) {
     const response = resolveReference(document, reference);
     if (!isObject(response)) continue;
-    // Beside a success response, `default` describes errors. On its own, `default` can describe both.
+    // With a success response, `default` describes errors. Without one, `default` can also describe success.
     const isError = /^[45]/.test(status) || (status === 'default' && succeeds);
     responses[status] = {
       ...response,
@@ -193,7 +202,7 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
   return responses;
 }
 
-/** Returns the description followed by a text. Returns no field without that text. */
+/** Returns a `description` field with `more` appended. Returns an empty object if `more` is undefined. */
 function withAddition(own: unknown, more: string | undefined): { description?: string } {
   return more === undefined ? {} : { description: typeof own === 'string' ? `${own.trim()}\n\n${more}` : more };
 }
@@ -209,14 +218,17 @@ function keyedStatuses(operations: readonly DescribedOperation[]): ReadonlySet<s
   return new Set(Object.keys(KEYED_REFUSALS).filter((status) => described.some((responses) => !(status in responses))));
 }
 
-/** Returns the documented problem response, for its examples. Clients never get errors in other formats. */
+/**
+ * Returns the documented problem content of a response, for its examples. Ignores other formats, because clients get
+ * every error as a problem.
+ */
 function problemMedia(response: JsonObject): JsonObject {
   const content = response['content'];
   const media = isObject(content) ? content['application/problem+json'] : undefined;
   return isObject(media) ? media : {};
 }
 
-/** Returns the document's tags that the operations use. */
+/** Returns the document's tags that the operations use, without the internal field `x-trailgate-names`. */
 function usedTags(document: JsonObject, operations: readonly JsonObject[]): JsonObject[] {
   const used = new Set(operations.flatMap((operation) => (Array.isArray(operation['tags']) ? operation['tags'] : [])));
   const tags = Array.isArray(document['tags']) ? document['tags'].filter(isObject) : [];

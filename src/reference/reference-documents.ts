@@ -1,5 +1,6 @@
 /**
- * Documents of the API reference. OpenAPI documents are built when the configuration is loaded, not during requests.
+ * Holds the documents of the API reference. OpenAPI documents are built when the configuration is loaded, not during
+ * requests.
  */
 import type { Clock } from '../platform/clock.js';
 import type { ApiDescription, ApiDocument, SerializedDocument } from '../config/api-description.js';
@@ -11,7 +12,7 @@ import { withPublicUrl } from './describe-api.js';
 
 /** ReferenceDocuments returns the documents of the current configuration. */
 export class ReferenceDocuments {
-  /** Copies with the actual origin, by original document. */
+  /** Copies of documents with the actual origin, by original document. */
   private readonly copies = new WeakMap<SerializedDocument, SerializedDocument>();
 
   /**
@@ -45,7 +46,7 @@ export class ReferenceDocuments {
   }
 
   /**
-   * Returns the origins of APIs, each once. The interactive reference sends requests to them.
+   * Returns the origins of APIs, each once. The interactive reference sends requests to these origins.
    * @param positions indexes of the APIs in the configuration
    */
   origins(positions: readonly number[]): readonly string[] {
@@ -53,7 +54,8 @@ export class ReferenceDocuments {
   }
 
   /**
-   * Returns the OpenAPI document of an API, with the actual origin.
+   * Returns the OpenAPI document of an API, with the actual origin. From the deprecation date of the API, its
+   * operations are marked as deprecated.
    * @param position index of the API in the configuration. Throws if there is no such API.
    */
   openApi(position = 0): ApiDocument {
@@ -67,7 +69,7 @@ export class ReferenceDocuments {
     return { ...current, title: api.title, url: `${publicUrl}${api.basePath}/openapi.json` };
   }
 
-  /** Returns the guide, with an example of the first of these APIs. @param positions indexes in the configuration */
+  /** Returns the guide, with an example of the first API. @param positions indexes of the APIs in the configuration */
   guide(positions: readonly number[]): string {
     const [api = this.apis[0]!] = this.apisAt(positions);
     return apiGuide(this.config, api, this.originOf(api));
@@ -77,7 +79,7 @@ export class ReferenceDocuments {
     return webhookGuide(this.publicUrl());
   }
 
-  /** Returns the versioning policy of these APIs. @param positions indexes in the configuration */
+  /** Returns the versioning policy of APIs. @param positions indexes of the APIs in the configuration */
   versioning(positions: readonly number[]): string {
     return versioningPolicy(this.config, this.apisAt(positions));
   }
@@ -91,7 +93,7 @@ export class ReferenceDocuments {
     return originOf(this.config.file, name, this.publicUrl());
   }
 
-  /** Returns the document with an origin. The copy is cached. */
+  /** Returns a document with the actual origin. Caches the copy. */
   private withUrl(original: SerializedDocument, publicUrl: string): SerializedDocument {
     if (original.publicUrl === publicUrl) return original;
     const cached = this.copies.get(original);

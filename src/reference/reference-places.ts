@@ -1,15 +1,15 @@
-/** Base paths and host names of the configured APIs, by which the reference finds the API of a request. */
+/** Defines how the reference finds the API of a request, by base path and host name. */
 
-/** Injection token of `ReferencePlaces`. */
+/** Nest injection token of `ReferencePlaces`. */
 export const REFERENCE_PLACES = Symbol('places of the APIs');
 
-/** The parts of a message that decide which API serves it. */
+/** PlacedMessage has the parts of a request that decide which API serves the request. */
 interface PlacedMessage {
   readonly headers: { readonly host?: string | undefined };
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** Positions are indexes of APIs in the configuration. */
+/** ReferencePlaces finds the APIs of a request. Positions are indexes of APIs in the configuration. */
 export interface ReferencePlaces {
   /** Base paths of all APIs, each once. */
   readonly basePaths: readonly string[];

@@ -1,4 +1,6 @@
-/** Routes of the API reference: OpenAPI documents and HTML pages. The public listener serves them without API key. */
+/**
+ * Serves the OpenAPI documents and HTML pages of the API reference on the public listener. Requests need no API key.
+ */
 import { Controller, Get, Header, Inject, Param, Req, Res } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,7 +17,10 @@ const CACHE_5_MINUTES = 'public, max-age=300';
 const CACHE_ONE_YEAR = 'public, max-age=31536000, immutable';
 const HTML = 'text/html; charset=utf-8';
 
-/** Creates the controller of `GET {basePath}/openapi.json`. The base paths depend on the configuration. */
+/**
+ * Creates the controller of `GET {basePath}/openapi.json`. A function creates the class, because the base paths depend
+ * on the configuration.
+ */
 export function createOpenApiController(basePaths: readonly string[]): Type<unknown> {
   @Controller([...basePaths])
   class OpenApiController {
@@ -138,7 +143,7 @@ export class ReferenceController {
   }
 
   /**
-   * Sends a page.
+   * Sends a page with rendered Markdown.
    * @param markdown Trailgate's own text, because HTML in it is not escaped
    */
   private sendMarkdown(reply: FastifyReply, title: string, markdown: string): void {

@@ -10,7 +10,7 @@ import { ReferenceDocuments } from './reference-documents.js';
 import { ReferenceController, createOpenApiController } from './reference.controller.js';
 import { REFERENCE_PLACES, type ReferencePlaces } from './reference-places.js';
 
-/** Options that override the configuration. */
+/** ReferenceOptions overrides the origin of the configuration and the system clock. */
 export interface ReferenceOptions {
   /** Returns the public origin. With port 0, the origin is known only once the server listens. */
   readonly publicUrl?: () => string;
@@ -18,14 +18,20 @@ export interface ReferenceOptions {
 }
 
 export class ReferenceModule {
-  /** Returns the module for a fixed configuration, without host routing: every host gets all APIs. */
+  /**
+   * Returns the module for a fixed configuration, without host routing. Every host gets the pages of all APIs, and
+   * every base path the document of the first API.
+   */
   static forRoot(config: LoadedConfig, options: ReferenceOptions = {}): DynamicModule {
     const documents = referenceDocuments(config, describeApis(config), options);
     const basePaths = apisOf(config.file).map(({ basePath }) => basePath);
     return ReferenceModule.of(documents, { basePaths, positionOf: () => 0, positionsAt: () => [...basePaths.keys()] });
   }
 
-  /** @param documents the documents to serve. `ReferenceDocuments.use` can replace their configuration later. */
+  /**
+   * Returns the module for documents that the caller manages.
+   * @param documents the documents to serve. `ReferenceDocuments.use` can replace their configuration later.
+   */
   static of(documents: ReferenceDocuments, places: ReferencePlaces): DynamicModule {
     return {
       module: ReferenceModule,

@@ -1,11 +1,14 @@
-/** The interactive API reference (Scalar). Its script comes from the gateway, without requests to third parties. */
+/**
+ * Renders the interactive API reference (Scalar). The gateway serves Scalar's script, so that browsers send no requests
+ * to third parties.
+ */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fastify from 'fastify';
 import { escapeHtml } from './html.js';
 
-/** The script of Scalar. */
+/** ScriptAsset is Scalar's script, ready to send. */
 export interface ScriptAsset {
   /** File name with a hash of the content, so that browsers can cache the file forever. */
   readonly fileName: string;
@@ -13,7 +16,7 @@ export interface ScriptAsset {
   readonly gzipped: Buffer;
 }
 
-/** Settings of Scalar. They turn off all features that need another server. */
+/** Settings of Scalar, which turn off all features that need another server. */
 const CONFIGURATION = {
   withDefaultFonts: false,
   telemetry: false,
@@ -29,13 +32,13 @@ const CONFIGURATION = {
 
 let script: Promise<ScriptAsset> | undefined;
 
-/** Returns the script. The first call loads its 4 MB, because most processes never need them. */
+/** Returns Scalar's script. The first call loads its 4 MB, because most processes never need the script. */
 export async function scalarScript(): Promise<ScriptAsset> {
   script ??= readScript();
   return script;
 }
 
-/** Reads the script from Scalar's Fastify plugin, which only offers a route for it. */
+/** Reads the script from Scalar's Fastify plugin. The plugin offers the script only through a route. */
 async function readScript(): Promise<ScriptAsset> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const server = fastify();
@@ -47,7 +50,7 @@ async function readScript(): Promise<ScriptAsset> {
   return { fileName: `scalar.${hash}.js`, plain, gzipped: await promisify(gzip)(plain) };
 }
 
-/** An API on the reference page. */
+/** ShownApi is an API on the reference page. */
 export interface ShownApi {
   readonly name: string | undefined;
   readonly title: string;

@@ -3,17 +3,17 @@ import type { JsonObject } from '../config/openapi/openapi-traversal.js';
 import { lookUpReference, pointerPath } from '../config/openapi/openapi-references.js';
 import { isObject, mapObjects, visitObjects } from '../config/openapi/openapi-traversal.js';
 
-/** Components by type (`schemas`, `parameters`, …) and name. */
+/** Components holds components by type (`schemas`, `parameters`, …) and name. */
 export type Components = Record<string, Record<string, unknown>>;
 
 /** Matches a reference to a component, or into a component. */
 const REFERENCE = /^#\/components\/([^/]+)\/([^/]+)(\/.*)?$/;
-/** Keys whose children have the component type of the same name, also outside of `components`. */
+/** Keys of maps whose values have the component type of the same name, also outside of `components`. */
 const TYPES_OF_MAPS = new Set(['responses', 'parameters', 'examples', 'headers', 'links', 'callbacks']);
 
 /**
  * Adds to `components` all components of a document that `parts` refer to, directly or indirectly. Other components of
- * the document stay private. A component whose name is taken gets the service's name as a prefix.
+ * the document stay private. A component whose name is already used gets the name of the service as a prefix.
  * @returns `parts` with references to the new names
  */
 export function adoptComponents<Parts>(
@@ -52,8 +52,8 @@ export function adoptComponents<Parts>(
 }
 
 /**
- * Parses a reference to a component, or to another object of the document. Other objects become components too, with a
- * name derived from their path, and are schemas unless their place says otherwise. Undefined for external references.
+ * Parses a reference to a component, or to another object of the document. Other objects become components named after
+ * their path or anchor. Their type is `schemas` unless the path shows another type. Undefined for external references.
  */
 function parseReference(reference: string): { key: string; type: string; name: string; rest: string } | undefined {
   const [, type, name, rest = ''] = REFERENCE.exec(reference) ?? [];
@@ -68,7 +68,7 @@ function parseReference(reference: string): { key: string; type: string; name: s
   return { key: reference, type: kind, name: pathName, rest: '' };
 }
 
-/** Returns the schema with the `$anchor` of a reference. Undefined if there is none. */
+/** Returns the schema whose `$anchor` a reference names. Undefined if the document has no such schema. */
 function anchored(document: JsonObject, reference: string): unknown {
   let found: JsonObject | undefined;
   visitObjects(document, (object) => {
@@ -102,7 +102,10 @@ function renameReferences(value: unknown, rename: (reference: string) => string)
   });
 }
 
-/** Returns the `mapping` of a Discriminator Object. Undefined for other objects. Its values are references or names. */
+/**
+ * Returns the `mapping` of a Discriminator Object. Undefined for other objects. The values of a mapping are references
+ * or schema names.
+ */
 function discriminatorMapping(object: JsonObject): JsonObject | undefined {
   const { propertyName, mapping } = object;
   return typeof propertyName === 'string' && isObject(mapping) ? mapping : undefined;
@@ -112,7 +115,10 @@ function mapValues(object: JsonObject, map: (value: unknown) => unknown): JsonOb
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
 }
 
-/** Returns the name, or a variant that is not taken. */
+/**
+ * Returns the name if no component has this name. Otherwise, adds the service as a prefix, and underscores until the
+ * name is unique.
+ */
 function freeName(name: string, service: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   const prefix = service.replace(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());

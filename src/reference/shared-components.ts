@@ -1,5 +1,6 @@
 /**
- * Components that all public operations share: the problem schema, headers, error responses and schemas of `/usage`.
+ * Builds the components that all public operations share: the problem schema, headers, error responses and schemas of
+ * `/usage`.
  */
 import { mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import type { ErrorPages } from '../platform/problems/error-pages.js';
@@ -9,13 +10,13 @@ import type { Components } from './service-components.js';
 import { HEADERS, IDEMPOTENCY_KEY, KEYED_HEADERS, KEYED_REFUSALS, LIMIT_HEADERS, REFUSALS } from './shared-refusals.js';
 import { USAGE_SCHEMAS } from './usage-schema.js';
 
-/** Prefix of references to shared components. No service's document uses it. */
+/** Prefix of references to shared components. The documents of services never use this prefix. */
 const SHARED = '#/x-trailgate-shared/';
 const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /**
- * Returns a reference to a shared component. Until `withSharedReferences` runs, the reference has its own prefix, which
- * distinguishes it from references to a service's component of the same name.
+ * Returns a reference to a shared component. Until `withSharedReferences` runs, its prefix distinguishes the reference
+ * from those to a service's component of the same name.
  */
 export function sharedReference(
   type: 'headers' | 'parameters' | 'responses' | 'schemas',
@@ -33,7 +34,10 @@ export function withSharedReferences<Document extends JsonObject>(document: Docu
   }) as Document;
 }
 
-/** Returns references to the response headers of a status: those of its error response, or the limit headers. */
+/**
+ * Returns references to the response headers of a status. An error status has the headers of its error response, and
+ * any other status the limit headers.
+ */
 export function headerReferences(status: string, refusals = REFUSALS): Record<string, unknown> {
   const names = ['X-Request-Id', ...(refusals[status]?.headers ?? LIMIT_HEADERS)];
   return referencesTo(names);

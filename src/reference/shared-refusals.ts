@@ -1,4 +1,4 @@
-/** Response headers and error responses of public operations, for the public OpenAPI document. */
+/** Defines the response headers and error responses of public operations, for the public OpenAPI document. */
 import type { ErrorCode } from '../platform/problems/errors.js';
 import { DELTA_SECONDS } from '../platform/problems/problem-schema.js';
 import { LONGEST_WAIT_MS } from '../platform/problems/retry-after.js';
@@ -96,7 +96,7 @@ export const IDEMPOTENCY_KEY = {
 /** Headers that say whether and when to retry. */
 const RETRY_HEADERS = ['Retry-After', 'X-Should-Retry'];
 
-/** Headers with the limits and what remains of them. */
+/** Headers with the limits and the remaining requests. */
 export const LIMIT_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
@@ -105,7 +105,7 @@ export const LIMIT_HEADERS = [
   'X-RateLimit-Reset',
 ];
 
-/** An error response. */
+/** Refusal is an error response of the OpenAPI document. */
 interface Refusal {
   /** Name of the component. */
   readonly name: string;

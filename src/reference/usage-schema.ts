@@ -1,8 +1,8 @@
-/** Schemas and an example response of `GET /usage`, for the public OpenAPI document. */
+/** Defines the schemas and an example response of `GET /usage`, for the public OpenAPI document. */
 
-/** A number of requests. */
+/** Schema of a number of requests. */
 export const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-/** A sum of requests in a usage row. It can be negative, because corrections can lower it below zero. */
+/** Schema of a sum of requests in a usage row. Corrections can make the sum negative. */
 const SUM = { ...COUNT, minimum: Number.MIN_SAFE_INTEGER };
 /** Example response of `GET /usage`. */
 export const USAGE_EXAMPLE = {
@@ -96,5 +96,5 @@ const USAGE = {
   },
 } as const;
 
-/** Schemas by component name. */
+/** Schemas of `GET /usage`, by component name. */
 export const USAGE_SCHEMAS = { Usage: USAGE, UsageWindow: USAGE_WINDOW, UsageRow: USAGE_ROW } as const;

@@ -4,9 +4,9 @@ const DAY_SECONDS = 86_400;
 /** Share of the daily rows that may be written in a burst. The rest refills evenly, so that every hour has rows. */
 const BURST_SHARE = 0.1;
 
-/** RowBudget is a token bucket of rows. It allows at most `rowsPerDay` rows in any 24 hours. */
+/** RowBudget is a token bucket of rows. The budget allows at most `rowsPerDay` rows in any 24 hours. */
 export class RowBudget {
-  /** Rows that may be written now. */
+  /** Rows that could be written at `filledAtMs`; negative after too many rows. */
   private rows: number;
   private filledAtMs: number;
   private readonly capacity: number;
@@ -33,12 +33,12 @@ export class RowBudget {
     return Math.floor(this.rows);
   }
 
-  /** Subtracts written rows. */
+  /** Subtracts written rows. The budget can become negative, which delays later rows. */
   consume(rows: number): void {
     this.rows -= rows;
   }
 
-  /** Reports whether the budget is full. It can then be dropped, and a new one created when needed. */
+  /** Reports whether the budget is full. The caller can then drop the budget, because a new budget is also full. */
   isFull(nowMs: number): boolean {
     return this.available(nowMs) >= Math.floor(this.capacity);
   }

@@ -2,7 +2,7 @@
 
 const DAY_MS = 86_400_000;
 
-/** Returns the day of a time, which is in milliseconds since the epoch. */
+/** Returns the UTC day of a time in milliseconds since the epoch. */
 export function dayOf(ms: number): number {
   return Number(new Date(ms).toISOString().slice(0, 10).replaceAll('-', ''));
 }
@@ -17,7 +17,10 @@ export function dayAfter(ms: number, days: number): number {
   return dayOf(ms + days * DAY_MS);
 }
 
-/** Returns the earliest time that is kept. It is the start of a day, because only whole days are deleted. */
+/**
+ * Returns the start of the earliest day in the request log, in milliseconds since the epoch. Only whole days are
+ * deleted.
+ */
 export function keptSinceMs(nowMs: number, retentionDays: number): number {
   return startOfDay(nowMs - retentionDays * DAY_MS);
 }

@@ -1,4 +1,6 @@
-/** Creates the recording of request logs. They are written to the database after each flush of usage. */
+/**
+ * Creates the recorder and the flush of the request log. Rows are written to the database after each flush of usage.
+ */
 import { publicPaths } from '../config/model/apis.js';
 import type { SharedDependencies } from '../config/shared-dependencies.js';
 import { RequestLogRecorder } from './recorder.js';
@@ -11,7 +13,10 @@ export interface RequestLogging {
   readonly flush: RequestLogFlush;
 }
 
-/** Creates the recording. It follows the setting `usage.requestLogRetention`. The value 0 turns recording off. */
+/**
+ * Creates recorder and flush. Recording follows `usage.requestLogRetention`, also when the value changes. 0 turns
+ * recording off.
+ */
 export function openRequestLogs({ config, database, log, gauges }: SharedDependencies): RequestLogging {
   const { file } = config.current;
   const recorder = new RequestLogRecorder(publicPaths(file), file.usage.requestLogRetention > 0);

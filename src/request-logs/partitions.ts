@@ -1,12 +1,15 @@
-/** Creates and drops the partitions of the request log on PostgreSQL. Each day has one, so old days drop quickly. */
+/**
+ * Creates and drops the partitions of the request log on PostgreSQL. Each day has its own partition, so old rows are
+ * deleted quickly.
+ */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 
 const TABLE = 'request_log';
 const NAME = /^request_log_(\d{8})$/;
-/** Maximum time that a change of partitions waits for a lock. While it waits, it blocks readers and writers. */
+/** Maximum time that a change of partitions waits for a lock. A waiting change blocks readers and writers. */
 const LOCK_TIMEOUT_MS = 1_000;
-/** Number of the advisory lock with which one process at a time changes partitions. */
+/** Key of the advisory lock that lets only one process at a time change partitions. */
 const LOCK_NUMBER = 7_236_441_102;
 
 /** SQLSTATE (check_violation) for a row whose day has no partition. */

@@ -1,7 +1,8 @@
 /**
- * Collects ended requests in memory until they are written to the request log. Recording is cheap, because it happens
- * on the request path. Memory is limited per account, per kind of request, and in total. A busy account replaces its
- * own requests first. If all slots are in use, the limits of all accounts shrink, and errors are kept longest.
+ * Collects ended requests in memory until they are written to the request log. Recording must be cheap, because it
+ * happens on the request path. Memory is limited per account, per kind of request, and in total. A busy account
+ * replaces its own requests first. If all slots are in use, the limits of all accounts shrink, and errors are kept
+ * longest.
  */
 import type { Operation } from '../config/model/schema.js';
 import { randomBytes } from 'node:crypto';
@@ -20,7 +21,7 @@ const NODE_BYTES = 6;
 
 /** Number of writes without requests after which an account is removed from memory. */
 const MAX_IDLE_WRITES = 2;
-/** Maximum number of accounts in memory, far more than can have rows. Requests of other accounts are dropped. */
+/** Maximum number of accounts in memory, far more than can have rows. Requests of further accounts are dropped. */
 const MAX_ACCOUNTS = 4 * MAX_ROWS;
 
 /** LoggedAccount is an account with its recorded requests. */
@@ -111,9 +112,9 @@ export class RequestLogRecorder {
   }
 
   /**
-   * Moves the rows of the account that has waited longest to `into`.
-   * @param limitFor returns the maximum number of rows for an account. The weight of the remaining rows of the same
-   *   kind includes the rows that are dropped.
+   * Moves the rows of one account to `into`, namely of the account that has waited longest.
+   * @param limitFor returns the maximum number of rows for an account. Further rows are dropped. The weights of the
+   *   remaining rows of the same kind include the dropped rows.
    */
   takeFirst(limitFor: (accountId: string) => number, into: RequestLogRow[]): void {
     const account = this.listed.shift();
@@ -144,7 +145,7 @@ export class RequestLogRecorder {
     }
   }
 
-  /** Adds an account; returns undefined if there are too many. */
+  /** Adds an account. Returns undefined if the memory already contains `MAX_ACCOUNTS`. */
   private addAccount(accountId: string): LoggedAccount | undefined {
     if (this.accounts.size >= MAX_ACCOUNTS) return undefined;
     const account = new LoggedAccount(accountId);
@@ -177,8 +178,8 @@ export class RequestLogRecorder {
   }
 
   /**
-   * Halves one of the limits per account, first the limit for successful requests. Returns false if both limits are
-   * already one row.
+   * Halves the larger limit per account, or the limit for successful requests if both are equal. Returns false if both
+   * limits are already one row.
    */
   private reduceLimits(): boolean {
     if (this.maxSuccesses > 1 && this.maxSuccesses >= this.maxErrors)
@@ -189,7 +190,10 @@ export class RequestLogRecorder {
     return true;
   }
 
-  /** Drops the successful requests of every second account. Returns false if no account has successful requests. */
+  /**
+   * Drops the successful requests of every second account that has any. Returns false if no account has successful
+   * requests.
+   */
   private dropSuccesses(slots: RequestSlots): boolean {
     let count = 0;
     for (const { samples } of this.listed) {

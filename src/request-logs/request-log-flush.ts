@@ -1,6 +1,6 @@
 /**
  * Writes the request log to the database after each flush of usage, so that a failing log does not affect usage counts.
- * A batch that could not be written is kept, and written again unchanged. Meanwhile, the recorder collects a limited
+ * If a batch cannot be written, the next flush writes the same batch again. Meanwhile, the recorder collects a limited
  * number of requests. The number of written rows is limited per account and in total.
  */
 import type { Logger } from '../platform/log.js';

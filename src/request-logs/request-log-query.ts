@@ -1,4 +1,4 @@
-/** The filters of a query for the request log. */
+/** Defines the filters of a query for the request log, and parses status filters. */
 
 import type { RequestLogSource } from './request-log-row.js';
 
@@ -26,7 +26,7 @@ export interface RequestLogQuery {
 const STATUS = /^([1-5])xx$|^([1-5]\d\d)$/;
 
 /**
- * Parses a status filter such as `4xx` (400 to 499), `403` (only 403) or `error` (400 and above). Returns undefined for
+ * Parses a status filter such as `4xx` (400 to 499), `403` (only 403) or `error` (400 to 599). Returns undefined for
  * any other text.
  */
 export function statusRange(text: string): readonly [number, number] | undefined {

@@ -28,7 +28,7 @@ export interface RequestLogPage {
   readonly data: readonly LoggedRequest[];
   /** Whether more rows may exist now. Can be true for an empty page. */
   readonly hasMore: boolean;
-  /** Null on the last page. Never null with `asc`, because more rows may be written. */
+  /** Null on the last page. Never null with `asc`, because more rows may be written later. */
   readonly nextCursor: string | null;
 }
 
@@ -81,8 +81,8 @@ export class RequestLogReader {
     const position = cursor === undefined ? new TailPosition(from) : TailPosition.parse(decodeJsonCursor(list, cursor));
     const beyond = position.unreadConditions();
     const since = { ...query, from: position.floorMs };
-    // First find how far the scan reaches, then read up to there. Rows that are written meanwhile are for the next
-    // page.
+    // First find how far the scan reaches, then read up to that point. The next page contains rows that are written
+    // meanwhile.
     let passed = await this.readPositions(this.scanned(accountId, since, beyond, ASC));
     const isFull = passed.reduce((sum, { rows: count }) => sum + count, 0) >= scanLimit(query);
     const seen = this.scanned(accountId, since, sql`${beyond} ${upTo(passed)}`, ASC);
@@ -194,7 +194,7 @@ function lastDay(toMs: number): number {
   return toMs >= LAST_DAY_MS ? LAST_DAY : dayOf(toMs);
 }
 
-/** @throws Problem `invalid_cursor` for a position that no page has returned. */
+/** @throws Problem `invalid_cursor` for a value that is not a row position. */
 function parseRowPosition(value: unknown): RowPosition {
   if (!isRowPosition(value)) throw invalidCursor();
   return value;

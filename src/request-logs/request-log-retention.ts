@@ -1,6 +1,6 @@
 /**
  * Deletes request log rows that are older than `usage.requestLogRetention`, and creates partitions for the next days.
- * Runs in the worker role. Several workers can run this at the same time.
+ * Runs in the worker role, and possibly in several workers at the same time.
  */
 import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -10,12 +10,12 @@ import { dayAfter, dayOf, keptSinceMs } from './days.js';
 import { dropPartitionsBefore, makePartitions } from './partitions.js';
 import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
-/** Days for which partitions are created, counted from today. The log works for some days without a worker. */
+/** Days for which partitions are created, counted from today. So the log works for some days without a worker. */
 const DAYS_AHEAD = [0, 1, 2, 3];
 /** Rows per statement on SQLite. Small, so that other statements do not wait long. */
 const ROWS_AT_ONCE = 2_000;
 
-/** RequestLogRetention deletes old rows. */
+/** RequestLogRetention deletes old rows, and creates partitions on PostgreSQL. */
 export class RequestLogRetention {
   /** @param retentionDays returns the current number of days; 0 keeps no request log. */
   constructor(
@@ -44,7 +44,10 @@ export class RequestLogRetention {
     else await this.deleteBefore(before, isStopped);
   }
 
-  /** Returns the earlier time of process and database, so that a clock that is ahead does not delete everything. */
+  /**
+   * Returns the earlier time of process and database, so that a clock that is ahead does not delete everything. On
+   * SQLite, returns the time of the process.
+   */
   private async earliestNow(nowMs: number): Promise<number> {
     if (this.kind === 'sqlite') return nowMs;
     const { rows } = await sql<{ now: number }>`

@@ -1,6 +1,6 @@
-/** Fields of the request log. It never contains bodies, header fields, queries or actual paths. */
+/** Defines the fields of the request log. The log never contains bodies, header fields, queries or actual paths. */
 
-/** How a request arrived: directly through the API, or as a tool call through MCP. */
+/** Sources of a request: `rest` for a direct request to the API, `mcp` for a tool call through MCP. */
 export const REQUEST_LOG_SOURCES = ['rest', 'mcp'] as const;
 export type RequestLogSource = (typeof REQUEST_LOG_SOURCES)[number];
 
@@ -25,7 +25,9 @@ export interface RequestLogRow {
   readonly accountId: string;
   /** End of the request in milliseconds since the epoch. */
   readonly at: number;
-  /** ID of the process that recorded the request. `seq` is the position in its order of ended requests. */
+  /**
+   * ID of the process that recorded the request. `seq` numbers the ended requests of this process in ascending order.
+   */
   readonly node: string;
   readonly seq: number;
   readonly requestId: string;

@@ -21,14 +21,17 @@ export class RequestLogs {
     return days === 0 ? undefined : keptSinceMs(this.clock.now(), days);
   }
 
-  /** Returns a page of an account's requests. Rejects with `invalid_cursor` or the database's error. */
+  /**
+   * Returns a page of an account's requests; an empty page if no request log is kept. Rejects with `invalid_cursor` or
+   * the database's error.
+   */
   async page(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
     const since = this.keptSinceMs;
     if (since === undefined) return EMPTY_PAGE;
     return this.reader.page(accountId, { ...query, from: Math.max(query.from, since) });
   }
 
-  /** Returns the latest request with this ID; undefined if it does not exist or is too old. */
+  /** Returns the latest request with this ID; undefined if the log has no such request, or the request is too old. */
   async find(accountId: string, requestId: string, granted?: readonly string[]): Promise<LoggedRequest | undefined> {
     const since = this.keptSinceMs;
     return since === undefined ? undefined : this.reader.find(accountId, requestId, since, granted);

@@ -78,7 +78,7 @@ export class RequestSlots {
   }
 
   release(slot: number): void {
-    // The operation would keep an old configuration alive.
+    // A reference to the operation would keep an old configuration alive.
     this.operations[slot] = undefined;
     this.free[this.freeCount++] = slot;
   }

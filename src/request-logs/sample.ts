@@ -31,7 +31,10 @@ export class Sample {
   kept = 0;
   private first = NONE;
 
-  /** Reports whether the sample is complete and has less than `limit` requests. The next request needs a new slot. */
+  /**
+   * Reports whether the sample has kept all of its requests, and has fewer than `limit`. The next request then needs a
+   * new slot.
+   */
   isWhole(limit: number): boolean {
     return this.kept === this.seen && this.kept < limit;
   }
@@ -45,7 +48,7 @@ export class Sample {
   }
 
   /**
-   * Counts a request that is kept only by chance, in the slot of another request.
+   * Counts a request, and decides at random whether it replaces a kept request.
    * @param random number from 0 to below 1.
    * @returns the slot to overwrite, or -1 if the request is not kept.
    */
@@ -97,8 +100,8 @@ export class Sample {
 
 /**
  * Divides a number of rows among samples, in their order. In the first round, each sample is offered half of the
- * remaining rows, and the last sample all of them. In the second round, each is offered all unused rows. So several
- * kinds of requests get rows.
+ * remaining rows, and the last sample all of them. In the second round, each is offered all unused rows. So a frequent
+ * kind of request does not displace all other kinds.
  * @param wanted number of rows that each sample has.
  * @returns the number of rows for each sample.
  */

@@ -1,7 +1,7 @@
 /**
- * The read position of a client that follows the request log. Each process writes its rows in order, but processes
- * write at different times. So a row of one process can appear after a newer row of another process. Therefore the
- * position contains the last row of each process.
+ * Implements the read position of a client that follows the request log. Each process writes its rows in order, but
+ * processes write at different times. So a row of one process can appear after a newer row of another process.
+ * Therefore the position contains the last row of each process.
  */
 import { sql, type RawBuilder } from 'kysely';
 import { invalidCursor } from '../stores/database/cursor.js';
@@ -14,7 +14,7 @@ const LATE_MS = 60_000;
 /** Maximum number of processes in a position. */
 const MAX_NODES = 200;
 
-/** How far a page has read the rows of one process. */
+/** The rows of one process that a page has read. */
 export interface PassedRows {
   readonly node: string;
   /** Highest sequence number that was read. */
@@ -73,9 +73,10 @@ export class TailPosition {
    * @param last the last row of the page if more rows match; otherwise undefined.
    */
   after(passed: readonly PassedRows[], last: RowPosition | undefined, nowMs: number): TailPosition {
-    // Rows this old no longer arrive. The sort order alone is sufficient, even if a clock was set back.
+    // No more rows that are this old arrive. The sort order alone is sufficient, even if a clock was set back.
     if (last !== undefined && last[1] < nowMs - LATE_MS) {
-      // Rows after `last` may already have been returned for processes that were read beyond it. Keep their positions.
+      // Rows after `last` may already have been returned for processes that were read beyond `last`. Keep the positions
+      // of these processes.
       const ahead = this.nodes.filter(([, , at]) => at >= last[1]);
       return new TailPosition(last[1], ahead, last);
     }

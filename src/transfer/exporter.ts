@@ -13,7 +13,7 @@ import type { RecordType } from './record-types.js';
 
 const ROWS_PER_PAGE = 500;
 
-/** ExportedRecord is a record of an export, which becomes one line. */
+/** ExportedRecord is a record of an export. The CLI writes it as one line of JSON. */
 export type ExportedRecord = Readonly<Record<string, unknown>>;
 
 /**
@@ -41,8 +41,8 @@ export class Exporter {
   ) {}
 
   /**
-   * Returns a page of records of a type, in the order of their IDs. Records the first page in the audit log. Rejects
-   * with `invalid_cursor`.
+   * Returns a page of records of a type, in the order of their IDs. Writes an audit log entry for the first page.
+   * Rejects with `invalid_cursor` if the cursor is not from this export.
    */
   async page(type: RecordType, cursor: string | undefined, context: ChangeContext): Promise<Page<ExportedRecord>> {
     const list = `export:${type}`;
@@ -109,8 +109,8 @@ function accountRecord(row: AccountTable): ExportedRecord {
 }
 
 /**
- * Reads keys with the hashes of their valid secrets. Omits keys of OAuth clients. Their access tokens expire, and
- * people authorize the client again.
+ * Reads keys with the hashes of their valid secrets. Omits keys of OAuth clients, because people can authorize the
+ * client again.
  */
 async function readKeys({ db, kind }: DatabaseHandle, [after = '']: readonly string[], nowMs: number) {
   const rows = await db

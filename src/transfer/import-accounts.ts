@@ -1,4 +1,4 @@
-/** Imports accounts. A line is matched with an existing account by its ID, then by its `external_id`. */
+/** Imports accounts. Each line is matched with an existing account by its ID, then by its `external_id`. */
 import { auditedAccount } from '../accounts/accounts.js';
 import { changedFields } from '../records/audit-log.js';
 import { metadataJson } from '../records/external-fields.js';
@@ -9,7 +9,7 @@ import { searchText } from '../stores/database/search/search-text.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine, type Outcome } from './import-batch.js';
 import { changedAccountLine, newAccountLine } from './import-fields.js';
 
-/** Imports the lines that are accounts. */
+/** Imports the lines of type `account`, and sets the outcome of each line. Rejects with the database's error. */
 export async function importAccounts(batch: ImportBatch, lines: readonly ImportLine[]): Promise<void> {
   if (lines.length === 0) return;
   const accounts = await AccountRows.read(batch, textsOf(lines, 'id'), textsOf(lines, 'external_id'));
@@ -78,7 +78,7 @@ export async function importAccounts(batch: ImportBatch, lines: readonly ImportL
   }
 }
 
-/** Removes the external IDs of rows that will be written, so that rows can exchange their external IDs. */
+/** Removes the external IDs of rows that will be written, so that an import can swap the external IDs of two rows. */
 export async function freeExternalIds(
   { trx, kind }: ImportBatch,
   table: 'account' | 'api_key',
@@ -88,7 +88,7 @@ export async function freeExternalIds(
   await trx.updateTable(table).set({ external_id: null }).where('id', 'in', textList(kind, ids)).execute();
 }
 
-/** AccountRows finds the accounts that lines refer to. */
+/** AccountRows finds the existing accounts that lines describe or refer to. */
 export class AccountRows {
   private readonly byId = new Map<string, AccountTable>();
   private readonly byExternalId = new Map<string, AccountTable>();
@@ -161,7 +161,7 @@ export class AccountRows {
   }
 }
 
-/** Returns the account IDs of keys, by the IDs of the keys. */
+/** Returns the ID of each key's account, by the ID of the key. Omits keys that do not exist. */
 export async function keysOfAccounts(
   { trx, kind }: ImportBatch,
   keyIds: readonly string[],

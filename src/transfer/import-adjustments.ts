@@ -10,7 +10,9 @@ import { AccountRows, keysOfAccounts, textsOf } from './import-accounts.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine } from './import-batch.js';
 import { adjustmentLine, labelOfMonth } from './import-fields.js';
 
-/** Imports the lines that are quota adjustments. */
+/**
+ * Imports the lines of type `quota_adjustment`, and sets the outcome of each line. Rejects with the database's error.
+ */
 export async function importAdjustments(batch: ImportBatch, lines: readonly ImportLine[]): Promise<void> {
   if (lines.length === 0) return;
   const { trx, kind, nowMs } = batch;

@@ -31,7 +31,7 @@ export class ImportBatch {
   readonly outcomes: Outcome[] = [];
   /** Changes to record in the audit log. */
   readonly changes: AuditedChange[] = [];
-  /** IDs of changed accounts, which nodes must read again. */
+  /** IDs of accounts with changes, which nodes must read again. */
   readonly accountIds = new Set<string>();
 
   constructor(
@@ -42,7 +42,7 @@ export class ImportBatch {
     readonly nowMs: number,
   ) {}
 
-  /** Runs the import of a line and records the outcome. Other errors than `LineError` are rethrown. */
+  /** Runs the import of a line and records the outcome. Rethrows errors other than `LineError`. */
   settle(index: number, importLine: () => Outcome): void {
     try {
       this.outcomes[index] = importLine();
@@ -65,7 +65,11 @@ export class ImportBatch {
     }
   }
 
-  /** Reports whether an existing record is updated. Throws `LineError` if the import fails for existing records. */
+  /**
+   * Reports whether the import must update an existing record. Throws `LineError` if the option `on_conflict` is
+   * `fail`.
+   * @param id name of the record for the error
+   */
   isUpdated(id: string): boolean {
     if (this.onConflict === 'fail') throw new LineError(`exists already as ${id}`);
     return this.onConflict === 'update';

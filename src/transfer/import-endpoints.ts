@@ -1,6 +1,6 @@
 /**
- * Imports webhook endpoints, which are matched by their IDs. Their secrets stay encrypted, so both installations need
- * the same `TRAILGATE_SECRETS_KEY`. An existing endpoint stays unchanged.
+ * Imports webhook endpoints, which are matched by their IDs. Their secrets are imported in encrypted form, so both
+ * installations need the same `TRAILGATE_SECRETS_KEY`. An existing endpoint stays unchanged.
  */
 import { addLane } from '../outbox/lane-rows.js';
 import { insertRows, textList } from '../stores/database/json-rows.js';
@@ -11,7 +11,10 @@ import { AccountRows, textsOf } from './import-accounts.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine } from './import-batch.js';
 import { endpointLine } from './import-fields.js';
 
-/** Imports the lines that are webhook endpoints. */
+/**
+ * Imports the lines of type `webhook_endpoint`, and sets the outcome of each line. Rejects with the database's error.
+ * @param secrets checks that this installation can decrypt the secrets
+ */
 export async function importEndpoints(
   batch: ImportBatch,
   lines: readonly ImportLine[],

@@ -1,4 +1,7 @@
-/** Defines the fields of import lines, in addition to those of the admin API. */
+/**
+ * Defines the schemas of import lines. The schemas of accounts, keys and webhook endpoints extend the schemas of the
+ * admin API.
+ */
 import { z } from 'zod';
 import { createApiKeySchema, updateApiKeySchema } from '../accounts/api-key-fields.js';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
@@ -56,7 +59,7 @@ const keyFields = {
   /** True if another system has created the previous secret. */
   previous_secret_is_foreign: z.boolean().default(false),
   previous_secret_expires_at: timeField.nullable().optional(),
-  // A secret whose hash is imported needs one of these beginnings, or none like them.
+  // A hint is the visible part of a secret. A hint in Trailgate's format must begin with `tg_live_` or `tg_test_`.
   hint: plainText(20)
     .refine((text) => !isOwnFormat(text) || /^tg_(?:live|test)_/.test(text), {
       error: 'begins like a secret of Trailgate, but no such secret can be used',

@@ -1,6 +1,6 @@
 /**
- * Imports API keys. A line is matched with an existing key by its ID, then by its `external_id` in the account. A line
- * with neither is matched by its secret.
+ * Imports API keys. Each line is matched with an existing key by its ID, then by its `external_id` in the account. A
+ * line with neither is matched by its secrets.
  */
 import { auditedKey, newApiKeyRow } from '../accounts/api-key-rows.js';
 import { columnsOf } from '../accounts/api-key-fields.js';
@@ -15,7 +15,7 @@ import { changedKeyLine, newKeyLine, type ChangedKeyLine, type NewKeyLine } from
 /** Hint of keys whose secret was imported as a hash, without a hint. */
 const NO_HINT = '…';
 
-/** Imports the lines that are API keys. */
+/** Imports the lines of type `api_key`, and sets the outcome of each line. Rejects with the database's error. */
 export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[]): Promise<void> {
   if (lines.length === 0) return;
   const { trx, kind, nowMs } = batch;
@@ -109,7 +109,7 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
     const difference = changedFields(auditedKey(before), auditedKey(after));
     if (difference === null && !isNewSecret) {
       if (after.last_used_at === before.last_used_at) return 'skipped';
-      // Only the last use differs, so the version of the key stays the same.
+      // Only the last use differs, so the version of the key does not change.
       return put(before, { ...before, last_used_at: after.last_used_at });
     }
     if (isNewSecret && (isNew || rotated.has(before.id))) throw new LineError('an earlier line has another secret');

@@ -1,7 +1,7 @@
 /**
  * Imports members, which are matched by their ID, then by their email address. New members have no credentials, and
- * choose a password through a link. An existing member is only added to accounts. Other changes of rights end sessions,
- * so they belong to the admin API.
+ * choose a password through a link. The only update of an existing member is to add the member to accounts. Other
+ * changes of permissions end sessions, so only the admin API makes them.
  */
 import { emailKeyOf } from '../members/member-fields.js';
 import { auditedMember, newMemberRow, type MemberRow } from '../members/member-rows.js';
@@ -10,7 +10,7 @@ import { textsOf } from './import-accounts.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine, type Outcome } from './import-batch.js';
 import { memberLine } from './import-fields.js';
 
-/** Imports the lines that are members. */
+/** Imports the lines of type `member`, and sets the outcome of each line. Rejects with the database's error. */
 export async function importMembers(batch: ImportBatch, lines: readonly ImportLine[]): Promise<void> {
   for (const { index, fields } of lines) await batch.settleAsync(index, () => importMember(batch, fields));
 }
@@ -57,7 +57,7 @@ async function existingMember(
   return rows.find((row) => row.id === id) ?? rows[0];
 }
 
-/** Adds a member to the accounts to which it does not belong. Reports whether it was added to any. */
+/** Adds a member to the accounts to which it does not belong. Reports whether the member was added to an account. */
 async function joinAccounts(
   { trx, nowMs, changes }: ImportBatch,
   memberId: string,

@@ -1,6 +1,6 @@
 /**
- * Imports month counts. A count of the current month is also set in the live counters. Otherwise, an earlier count that
- * a node has seen would replace the imported one.
+ * Imports month counts. A count of the current month is also set in the live counters. Otherwise, the earlier count of
+ * a node would replace the imported count.
  */
 import type { Limiter } from '../quota/limiter.js';
 import type { MonthSet } from '../quota/model/counter-store.js';
@@ -17,8 +17,8 @@ import { labelOfMonth, monthCountLine } from './import-fields.js';
 export type LiveCounters = Pick<Limiter, 'setMonthUsed'> | undefined;
 
 /**
- * MonthCounts are the counts in the database and the changes of the live counters before a batch, by the names of
- * counts.
+ * MonthCounts has the counts in the database before a batch (`used`), and the changes of live counters (`sets`). The
+ * keys of both maps are the results of `countName`.
  */
 export interface MonthCounts {
   readonly used: ReadonlyMap<string, number>;
@@ -33,7 +33,7 @@ interface Count {
 
 /**
  * Sets the live counters for the lines of a batch. Must run before the transaction of the batch. A counter that is not
- * in memory is read from the database, which on SQLite would wait for that transaction.
+ * in memory is read from the database. On SQLite, such a read would wait for the end of that transaction.
  * @param writes whether existing counts are replaced
  * @returns the existing counts, and the changes of live counters.
  */
@@ -75,7 +75,7 @@ export async function setLiveCounts(
   return { used, sets };
 }
 
-/** Imports the lines that are month counts. */
+/** Imports the lines of type `month_count`, and sets the outcome of each line. Rejects with the database's error. */
 export async function importMonths(
   batch: ImportBatch,
   lines: readonly ImportLine[],

@@ -1,4 +1,7 @@
-/** Imports batches of lines. A batch is one transaction. Lines that cannot be imported are omitted, with a reason. */
+/**
+ * Imports batches of lines. Each batch is one transaction. A line that cannot be imported gets a `LineError` as its
+ * outcome, and the other lines are still imported.
+ */
 import type { StoreDependencies } from '../accounts/accounts.js';
 import { recordChanges, type ChangeContext } from '../records/audit-log.js';
 import { isUniqueViolation } from '../stores/database/database-errors.js';
@@ -24,10 +27,13 @@ export interface ImporterDependencies extends Pick<StoreDependencies, 'database'
   readonly webhookSecrets: WebhookSecrets;
 }
 
-/** Maximum number of attempts for a batch, if someone else creates the same records at the same time. */
+/**
+ * Maximum number of attempts for a batch. An attempt fails if another request creates the same records at the same
+ * time.
+ */
 const MAX_ATTEMPTS = 3;
 
-/** DryRun is thrown to roll a transaction back. */
+/** DryRun is thrown to roll back the transaction of a dry run. */
 class DryRun extends Error {}
 
 /** Importer imports batches of records. */

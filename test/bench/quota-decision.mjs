@@ -1,6 +1,6 @@
 /**
  * `npm run bench:quotas`: what one quota decision costs, in this process and in Redis, in time, calls and memory, with few and with
- * very many keys. With `DATABASE_URL`, also a flush to that PostgreSQL, which must be empty. Measures dist/ through the same door as the gateway (`Limiter.decide`) and prints one table.
+ * very many keys. With `DATABASE_URL`, also a flush to that PostgreSQL, which must be empty. Measures dist/ through the same entry as the gateway (`Limiter.decide`) and prints one table.
  */
 import { commit, machineFacts } from './machine.mjs';
 import { measureFlush } from './quota-flush.mjs';

@@ -12,8 +12,8 @@ const { parseResponseHead } = await dist('http/backend/response-head.js');
  * @param message the request, and `answer` the bytes of a whole response to it
  * @param exchange that it belongs to
  */
-export function callStep({ rooms, config, endpoint }, message, answer, exchange) {
-  const { forwarder } = rooms;
+export function callStep({ modules, config, endpoint }, message, answer, exchange) {
+  const { forwarder } = modules;
   const respond = respondWith(answer);
   endpoint.pool.dispatch = respond;
   let written = 0;
@@ -32,8 +32,8 @@ export function callStep({ rooms, config, endpoint }, message, answer, exchange)
 }
 
 /** The same of an operation that emits: its client has the response when the event stands in the database, on a thread of its own. */
-export function emittingStep({ rooms, config, endpoint }, message, answer, exchange, accountId) {
-  const { forwarder } = rooms;
+export function emittingStep({ modules, config, endpoint }, message, answer, exchange, accountId) {
+  const { forwarder } = modules;
   const respond = respondWith(answer);
   let left = 0;
   let done;
@@ -69,7 +69,7 @@ function respondWith(answer) {
 }
 
 function clientThat(takes) {
-  return { isGone: false, hasBegun: false, takesWhole: true, writeWhole: (status) => void takes(status) };
+  return { isGone: false, hasBegun: false, canWriteWhole: true, writeWhole: (status) => void takes(status) };
 }
 
 function requestOf({ operations, file }, match, accountId, message, exchange) {

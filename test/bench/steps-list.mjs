@@ -63,7 +63,7 @@ const ERROR_BODY = Buffer.from(
  * @returns steps as `measureStep` takes them, each with an `id` and a `what` for people
  */
 export async function stepsOf(gateway, request, key) {
-  const { config, log, rooms } = gateway;
+  const { config, log, modules } = gateway;
   const { response } = request;
   const bytes = bytesOf(request.message);
   const date = new HttpDate(systemClock);
@@ -73,11 +73,11 @@ export async function stepsOf(gateway, request, key) {
     new Exchange(from, answer, url, ADDRESS, 'http', { date });
   const begin = (answer = response) => arrived(message, undefined, answer);
   const exchange = begin();
-  const { recorder, limiter } = rooms.quotas;
+  const { recorder, limiter } = modules.quotas;
   const steps = openSteps({
     routes: new Routes(config),
     lifeCycle: new LifeCycle(config, () => '', systemClock),
-    authenticator: rooms.keys.authenticator,
+    authenticator: modules.keys.authenticator,
     failedAttempts: new FailedAttempts(FAILED_ATTEMPTS_PER_MINUTE, systemClock, log.logger),
     quotas: limiter,
     quotaReport: undefined,
@@ -121,11 +121,11 @@ function bytesOf({ method, url, rawHeaders }) {
   return Buffer.from(`${method} ${url} HTTP/1.1\r\n${linesOf(rawHeaders)}\r\n`);
 }
 
-async function decisionSteps({ rooms, log }, subject) {
-  const { limiter } = rooms.quotas;
-  const forRedis = redisQuotas(rooms, log);
+async function decisionSteps({ modules, log }, subject) {
+  const { limiter } = modules.quotas;
+  const forRedis = redisQuotas(modules, log);
   const others = [];
-  for (let made = 0; made < AT_ONCE; made++) others.push((await makeKey(rooms)).known.subject);
+  for (let made = 0; made < AT_ONCE; made++) others.push((await makeKey(modules)).known.subject);
   for (const of of [subject, ...others]) mustBe(true, (await forRedis.decide(of, 1)).admitted);
   return [
     {

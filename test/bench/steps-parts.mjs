@@ -18,7 +18,7 @@ const { RunningConfig } = await dist('config/running-config.js');
 const { openLog } = await dist('platform/log.js');
 const { clockAheadMs, recordTime } = await dist('idempotency/database-records.js');
 const { openStores } = await dist('program/open-stores.js');
-const { openRooms } = await dist('program/modules.js');
+const { openModules } = await dist('program/modules.js');
 const { Breaker } = await dist('platform/breaker.js');
 const { MonthLedger } = await dist('quota/usage/month-ledger.js');
 const { Degradation } = await dist('quota/degradation.js');
@@ -58,15 +58,15 @@ export async function openGateway(logFile) {
   if (config === undefined) throw new Error(JSON.stringify(problems));
   const log = openLog('info', logFile);
   const shutdown = new Shutdown(log);
-  const counterPlace = { url: undefined, isOwn: true };
+  const counterLocation = { url: undefined, isCountingProcess: true };
   const roles = ['gateway'];
-  const stores = await openStores(config, roles, counterPlace, true, log, shutdown);
+  const stores = await openStores(config, roles, counterLocation, true, log, shutdown);
   const ahead = clockAheadMs(systemClock);
   const time = { clockAheadMs: ahead, recordTime: recordTime(stores.database.kind, ahead) };
-  const ground = { config: new RunningConfig(config), ...stores, clock: systemClock, log, gauges: [], shutdown };
-  const rooms = await openRooms(ground, { roles, forwards: true, isFirst: true, counterPlace, ...time });
-  const [endpoint] = rooms.forwarder.upstreams.get('customers').targets[0].endpoints;
-  return { config, log, rooms, endpoint, stop: () => shutdown.run() };
+  const shared = { config: new RunningConfig(config), ...stores, clock: systemClock, log, gauges: [], shutdown };
+  const modules = await openModules(shared, { roles, forwards: true, isFirst: true, counterLocation, ...time });
+  const [endpoint] = modules.forwarder.upstreams.get('customers').targets[0].endpoints;
+  return { config, log, modules, endpoint, stop: () => shutdown.run() };
 }
 
 /** A key of a new account; `known` is how the request path holds it. */

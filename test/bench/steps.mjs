@@ -21,7 +21,7 @@ async function measureSteps(only, amount) {
   const { stepsOf } = await import('./steps-list.mjs');
   const { measureStep } = await import('./steps-measure.mjs');
   const gateway = await openGateway(openSync('/dev/null', 'w'));
-  const key = await makeKey(gateway.rooms);
+  const key = await makeKey(gateway.modules);
   const requests = await receiveRequests(key.secret);
   try {
     const steps = await stepsOf(gateway, requests, key);

@@ -129,7 +129,7 @@ it('changes during a gateway outage and a backend kill are delivered afterward, 
   await client.create('behind@example.com');
   await backend.kill9();
   backend = await startCustomers(env);
-  await eventually('it says that events wait', () => backend.stderr.join('\n').includes('Events wait'));
+  await eventually('it says that events wait', () => backend.stderr.join('\n').includes('did not accept events'));
   await backend.stop();
 
   demo = await startDemo(demo.dataDir, ['--config', configPath]);

@@ -69,7 +69,7 @@ describeWithChromium('the first key', () => {
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     expect(page.url()).not.toContain(new URL(demo.link).hash);
     expect(taken).toEqual(['POST']);
-    const banner = page.getByRole('alert').filter({ hasText: 'to be able to sign in again' });
+    const banner = page.getByRole('alert').filter({ hasText: 'to sign in again' });
     await banner.getByRole('link', { name: 'Open your profile' }).click();
     await page.getByRole('heading', { name: 'Your profile' }).waitFor();
     await banner.waitFor();

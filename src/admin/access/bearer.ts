@@ -1,18 +1,28 @@
-/** Parses `Authorization: Bearer …` headers of the admin API (RFC 6750), and creates their error responses. */
+/**
+ * Parses `Authorization: Bearer …` headers of the admin API and of event intake (RFC 6750). Creates the problems for
+ * missing, malformed and rejected tokens.
+ */
 import { Problem } from '../../platform/problems/errors.js';
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 
-/** `WWW-Authenticate` challenge of every 401, also for cookies. Browsers show no password dialog for `Bearer`. */
+/**
+ * Challenge in the `WWW-Authenticate` header of 401 responses, also to requests with a session cookie. `Bearer` does
+ * not open a password dialog in browsers.
+ */
 export const CHALLENGE = 'Bearer realm="trailgate-admin"';
 
-/** Reports whether the header uses the Bearer scheme, even if malformed. Other schemes can be meant for a proxy. */
+/**
+ * Reports whether a header uses the Bearer scheme, even if its token is malformed. Other schemes can be meant for a
+ * reverse proxy.
+ */
 export function isBearer(header: string | undefined): header is string {
   return header !== undefined && /^Bearer(?: |$)/i.test(header);
 }
 
 /**
- * Returns the token of the header. Returns undefined without a header and for other schemes.
+ * Returns the bearer token of an `Authorization` header. Returns undefined if the header is missing or uses another
+ * scheme.
  * @throws Problem `malformed_authorization` if the token is malformed
  */
 export function bearerToken(header: string | undefined): string | undefined {
@@ -25,7 +35,7 @@ export function bearerToken(header: string | undefined): string | undefined {
   });
 }
 
-/** Creates the problem for a request without credentials. */
+/** Creates the problem `missing_credentials` (401) for a request that has neither a token nor a session cookie. */
 export function noCredentials(): Problem {
   return new Problem('missing_credentials', {
     detail: 'Sign in, or send a token: Authorization: Bearer $TRAILGATE_ADMIN_TOKEN.',
@@ -33,7 +43,10 @@ export function noCredentials(): Problem {
   });
 }
 
-/** Creates the problem for a rejected token. The text is the same for unknown, revoked and expired tokens. */
+/**
+ * Creates the problem `invalid_credentials` (401) for a rejected token. The text is the same for unknown, revoked and
+ * expired tokens, and does not reveal whether a token exists.
+ */
 export function wrongToken(): Problem {
   const description = 'error_description="The token is not valid"';
   return new Problem('invalid_credentials', {

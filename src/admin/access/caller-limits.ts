@@ -1,6 +1,6 @@
 /**
- * Request limits of the admin API. Requests of authenticated callers are counted per session or token, all others per
- * network. A flood of requests without credentials therefore cannot lock out signed-in users of the same network.
+ * Limits requests to the admin API, per session or token for authenticated callers, and per network for all others. A
+ * flood of requests without credentials therefore cannot lock out signed-in users of the same network.
  */
 import type { ExecutionContext } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
@@ -12,7 +12,10 @@ import { Problem, type ErrorCode } from '../../platform/problems/errors.js';
 import { principalOf } from './principal.js';
 import { isPublic } from './public.js';
 
-/** Returns the options of Nest's throttler guard, which runs after the credentials guard. */
+/**
+ * Returns the options of Nest's throttler guard. The guard must run after the credentials guard, because the limit
+ * depends on the caller.
+ */
 export function callerLimits(
   storage: ThrottlerStorage,
   settings: () => Pick<AdminConfig, 'operatorRequestsPerMinute'>,
@@ -25,17 +28,23 @@ export function callerLimits(
     throttlers: [{ name: 'default', ttl: THROTTLES.adminCaller.windowMs, limit, skipIf: isPublic }],
     storage,
     getTracker: (request) => keyOf(...throttleRowFor(request as FastifyRequest)),
-    // Nest's default key is per route. This limit covers all routes together.
+    // Nest counts each route separately by default. Count all routes together.
     generateKey: (_context, tracker) => tracker,
   };
 }
 
-/** Counts a request with a rejected token. Rejects with `too_many_failed_attempts` if the network is over its limit. */
+/**
+ * Adds a request with a rejected token to the count of its network. Rejects with `too_many_failed_attempts` and
+ * `Retry-After` if the network exceeds its limit.
+ */
 export function countWrongToken(storage: ThrottlerStorage, ip: string): Promise<void> {
   return countRejected(storage, THROTTLES.adminWrongTokens, ip, 'too_many_failed_attempts', 'Too many invalid tokens');
 }
 
-/** Counts a request without a valid session. Rejects with `too_many_requests` if the network is over its limit. */
+/**
+ * Adds a request without a token and without a valid session to the count of its network. Rejects with
+ * `too_many_requests` and `Retry-After` if the network exceeds its limit.
+ */
 export function countAnonymous(storage: ThrottlerStorage, ip: string): Promise<void> {
   return countRejected(storage, THROTTLES.adminAnonymous, ip, 'too_many_requests', 'Too many requests');
 }
@@ -57,7 +66,7 @@ async function countRejected(
   });
 }
 
-/** Returns the throttle row that counts a request, and the key of its caller in that row. */
+/** Returns the throttle that counts a request, and the key by which the throttle counts the caller. */
 function throttleRowFor(request: FastifyRequest): readonly [ThrottleRow, string] {
   const principal = principalOf(request);
   switch (principal.kind) {
@@ -73,7 +82,7 @@ function throttleRowFor(request: FastifyRequest): readonly [ThrottleRow, string]
   }
 }
 
-/** Builds the key in the format that `Limiter.increment` parses. */
+/** Returns `<throttle>:<caller>`, which `Limiter.increment` splits again. */
 function keyOf({ name }: ThrottleRow, key: string): string {
   return `${name}:${key}`;
 }

@@ -1,6 +1,7 @@
 /**
- * Authorizes changes with the values of the row before and after. The permission guard creates the authorizer,
- * `ChangedBy` passes the authorizer to the store, and the store calls the authorizer inside its transaction.
+ * Authorizes changes by the old and new values of the changed row. The permission guard sets the authorizer of each
+ * request, and `ChangedBy` passes the authorizer to the store. The store calls the authorizer in the transaction of the
+ * change, so an error prevents the change.
  */
 import type { FastifyRequest } from 'fastify';
 import { widensAccess, type AuthorizeChange, type KeyAccess } from '../../records/access-changes.js';
@@ -11,9 +12,10 @@ import type { Principal } from './principal.js';
 const authorizers = new WeakMap<FastifyRequest, AuthorizeChange>();
 
 /**
- * Creates and remembers the authorizer of a request. The authorizer throws `forbidden` for keys outside the grant of a
- * portal session, and `unconfirmed` for changes that widen access.
- * @param unconfirmed null if the caller has confirmed their identity, or does not need to
+ * Sets the authorizer of a request. The authorizer throws `forbidden` for keys with scopes that a portal session is not
+ * granted, and `unconfirmed` for changes that widen access.
+ * @param unconfirmed problem `confirmation_required`. Null if the caller has confirmed their identity, or does not need
+ * to.
  */
 export function setAuthorizer(request: FastifyRequest, principal: Principal, unconfirmed: Problem | null): void {
   authorizers.set(request, (kind, before, after) => {

@@ -1,6 +1,7 @@
 /**
- * Limits database lookups of credentials. Networks with too many rejected requests share a few concurrent lookups. A
- * flood of random tokens then cannot overload the database, or lock out valid credentials of the same address.
+ * Limits database lookups of credentials for networks with too many rejected requests. All limited networks share a few
+ * concurrent lookups, so a flood of random tokens cannot overload the database. Lookups of credentials that were valid
+ * before are not limited.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -15,12 +16,12 @@ const MAX_WAITING = 20;
 const LONGEST_WAIT_MS = 1_000;
 /** How long a network is limited after the last call of `watch`, in milliseconds. */
 const WATCH_MS = 60_000;
-/** Maximum number of limited networks. */
+/** Maximum number of limited networks. If there are more, the least recently used network is no longer limited. */
 const MAX_NETWORKS = 10_000;
-/** Maximum number of remembered valid credentials. Their lookups never wait. */
+/** Maximum number of credentials that are remembered as valid. Their lookups never wait. */
 const MAX_VALID = 10_000;
 
-/** CredentialLookups runs the credential lookups of one process. */
+/** CredentialLookups runs the credential lookups of one process, and delays or rejects lookups of limited networks. */
 export class CredentialLookups {
   private readonly limitedUntil = new LRUCache<string, number>({ max: MAX_NETWORKS });
   private readonly valid = new LRUCache<string, true>({ max: MAX_VALID });
@@ -29,15 +30,18 @@ export class CredentialLookups {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Limits lookups of an address's network for the next minute. Call it when the network is over its request limit. */
+  /**
+   * Limits the lookups of the network of `ip` for the next minute. Call `watch` when the network exceeds its limit of
+   * rejected requests.
+   */
   watch(ip: string): void {
     this.limitedUntil.set(clientNetwork(ip), this.clock.now() + WATCH_MS);
   }
 
   /**
-   * Runs a lookup. Rejects with the error of `find`, or with `too_many_requests` if too many lookups wait or the wait
-   * takes more than a second.
-   * @param find looks up the credentials. Rejects with a `Problem` if they are invalid.
+   * Runs the lookup `find`. Rejects with the error of `find`. If the network of `ip` is limited, rejects with
+   * `too_many_requests` when the queue is full or the wait exceeds a second.
+   * @param find looks up the credentials. Rejects with a `Problem` if the credentials are invalid.
    */
   async run<Found>(ip: string, credentials: string, find: () => Promise<Found>): Promise<Found> {
     const digest = hash('sha256', credentials, 'base64url');

@@ -1,7 +1,7 @@
 /**
- * Authenticates callers by the operator token, an account token, or a session cookie. Responds with 401 for missing or
- * invalid credentials, and with 400 for a malformed header (RFC 6750). Responds with 403 for an account token from an
- * address that it does not allow. Responds with 429 after too many rejected requests from a network.
+ * Authenticates callers by the operator token, an account token or a session cookie. Responds with 401 for missing or
+ * invalid credentials, and with 400 for a malformed header (RFC 6750). Responds with 403 if an account token does not
+ * allow the address, and with 429 after too many rejected requests of a network.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
@@ -21,7 +21,7 @@ import { setPrincipal, type Principal } from './principal.js';
 import { isPublic } from './public.js';
 import { Site } from './site.js';
 
-/** Injection token of the operator token. */
+/** Nest injection token of the operator token (a string). */
 export const OPERATOR_TOKEN = Symbol('OperatorToken');
 
 @Injectable()
@@ -49,13 +49,16 @@ export class CredentialsGuard implements CanActivate {
     return true;
   }
 
-  /** Authenticates a request. A token takes precedence over a cookie, because browsers send cookies automatically. */
+  /**
+   * Returns the authenticated caller of a request. A token takes precedence over a cookie, because browsers send
+   * cookies automatically.
+   */
   private async principalOf(request: FastifyRequest): Promise<Principal> {
     const { authorization, cookie } = request.headers;
     try {
       const token = bearerToken(authorization);
       if (token !== undefined) return await this.authenticateToken(token, request.ip);
-      // Ignore other schemes: a reverse proxy may require Basic credentials for itself.
+      // Ignore other schemes, because a reverse proxy may require Basic credentials for itself.
       const session = this.site.read(cookie, 'session');
       if (session !== undefined) return await this.authenticateSession(session, request);
       throw noCredentials();
@@ -68,7 +71,10 @@ export class CredentialsGuard implements CanActivate {
     }
   }
 
-  /** Counts a rejected request. Rejects with 429 and limits lookups if the network is over its limit. */
+  /**
+   * Counts a rejected request. If its network exceeds the limit, rejects with 429 and limits the credential lookups of
+   * the network.
+   */
   private async countRefused(isToken: boolean, ip: string): Promise<void> {
     try {
       await (isToken ? countWrongToken : countAnonymous)(this.storage, ip);
@@ -91,8 +97,8 @@ export class CredentialsGuard implements CanActivate {
   }
 
   private async authenticateSession(cookie: string, { ip, method, headers }: FastifyRequest): Promise<Principal> {
-    // The panel marks its background polling as unattended. Such requests do not extend the session. A forged header
-    // can only end the sender's own session sooner.
+    // The panel marks its background polling as unattended, so that polling does not extend the session. A forged
+    // header can only end the session of its sender sooner.
     const isAttended = method !== 'GET' || headers['x-unattended'] === undefined;
     const find = async () => (await this.sessions.find(cookie, isAttended)) ?? refuseSession();
     const { session, member, portal } = await this.lookups.run(ip, cookie, find);
@@ -108,7 +114,7 @@ function refuseToken(): never {
 }
 
 function refuseSession(): never {
-  // Don't clear the cookie: a late response would remove the cookie of a newer sign-in.
+  // Don't clear the cookie. A late response would remove the cookie of a newer sign-in.
   throw new Problem('session_ended', {
     detail: 'You are not signed in any more. Sign in again.',
     headers: ['WWW-Authenticate', CHALLENGE],

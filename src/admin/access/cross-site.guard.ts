@@ -1,6 +1,6 @@
 /**
- * Rejects requests that another site's page makes a browser send (CSRF). Browsers can attach the session cookie to
- * them: `SameSite=Lax` does not cover pages of sibling subdomains. Exempt are requests with a bearer token, and safe
+ * Rejects requests that a page of another site makes a browser send (CSRF). `SameSite=Lax` is not enough, because
+ * browsers attach the session cookie to requests from sibling subdomains. Skips requests with a bearer token, and safe
  * methods, whose responses the same-origin policy protects.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
@@ -23,7 +23,7 @@ export class CrossSiteGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     if (SAFE_METHODS.has(request.method)) return true;
     const principal = principalOf(request);
-    // Check sign-in requests too. Another site could sign its visitor in as someone else (login CSRF).
+    // Check sign-in requests too. Otherwise, another site could sign its visitor in as someone else (login CSRF).
     const isSignIn = operationOf(context).permission.about === 'anybody';
     const cookie = 'cookie' in principal ? principal.cookie : undefined;
     if (cookie === undefined && !isSignIn) return true;
@@ -33,8 +33,8 @@ export class CrossSiteGuard implements CanActivate {
   }
 
   /**
-   * Checks `Origin` and `Sec-Fetch-Site`. Browsers send at least one of them with every unsafe request, and pages
-   * cannot forge either.
+   * Checks `Origin` and `Sec-Fetch-Site`. Browsers send at least one of these headers with every unsafe request, and
+   * pages cannot forge the headers.
    * @throws Problem `cross_site_request`
    */
   private checkOrigin({ headers }: FastifyRequest): void {
@@ -50,7 +50,10 @@ export class CrossSiteGuard implements CanActivate {
   }
 }
 
-/** Checks `X-CSRF-Token`, which is derived from the session cookie. */
+/**
+ * Checks `X-CSRF-Token`, whose value is derived from the session cookie.
+ * @throws Problem `cross_site_request`
+ */
 function checkCsrfToken({ headers }: FastifyRequest, cookie: string): void {
   const token = headers['x-csrf-token'];
   if (typeof token === 'string' && isSame(token, csrfTokenOf(cookie))) return;

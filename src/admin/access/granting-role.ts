@@ -9,7 +9,10 @@ import { isOperator, type Principal } from './principal.js';
 export class GrantingRoles {
   constructor(private readonly members: AccountMembers) {}
 
-  /** Returns the caller's role in an account. Rejects with `resource_not_found` if the caller is not a member. */
+  /**
+   * Returns the caller's role in an account, or `operator`. Rejects with `resource_not_found` if the caller is neither
+   * an operator nor a member of the account.
+   */
   async find(principal: Principal, accountId: string): Promise<CallerAccess> {
     if (isOperator(principal)) return 'operator';
     const role = principal.kind === 'member' ? await this.members.roleOf(accountId, principal.member.id) : undefined;

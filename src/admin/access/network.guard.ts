@@ -1,6 +1,6 @@
 /**
- * Hides operator routes from other networks than `admin.operatorNetworks`: they respond with 404. This guard runs
- * first, before credentials are checked.
+ * Responds with 404 to requests for operator routes from addresses outside `admin.operatorNetworks`. NetworkGuard runs
+ * before the other guards, so credentials make no difference.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';

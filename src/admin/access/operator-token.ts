@@ -1,6 +1,6 @@
 /**
- * Provides the operator token of the admin API. The token comes from the environment, or is generated once and stored
- * in the data folder.
+ * Reads the operator token of the admin API from the environment, or from a file in the data folder. Generates the
+ * token and writes the file if both are missing. The start fails if the file is invalid or cannot be written.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -10,15 +10,16 @@ import { keptSecret } from '../../stores/secrets/kept-secret.js';
 const SHORTEST_TOKEN = 32;
 
 /**
- * Returns the path of the token file. The file is used if the environment sets no token. Only its owner can read it.
+ * Returns the path of the token file, which is used if the environment sets no token. Only the owner of the file can
+ * read it.
  */
 export function operatorTokenFile(dataDir: string): string {
   return join(dataDir, 'admin-token');
 }
 
 /**
- * Returns the operator token. Rejects if the folder cannot be written or the file holds no valid token. An empty token
- * would lock all operators out, and a short token could be guessed.
+ * Returns the operator token, and creates the token file if needed. Rejects if the folder or file cannot be written, or
+ * if the token in the file is shorter than 32 characters. A short token could be guessed.
  * @param given token of the environment. Undefined if none is set.
  */
 export async function operatorToken(dataDir: string, given: string | undefined): Promise<string> {

@@ -1,7 +1,7 @@
 /**
- * Enforces the permissions in the table of operations (`operations.ts`). Responds to a resource of another account as
- * to a missing resource, so that IDs reveal nothing. Responds with 403 if the caller lacks the role, and with
- * `confirmation_required` if they must confirm their identity first.
+ * Enforces the permission of each operation (`operations.ts`). Responds with 404 to a resource of another account, as
+ * if the resource did not exist. Responds with 403 if the caller lacks the role or a recent confirmation, or changes a
+ * suspended account.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -85,7 +85,7 @@ function roleIn(account: NamedAccount, principal: Principal): Role | undefined {
   }
 }
 
-/** Throws `forbidden` for kinds of callers that the operation excludes, such as tokens or portal sessions. */
+/** Throws `forbidden` for a token or portal session that the operation excludes. */
 function checkCallerKind(principal: Principal, permission: Permission): void {
   const { tokens } = permission;
   if ((principal.kind === 'operator' && tokens === 'none') || (principal.kind === 'token' && tokens !== 'any')) {

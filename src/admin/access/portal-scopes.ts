@@ -1,6 +1,7 @@
 /**
- * Limits portal sessions to their granted scopes. The field `limitedPortal` of an operation says whether a limited
- * session may call it: `yes`, `no`, or `keys` (only for keys with granted scopes).
+ * Limits portal sessions to the scopes that their portal link grants. The field `limitedPortal` of a permission says
+ * whether a limited session can call the operation. With `keys`, the session can access only keys within the granted
+ * scopes, and gets 403 for other keys.
  */
 import { createParamDecorator, Injectable, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -13,12 +14,18 @@ import type { Principal } from './principal.js';
 
 const scopesByRequest = new WeakMap<FastifyRequest, readonly string[]>();
 
-/** Returns the scopes that a portal session is limited to. Null for sessions without limit and for other callers. */
+/**
+ * Returns the scopes that a portal session is limited to. Null for portal sessions without a limit, and for other
+ * callers.
+ */
 export function grantedScopes(principal: Principal): readonly string[] | null {
   return principal.kind === 'portal' ? principal.portal.scopes : null;
 }
 
-/** Throws `forbidden` if a key has, or would get, a scope that the caller is not granted. */
+/**
+ * Throws `forbidden` if the portal session is not granted all of `scopes`, the current or new scopes of a key. Does
+ * nothing for other callers.
+ */
 export function checkWithinGrant(principal: Principal, scopes: readonly string[]): void {
   const granted = grantedScopes(principal);
   const missing = granted === null ? [] : missingScopes(granted, scopes);
@@ -29,14 +36,15 @@ export function checkWithinGrant(principal: Principal, scopes: readonly string[]
   });
 }
 
-/** PortalScopes enforces the field `limitedPortal` of operations. */
+/** PortalScopes enforces the field `limitedPortal` of permissions. */
 @Injectable()
 export class PortalScopes {
   constructor(private readonly keys: ApiKeyStore) {}
 
   /**
-   * Checks that the caller's scopes allow the operation. Remembers the scopes for `GrantedScopes` if the resource is
-   * not a key, so that the handler returns only what they allow. Rejects with `forbidden`.
+   * Checks that a limited portal session can call the operation. Rejects with `forbidden` if the operation excludes
+   * limited sessions, or if the key has a scope outside the grant. For a resource other than a key, provides the
+   * granted scopes to the handler with `GrantedScopes`.
    * @param named the resource of the request, in an account that the caller can access
    */
   async check(request: FastifyRequest, principal: Principal, permission: Permission, named: Named): Promise<void> {
@@ -50,7 +58,10 @@ export class PortalScopes {
   }
 }
 
-/** Injects the scopes that limit what the handler may return. Undefined for no limit. */
+/**
+ * Injects the granted scopes of a limited portal session. The handler must return only data of keys within these
+ * scopes. Undefined if there is no limit.
+ */
 export const GrantedScopes = createParamDecorator(
   (_: unknown, context: ExecutionContext): readonly string[] | undefined =>
     scopesByRequest.get(context.switchToHttp().getRequest<FastifyRequest>()),

@@ -1,11 +1,14 @@
-/** The authenticated caller of a request. The credentials guard sets the caller. Later guards and handlers read it. */
+/**
+ * Stores the authenticated caller of each request. The credentials guard sets the caller. Later guards and handlers
+ * read the caller.
+ */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { VisibleAccounts } from '../../accounts/account-list.js';
 import type { AccountToken } from '../../members/account-tokens.js';
 import type { PortalGrant, Session, SessionMember } from '../../members/sessions.js';
 
-/** A member with a session. */
+/** SignedInMember is a caller with the session of a member. */
 export interface SignedInMember {
   readonly kind: 'member';
   readonly member: SessionMember;
@@ -14,12 +17,15 @@ export interface SignedInMember {
   readonly cookie: string;
 }
 
-/** A caller with a session: a member, or the user of a portal link. */
+/** SignedIn is a caller with a session: a member, or the user of a portal link. */
 export type SignedIn =
   | SignedInMember
   | { readonly kind: 'portal'; readonly portal: PortalGrant; readonly session: Session; readonly cookie: string };
 
-/** A caller of the admin API. `token` is an account token, `operator` the operator token. */
+/**
+ * Principal is a caller of the admin API. `token` is an account token, `operator` the operator token, and `nobody` a
+ * caller without authentication.
+ */
 export type Principal =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'operator' }
@@ -30,7 +36,7 @@ const NOBODY: Principal = { kind: 'nobody' };
 
 const principals = new WeakMap<FastifyRequest, Principal>();
 
-/** Sets the caller of a request. */
+/** Sets the caller of a request. Only the credentials guard may call `setPrincipal`. */
 export function setPrincipal(request: FastifyRequest, principal: Principal): void {
   principals.set(request, principal);
 }
@@ -41,19 +47,20 @@ export function principalOf(request: FastifyRequest): Principal {
 }
 
 /**
- * Returns the caller as a member. Throws for other callers, so use it only for operations that only members can call.
+ * Returns the caller as a member. Throws an `Error` for other callers, so call `memberOfCaller` only in operations for
+ * members.
  */
 export function memberOfCaller(principal: Principal): SignedInMember {
   if (principal.kind !== 'member') throw new Error(`a member was expected, not a caller of kind ${principal.kind}`);
   return principal;
 }
 
-/** Reports whether the caller is an operator: by the operator token, or as a member with operator rights. */
+/** Reports whether the caller is an operator, by the operator token or as a member with operator rights. */
 export function isOperator(principal: Principal): boolean {
   return principal.kind === 'operator' || (principal.kind === 'member' && principal.member.isOperator);
 }
 
-/** Returns the accounts that the caller can see. Throws without a caller. */
+/** Returns the filter for the accounts that the caller can see. Throws an `Error` for an unauthenticated caller. */
 export function visibleTo(principal: Principal): VisibleAccounts {
   if (isOperator(principal)) return 'all';
   switch (principal.kind) {
@@ -68,13 +75,16 @@ export function visibleTo(principal: Principal): VisibleAccounts {
   }
 }
 
-/** Returns the actor that the audit log records for the caller. */
+/**
+ * Returns the caller's ID in the audit log. The ID is `operator` for the operator token, and `nobody` without
+ * authentication.
+ */
 export function actorOf(principal: Principal): string {
   switch (principal.kind) {
     case 'member':
       return principal.member.id;
     case 'portal':
-      // Not the label, because labels need not be unique.
+      // Use the session ID, because labels need not be unique.
       return `portal:${principal.session.id}`;
     case 'token':
       return principal.token.id;
@@ -85,7 +95,10 @@ export function actorOf(principal: Principal): string {
   }
 }
 
-/** Returns the caller's display name for the audit log. Undefined if the caller has none. */
+/**
+ * Returns the caller's display name for the audit log. Undefined for the operator token, without authentication, and
+ * for a portal session without a label.
+ */
 export function labelOf(principal: Principal): string | undefined {
   switch (principal.kind) {
     case 'member':

@@ -1,12 +1,15 @@
-/** Marks controllers that skip the guards of the admin API: health, metrics and event intake. */
+/** Marks the controllers that the guards of the admin API skip: health, metrics and event intake. */
 import { SetMetadata, type ExecutionContext } from '@nestjs/common';
 
 const PUBLIC = 'trailgate:public';
 
-/** Lets every client that reaches the port call a controller, unless the controller has its own guard. */
+/**
+ * Makes the guards of the admin API skip a controller. Every client that reaches the port can call the controller,
+ * unless the controller has its own guard.
+ */
 export const Public = (): ClassDecorator => SetMetadata(PUBLIC, true);
 
-/** Reports whether a request is for a public controller. */
+/** Reports whether a request is for a controller with `@Public`. */
 export function isPublic(context: ExecutionContext): boolean {
   return Reflect.getMetadata(PUBLIC, context.getClass()) === true;
 }

@@ -1,5 +1,6 @@
 /**
- * Checks that a member has confirmed their identity recently. Changes that widen access require such a confirmation.
+ * Checks that a member has confirmed their identity in the last ten minutes, for changes that widen access. Creates the
+ * problem `confirmation_required`, which names the available confirmation methods.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { FirstOwner } from '../../members/first-owner.js';
@@ -19,10 +20,10 @@ const NO_CONFIRMATION_METHOD =
   'You have nothing to confirm your identity with. Sign in again and add a passkey, a password or ' +
   'an identity provider within ten minutes.';
 
-/** Injection token of the clock. */
+/** Nest injection token of the clock. */
 export const CLOCK = Symbol('Clock');
 
-/** Confirmed checks confirmations of the caller's session. */
+/** RecentConfirmation checks when the caller last confirmed their identity in the current session. */
 @Injectable()
 export class RecentConfirmation {
   constructor(
@@ -31,30 +32,30 @@ export class RecentConfirmation {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Rejects with `confirmation_required` if the caller must confirm first; see `refusal`. */
+  /** Rejects with the problem that `refusal` returns, if any. */
   async check(principal: Principal): Promise<void> {
     const refusal = await this.refusal(principal);
     if (refusal !== null) throw refusal;
   }
 
   /**
-   * Returns the problem `confirmation_required` for changes that widen access. Returns null if the caller may make such
-   * changes. Tokens are exempt, because programs cannot confirm. Portal sessions are exempt, because they last at most
-   * an hour.
+   * Returns the problem `confirmation_required` if the caller must confirm their identity before a change that widens
+   * access, else null. Tokens are exempt, because programs cannot confirm. Portal sessions are exempt, because they
+   * last at most an hour. So is the demo's operator without a confirmation method.
    */
   async refusal(principal: Principal): Promise<Problem | null> {
     if (principal.kind !== 'member') return null;
     const { session } = principal;
-    // A clock that is ahead can record a confirmation in the future. Such a confirmation must not stay valid until
-    // then.
+    // If the clock was ahead, `confirmedAt` can be in the future. Without `Math.abs`, the confirmation would stay valid
+    // for too long.
     if (Math.abs(this.clock.now() - session.confirmedAt) < CONFIRMED_MS) return null;
     return this.refused(principal, CONFIRMATION_TOO_OLD);
   }
 
   /**
-   * Checks that a session opened by a password alone has confirmed before it adds the member's first passkey (NIST SP
-   * 800-63B-4). Otherwise, an attacker with a stolen password could register a passkey. Rejects with
-   * `confirmation_required`.
+   * Checks whether a session may add the member's first passkey (NIST SP 800-63B-4). Rejects with
+   * `confirmation_required` if a password opened the session, no confirmation followed, and the member has no
+   * authenticator app. Otherwise, an attacker with a stolen password could register a passkey.
    */
   async checkFirstPasskey(principal: SignedInMember): Promise<void> {
     const { member, session } = principal;
@@ -64,10 +65,13 @@ export class RecentConfirmation {
     if (refused !== null) throw refused;
   }
 
-  /** Returns the problem with the available confirmation methods. Null for the demo's operator. */
+  /**
+   * Returns the problem `confirmation_required` with the available methods. Returns null if the caller is the demo's
+   * operator and has no method.
+   */
   private async refused({ member, session }: SignedInMember, detail: string): Promise<Problem | null> {
     const ways = await this.ways.toConfirm(member.id, session.method);
-    // The demo's operator signs in with a link, and has nothing to confirm with.
+    // The demo's operator signs in with a link, and usually has no confirmation method.
     if (ways.length === 0 && (await this.firstOwner.isDemo(member.id))) return null;
     return new Problem('confirmation_required', {
       detail: ways.length > 0 ? detail : NO_CONFIRMATION_METHOD,

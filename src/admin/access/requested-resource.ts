@@ -1,7 +1,7 @@
 /**
- * Finds the resource of a request. Its account decides the caller's permissions. Below `/admin/v1/accounts/{id}`, the
- * path names the account. Every other controller of account resources declares the location of the resource ID with
- * `@ResourceOfAccount`.
+ * Finds the resource that a request names, whose account decides the caller's permissions. Below
+ * `/admin/v1/accounts/{id}`, the path names the account. Every other controller of account resources must declare how
+ * to read the resource ID, with `@ResourceOfAccount`.
  */
 import { SetMetadata, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -14,7 +14,7 @@ const OF_ACCOUNT = 'trailgate:of-account';
 const ACCOUNTS_PREFIX = '/admin/v1/accounts/:id';
 const LONGEST_ID = 100;
 
-/** Location of the resource ID in the requests of a controller. */
+/** IdLocation says where the requests of a controller contain the resource ID. */
 interface IdLocation {
   readonly kind: Named['kind'];
   /** Reads the ID from a request. Guards run before validation, so the value can be anything. */
@@ -30,7 +30,10 @@ export function inPath(request: FastifyRequest): unknown {
   return (request.params as Record<string, unknown>)['id'];
 }
 
-/** Returns a reader of a body field. The reader throws a `Problem` if the field is not a string. */
+/**
+ * Returns a reader of a body field. The reader throws the problem of a `RefusedBody`, and `validation_failed` if the
+ * field is not a string.
+ */
 export const inBody =
   (field: string) =>
   ({ body }: FastifyRequest): unknown => {
@@ -42,8 +45,8 @@ export const inBody =
   };
 
 /**
- * Returns a reader of a query parameter that only operators may omit. The reader throws `invalid_parameter` without a
- * value.
+ * Returns a reader of a query parameter that only operators may omit. The reader throws `invalid_parameter` if the
+ * parameter is missing.
  */
 export const inQuery =
   (parameter: string) =>
@@ -54,8 +57,8 @@ export const inQuery =
   };
 
 /**
- * Returns the kind and ID of the resource that a request names. Undefined if no such ID can exist. Throws if the
- * controller declares no resource.
+ * Returns the kind and ID of the resource that a request names. Undefined if the value cannot be an ID. Throws the
+ * problem of the reader, and an `Error` if the controller declares no resource.
  */
 export function requestedResourceOf(context: ExecutionContext): Named | undefined {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
@@ -66,7 +69,8 @@ export function requestedResourceOf(context: ExecutionContext): Named | undefine
   }
   const { kind, read } = location ?? { kind: 'account', read: inPath };
   const id = read(request);
-  // No resource has such an ID. PostgreSQL would reject text with NUL characters.
+  // No resource has an ID that is longer than `LONGEST_ID` or contains NUL. PostgreSQL would reject text with NUL
+  // characters.
   if (typeof id !== 'string' || id.length > LONGEST_ID || id.includes('\0')) return undefined;
   return { kind, id };
 }

@@ -1,14 +1,16 @@
-/** The panel's origin, and what depends on the origin: cookies, links, and the origin check against CSRF. */
+/** Builds the panel's cookies and links, and checks `Origin` headers against the panel's origin (CSRF). */
 
-/** Names of the loopback interface. If the panel runs on one of them, the others count as its origin too. */
+/** Host names of the loopback interface. If the panel uses one of these names, `isOwnOrigin` accepts the others too. */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Site builds the panel's cookies and links. The cookies are `session`; `step`, for a sign-in in several steps; and
- * `known`, for browsers in which a member has signed in before.
+ * Site builds the panel's cookies and links. The cookie `session` holds the token of the session. `step` identifies a
+ * sign-in or passkey ceremony in progress. `known` marks a browser in which a member has signed in before.
  */
 export class Site {
-  /** @param currentOrigin returns the origin without a trailing slash. Final only once the server listens. */
+  /**
+   * @param currentOrigin returns the origin without a trailing slash. The origin is final only once the server listens.
+   */
   constructor(private readonly currentOrigin: () => string) {}
 
   get origin(): string {
@@ -19,14 +21,17 @@ export class Site {
     return this.origin.startsWith('https:');
   }
 
-  /** Returns the URL of a single-use link. Browsers never send the part after `#` to servers, proxies or in Referer. */
+  /**
+   * Returns the URL of a single-use link. Browsers do not send the part after `#` to servers or proxies, or in
+   * `Referer`.
+   */
   linkUrl(token: string): string {
     return `${this.origin}/link#${token}`;
   }
 
   /**
-   * Returns the name of a cookie. Browsers accept the prefix `__Host-` only over HTTPS. On the loopback interface the
-   * panel uses plain HTTP, where some browsers reject Secure cookies.
+   * Returns the name of a cookie, with the prefix `__Host-` if the panel uses HTTPS. Browsers accept the prefix only
+   * with `Secure`, and some browsers reject Secure cookies over plain HTTP.
    */
   cookieName(name: 'session' | 'step' | 'known'): string {
     return `${this.isSecure ? '__Host-' : ''}tg_${name}`;
@@ -47,7 +52,10 @@ export class Site {
     return this.cookie(name, '', 0);
   }
 
-  /** Returns the value of a cookie. Undefined if the cookie is missing or sent twice, because one could be forged. */
+  /**
+   * Returns the value of a cookie. Undefined if the cookie is missing or sent twice, because one of the two could be
+   * forged.
+   */
   read(header: string | undefined, name: 'session' | 'step' | 'known'): string | undefined {
     const wanted = `${this.cookieName(name)}=`;
     const found = (header ?? '').split(';').flatMap((pair) => {
@@ -57,7 +65,10 @@ export class Site {
     return found.length === 1 ? found[0] : undefined;
   }
 
-  /** Reports whether a value of `Origin` is the panel's own. */
+  /**
+   * Reports whether a value of `Origin` is the origin of the panel. All loopback names with the same scheme and port
+   * count as one origin.
+   */
   isOwnOrigin(text: string): boolean {
     if (text === this.origin) return true;
     const own = new URL(this.origin);

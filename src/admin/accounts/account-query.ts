@@ -1,4 +1,4 @@
-/** Query parameters of the list of accounts: search, filters and order. */
+/** Defines the query parameters of the list of accounts: search, filters and order. */
 import { z } from 'zod';
 import { ACCOUNT_SORTS } from '../../accounts/account-list.js';
 import { externalQuery } from '../../records/external-fields.js';

@@ -1,4 +1,4 @@
-/** Account resource of the admin API. */
+/** Defines the account resource of the admin API, and converts accounts to the resource. */
 import { z } from 'zod';
 import type { Account } from '../../accounts/accounts.js';
 import { shownExternalFields } from '../../records/external-fields.js';

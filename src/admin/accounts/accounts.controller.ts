@@ -1,4 +1,7 @@
-/** Lists, creates, reads, changes and deletes accounts. Only operators can create, change or delete them. */
+/**
+ * Lists, creates, reads, changes and deletes accounts. Only operators can create, change or delete an account. Other
+ * callers see only the accounts that they can access.
+ */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import {

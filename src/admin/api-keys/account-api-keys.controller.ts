@@ -22,7 +22,10 @@ import {
   type ApiKeyWithSecretResource,
 } from './api-key.resource.js';
 
-/** Matches no member. Portal sessions must not learn which member authorized a key. */
+/**
+ * Member ID that matches no member. Replaces the filter `authorized_by` for portal sessions, which must not learn which
+ * member authorized a key.
+ */
 const NO_MEMBER_ID = '';
 
 @Controller()

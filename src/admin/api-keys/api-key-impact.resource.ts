@@ -1,5 +1,6 @@
 /**
- * API key impact resource: recent use of a key, which shows what revoking the key or removing its scopes would break.
+ * Defines the API key impact resource of the admin API: recent use of a key. The resource shows what would break if the
+ * key were revoked or lost scopes.
  */
 import { z } from 'zod';
 import type { ApiKeyImpact, SecretLastUse } from '../../accounts/api-key-impact.js';

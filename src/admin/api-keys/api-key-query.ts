@@ -1,4 +1,4 @@
-/** Query parameters of the list of API keys: search, filters and order. */
+/** Defines the query parameters of the list of API keys: search, filters and order. */
 import { z } from 'zod';
 import { API_KEY_SORTS } from '../../accounts/api-key-list.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';

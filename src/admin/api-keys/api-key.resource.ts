@@ -1,4 +1,6 @@
-/** API key resources of the admin API. Only the responses that create or rotate a key contain its secret. */
+/**
+ * Defines the API key resources of the admin API. Only the responses that create or rotate a key contain its secret.
+ */
 import { z } from 'zod';
 import type { ListedApiKey } from '../../accounts/api-key-list.js';
 import { shownKeySettings, shownSettingsOf } from '../../accounts/api-key-fields.js';
@@ -8,7 +10,7 @@ import { perPeriod } from '../../platform/quotas/windows.js';
 import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
-/** A secret: prefix, 30 base62 characters and a 6-character checksum. */
+/** Pattern of a secret: prefix, 30 base62 characters and a 6-character checksum. */
 const SECRET_PATTERN = /^tg_(?:live|test)_[0-9A-Za-z]{36}$/;
 
 export const apiKeySchema = z
@@ -101,7 +103,7 @@ export type ListedApiKeyResource = z.output<typeof listedApiKeySchema>;
 export type ApiKeyWithSecretResource = z.output<typeof apiKeyWithSecretSchema>;
 export type RotatedApiKeyResource = z.output<typeof rotatedApiKeySchema>;
 
-/** An empty map of member names. For keys without an OAuth client, and for callers who must not see members. */
+/** Empty map of member names, for keys without an OAuth client, and for callers who must not see members. */
 export const NO_MEMBERS: ReadonlyMap<string, string> = new Map();
 
 /**
@@ -131,7 +133,7 @@ export function apiKeyResource(
   };
 }
 
-/** Returns the API resource of a key in a list, with the key's usage this month. */
+/** Returns the API resource of a key in a list, with the usage of this month and the monthly limit of the key. */
 export function listedApiKeyResource(
   key: ListedApiKey,
   timeZone: string,

@@ -127,7 +127,7 @@ export class ApiKeysController {
     return withETag(await this.resource(await this.keys.endPreviousSecret(id, context, expected), caller), reply);
   }
 
-  /** Portal sessions get no names of members. */
+  /** Returns the API resource of a key. Omits the names of members for portal sessions. */
   private async resource(key: ApiKey, caller: Principal): Promise<ApiKeyResource> {
     const { timeZone } = await this.accounts.get(key.accountId);
     const members = caller.kind === 'portal' ? NO_MEMBERS : await this.keys.findAuthorizers([key]);

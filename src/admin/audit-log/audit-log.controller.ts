@@ -1,4 +1,7 @@
-/** Lists the entries of the audit log, newest first. The API cannot change entries. */
+/**
+ * Lists the entries of the audit log, newest first, for operators and for owners and admins of an account. The API
+ * cannot change or delete entries.
+ */
 import { Controller, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';

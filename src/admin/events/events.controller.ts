@@ -1,4 +1,7 @@
-/** Lists the events of an account, newest first, and reads single events. Webhooks deliver the same events. */
+/**
+ * Lists the events of an account, newest first, and reads single events, for owners and admins. Webhooks deliver the
+ * same events.
+ */
 import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';

@@ -1,4 +1,7 @@
-/** Explains which limits apply to a key, and how the gateway would respond to a request now. Uses no quota. */
+/**
+ * Explains which limits apply to a request with a key, and how the gateway would respond now. Explaining a request uses
+ * no quota.
+ */
 import { Body, Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';

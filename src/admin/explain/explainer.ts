@@ -15,7 +15,7 @@ import type { CachedKey } from '../../keys/cached-key.js';
 import type { Preview } from '../../quota/preview.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** The request to explain: an operation by ID, or a method and path. */
+/** ExplainRequest is the request to explain: an operation by ID, or a method and path. */
 export interface ExplainRequest {
   readonly operation?: string | undefined;
   readonly method?: string | undefined;
@@ -24,9 +24,9 @@ export interface ExplainRequest {
   readonly clientAddress?: string | undefined;
 }
 
-/** The result of a preview. */
+/** Explanation is the result of a preview. */
 export interface Explanation {
-  /** The key as requests find it in the cache. */
+  /** The key in the form in which the gateway caches keys. */
   readonly known: CachedKey;
   readonly record: ApiKeyRecord;
   /** Undefined if the request matches no operation. */
@@ -37,7 +37,7 @@ export interface Explanation {
   readonly shadow: Preview | undefined;
   /** Results of all steps in order, including steps after a rejection. */
   readonly steps: readonly StepPreview[];
-  /** The first rejection. Undefined if the backend, or a page of the gateway, would respond. */
+  /** Problem of the first step that rejects the request. Undefined if no step rejects. */
   readonly problem: Problem | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface Explanation {
 export class Explainer {
   /**
    * @param steps admission steps of the request path
-   * @param known builds the cached key from a record, as for requests
+   * @param known builds the cached key from a record, with the code that real requests use
    */
   constructor(
     private readonly steps: Steps,
@@ -56,13 +56,13 @@ export class Explainer {
   /** Returns the public path of an operation. */
   readonly pathOf = (operation: Operation): string => publicPaths(this.config().file)(operation);
 
-  /** Reports whether an operation with this ID exists. */
+  /** Reports whether the current configuration has an operation with this ID. */
   knows(operationId: string): boolean {
     return this.config().operations.some(({ id }) => id === operationId);
   }
 
   /**
-   * Explains a request.
+   * Previews a request with a key of an account. Counts nothing.
    * @throws Problem `validation_failed` for an unknown operation ID
    */
   async explain(key: ApiKey, account: Account, asked: ExplainRequest): Promise<Explanation> {

@@ -1,4 +1,6 @@
-/** Explanation resource of the admin API: results of the admission steps, limits and the resulting response. */
+/**
+ * Defines the explanation resource of the admin API: results of the admission steps, limits and the resulting response.
+ */
 import type { Operation } from '../../config/model/schema.js';
 import { z } from 'zod';
 import type { StepPreview } from '../../admission/preview.js';
@@ -9,7 +11,7 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, policyField as policy, timeField } from '../openapi/fields.js';
 import type { Explanation } from './explainer.js';
 
-/** Steps that need an operation. They have no result if the request matches no operation. */
+/** Steps that check the operation. Their verdict is `unknown` if the request matches no operation. */
 const OPERATION_STEPS: ReadonlySet<StepPreview['name']> = new Set(['scope', 'quota']);
 
 const step = z.object({

@@ -1,4 +1,7 @@
-/** Exports records page by page, in the format that imports accept. `trailgate export` writes all types to a file. */
+/**
+ * Exports records page by page, for operators, in the format that imports accept. `trailgate export` writes all types
+ * to a file.
+ */
 import { Controller, Query } from '@nestjs/common';
 import { z } from 'zod';
 import { Exporter } from '../../transfer/exporter.js';
@@ -8,7 +11,7 @@ import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import { cursorParameter, type ListBody } from '../request/list.js';
 
-/** Maximum length in characters. */
+/** Maximum length of a cursor, in characters. */
 const LONGEST_CURSOR = 500;
 
 const exportQuerySchema = z.strictObject({

@@ -1,6 +1,6 @@
 /**
- * Serves probes and metrics for orchestrators and Prometheus. They need no token, have no limit, and exist in every
- * role.
+ * Serves probes and metrics for orchestrators and Prometheus, in processes of every role. Requests need no token and
+ * have no rate limit. On the admin listener, addresses outside `admin.healthNetworks` get 404.
  */
 import { Controller, Get, Headers, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -19,14 +19,18 @@ interface ReadinessBody {
 export class HealthController {
   constructor(@Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies) {}
 
-  /** Responds while the process runs. It checks no dependencies, because an outage must not restart the process. */
+  /**
+   * Responds with 200 while the process runs. Checks no dependencies, because the outage of a dependency must not
+   * restart the process.
+   */
   @Get('livez')
   live(): { status: string } {
     return { status: 'alive' };
   }
 
   /**
-   * Reports whether the process should receive traffic. 503 while starting, draining, or without a required dependency.
+   * Reports whether the process should receive traffic. Responds with 503 while the process starts or drains, or while
+   * a required dependency is unavailable.
    */
   @Get('readyz')
   ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessBody {
@@ -35,7 +39,7 @@ export class HealthController {
     return { status: ready ? 'ready' : 'not_ready', checks };
   }
 
-  /** Responds in the format that the scraper prefers. */
+  /** Responds with the metrics in the format that the scraper's `Accept` header prefers. */
   @Get('metrics')
   async metrics(
     @Headers('accept') accept: string | undefined,

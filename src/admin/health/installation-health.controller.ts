@@ -1,4 +1,6 @@
-/** Reports the health of the installation: the readiness checks and every gateway that this process knows. */
+/**
+ * Reports the health of the installation to operators: the readiness checks and every gateway that this process knows.
+ */
 import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import type { KnownNodeStatus } from '../../nodes/node-status.js';

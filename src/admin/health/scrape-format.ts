@@ -1,8 +1,11 @@
-/** Chooses the format of a scrape by content negotiation (RFC 9110, section 12.5.1). */
+/**
+ * Chooses the format of a metrics response by the `Accept` header (RFC 9110, section 12.5.1). Unknown and invalid
+ * headers get the text format.
+ */
 import { listTokens } from '../../http/grammar/fields.js';
 import { OPEN_METRICS, PROTOBUF, TEXT, type Exposition } from '../../platform/metrics/exposition.js';
 
-/** An offered format. A media range may name its `parameters`, and must name those in `required`. */
+/** Offer is a format of the metrics. A media range may name its `parameters`, and must name those in `required`. */
 interface Offer {
   readonly exposition: Exposition;
   readonly type: string;
@@ -10,7 +13,7 @@ interface Offer {
   readonly required: readonly string[];
 }
 
-/** In order of preference between equal qualities. */
+/** Offered formats. Among formats of equal quality, the first format is preferred. */
 const OFFERS: readonly Offer[] = [
   {
     exposition: PROTOBUF,
@@ -30,13 +33,13 @@ const OFFERS: readonly Offer[] = [
 interface MediaRange {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
-  /** 0 to 1. 0 for an invalid quality. */
+  /** Weight of the media range, 0 to 1. An invalid weight becomes 0. */
   readonly quality: number;
 }
 
 /**
- * Returns the format that an `Accept` header prefers. A wildcard stands for text, which every scraper can read, as in
- * Prometheus's own exporters. So does a header that names no offered format.
+ * Returns the format that an `Accept` header prefers. Wildcards, and headers without an offered format, get the text
+ * format, which every scraper can read. The exporters of Prometheus do the same.
  */
 export function expositionFor(accept = ''): Exposition {
   let best = { exposition: TEXT, quality: 0 };
@@ -48,7 +51,7 @@ export function expositionFor(accept = ''): Exposition {
   return best.exposition;
 }
 
-/** Returns a media range in lower case. */
+/** Parses a media range, which must be in lower case. */
 function readRange(text: string): MediaRange {
   const [type = '', ...rest] = text.split(';').map((part) => part.trim());
   const parameters = new Map(

@@ -1,4 +1,7 @@
-/** Imports records in batches, for operators. `trailgate import` sends the lines of a file in such batches. */
+/**
+ * Imports records in batches, for operators. `trailgate import` sends the lines of a file in batches. The response has
+ * an outcome for each record, so an invalid record does not fail the batch.
+ */
 import { Body, Controller } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -9,9 +12,9 @@ import { Operation } from '../openapi/operation-decorator.js';
 import { API_PREFIX, OPERATIONS } from '../openapi/operations.js';
 import { ChangedBy } from '../request/change-context.js';
 
-/** Path of imports. Its maximum body size is `MAX_IMPORT_BYTES`. */
+/** Path of the import operation. Its maximum body size is `MAX_IMPORT_BYTES`. */
 export const IMPORTS_PATH = API_PREFIX + OPERATIONS.importRecords.path;
-/** Maximum size of a batch, in bytes. */
+/** Maximum size of the request body of a batch, in bytes. */
 export const MAX_IMPORT_BYTES = 1_024 * 1_024;
 
 /** Maximum length of a reason, in characters. */
@@ -66,7 +69,7 @@ export class ImportsController {
   }
 }
 
-/** Returns the result for one record. A failed record has a reason. */
+/** Returns the result for one record. Only a failed record has a reason. */
 function resultOf(outcome: Outcome): z.output<typeof importedSchema> {
   if (!(outcome instanceof LineError)) return { outcome, reason: null };
   return { outcome: 'failed', reason: outcome.message.slice(0, LONGEST_REASON) };

@@ -1,6 +1,7 @@
 /**
  * Authenticates services that submit events, by their token `services.<name>.eventsToken`. Responds with 404 outside
- * `admin.operatorNetworks`, with 401 without a valid token, and with 429 to networks that send too many invalid tokens.
+ * `admin.operatorNetworks`, with 400 to a malformed header, and with 401 without a valid token. Networks that send too
+ * many invalid tokens get 429.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
@@ -11,10 +12,10 @@ import { bearerToken, CHALLENGE } from '../access/bearer.js';
 import { countWrongToken } from '../access/caller-limits.js';
 import { AdminNetworks } from '../listener/admin-networks.js';
 
-/** Injection token of `ServiceTokens`. */
+/** Nest injection token of a `ServiceTokens` function. */
 export const SERVICE_TOKENS = Symbol('ServiceTokens');
 
-/** Returns the current tokens, by service name. */
+/** ServiceTokens returns the current tokens, by service name. */
 export type ServiceTokens = () => ReadonlyMap<string, string>;
 
 /** Names of the authenticated services, by request. */
@@ -51,8 +52,8 @@ export class EventsTokenGuard implements CanActivate {
   }
 
   /**
-   * Returns the name of the service with a token. Compares all tokens in constant time, so that timing reveals nothing
-   * about them.
+   * Returns the name of the service that has this token. Compares all tokens in constant time, so that timing reveals
+   * nothing about the tokens.
    * @throws Problem `missing_credentials`, `invalid_credentials`
    */
   private findService(token: string | undefined): string {

@@ -1,7 +1,7 @@
 /**
- * Event intake: accepts events from the services behind the gateway, and delivers them as webhooks. A request succeeds
- * for all its events or for none. Event intake is not part of the admin API: services authenticate with their own
- * tokens.
+ * Accepts events from the services behind the gateway, for delivery as webhooks. A request is accepted with all its
+ * events, or rejected as a whole. Event intake is not part of the admin API, because services authenticate with their
+ * own tokens.
  */
 import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -10,7 +10,7 @@ import { EventIntake } from '../../webhooks/intake/intake.js';
 import { Public } from '../access/public.js';
 import { EventsTokenGuard, serviceOf } from './events-token.guard.js';
 
-/** The path of event intake. */
+/** Path of event intake on the admin listener. */
 export const INTAKE_PATH = '/internal/v1/events';
 /** Maximum size of a request body, in bytes. */
 export const MAX_BATCH_BYTES = 1_024 * 1_024;
@@ -42,7 +42,10 @@ const batchSchema = z.strictObject({
     .max(MAX_EVENTS, `must have at most ${MAX_EVENTS}`),
 });
 
-/** The result for one event of a request. */
+/**
+ * AcceptedEvent is the result for one event of a request. `id` is the ID that the service chose, and `event_id` the ID
+ * of the stored event.
+ */
 interface AcceptedEvent {
   readonly id: string;
   readonly event_id: string;

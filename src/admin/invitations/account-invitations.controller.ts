@@ -1,4 +1,4 @@
-/** Lists and creates the invitations of an account. */
+/** Lists and creates the invitations of an account, for its owners and admins. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';

@@ -1,4 +1,7 @@
-/** Invitation resources of the admin API. Only the response that creates or resends an invitation contains its link. */
+/**
+ * Defines the invitation resources of the admin API. Only the response that creates or resends an invitation contains
+ * its link.
+ */
 import { z } from 'zod';
 import type { Invitation, MadeInvitation } from '../../members/links/invitations.js';
 import { ROLES } from '../../members/permissions.js';
@@ -23,7 +26,7 @@ export const invitationSchema = z
   })
   .meta({ id: 'Invitation' });
 
-/** Link of an invitation: the panel's URL, and a token of 43 characters after `#`. */
+/** Schema of the link of an invitation: the URL of the panel, and a token of 43 characters after `#`. */
 export const linkField = z
   .string()
   .max(2_048)
@@ -45,7 +48,7 @@ export function invitationResource(invitation: Invitation, timeZone: string): In
   return encode(invitationSchema, invitation, timeZone);
 }
 
-/** Returns the API resource of a new invitation. Its `link` is null if the link was sent by email. */
+/** Returns the API resource of a created or resent invitation. Its `link` is null if the link was sent by email. */
 export function madeInvitationResource(
   { invitation, token }: MadeInvitation,
   timeZone: string,

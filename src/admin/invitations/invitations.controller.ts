@@ -1,4 +1,4 @@
-/** Resends and revokes invitations. */
+/** Resends and revokes invitations, for owners and admins of the account. */
 import { Controller, Param } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -55,7 +55,10 @@ export class InvitationsController {
     return invitationResource(invitation, timeZone);
   }
 
-  /** Returns the caller's role in the account of an invitation. */
+  /**
+   * Returns the caller's role in the account of an invitation. Rejects with `resource_not_found` if the caller has no
+   * role in the account.
+   */
   private async roleOf(caller: Principal, id: string): Promise<CallerAccess> {
     const account = await this.access.find({ kind: 'link', id }, null);
     return this.grantingRoles.find(caller, account?.id ?? '');

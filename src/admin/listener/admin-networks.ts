@@ -3,7 +3,8 @@ import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { NetworkList } from '../../platform/network-list.js';
 
 /**
- * AdminNetworks uses the current configuration for each request. A list that is not configured admits every address.
+ * AdminNetworks checks addresses against `admin.healthNetworks` and `admin.operatorNetworks` of the current
+ * configuration. A list that is not configured allows every address.
  */
 export class AdminNetworks {
   private readonly lists = new WeakMap<readonly string[], NetworkList>();

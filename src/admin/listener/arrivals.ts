@@ -1,6 +1,6 @@
 /**
- * Prepares every request of the admin listener before its handler. Determines the client address, sets response
- * headers, and checks the Host header and the client's network.
+ * Prepares every request of the admin listener before its handler. Sets the client address and the response headers.
+ * Rejects requests with a wrong Host header, and health requests from other networks than `admin.healthNetworks`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
@@ -13,25 +13,30 @@ import type { SecurityHeaders } from './security-headers.js';
 /** Routes that skip the Host check, because probes connect by IP address. */
 const HEALTH_ROUTES = new Set(['/livez', '/readyz', '/metrics']);
 
-/** Dependencies of `Arrivals`. */
+/** ArrivalParts has the dependencies of `RequestPreparation`. */
 export interface ArrivalParts {
   /** Settings and URL of the admin listener. Undefined for a health listener, which accepts every Host. */
   readonly admin: { readonly settings: () => AdminConfig; readonly url: () => string } | undefined;
-  /** Undefined for a health listener, which accepts every network. */
+  /** Networks that may read health and metrics. Undefined for a health listener, which accepts every network. */
   readonly networks: AdminNetworks | undefined;
   readonly headers: SecurityHeaders;
 }
 
-/** RequestPreparation prepares and checks every request. */
+/** RequestPreparation determines the client address of every request and checks the request. */
 export class RequestPreparation {
-  /** Reports whether an address is a trusted proxy, whose `X-Forwarded-For` is used. Undefined if there are none. */
+  /**
+   * Reports whether an address is a trusted proxy, whose `X-Forwarded-For` is used. Undefined if no proxy is trusted.
+   */
   readonly trusts: Trusts | undefined;
 
   constructor(private readonly parts: ArrivalParts) {
     this.trusts = trustsOf(parts.admin?.settings().trustedProxies ?? []);
   }
 
-  /** Sets the client address and the response headers. Returns a problem if the request must be rejected. */
+  /**
+   * Sets the client address and the response headers. Returns a problem if the request must be rejected, else
+   * undefined.
+   */
   begin(request: FastifyRequest, reply: FastifyReply): Problem | undefined {
     const forwardedFor = request.headers['x-forwarded-for'];
     const ip = clientAddress(
@@ -39,7 +44,7 @@ export class RequestPreparation {
       forwardedFor === undefined ? undefined : String(forwardedFor),
       this.trusts,
     );
-    // Fastify's own `trustProxy` would accept values that are not addresses.
+    // Don't use Fastify's `trustProxy`, which accepts values that are not addresses.
     Object.defineProperty(request, 'ip', { value: ip });
     reply.header('X-Request-Id', request.id);
     reply.header('Cache-Control', 'no-store');

@@ -6,7 +6,10 @@ import { boundNetworks } from '../../keys/clients/bound-networks.js';
 import type { Trusts } from '../../keys/clients/client-address.js';
 import { METRICS } from '../../platform/metrics.js';
 
-/** Applies the limits to a server. For trusted proxies and loopback addresses, only the total limit applies. */
+/**
+ * Sets the connection limits of a server. Trusted proxies and loopback addresses have only the total limit. So has
+ * every client if `limits.connectionsPerAddress` is 0.
+ */
 export function limitConnections(server: Server, limits: AdminConfig['limits'], trusts: Trusts | undefined): void {
   server.maxConnections = limits.connections;
   server.on('drop', () => METRICS.connectionsCut.series('limit').inc());

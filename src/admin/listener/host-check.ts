@@ -1,14 +1,16 @@
 /**
- * Checks the Host header of the admin listener, against DNS rebinding. In that attack, a page points its own host name
- * at this machine, so that browsers let the page read responses. The Host header then contains the page's host name.
+ * Checks the Host header of requests to the admin listener, against DNS rebinding. In that attack, the host name of a
+ * page resolves to this machine, so that browsers let the page read responses. The Host header of the requests contains
+ * the host name of the page.
  */
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { isLoopbackHost } from '../../config/model/address-values.js';
 import { Problem } from '../../platform/problems/errors.js';
 
 /**
- * Returns the problem for a foreign Host header. Returns undefined if the host is accepted, and if it is missing, which
- * only HTTP/1.0 allows. Ignores the port, because tunnels change it.
+ * Returns the problem `misdirected_request` unless the host is a loopback name, the host of `url`, or in `admin.hosts`.
+ * Returns undefined for these hosts, and without a host, which only HTTP/1.0 allows. Ignores the port, because tunnels
+ * change the port.
  * @param url URL of the admin listener
  */
 export function hostRefusal(

@@ -1,10 +1,10 @@
-/** Security headers of every response of the admin listener. */
+/** Adds security headers, such as `X-Frame-Options`, to every response of the admin listener. */
 import type { FastifyReply } from 'fastify';
 import { hstsField } from '../../config/model/hsts-field.js';
 import type { HstsConfig } from '../../config/model/listener-schema.js';
 import { linesOf } from '../../http/grammar/fields.js';
 
-/** Header names and values in turn. The panel's page sets its own content security policy. */
+/** Header names and values, alternating. The page of the panel sets its own content security policy. */
 const FIELDS = [
   'X-Content-Type-Options',
   'nosniff',
@@ -32,7 +32,7 @@ export class SecurityHeaders {
     this.lines = linesOf(this.fields);
   }
 
-  /** Sets the headers of a response. Call `setOn` before the handler, which can override them. */
+  /** Sets the headers of a response. Call `setOn` before the handler, so that the handler can override headers. */
   setOn(reply: FastifyReply): void {
     for (let index = 0; index + 1 < this.fields.length; index += 2) {
       reply.header(this.fields[index] ?? '', this.fields[index + 1]);

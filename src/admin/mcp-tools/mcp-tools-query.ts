@@ -1,4 +1,4 @@
-/** Query parameter of the list of MCP tools: the scopes of a key. */
+/** Defines the query parameter of the list of MCP tools: the scopes of a key. */
 import { z } from 'zod';
 
 /** Maximum length of the parameter, in characters. */

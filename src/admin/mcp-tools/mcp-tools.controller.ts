@@ -1,4 +1,7 @@
-/** Lists the tools of the MCP server, which AI assistants can call: all, or those for a key with given scopes. */
+/**
+ * Lists the tools of the MCP server, which AI assistants can call. A filter selects the tools for a key with given
+ * scopes.
+ */
 import { Controller, Param, Query } from '@nestjs/common';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';

@@ -1,4 +1,7 @@
-/** Emails the signed-in member a link that verifies their address. */
+/**
+ * Emails the signed-in member a link that verifies their address. Rejects with `conflict` without a mail server, and if
+ * the address is already verified.
+ */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';

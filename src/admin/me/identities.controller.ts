@@ -1,4 +1,7 @@
-/** Lists and unlinks the signed-in member's identities at identity providers. */
+/**
+ * Lists and unlinks the signed-in member's identities at identity providers. The last sign-in method of a member cannot
+ * be unlinked.
+ */
 import { Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';

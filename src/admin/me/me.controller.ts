@@ -1,4 +1,6 @@
-/** Returns the caller with their accounts, and changes the profile of the signed-in member. */
+/**
+ * Returns the caller with their accounts, for every authenticated caller. Changes the profile of the signed-in member.
+ */
 import { Body, Controller } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { updateMeSchema, type UpdateMe } from '../../members/member-fields.js';

@@ -1,4 +1,4 @@
-/** `Me` resource of the admin API: the caller, their accounts, the session and the CSRF token. */
+/** Defines the `Me` resource of the admin API: the caller, their accounts, the session and the CSRF token. */
 import { z } from 'zod';
 import { LOCALES } from '../../members/member-fields.js';
 import type { Member } from '../../members/member-rows.js';
@@ -77,7 +77,10 @@ export const meSchema = z
 
 export type MeResource = z.output<typeof meSchema>;
 
-/** Returns the session of the request. Times are in UTC, because a member can have accounts in several time zones. */
+/**
+ * Returns the `session` field. A portal session needs no confirmation, so its `confirmed_until` is its end. Times are
+ * in UTC, because a member can have accounts in several time zones.
+ */
 export function ownSession(session: Session, isPortal: boolean): MeResource['session'] {
   const at = (ms: number): string => formatWithOffset(ms, 'UTC');
   const confirmedUntil = isPortal ? session.endsAt : Math.min(session.confirmedAt + CONFIRMED_MS, session.endsAt);
@@ -112,7 +115,10 @@ export function ownPortal({ accountId, label, returnUrl, scopes }: PortalGrant):
   return { account_id: accountId, label, return_url: returnUrl, scopes: scopes === null ? null : [...scopes] };
 }
 
-/** @param accounts one more than `MAX_ACCOUNTS` if there are more */
+/**
+ * Returns the fields for the accounts of the caller.
+ * @param accounts accounts of the caller, read with the limit `MAX_ACCOUNTS` + 1
+ */
 export function ownAccounts(accounts: readonly OwnAccount[]): Pick<MeResource, 'accounts' | 'has_more_accounts'> {
   return {
     accounts: accounts.slice(0, MAX_ACCOUNTS).map(({ id, name, role, status }) => ({ id, name, role, status })),

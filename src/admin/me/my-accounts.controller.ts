@@ -1,4 +1,4 @@
-/** Lets the signed-in member leave an account. */
+/** Lets the signed-in member leave an account. Rejects with `last_owner` if the account would lose its last owner. */
 import { Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AccountMembers } from '../../members/account-members.js';

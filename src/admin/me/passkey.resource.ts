@@ -1,4 +1,6 @@
-/** Passkey resources of the admin API, and WebAuthn messages in JSON (WebAuthn Level 3, section 5.1). */
+/**
+ * Defines the passkey resources of the admin API, and the WebAuthn messages in JSON (WebAuthn Level 3, section 5.1).
+ */
 import { z } from 'zod';
 import { nameField } from '../../records/account-fields.js';
 import type { Passkey } from '../../members/sign-in/passkeys.js';

@@ -1,4 +1,7 @@
-/** Registers, renames and removes passkeys of the signed-in member. */
+/**
+ * Lists, registers, renames and removes the passkeys of the signed-in member. The last sign-in method of a member
+ * cannot be removed.
+ */
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';

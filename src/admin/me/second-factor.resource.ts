@@ -1,4 +1,4 @@
-/** Second factor resources of the admin API: codes of an authenticator app, and recovery codes. */
+/** Defines the second factor resources of the admin API: codes of an authenticator app, and recovery codes. */
 import { z } from 'zod';
 import { countField } from '../openapi/fields.js';
 

@@ -1,4 +1,4 @@
-/** Account member resource of the admin API: a member with their role in one account. */
+/** Defines the account member resource of the admin API: a member with their role in one account. */
 import { z } from 'zod';
 import type { AccountMember } from '../../members/account-members.js';
 import { ROLES } from '../../members/permissions.js';

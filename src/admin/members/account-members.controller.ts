@@ -1,4 +1,7 @@
-/** Lists the members of an account, changes their roles and removes them. Invitations add new members. */
+/**
+ * Lists the members of an account, changes their roles and removes members. Invitations add new members. An account
+ * cannot lose its last owner.
+ */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';

@@ -1,4 +1,7 @@
-/** Member credentials resource: what ends, and which keys and webhook endpoints stay, when a member loses access. */
+/**
+ * Defines the member credentials resource of the admin API. The resource lists the credentials that end when a member
+ * loses access, and the keys and webhook endpoints that stay.
+ */
 import { z } from 'zod';
 import type { MemberCredentials } from '../../members/created-by-member.js';
 import { CREDENTIAL_TYPES } from '../../members/credentials.js';

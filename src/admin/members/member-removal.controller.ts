@@ -1,4 +1,7 @@
-/** Removes the second factor of a member who lost their phone, and erases members on request. For operators. */
+/**
+ * Removes the second factor of a member who lost their phone, and erases members on request. Only operators can call
+ * these operations. The last owner of an account cannot be erased.
+ */
 import { Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Forgetting } from '../../members/forgetting.js';

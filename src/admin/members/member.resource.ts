@@ -1,4 +1,7 @@
-/** Member resources of the admin API, for operators: members of the installation, and links to set a password. */
+/**
+ * Defines the member resources of the admin API, for operators: members of the installation, and links to set a
+ * password.
+ */
 import { z } from 'zod';
 import type { Member } from '../../members/member-rows.js';
 import type { PasswordLink } from '../../members/member-admin.js';

@@ -1,4 +1,4 @@
-/** OAuth authorization request resource, which the panel shows, and the user's decision. */
+/** Defines the OAuth authorization request resource, which the panel shows, and the bodies of the user's decision. */
 import { z } from 'zod';
 import { SCOPE_PATTERN } from '../../config/model/values.js';
 import type { AuthorizationRequest } from '../../authorization/clients/authorization-requests.js';
@@ -46,7 +46,10 @@ export type AuthorizationDecision = z.output<typeof authorizationDecisionSchema>
 
 const DAY_MS = 86_400_000;
 
-/** @param longestMs maximum length of access, in milliseconds */
+/**
+ * Returns the API resource of an authorization request.
+ * @param longestMs maximum length of access, in milliseconds; rounded down to days
+ */
 export function authorizationRequestResource(
   request: AuthorizationRequest,
   longestMs: number,

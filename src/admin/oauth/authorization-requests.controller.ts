@@ -1,4 +1,7 @@
-/** Reads an OAuth authorization request and records the signed-in user's decision. */
+/**
+ * Reads an OAuth authorization request and records the signed-in user's decision. Unknown, expired and decided requests
+ * get `resource_not_found`.
+ */
 import { Body, Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';
@@ -31,7 +34,10 @@ export class AuthorizationRequestsController {
   }
 }
 
-/** Approves requests. A separate controller, because only an approval names an account. */
+/**
+ * AuthorizationApprovalsController approves requests. It is a separate controller, because only an approval names an
+ * account.
+ */
 @ResourceOfAccount('account', inBody('account_id'))
 @Controller()
 export class AuthorizationApprovalsController {

@@ -1,10 +1,15 @@
-/** Encodes values as resources of the admin API. Names become snake case, and times get the offset of a time zone. */
+/**
+ * Encodes values as resources of the admin API. Names change to snake case, and times get the offset of a time zone.
+ */
 import { z } from 'zod';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 
 type CamelCase<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<CamelCase<Rest>>}` : Name;
 
-/** The value that `encode` expects for a field of a schema. Times are in milliseconds, and lists may be readonly. */
+/**
+ * Decoded is the type of value that `encode` expects for a schema. Names are in camel case, times are in milliseconds
+ * since the epoch, and lists may be readonly.
+ */
 type Decoded<Field> = Field extends z.ZodISODateTime
   ? number
   : Field extends z.ZodNullable<infer Inner>
@@ -16,9 +21,9 @@ type Decoded<Field> = Field extends z.ZodISODateTime
         : z.output<Field>;
 
 /**
- * Encodes a value in the field order of its schema. The field `created_at` gets the value of `createdAt`, in
- * milliseconds since the epoch. Properties that are not in the schema are omitted. Nothing is validated, because the
- * types are checked at compile time.
+ * Encodes a value in the field order of its schema. For example, the field `created_at` gets the value of `createdAt`,
+ * in milliseconds since the epoch. Omits properties that are not in the schema. Validates nothing, because the compiler
+ * checks the types.
  *
  * @param timeZone IANA time zone for the offset of times
  */

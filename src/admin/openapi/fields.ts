@@ -1,4 +1,7 @@
-/** Field schemas that resources share, for the OpenAPI document. Responses are not validated against them. */
+/**
+ * Defines field schemas that several resources share, for the OpenAPI document. Responses are not validated against
+ * these schemas.
+ */
 import { z } from 'zod';
 import { WINDOW_NAMES } from '../../platform/quotas/windows.js';
 import type { IdPrefix } from '../../stores/database/ids.js';

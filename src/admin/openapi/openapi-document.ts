@@ -15,7 +15,10 @@ import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from '.
 import { SECURITY_SCHEMES, securityOf } from './openapi-security.js';
 import { namedSchemas, queryParameters, reference, type Json } from './openapi-schemas.js';
 
-/** Match keys of Nest's parameter metadata, which consist of kind, colon and position. */
+/**
+ * Match the keys of Nest's parameter metadata. A key consists of the kind of parameter (3 for the body, 4 for the
+ * query), a colon and the position.
+ */
 const BODY_PARAMETER = /^3:/;
 const QUERY_PARAMETER = /^4:/;
 
@@ -34,7 +37,7 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   'webhook-deliveries': 'whd',
 };
 
-/** Maximum string length of V8, in characters. All usage rows of 400 days in every group are shorter than that. */
+/** Value of `maxLength` for CSV responses, in characters. Approximately the maximum string length of V8. */
 const LONGEST_CSV = 512 * 1024 * 1024;
 
 const IDEMPOTENCY_PROBLEMS = ['idempotency_in_progress', 'idempotency_mismatch', 'idempotency_secret_shown'] as const;
@@ -51,14 +54,17 @@ const COMMON_PROBLEMS: readonly ErrorCode[] = [
   'database_unavailable',
 ];
 
-/** An operation with the schemas of its handler. */
+/** Route is an operation with the request schemas of its handler. */
 interface Route {
   readonly description: OperationDescription;
   readonly body: z.ZodType | undefined;
   readonly query: z.ZodObject | undefined;
 }
 
-/** Builds the document. Throws if a handler has no operation, or an operation does not have exactly one handler. */
+/**
+ * Builds the document. Throws if a handler has no operation, or an operation does not have exactly one handler. Also
+ * throws if the schema of a body or response has no name.
+ */
 export function openApiDocument(controllers: readonly Type[], version: string): Json {
   const routes = routesOf(controllers);
   const paths: Record<string, Record<string, Json>> = {};
@@ -96,7 +102,10 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
   };
 }
 
-/** Returns the operations with their handlers' schemas, in the order of the table. */
+/**
+ * Returns the operations with their handlers' schemas, in the order of the table. Throws unless each operation has
+ * exactly one handler.
+ */
 function routesOf(controllers: readonly Type[]): Route[] {
   const handlers = controllers.flatMap(handlersOf);
   const ids = Object.keys(OPERATIONS) as OperationId[];
@@ -130,7 +139,7 @@ function parameterSchema(controller: Type, handler: string, kind: RegExp): z.Zod
 function operation({ description, body, query }: Route): Json {
   const { id, tag, method, path, permission, summary, response, status, version, problems = [] } = description;
   const { csv = false, location: hasLocation = false } = description;
-  // `IdempotencyInterceptor` uses the same condition.
+  // `IdempotencyInterceptor` checks only the status. All operations with status 201 are `post`.
   const acceptsKey = method === 'post' && status === 201;
   const codes: ErrorCode[] = [...COMMON_PROBLEMS, ...problems];
   if (path.includes('{')) codes.push('resource_not_found');
@@ -211,9 +220,9 @@ function fieldParameters(version: OperationDescription['version'], acceptsKey: b
   return [...(version === undefined ? [] : conditions[version]), ...(acceptsKey ? [key] : [])];
 }
 
-/** Name of an identity provider, with the same pattern as in the configuration. */
+/** Schema of the name of an identity provider, with the same pattern as in the configuration. */
 const PROVIDER_NAME = { type: 'string', maxLength: 40, pattern: '^[a-z][a-z0-9-]{0,39}$' };
-/** ID of an authorization request. */
+/** Schema of the ID of an authorization request. */
 const REQUEST_ID = { type: 'string', maxLength: 43, pattern: '^[A-Za-z0-9_-]{21,43}$' };
 /** Schemas of path parameters without an ID prefix, by collection. */
 const UNPREFIXED: Readonly<Record<string, Json>> = {

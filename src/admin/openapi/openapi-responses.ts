@@ -1,9 +1,12 @@
-/** Response headers and problem responses that operations of the admin API share. */
+/** Defines the response headers and problem responses that operations of the admin API share. */
 import { ERRORS, type ErrorCode } from '../../platform/problems/errors.js';
 import { DELTA_SECONDS } from '../../platform/problems/problem-schema.js';
 import type { Json } from './openapi-schemas.js';
 
-/** Response headers by name. `X-RateLimit-*` describe the request limit of the caller; see `caller-limits.ts`. */
+/**
+ * Response headers by name. The `X-RateLimit-*` headers describe the request limit of the caller, which
+ * `caller-limits.ts` sets.
+ */
 export const HEADERS = {
   'X-Request-Id': {
     description: 'ID of this request, as in the logs and the audit log.',
@@ -64,7 +67,8 @@ export function headerReferences(more: readonly (keyof typeof HEADERS)[] = []): 
 }
 
 /**
- * Returns one response per status of the codes, and a default for requests rejected before their operation is known.
+ * Returns a response for each status of the codes, and a default response for requests that are rejected before their
+ * operation is known.
  */
 export function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
   const byStatus: Record<string, Json> = {};

@@ -2,15 +2,15 @@
 import { z } from 'zod';
 import { LARGEST_INT32 } from '../../platform/problems/problem-schema.js';
 
-/** An object of the OpenAPI document. */
+/** Json is an object of the OpenAPI document. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Direction of a schema: `input` for requests, `output` for responses. */
+/** Direction says how a schema is used: `input` for requests, `output` for responses. */
 export type Direction = 'input' | 'output';
 
-/** Formats without a pattern in the document. A pattern slows down generators of test data. */
+/** Formats whose pattern is removed, because the pattern slows down generators of test data. */
 const FORMATS_WITHOUT_PATTERN = new Set(['date', 'date-time', 'ipv4']);
-/** Formats that only zod knows, or that tools define differently. Their schemas have only the pattern. */
+/** Formats that only zod knows, or that tools define differently. Schemas with these formats keep only the pattern. */
 const PATTERNS_WITHOUT_FORMAT = new Set(['ipv6', 'cidrv4', 'cidrv6']);
 
 /** Returns a reference to a named schema. Throws if the schema has no name. */
@@ -18,7 +18,7 @@ export function reference(schema: z.ZodType): Json {
   return { $ref: componentUri(nameOf(schema)) };
 }
 
-/** Returns the schemas by name, including named schemas inside them. */
+/** Returns the JSON schemas by name, including the named schemas inside them. Throws if a schema has no name. */
 export function namedSchemas(schemas: readonly z.ZodType[], io: Direction): Record<string, unknown> {
   const components: Record<string, unknown> = {};
   for (const schema of schemas) {
@@ -32,8 +32,8 @@ export function namedSchemas(schemas: readonly z.ZodType[], io: Direction): Reco
 }
 
 /**
- * Returns the parameters of a query. A `schema` in a parameter's metadata replaces the schema generated from zod. Use
- * it for values that are validated elsewhere.
+ * Returns the parameters of a query. A `schema` in the metadata of a parameter replaces the schema generated from zod.
+ * Use `schema` for values that other code validates.
  */
 export function queryParameters(query: z.ZodObject | undefined): Json[] {
   if (query === undefined) return [];
@@ -64,7 +64,7 @@ function nameOf(schema: z.ZodType): string {
   return name;
 }
 
-/** Changes a generated schema for the OpenAPI document. */
+/** Modifies a generated schema in place, for tools that generate clients or test data. */
 function adjustSchema(schema: Record<string, unknown>, io: Direction): void {
   // Responses can gain fields without a new API version. Generated clients must not reject new fields.
   if (io === 'output' && schema['additionalProperties'] === false) delete schema['additionalProperties'];

@@ -1,4 +1,4 @@
-/** Authentication and permissions of each operation in the OpenAPI document. */
+/** Defines the authentication schemes and permissions of operations in the OpenAPI document. */
 import type { Permission } from '../../members/permissions.js';
 import type { Json } from './openapi-schemas.js';
 

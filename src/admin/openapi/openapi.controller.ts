@@ -1,9 +1,12 @@
-/** Serves the OpenAPI document of the admin API. */
+/** Serves the OpenAPI document of the admin API to every authenticated caller. */
 import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import { Operation } from './operation-decorator.js';
 
-/** Injection token of the function that builds the document. The controller calls the function on the first request. */
+/**
+ * Nest injection token of the function that builds the document. The controller calls the function on the first
+ * request.
+ */
 export const OPENAPI_DOCUMENT = Symbol('OpenApiDocument');
 
 const documentSchema = z.looseObject({ openapi: z.string().max(10) }).meta({ id: 'OpenApiDocument' });

@@ -1,4 +1,7 @@
-/** The decorator `@Operation`, which takes route, status and description of a handler from the table of operations. */
+/**
+ * Defines the decorator `@Operation`, which reads route, status and description of a handler from the table of
+ * operations.
+ */
 import {
   applyDecorators,
   HttpCode,
@@ -13,7 +16,7 @@ import { API_PREFIX, OPERATIONS, type OperationId, type OperationRow } from './o
 /** Metadata key of a handler's `OperationDescription`. */
 export const DOCUMENTED = 'trailgate:documented';
 
-/** A row of the table, with its ID and response schema. */
+/** OperationDescription is a row of the table of operations, with its ID and response schema. */
 export interface OperationDescription extends OperationRow {
   readonly id: OperationId;
   readonly tag: string;
@@ -21,23 +24,26 @@ export interface OperationDescription extends OperationRow {
   readonly response: z.ZodType | null;
 }
 
-/** A type whose properties and lists are readonly at every level. */
+/** DeepReadonly makes the properties and lists of a type readonly at every level. */
 type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
 
-/** A handler whose result matches the response schema. Undefined for a response without a body, such as 304. */
+/**
+ * Handler is a handler method whose result matches the response schema. A promise of undefined is a response without a
+ * body, such as 304.
+ */
 type Handler<Response extends z.ZodType> = (
   ...parameters: never[]
 ) => DeepReadonly<z.output<Response>> | Promise<DeepReadonly<z.output<Response>> | undefined>;
 
 /**
- * Declares the operation of a handler. Every handler of the admin API needs an operation. Its controller must not have
+ * Declares the operation of a handler. Every handler of the admin API needs an operation. The controller must not have
  * a path, because the operation has the whole path.
  *
- * @param response schema of the response body. Omit it if there is no body.
+ * @param response schema of the response body. Omit `response` if there is no body.
  */
 export function Operation<Response extends z.ZodType = z.ZodAny>(id: OperationId, response?: Response) {
   const row: OperationRow & { readonly tag: string } = OPERATIONS[id];
@@ -53,7 +59,10 @@ export function Operation<Response extends z.ZodType = z.ZodAny>(id: OperationId
     decorate(target, name, handler);
 }
 
-/** Returns the operation of the current handler. `openApiDocument` throws if a handler has none. */
+/**
+ * Returns the operation of the current handler. Don't call `operationOf` for public controllers, whose handlers have no
+ * operation.
+ */
 export function operationOf(context: ExecutionContext): OperationDescription {
   return Reflect.getMetadata(DOCUMENTED, context.getHandler()) as OperationDescription;
 }

@@ -1,7 +1,7 @@
 /**
- * The table of operations of the admin API. Each row has a method, path, permission and problems. Controllers, guards,
- * the OpenAPI document, the panel and the commands read this table. The panel loads this file into browsers, so the
- * file may import only types and permissions. For the same reason, response schemas are in the files of the handlers.
+ * Defines the operations of the admin API for controllers, guards, the OpenAPI document, the panel and the commands.
+ * The panel loads this file into browsers, so the file may import only types and permissions. For the same reason,
+ * response schemas are in the files of the handlers.
  */
 import { CREATOR_ROLES, MANAGERS, ROLES, type Permission } from '../../members/permissions.js';
 import type { ErrorCode } from '../../platform/problems/errors.js';
@@ -11,7 +11,7 @@ export const API_PREFIX = '/admin/v1';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** Optional fields of a row. */
+/** Options are the optional fields of a row. */
 interface Options {
   /** Status of a success. The default is 200. A `post` with 201 accepts an `Idempotency-Key`. */
   readonly status?: number;
@@ -21,16 +21,20 @@ interface Options {
   readonly location?: boolean;
   /** Whether the response is also available as CSV. */
   readonly csv?: boolean;
-  /** Whether the operation only reads, although its method is not `get`. Suspended accounts allow such operations. */
+  /**
+   * Whether the operation only reads, although its method is not `get`. Members of a suspended account can call
+   * operations that only read.
+   */
   readonly reads?: boolean;
   /**
-   * Error codes besides those that `openapi-document.ts` derives. It derives `resource_not_found` for a path with an
-   * ID, and the codes for a body, query, version, confirmation or idempotency key.
+   * Error codes that `openapi-document.ts` does not derive. The derived codes are the common ones, and
+   * `resource_not_found` for a path with an ID. Bodies, queries, versions, confirmations and idempotency keys add
+   * further codes.
    */
   readonly problems?: readonly ErrorCode[];
 }
 
-/** A row of the table. */
+/** OperationRow is a row of the table of operations. */
 export interface OperationRow<Path extends string = string> extends Options {
   readonly method: Method;
   /** Path after `API_PREFIX`, with parameters in braces, such as `/api-keys/{id}`. */
@@ -63,9 +67,10 @@ function withTag<const Rows extends Readonly<Record<string, OperationRow>>>(tag:
   return Object.fromEntries(entries) as { readonly [Id in keyof Rows]: Rows[Id] & { readonly tag: string } };
 }
 
-// Permissions of the rows. See `Permission` for the fields. Operators may call every operation.
+// Permissions of the rows. `Permission` documents the fields. Operators have every role, but `tokens: none` excludes
+// the operator token.
 
-/** Reading data of an account: every role, token and portal session. */
+/** Reading data of an account, for every role, account token and portal session. */
 const read = {
   about: 'account',
   roles: ROLES,
@@ -74,22 +79,25 @@ const read = {
   limitedPortal: 'yes',
   confirm: 'never',
 } as const;
-/** Reading data of keys. Portal sessions with limited scopes only see keys within those scopes. */
+/** Reading data of keys. Portal sessions with limited scopes see only keys within their scopes. */
 const readKeys = { ...read, limitedPortal: 'keys' } as const;
-/** Reading logged requests: owners and admins only, because source addresses are personal data. */
+/** Reading logged requests. Only owners and admins, because source addresses are personal data. */
 const requests = { ...readKeys, roles: MANAGERS } as const;
-/** Changes to keys that cannot widen access: owners and admins, without confirmation. */
+/** Changes to keys that cannot widen access. Owners and admins, without confirmation. */
 const manage = { ...read, roles: MANAGERS, limitedPortal: 'keys' } as const;
-/** Changes to keys that need a confirmation if they widen access. */
+/** Changes to keys, with a confirmation if the change widens access. */
 const widen = { ...manage, confirm: 'when_widening' } as const;
 /** Creating secrets of keys, which always needs a confirmation. */
 const secret = { ...manage, confirm: 'always' } as const;
-/** Events and webhooks: not for portal sessions with limited scopes, because event payloads contain customer data. */
+/** Events and webhooks. Not for portal sessions with limited scopes, because event payloads contain customer data. */
 const hooks = { ...manage, limitedPortal: 'no' } as const;
 const readHooks = { ...hooks, roles: ROLES } as const;
 const widenHooks = { ...hooks, confirm: 'when_widening' } as const;
 const hookSecret = { ...hooks, confirm: 'always' } as const;
-/** Granting access to people and programs: owners and admins who are signed in, with a confirmation. */
+/**
+ * Granting access to people and programs. Signed-in owners and admins, and operators, with a confirmation. No account
+ * tokens or portal sessions.
+ */
 const people = {
   about: 'account',
   roles: MANAGERS,
@@ -100,7 +108,10 @@ const people = {
 } as const;
 /** Reading or revoking the access of people and programs, without confirmation. */
 const managePeople = { ...people, confirm: 'never' } as const;
-/** Approving an OAuth client. Only a signed-in person can decide, in the browser that the client sent to the panel. */
+/**
+ * Approving an OAuth client. Not with a token, because the approval continues at the authorization server in the
+ * browser of the member.
+ */
 const approve = { ...people, roles: CREATOR_ROLES.oauth_grant, tokens: 'none' } as const;
 /** A signed-in member's own profile and sessions. */
 const self = { ...people, about: 'oneself', roles: ROLES, tokens: 'none', confirm: 'never' } as const;
@@ -115,7 +126,7 @@ const operate = { ...people, about: 'installation', roles: [], confirm: 'never' 
 /** Operators only, with a confirmation. */
 const give = { ...operate, confirm: 'always' } as const;
 
-/** The table of operations, by operation ID. The OpenAPI document has the same order. */
+/** Rows of the table, by operation ID. The OpenAPI document has the same order. */
 export const OPERATIONS = {
   ...withTag('Accounts', {
     // For every caller, because the list contains only accounts that the caller can access.
@@ -668,7 +679,7 @@ export const OPERATIONS = {
   }),
 };
 
-/** The ID of an operation of the admin API. */
+/** OperationId is the ID of an operation of the admin API. */
 export type OperationId = keyof typeof OPERATIONS;
 
 /** Reports whether an operation changes nothing. */

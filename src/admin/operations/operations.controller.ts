@@ -1,4 +1,4 @@
-/** Lists the published operations of the public API, with their paths and scopes. */
+/** Lists the published operations of the public API, with their paths and scopes, for every authenticated caller. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type PublishedOperation } from '../../accounts/catalogue.js';

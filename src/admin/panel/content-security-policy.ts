@@ -1,4 +1,6 @@
-/** Content security policy of the panel's page, which can load from and send to this listener only. */
+/**
+ * Builds the content security policy of the panel's page. The page can load from and send to the admin listener only.
+ */
 
 /**
  * Returns the policy of one response. The nonce allows the style tags that Mantine creates. Scripts have no nonce, so

@@ -22,14 +22,14 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** A file of the panel, ready to send. */
+/** PanelFile is a file of the panel, ready to send. */
 export interface PanelFile {
   readonly bytes: Buffer;
   /** Compressed variants that are smaller than `bytes`. */
   readonly coded: ReadonlyMap<Coding, Buffer>;
   readonly contentType: string;
   readonly etag: string;
-  /** Whether the file name contains a hash of the content, so that the file never changes. */
+  /** Whether the file name contains a hash of the content, so that browsers can cache the file forever. */
   readonly isImmutable: boolean;
 }
 
@@ -43,7 +43,10 @@ export interface PanelFiles {
 /** Placeholder of the nonce in `index.html`. */
 const NONCE = '__NONCE__';
 
-/** Reads the panel from a build folder. Returns null if the folder has no `index.html`. Throws if reading fails. */
+/**
+ * Reads the panel from a build folder. Returns null if the folder has no `index.html`. Throws the error of the file
+ * system if a file cannot be read.
+ */
 export function readPanelFiles(folder: string): PanelFiles | null {
   const page = join(folder, 'index.html');
   if (!existsSync(page)) return null;

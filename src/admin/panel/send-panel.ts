@@ -1,15 +1,20 @@
-/** Sends the panel: its files, and its HTML page for paths that a browser opens and that no other route matches. */
+/** Sends the files of the panel, and its HTML page for paths that a browser opens and that no other route matches. */
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { contentSecurityPolicy } from './content-security-policy.js';
 import type { Coding, PanelFile, PanelFiles } from './panel-files.js';
 
 const NONCE_BYTES = 16;
-/** Caches for one year, the longest useful `max-age`. */
+/** `Cache-Control` of files that never change. One year is the longest useful `max-age`. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
-/** Paths of APIs, probes and files. If such a path does not exist, the response is a problem document, not the page. */
+/**
+ * Matches the paths of APIs, probes and files. If a matching path does not exist, the client gets a problem document
+ * instead of the page.
+ */
 const OTHER_THAN_PANEL = /^\/(?:admin|assets|livez|readyz|metrics)(?:\/|$)|\.\w+$/;
-/** Matches an `Accept-Encoding` that accepts the coding, in order of preference. */
+/**
+ * Codings in order of preference, each with a pattern that matches an `Accept-Encoding` header that accepts the coding.
+ */
 const REQUESTED_CODINGS: readonly (readonly [Coding, RegExp])[] = [
   ['br', /(?:^|[ ,])br(?! *; *q=0(?:\.0*)?(?:,|$))/i],
   ['gzip', /(?:^|[ ,])gzip(?! *; *q=0(?:\.0*)?(?:,|$))/i],
@@ -17,7 +22,7 @@ const REQUESTED_CODINGS: readonly (readonly [Coding, RegExp])[] = [
 
 /**
  * Sends the file of a request path, or the page.
- * @returns false if the panel does not serve the path. The caller must then respond.
+ * @returns whether a response was sent. False if the method is not GET or HEAD, or the panel does not serve the path.
  */
 export function sendPanel(panel: PanelFiles, request: FastifyRequest, reply: FastifyReply): boolean {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false;

@@ -1,4 +1,4 @@
-/** Lists the configured plans with their limits. */
+/** Lists the configured plans with their limits, for every authenticated caller. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type NamedPlan } from '../../accounts/catalogue.js';

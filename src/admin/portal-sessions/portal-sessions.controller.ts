@@ -1,6 +1,6 @@
 /**
- * Creates links to portal sessions, and ends portal sessions. Companies open the panel to their customers with such
- * links.
+ * Creates portal links and ends portal sessions, for operators. With a portal link, a company opens the panel to one of
+ * its customers.
  */
 import { Body, Controller, Param } from '@nestjs/common';
 import { z } from 'zod';

@@ -1,4 +1,7 @@
-/** Quota adjustment resource of the admin API: an operator's change to a monthly limit or to the usage of a month. */
+/**
+ * Defines the quota adjustment resource of the admin API: an operator's change to a monthly limit or to the usage of a
+ * month.
+ */
 import { z } from 'zod';
 import type { QuotaAdjustment } from '../../accounts/adjustment-list.js';
 import { encode } from '../openapi/encode.js';

@@ -1,5 +1,6 @@
 /**
- * Lists and creates quota adjustments of an account. Adjustments cannot be changed or deleted: bills depend on them.
+ * Lists and creates quota adjustments of an account. Only operators can create an adjustment. Adjustments cannot be
+ * changed or deleted, because bills depend on them.
  */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';

@@ -1,4 +1,7 @@
-/** Dependencies of the admin application and the health application. The program creates them at startup. */
+/**
+ * Defines the dependencies of the admin application and the health application. The program creates the dependencies at
+ * startup.
+ */
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import type { Clock } from '../../platform/clock.js';
@@ -28,19 +31,19 @@ import type { Importer } from '../../transfer/importer.js';
 import type { UsageReader } from '../../quota/usage-reader.js';
 import type { DeprecatedCalls } from '../../admission/deprecated-calls.js';
 
-/** State of one dependency that the process needs to be ready, such as the database. */
+/** ReadinessCheck is the state of one dependency of the process, such as the database. */
 export interface ReadinessCheck {
   readonly status: string;
   readonly detail?: string;
 }
 
-/** State of the process for `/readyz`. */
+/** Readiness is the state of the process for `/readyz`. */
 export interface Readiness {
   readonly ready: boolean;
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
 }
 
-/** Dependencies of the admin API. Only processes with the admin role have them. */
+/** AdminApiDependencies has the dependencies of the admin API. Only processes with the admin role have them. */
 export interface AdminApiDependencies {
   /** The bearer token with operator rights. */
   readonly operatorToken: string;
@@ -62,17 +65,18 @@ export interface AdminApiDependencies {
   readonly deprecatedCalls: DeprecatedCalls;
   readonly requestLogs: RequestLogs;
   readonly throttlerStorage: ThrottlerStorage;
-  /** Files of the panel. Null if the panel is not built. The listener then serves only the API. */
+  /** Files of the panel. Null if the panel is not built, so that the listener serves only the API. */
   readonly panel: PanelFiles | null;
   readonly members: Members;
   readonly webhooks: Webhooks;
   readonly authorizationRequests: AuthorizationRequests;
 }
 
-/** Dependencies of the admin application. */
+/** AdminDependencies has the dependencies of the admin application. */
 export interface AdminDependencies {
   /**
-   * Returns the origin of the admin listener, for links, cookies and passkeys. Final only once the listener listens.
+   * Returns the origin of the admin listener, for links, cookies and passkeys. The origin is final only once the
+   * listener listens.
    */
   readonly url: () => string;
   /** URLs of the error pages that the `type` of problems links to. The public listener serves these pages. */
@@ -83,7 +87,7 @@ export interface AdminDependencies {
   readonly configPath: string;
   /** Dependencies of the admin API. Null if the process serves only health and metrics. */
   readonly api: AdminApiDependencies | null;
-  /** Returns the last known state. Does not check dependencies, because probes have short deadlines. */
+  /** Returns the last known state of the process. Does not check dependencies, because probes have short deadlines. */
   readonly readiness: () => Readiness;
   /** Returns the backend targets with their state on every known gateway, including this process. */
   readonly targets: () => readonly NodeTarget[];
@@ -96,5 +100,5 @@ export interface AdminDependencies {
   readonly log: Logger;
 }
 
-/** Injection token of `AdminDependencies`. */
+/** Nest injection token of `AdminDependencies`. */
 export const ADMIN_DEPENDENCIES = Symbol('AdminDependencies');

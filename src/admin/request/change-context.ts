@@ -1,4 +1,4 @@
-/** Describes who makes a change, for its authorization, the audit log and idempotency. */
+/** Creates the context of a change from its request, for authorization, the audit log and idempotency. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';

@@ -1,7 +1,7 @@
 /**
- * Entity tags (RFC 9110 section 8.8.3) of versioned resources: `"<version>.<digest>"`. The digest covers the whole
- * representation, including fields such as a key's time of last use, which do not change the version. `If-Match`
- * compares only versions, so a key can be edited while requests use it.
+ * Creates and compares the entity tags of versioned resources, `"<version>.<digest>"` (RFC 9110 section 8.8.3). The
+ * digest covers the whole representation, including fields that change without a new version, such as the last use of a
+ * key. `If-Match` compares only versions, so a key can be edited while requests use the key.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
@@ -27,8 +27,8 @@ export function withETag<T extends { readonly version: number }>(resource: T, re
 }
 
 /**
- * Sets the `ETag` of a response. Returns the resource, or sets status 304 and returns undefined if `If-None-Match` has
- * the same tag.
+ * Sets the `ETag` of a response and returns the resource. If `If-None-Match` contains the tag or is `*`, sets status
+ * 304 and returns undefined instead.
  * @throws Problem `bad_request` if `If-None-Match` is malformed
  */
 export function unlessNotModified<T extends { readonly version: number }>(
@@ -47,12 +47,15 @@ export function unlessNotModified<T extends { readonly version: number }>(
   return undefined;
 }
 
-/** Splits a list of entity tags, keeping the quotes. */
+/** Splits a list of entity tags, keeping the quotes and `W/`. */
 export function entityTagsOf(list: string): string[] {
   return list.match(/(?:W\/)?"[^"]*"/g) ?? [];
 }
 
-/** Reports whether a list has a tag. Compares weakly (RFC 9110 section 13.1.2): `W/` makes no difference. */
+/**
+ * Reports whether a list contains a tag or is `*`. Uses the weak comparison (RFC 9110 section 13.1.2), which ignores
+ * `W/`.
+ */
 function isNamedIn(list: string, etag: string): boolean {
   return list === '*' || entityTagsOf(list).some((tag) => tag.replace(/^W\//, '') === etag);
 }

@@ -1,7 +1,7 @@
 /**
- * Makes requests that create a resource safe to retry. Operations with status 201 accept an `Idempotency-Key`. Only
+ * Makes requests that create a resource safe to retry, by an `Idempotency-Key` for operations with status 201. Only
  * successful requests are stored, so a rejected request can be retried with the same key. Responds with 409 while the
- * first request is in progress, and if the response contained a secret. Responds with 422 if the request differs.
+ * first request runs or if its response contained a secret, and with 422 to a different request.
  */
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -44,7 +44,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     return of(replay(response, http.getResponse<FastifyReply>()));
   }
 
-  /** Runs the handler, and frees the key if the request changes nothing. */
+  /** Runs the handler, and releases the key if the request has changed nothing. */
   private async runHandler(claim: ClaimTerms, next: CallHandler): Promise<unknown> {
     try {
       return await lastValueFrom(next.handle());
@@ -81,7 +81,7 @@ function replay({ code, lines, body }: KeptResponse, reply: FastifyReply): unkno
 }
 
 /**
- * Returns how to replace a secret whose response was lost.
+ * Returns advice for a client that lost the response with a secret, as the end of a sentence.
  * @param location path of the resource with the secret, or of its list. Null if the resource has no path.
  */
 function adviceFor(location: string | null): string {

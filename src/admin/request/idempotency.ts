@@ -1,4 +1,7 @@
-/** `Idempotency-Key` of requests to the admin API: parsing, the request's fingerprint, and the stored response. */
+/**
+ * Parses `Idempotency-Key` headers of the admin API, computes fingerprints of requests, and stores responses for
+ * retries.
+ */
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { AuditedChange, ChangeContext, ResponseRecord } from '../../records/audit-log.js';
@@ -9,7 +12,7 @@ import { Problem } from '../../platform/problems/errors.js';
 
 const claims = new WeakMap<FastifyRequest, ClaimTerms>();
 
-/** Remembers the claim by which a request owns its idempotency key. */
+/** Stores the claim by which a request owns its idempotency key, for `responseRecordOf`. */
 export function setClaim(request: FastifyRequest, claim: ClaimTerms): void {
   claims.set(request, claim);
 }
@@ -30,7 +33,9 @@ export function fingerprintOf({ method, url, body }: FastifyRequest): string {
   return hash('sha256', JSON.stringify([method, url, body ?? null]), 'base64url');
 }
 
-/** Returns the writer that stores the response in the change's transaction. Undefined for requests without a key. */
+/**
+ * Returns the writer that stores the response in the transaction of the change. Undefined for requests without a claim.
+ */
 export function responseRecordOf(request: FastifyRequest): ResponseRecord | undefined {
   const claim = claims.get(request);
   if (claim === undefined) return undefined;
@@ -41,8 +46,9 @@ export function responseRecordOf(request: FastifyRequest): ResponseRecord | unde
 }
 
 /**
- * Returns a context with which the change also stores its response body for retries. Use it only for responses without
- * a secret. Without a stored body, a retry gets `idempotency_secret_shown`.
+ * Returns a context whose `storeResponse` stores the response body for retries, in the transaction of the change.
+ * Stores must not call `storeResponse` if the response contains a secret. Without a stored body, a retry gets
+ * `idempotency_secret_shown`.
  * @param bodyOf returns the response body for the created value
  */
 export function storeResponseBody<T>(context: ChangeContext, bodyOf: (made: T) => object): ChangeContext {
@@ -51,7 +57,10 @@ export function storeResponseBody<T>(context: ChangeContext, bodyOf: (made: T) =
   return { ...context, storeResponse: (trx, made) => response.keep(trx, bodyOf(made as T)) };
 }
 
-/** Actions that return the path of a member, which only operators can read. Other actions on members return no path. */
+/**
+ * Actions for which `locationOf` returns the path of a member. Only operators can perform these actions and read the
+ * path.
+ */
 const MEMBER_RESOURCE_ACTIONS: ReadonlySet<string> = new Set(['member.created', 'member.password_link_made']);
 
 /** Returns the path of the created resource, or of its list. Null if the resource has no path. */

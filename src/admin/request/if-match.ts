@@ -1,4 +1,7 @@
-/** Parses `If-Match` (RFC 9110 section 13.1.1), the versions that a change may overwrite. The header is optional. */
+/**
+ * Parses `If-Match` (RFC 9110 section 13.1.1), which names the versions that a change may overwrite. Without the
+ * header, a change may overwrite any version.
+ */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ExpectedVersions } from '../../records/versions.js';
@@ -11,15 +14,18 @@ const WELL_FORMED = new RegExp(IF_MATCH);
 /** Matches `"7.k9Xw…"` from an `ETag`, and `"7"` from the field `version`. */
 const VERSION = /^"(\d{1,15})(?:\.[\w-]*)?"$/;
 
-/** Injects the expected versions into a handler. Undefined for any version: without the header, and for `*`. */
+/**
+ * Injects the expected versions into a handler. Undefined, which allows any version, without the header and for `*`.
+ */
 export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): ExpectedVersions =>
   expectedVersions(context.switchToHttp().getRequest<FastifyRequest>().headers['if-match']),
 );
 
 /**
- * Parses the header. Returns undefined for any version.
- * @throws Problem `bad_request` if the header is not a list of strong entity tags. Ignoring it could overwrite a
- * change.
+ * Returns the versions that the header names. Returns undefined, which allows any version, without the header and for
+ * `*`.
+ * @throws Problem `bad_request` if the header is not a list of strong entity tags. Ignoring the header could overwrite
+ * a change.
  */
 export function expectedVersions(field: string | undefined): ExpectedVersions {
   if (field === undefined || field === '*') return undefined;

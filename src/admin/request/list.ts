@@ -1,4 +1,7 @@
-/** Lists of the admin API: the parameters `limit` and `cursor`, the response body, and the `Link` to the next page. */
+/**
+ * Defines the lists of the admin API: the parameters `limit` and `cursor`, the response body, and the `Link` to the
+ * next page.
+ */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Page } from '../../stores/database/cursor.js';
@@ -20,7 +23,8 @@ export function cursorParameter(maxLength: number) {
     .optional()
     .meta({
       description: '`next_cursor` of the previous page.',
-      // For the document only. The handler checks the characters, and responds with `invalid_cursor`.
+      // The pattern is for the OpenAPI document only. The handler checks the characters, and responds with
+      // `invalid_cursor`.
       schema: { type: 'string', minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$' },
     });
 }
@@ -38,7 +42,7 @@ export const pageQuerySchema = z.strictObject({
 
 export type PageQuery = z.output<typeof pageQuerySchema>;
 
-/** The response body of a list. */
+/** ListBody is the response body of a list. */
 export interface ListBody<T> {
   readonly data: readonly T[];
   readonly has_more: boolean;
@@ -64,10 +68,7 @@ export function listSchema<Row extends z.ZodType>(
     .meta({ id: name });
 }
 
-/**
- * Builds the response body of a page. If there is a next page, it also sets `Link` (RFC 8288) to that page, with the
- * same other query parameters.
- */
+/** Builds the response body of a page. If there is a next page, also sets its URL in the `Link` header (RFC 8288). */
 export function listBody<T, R>(
   page: Page<T>,
   toRow: (item: T) => R,
@@ -78,7 +79,10 @@ export function listBody<T, R>(
   return { data: page.data.map(toRow), has_more: page.nextCursor !== null, next_cursor: page.nextCursor };
 }
 
-/** Sets `Link` to the next page, with the same other query parameters. Does nothing on the last page. */
+/**
+ * Sets the `Link` header to the next page, which has the same query parameters except for `cursor`. Does nothing on the
+ * last page.
+ */
 export function setNextLink(reply: FastifyReply, query: object, nextCursor: string | null): void {
   if (nextCursor === null) return;
   const parameters = new URLSearchParams();

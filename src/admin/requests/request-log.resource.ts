@@ -1,4 +1,4 @@
-/** Request log resources of the admin API, and the query parameters of their list. */
+/** Defines the request log resources of the admin API, and the query parameters of the list. */
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { formatMillisWithOffset } from '../../platform/rfc3339.js';
@@ -140,7 +140,7 @@ export function requestLogEntry(row: LoggedRequest, timeZone: string): Entry {
   };
 }
 
-/** Returns the title and page of an error code. Null without a code, and for unknown codes. */
+/** Returns the title and page of an error code. Null for an empty or unknown code. */
 export function errorOf(code: string, pages: ErrorPages): RequestDetail['error'] {
   if (!Object.hasOwn(ERRORS, code)) return null;
   const known = code as ErrorCode;

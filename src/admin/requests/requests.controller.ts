@@ -77,7 +77,7 @@ export class RequestsController {
     };
   }
 
-  /** Explains how the gateway would respond to the same request now. Null if the operation no longer exists. */
+  /** Explains how the gateway would respond to the logged request now. Null if its operation no longer exists. */
   private async explain(account: Account, row: LoggedRequest): Promise<RequestDetail['explanation']> {
     const { explainer } = this;
     if (!explainer.knows(row.operation)) return null;
@@ -88,7 +88,7 @@ export class RequestsController {
 }
 
 /**
- * Converts the query.
+ * Converts query parameters to a query of the request log.
  * @throws Problem `invalid_parameter` if `from` is after `to`
  */
 function logQuery(query: RequestsQuery): RequestLogQuery {

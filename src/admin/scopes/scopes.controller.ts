@@ -1,4 +1,7 @@
-/** Lists the scopes that the caller can give a key, with the operations that each scope allows. */
+/**
+ * Lists the scopes that the caller can give a key, with the operations that each scope allows. A portal session with
+ * limited scopes sees only those scopes.
+ */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type GrantableScope } from '../../accounts/catalogue.js';

@@ -1,4 +1,4 @@
-/** Session resource of the admin API, for the member of the session and for operators. */
+/** Defines the session resource of the admin API, for the member of the session and for operators. */
 import { z } from 'zod';
 import type { Session } from '../../members/sessions.js';
 import { encode } from '../openapi/encode.js';
@@ -24,7 +24,7 @@ export type SessionResource = z.output<typeof sessionSchema>;
 
 /**
  * Returns the API resource of a session. Times are in UTC, because a member can have accounts in several time zones.
- * @param currentId ID of the session that sent the request. Null if another member's sessions are listed.
+ * @param currentId ID of the session that sent the request. Null if an operator lists the sessions of a member.
  */
 export function sessionResource(session: Session, currentId: string | null): SessionResource {
   return encode(sessionSchema, { ...session, current: session.id === currentId }, 'UTC');

@@ -1,4 +1,4 @@
-/** Lists the sessions of the signed-in member, ends one of them, and ends all except the current one. */
+/** Lists the sessions of the signed-in member, ends a session, and ends all sessions except the current one. */
 import { Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Sessions } from '../../members/sessions.js';

@@ -1,10 +1,10 @@
-/** Reads the session cookies of a browser, and sets them after a sign-in. */
+/** Reads the cookies by which the panel recognizes a browser, and sets these cookies after a sign-in. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { KNOWN_BROWSER_SECONDS } from '../../members/sign-in/known-browsers.js';
 import type { Browser, SignedInMember } from '../../members/sign-in/sign-in.js';
 import type { Site } from '../access/site.js';
 
-/** Returns the address and the cookies of the browser. Cookies are undefined if missing. */
+/** Returns the address, user agent, request ID and cookies of a browser. A missing cookie is undefined. */
 export function browserOf(request: FastifyRequest, site: Site): Browser {
   const { cookie, 'user-agent': userAgent = '' } = request.headers;
   return {
@@ -16,7 +16,9 @@ export function browserOf(request: FastifyRequest, site: Site): Browser {
   };
 }
 
-/** Sets the session cookie of a completed sign-in, and the cookie of browsers in which a member has signed in. */
+/**
+ * Sets the session cookie of a completed sign-in, and the cookie `known` of browsers in which a member has signed in.
+ */
 export function setSessionCookies(reply: FastifyReply, site: Site, { token, known }: SignedInMember): void {
   const cookies = [site.cookie('session', token), site.cookie('known', known, KNOWN_BROWSER_SECONDS)];
   reply.header('Set-Cookie', cookies);

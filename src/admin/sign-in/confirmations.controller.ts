@@ -80,7 +80,8 @@ export class ConfirmationsController {
 
   /**
    * Reports whether the password (with a code if the member has an authenticator app) or the passkey is correct.
-   * @throws Problem `validation_failed` if the code is missing
+   * @throws Problem `validation_failed` if the code is missing, `forbidden` if the configuration disables the method,
+   * `sign_in_ended`, `invalid_credentials`, `too_many_failed_attempts`, `sign_in_busy`
    */
   private async isRight(
     member: SessionMember,

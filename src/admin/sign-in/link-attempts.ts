@@ -1,17 +1,17 @@
-/** Limits attempts with invalid links, as for passwords. */
+/** Limits the attempts of a network with invalid links, as with wrong passwords. */
 import type { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { Problem } from '../../platform/problems/errors.js';
 
 /**
- * Error codes that count as failed attempts. `link_ended` is an invalid link. `missing_credentials` means that the
- * link's email address already belongs to a member. If it did not count, inviters could test many addresses for
- * members.
+ * Error codes that count as failed attempts. `link_ended` is an invalid link. `missing_credentials` can mean that the
+ * email address of the link belongs to a member. Otherwise, inviters could test many addresses for members.
  */
 const COUNTED: ReadonlySet<unknown> = new Set(['link_ended', 'missing_credentials']);
 
 /**
- * Runs `work`, which uses a link, and counts its failures for an address. Rejects with the error of `work`.
- * @throws Problem `too_many_failed_attempts` if the address has had too many failures
+ * Runs `work`, which reads or uses a link, and counts its failures for the network of `ip`. Rejects with the error of
+ * `work`.
+ * @throws Problem `too_many_failed_attempts` if the network has had too many failures
  */
 export async function countFailedTries<Result>(
   attempts: SignInAttempts,

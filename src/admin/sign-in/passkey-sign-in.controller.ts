@@ -1,4 +1,7 @@
-/** Signs in with a passkey, and starts confirmations with one. A passkey needs neither an email nor a second factor. */
+/**
+ * Signs in with a passkey, and starts confirmations with a passkey. Passkeys need neither an email address nor a second
+ * factor.
+ */
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -82,7 +85,10 @@ export class PasskeyConfirmationController {
   }
 }
 
-/** Converts a passkey response for the WebAuthn library, without a `userHandle` that the browser sent as null. */
+/**
+ * Converts a passkey response for the WebAuthn library. Omits extension results, and a `userHandle` that the browser
+ * sent as null.
+ */
 export function shown({ id, rawId, type, response }: ShownPasskey): AuthenticationResponseJSON {
   const { userHandle, ...signed } = response;
   const named = userHandle === null || userHandle === undefined ? {} : { userHandle };

@@ -1,4 +1,7 @@
-/** Requests a password reset. The response is the same for unknown addresses, so it does not reveal members. */
+/**
+ * Emails a password reset link to a member. Known and unknown addresses get the same response, which does not reveal
+ * who is a member.
+ */
 import { Body, Controller, Inject, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * Signs in at an identity provider. A sign-in starts with a POST, which the cross-site guard checks. After the provider
- * has redirected the browser back, the controller redirects it to the panel, also if the sign-in failed.
+ * Signs in at an identity provider. A sign-in starts with a POST, which the cross-site guard checks. When the provider
+ * has redirected the browser back, the controller redirects to the panel, with an error code if the sign-in failed.
  */
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -1,6 +1,6 @@
 /**
- * Starts and completes sign-ins at identity providers. Each has a purpose: signing in, accepting an invitation, linking
- * an identity, or confirming the member's identity.
+ * Starts and completes sign-ins at identity providers. Each sign-in has a purpose: signing in, accepting an invitation,
+ * linking an identity, or confirming the identity of the member.
  */
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
@@ -36,7 +36,10 @@ export const beginSchema = z
 
 export type BeginProviderSignIn = z.output<typeof beginSchema>;
 
-/** Purposes of a signed-in member. On failure, the browser returns to the member's page, not to the sign-in page. */
+/**
+ * Purposes that need a signed-in member. On failure, the browser returns to the page where the member started, not to
+ * the sign-in page.
+ */
 const PURPOSES_OF_MEMBERS: ReadonlySet<ProviderPurpose> = new Set(['link', 'confirm']);
 
 /** Base for parsing relative URLs. Nothing connects to this origin. */
@@ -44,7 +47,10 @@ const ANY_ORIGIN = 'http://localhost';
 
 type LiveMemberSession = Extract<LiveSession, { readonly portal: null }>;
 
-/** ProviderSignIns starts and completes sign-ins at providers. A journey is one such sign-in. */
+/**
+ * ProviderSignIns starts and completes sign-ins at identity providers. A journey is the data of a sign-in that waits
+ * for the browser to return.
+ */
 @Injectable()
 export class ProviderSignIns {
   constructor(
@@ -58,7 +64,8 @@ export class ProviderSignIns {
   ) {}
 
   /**
-   * Checks the request to start a sign-in. The routes need no sign-in, so `begin` checks the member's session itself.
+   * Checks a request to start a sign-in. The route allows callers without a session, so `begin` checks the session that
+   * `link` and `confirm` need.
    * @returns the data to keep until the browser returns from the provider
    * @throws Problem `missing_credentials`, `confirmation_required`, `conflict`, `link_ended`,
    * `too_many_failed_attempts`
@@ -72,7 +79,7 @@ export class ProviderSignIns {
     }
     if (purpose === 'sign_in') return journey;
     const { member, session } = await this.requireMember(browser);
-    // Require a confirmation for linking. An identity that a stranger adds in an unattended session outlives the
+    // Require a confirmation for linking. An identity that a stranger adds in an unattended session would outlive the
     // session.
     if (purpose === 'link') await this.confirmed.check({ kind: 'member', member, session, cookie: '' });
     else {
@@ -87,6 +94,8 @@ export class ProviderSignIns {
   /**
    * Completes a sign-in for its purpose, after the browser has returned from the provider.
    * @returns the new session. Null for `link` and `confirm`, which keep the current session.
+   * @throws Problem `missing_credentials` or `session_ended` if the member of `link` or `confirm` is no longer signed
+   * in
    */
   async end(arrival: ProviderArrival, browser: Browser): Promise<SignedInMember | null> {
     switch (arrival.purpose) {
@@ -117,7 +126,9 @@ export class ProviderSignIns {
     throw new Problem('conflict', { detail: 'You cannot confirm with an identity provider in this session.' });
   }
 
-  /** Returns the member's session of the browser. Rejects with `missing_credentials` without one. */
+  /**
+   * Returns the session of the browser. Rejects with `missing_credentials` if the browser has no session of a member.
+   */
   private async requireMember({ session }: Browser): Promise<LiveMemberSession> {
     const live = session === undefined ? undefined : await this.sessions.find(session);
     if (live !== undefined && live.member !== null) return live;

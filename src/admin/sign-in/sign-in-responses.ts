@@ -12,7 +12,7 @@ import { MeReader } from '../me/me-reader.js';
 import { setSessionCookies } from './browser.js';
 import type { SignInResource } from './sign-in.resource.js';
 
-/** SignInResponses also sets the cookies of these responses. */
+/** SignInResponses builds these responses and sets their cookies. */
 @Injectable()
 export class SignInResponses {
   constructor(
@@ -24,7 +24,10 @@ export class SignInResponses {
     private readonly secondFactor: SecondFactorSignIn,
   ) {}
 
-  /** Returns the response to a member: the signed-in member, or the request for a second factor. */
+  /**
+   * Returns the response to a member who has signed in, and sets the session cookies. If the member needs a second
+   * factor, starts that step instead.
+   */
   async ofMember(
     result: PasswordResult,
     reply: FastifyReply,
@@ -39,7 +42,10 @@ export class SignInResponses {
     return { state: 'signed_in', me };
   }
 
-  /** Starts the step of the second factor. Sets the cookie of that step, but no session cookie. */
+  /**
+   * Starts the second-factor step and returns the response that requests the factor. Sets the cookie of the step, but
+   * no session cookie.
+   */
   private async ofFirstFactor(
     memberId: string,
     method: 'password' | 'link',

@@ -1,4 +1,4 @@
-/** Sign-in resources of the admin API: sign-in methods, results of a sign-in, and single-use links. */
+/** Defines the sign-in resources of the admin API: sign-in methods, results of a sign-in, and single-use links. */
 import { z } from 'zod';
 import { emailField, localeField, passwordField } from '../../members/member-fields.js';
 import type { LinkShown } from '../../members/sign-in/link-use.js';
@@ -96,7 +96,9 @@ export const linkSchema = z
 
 export type LinkResource = z.output<typeof linkSchema>;
 
-/** Returns the API resource of a link. Using the link removes all factors except an authenticator app. */
+/**
+ * Returns the API resource of a link. A password reset removes all factors of the member except an authenticator app.
+ */
 export function linkResource(link: LinkShown): LinkResource {
   const factors = link.factors.map((factor) => ({ ...factor, isRemoved: factor.type !== 'totp' }));
   return encode(linkSchema, { ...link, factors }, 'UTC');

@@ -1,5 +1,6 @@
 /**
- * Signs out. If the database is unavailable, the request fails and the browser keeps the cookie of the live session.
+ * Ends the session of the browser and deletes its cookie. If the database is unavailable, the request fails and the
+ * browser keeps the cookie, because the session is still valid.
  */
 import { Controller, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';

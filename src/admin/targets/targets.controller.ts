@@ -10,7 +10,7 @@ import { listSchema, type ListBody } from '../request/list.js';
 import { Operation } from '../openapi/operation-decorator.js';
 
 const stateSchema = z.enum(STATES);
-/** Fields of the state of a target, on one gateway or over all gateways. */
+/** Schemas of the state of a target, on one gateway or over all gateways. */
 const statusFields = {
   processes: z.object({ healthy: countField, failing: countField, ejected: countField, unhealthy: countField }),
   in_flight: countField.meta({ description: 'Requests in flight.' }),

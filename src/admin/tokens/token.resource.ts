@@ -1,4 +1,4 @@
-/** Account token resource of the admin API. Only the response that creates a token contains its secret. */
+/** Defines the account token resource of the admin API. Only the response that creates a token contains its secret. */
 import { z } from 'zod';
 import type { AccountToken } from '../../members/account-tokens.js';
 import { encode } from '../openapi/encode.js';

@@ -1,4 +1,7 @@
-/** Lists, creates and revokes the tokens of an account, with which programs call the admin API. */
+/**
+ * Lists, creates and revokes account tokens, with which programs call the admin API. For owners and admins of the
+ * account.
+ */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';

@@ -52,7 +52,10 @@ export class UsageController {
     return { ...report, forecasts: await this.usage.forecasts(subject, report, account.createdAt) };
   }
 
-  /** Returns the account or key whose usage is read. Rejects if the caller may not see the key. */
+  /**
+   * Returns the account or key whose usage is read. Rejects with `resource_not_found` for a key of another account, and
+   * with `forbidden` for a key outside the scopes of a portal session.
+   */
   private async subjectOf(account: Account, keyId: string | undefined, caller: Principal): Promise<UsageSubject> {
     const { id: accountId, plan, timeZone, billingDay, grant: accountGrant } = account;
     const key = keyId === undefined ? undefined : await this.keys.get(keyId);
@@ -65,8 +68,8 @@ export class UsageController {
   }
 
   /**
-   * Streams all rows as CSV. A failure on the first page gets an error response. A later failure breaks the connection,
-   * so that a partial file never looks complete.
+   * Streams all rows as CSV. If the first page fails, the client gets an error response. A later failure closes the
+   * connection, so that a partial file never looks complete.
    */
   private async csv(subject: UsageSubject, query: UsageQuery, reply: FastifyReply): Promise<Readable> {
     const text = csvText(query.groups, this.usage.rows.all(subject, { ...query, limit: LARGEST_USAGE_PAGE }));

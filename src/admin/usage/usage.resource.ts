@@ -1,4 +1,4 @@
-/** Usage resource of the admin API, and its query parameters. */
+/** Defines the usage resource of the admin API, and its query parameters. */
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { ADJUSTED, CELL_NAMES, UNRECORDED } from '../../quota/model/usage-cell.js';
@@ -11,7 +11,10 @@ import {
 } from '../../quota/usage/usage-query.js';
 import { countField, idField, policyField, timeField } from '../openapi/fields.js';
 
-/** A parameter whose value `usageQuery` validates, as on the public API. Its `schema` is for the document only. */
+/**
+ * Schema of a parameter whose value `usageQuery` validates, as for the public API. The `schema` in the metadata is for
+ * the OpenAPI document only.
+ */
 const text = z.string().max(1_000).optional();
 
 export const usageQuerySchema = z.strictObject({

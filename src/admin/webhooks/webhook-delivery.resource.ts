@@ -1,4 +1,4 @@
-/** Webhook delivery resources of the admin API: a summary for lists, and the detail with every attempt. */
+/** Defines the webhook delivery resources of the admin API: a summary for lists, and the detail with every attempt. */
 import { z } from 'zod';
 import type { WebhookAttemptTable } from '../../stores/database/tables/webhook-tables.js';
 import { eventTypeField, instantField } from '../../webhooks/endpoints/endpoint-fields.js';
@@ -118,7 +118,8 @@ export function webhookDeliveryResource(
 }
 
 /**
- * Returns why a delivery failed permanently. A test that nobody has resent is not retried, so it reports `test_failed`.
+ * Returns why a delivery failed permanently, else null. A failed test that was never resent reports `test_failed`,
+ * because tests are not retried.
  */
 function reasonOf({ kind, cycle, reason }: Delivery['row']): WebhookDeliveryResource['reason'] {
   return kind === 'test' && cycle === 0 && reason === 'exhausted' ? 'test_failed' : reason;

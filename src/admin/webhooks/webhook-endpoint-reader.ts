@@ -21,13 +21,13 @@ export class WebhookEndpointReader {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Returns the active public signing keys, by endpoint ID. */
+  /** Returns the active public signing keys of endpoints, by endpoint ID. */
   publicKeys(ids: readonly string[]): Promise<ReadonlyMap<string, readonly WebhookPublicKey[]>> {
     return this.secrets.publicKeys(ids, this.clock.now());
   }
 
   /**
-   * Returns the API resource.
+   * Returns the API resource of an endpoint, with its public keys.
    * @param timeZone time zone of the account; read from the database if undefined
    */
   async resource(endpoint: WebhookEndpoint, timeZone?: string): Promise<WebhookEndpointResource> {
@@ -36,7 +36,7 @@ export class WebhookEndpointReader {
     return webhookEndpointResource(endpoint, keys.get(endpoint.id) ?? [], zone);
   }
 
-  /** Returns the API resource with the number of pending deliveries. */
+  /** Returns the API resource of an endpoint, with its public keys and the number of pending deliveries. */
   async detail(endpoint: WebhookEndpoint): Promise<WebhookEndpointDetailResource> {
     return { ...(await this.resource(endpoint)), waiting: await this.deliveries.countWaiting(endpoint.id) };
   }

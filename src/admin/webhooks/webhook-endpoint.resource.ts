@@ -1,5 +1,6 @@
 /**
- * Webhook endpoint resources of the admin API. Only the responses that create or rotate a secret contain the secret.
+ * Defines the webhook endpoint resources of the admin API. Only the responses that create or rotate a secret contain
+ * the secret.
  */
 import { z } from 'zod';
 import type { WebhookEndpoint } from '../../webhooks/endpoints/endpoint-rows.js';

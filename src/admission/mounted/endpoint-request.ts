@@ -1,33 +1,35 @@
-/** The request that the gateway passes to an endpoint (`mounted-endpoint.ts`). */
+/** Defines the request that the gateway passes to a mounted endpoint (`mounted-endpoint.ts`). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
 import type { CloseListener } from '../../proxy/targets/forward-request.js';
 import type { AdmissionRequest } from '../admission-request.js';
 import type { RequestSource } from './request-source.js';
 
-/** EndpointRequest is a validated request with a request ID. Its key has not been checked. */
+/** EndpointRequest is a request with a request ID and valid framing. The endpoint must check its API key. */
 export interface EndpointRequest extends AdmissionRequest {
   readonly requestId: string;
-  /** Random digits for the request ID and the span ID. Inner calls share them. */
+  /** Random hex digits, from which the request ID and the span ID are cut. Inner calls use the same digits. */
   readonly names: string;
   readonly message: ClientMessage;
-  /** Node's request, for reading the body as a stream. */
+  /** Node's request, for reading the body as a stream. Reading this property hands the connection over to Node. */
   readonly incoming: IncomingMessage;
   readonly response: ClientResponse;
-  /** Node's response, for streaming. See `ClientResponse`. */
+  /** Node's response, for streaming. Reading this property hands the connection over to Node. See `ClientResponse`. */
   readonly nodeResponse: ServerResponse;
-  /** Scheme of the client connection. */
+  /** Scheme that the client used. A trusted proxy can report it. */
   readonly scheme: 'http' | 'https';
-  /** CORS header lines, each with its CRLF. */
+  /** CORS header lines for the response. Each line ends with CRLF. */
   corsLines: string;
-  /** Header lines for every response, such as the request ID and the limits. Each has its CRLF. */
+  /** Header lines that every response must have, such as the request ID and the limits. Each line ends with CRLF. */
   readonly responseLines: string;
-  /** `Date` header line for a response that starts now, with its CRLF. */
+  /** `Date` header line for a response that starts now. Ends with CRLF. */
   readonly dateLine: string;
-  /** Body bytes read from the client (`bytesIn`) and written to it (`bytesOut`). */
+  /**
+   * Number of body bytes that the endpoint has read from the client (`bytesIn`) and written to the client (`bytesOut`).
+   */
   bytesIn: number;
   bytesOut: number;
   source: RequestSource | undefined;
-  /** Called when the response is finished or the connection is closed. */
+  /** Listener to notify when the response is finished or the connection is closed. */
   closeListener: CloseListener | undefined;
 }

@@ -1,59 +1,62 @@
 /**
- * Inner calls: API requests that the gateway makes itself for a client of another protocol, such as MCP. They pass all
- * steps, and are counted, forwarded, refunded and logged like requests from a connection. The response is returned as a
- * whole.
+ * Defines inner calls: API requests that the gateway makes for a client of another protocol, such as MCP. The gateway
+ * checks, counts, forwards, refunds and logs an inner call like a client request. The caller receives the complete
+ * response.
  */
 import type { Operation } from '../../config/model/schema.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Problem } from '../../platform/problems/errors.js';
 import type { EndpointRequest } from './endpoint-request.js';
 
-/** InnerCall is an API request made by the gateway. */
+/** InnerCall is an API request that the gateway makes for an endpoint. */
 export interface InnerCall {
-  /** The expected operation. A URL that matches another operation is refused as not found. */
+  /** Operation that the caller intends to call. If the URL matches another operation, the call is refused with 404. */
   readonly operation: Operation;
-  /** Path and query, including the base path. */
+  /** Path and query of the API request, including the base path. */
   readonly url: string;
   /**
-   * Header lines for the backend with lower-case names, each with its CRLF. Must not contain `Content-Length` or
-   * headers that the gateway sets. An `idempotency-key` header has its usual effect.
+   * Header lines for the backend, with lower-case names. Each line ends with CRLF. The lines must not contain
+   * `Content-Length` or headers that the gateway sets. An `idempotency-key` header has its usual effect.
    */
   readonly lines: string;
   readonly body: Buffer | undefined;
-  /** The client's request, for which the call is made. It supplies the key, address, request ID, trace and `Host`. */
+  /** The client's request that caused the call. The call has its key, address, request ID, trace and `Host`. */
   readonly carrier: EndpointRequest;
   /**
-   * The key of the carrier, if the key step accepted it in this turn of the event loop. If undefined, the key is looked
-   * up again, because it may have been revoked since then.
+   * Key of the carrier, if the key step accepted it in this turn of the event loop. If undefined, the key step runs
+   * again, because the key may have been revoked in the meantime.
    */
   readonly key: CachedKey | undefined;
-  /** Name of the tool, for the log. */
+  /** Name of the tool that causes the call, for the log. */
   readonly tool: string;
-  /** Maximum number of bytes of the response body. A larger body is cut, and the backend connection is closed. */
+  /** Maximum size of the response body in bytes. A larger body is truncated, and the backend connection is closed. */
   readonly mostBytes: number;
 }
 
-/** InnerResponse is the response to an inner call. Valid only until the callback returns. */
+/** InnerResponse is the response to an inner call. The object is valid only until the callback returns. */
 export interface InnerResponse {
   /** Status code that a client would receive. */
   readonly status: number;
-  /** Header lines, each with its CRLF. Empty if there is a problem. */
+  /** Header lines of the response. Each line ends with CRLF. Empty if `problem` is set. */
   readonly lines: string;
-  /** The body, up to `mostBytes`. */
+  /** Body of the response, up to `mostBytes`. Empty if `problem` is set. */
   readonly body: Buffer;
-  /** Whether the body was cut. */
+  /** Whether the body was truncated. */
   readonly isCut: boolean;
-  /** The error, if there is no response. */
+  /**
+   * Error of a call that a step refused, that failed, or to which the backend responded with an error. Otherwise
+   * undefined.
+   */
   readonly problem: Problem | undefined;
-  /** Header lines with the remaining quota, each with its CRLF. */
+  /** Header lines with the remaining quota. Each line ends with CRLF. */
   readonly quotaLines: string;
 }
 
-/** RunningCall is an inner call in progress. */
+/** RunningCall lets the caller cancel an inner call. */
 export interface RunningCall {
   /**
-   * Cancels the call as if the client had disconnected. The callback is then not called. Does nothing after the end of
-   * the call.
+   * Cancels the call as if the client had disconnected. The callback is then never called. Does nothing if the call has
+   * already ended.
    */
   cancel(): void;
 }
@@ -61,8 +64,9 @@ export interface RunningCall {
 /** InnerPath starts inner calls. */
 export interface InnerPath {
   /**
-   * Starts a call.
-   * @param done called once, possibly before `begin` returns, unless the call is canceled. Must not throw.
+   * Starts an inner call.
+   * @param done called once with the response, possibly before `begin` returns. Not called if the call is canceled.
+   *   Must not throw.
    */
   begin(call: InnerCall, done: (response: InnerResponse) => void): RunningCall;
 }

@@ -1,10 +1,15 @@
-/** Origin of a request that came through an endpoint, for its log line and its row in the request log. */
+/**
+ * Defines the source of a request that came through a mounted endpoint. The source appears in the log line and the
+ * request log.
+ */
 
-/** RequestSource is the protocol of a request, and the tool that it calls. Plain API requests have no source. */
+/**
+ * RequestSource names the protocol of a request and the tool that it calls. Client requests to the API have no source.
+ */
 export interface RequestSource {
   readonly name: 'mcp';
-  /** Name of the called tool. Empty if none was called. */
+  /** Name of the tool. Empty if the request calls no tool. */
   readonly tool: string;
-  /** Whether an inner call was made for the request. The inner call is then counted and logged instead. */
+  /** Whether the gateway made an inner call for the request. If so, only the inner call is counted and logged. */
   readonly isCarrier: boolean;
 }

@@ -1,8 +1,8 @@
 /**
  * Authorization requests of OAuth clients, which a member approves or denies in the panel. The authorization server
  * stores a request and redirects the browser to the panel. After the decision, the browser returns to the authorization
- * server. This must be the browser in which the member decided. Otherwise, an attacker could send a link to their own
- * request and gain the victim's access.
+ * server. Only the browser in which the member decided may return. Otherwise, an attacker could send a victim a link to
+ * the attacker's request and gain the victim's access.
  */
 import { randomBytes } from 'node:crypto';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
@@ -17,15 +17,17 @@ import type { OAuthObjects, StoredPayload } from './oauth-objects.js';
 /** Kinds of stored objects that the authorization server and the panel both use. */
 export const INTERACTION = 'Interaction';
 export const CLIENT = 'Client';
-/** Kind of the last known document of a client, for when its host is down. */
+/**
+ * Kind of stored client documents. A stored document replaces the original document while the client's host is down.
+ */
 export const DOCUMENT = 'Document';
-/** Kind of a request as the panel shows it. */
+/** Kind of the authorization requests that the panel shows. */
 const REQUEST = 'Request';
 
 /** Path of the authorization endpoint. */
 export const AUTHORIZATION_PATH = '/authorize';
 
-/** Query parameter that proves that this browser approved the request. */
+/** Query parameter with the proof that the member approved the request in this browser. */
 export const TICKET = 'ticket';
 const TICKET_BYTES = 32;
 
@@ -38,7 +40,10 @@ export const resumeUrlAt = (issuer: string, id: string): string => `${issuer}${A
  */
 export const SUBJECT = 'panel';
 
-/** Limits for undecided requests. Anyone can create a request. Beyond a limit, the oldest request is deleted. */
+/**
+ * Limits for undecided requests: in total, and for each network, site and client. Anyone can create a request. At a
+ * limit, `ObjectLimits` deletes older requests.
+ */
 const MAX_OPEN = 10_000;
 const MAX_OPEN_OF_NETWORK = 100;
 const MAX_OPEN_OF_SITE = 200;
@@ -46,23 +51,26 @@ const MAX_OPEN_OF_CLIENT = 1_000;
 /** Time to decide a request, in milliseconds. */
 export const REQUEST_LIFETIME_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
-/** Time for which a client stays known after its last key expires. */
+/** Time after the end of a client's last key in which its registration and document remain stored, in milliseconds. */
 const CLIENT_KEPT_MS = DAY_MS;
 
-/** AuthorizationRequest is a request as shown to the member. */
+/** AuthorizationRequest is a client's request for access, as the panel shows it to the member. */
 export interface AuthorizationRequest {
   readonly clientId: string;
   /** Name from the client's own metadata; unverified. */
   readonly clientName: string;
   /** Host of the client ID if the ID is a URL, else null. */
   readonly clientHost: string | null;
-  /** Host that receives the authorization code. */
+  /**
+   * Host of the redirect URI, which receives the authorization code. If the URI has no host, its scheme, such as
+   * `vscode:`.
+   */
   readonly redirectHost: string;
-  /** Requested scopes that exist. */
+  /** The requested scopes that an operation requires. Unknown scopes are omitted. */
   readonly scopes: readonly string[];
 }
 
-/** Approval holds the choices of the member. */
+/** Approval holds the member's choices for an approved request. */
 export interface Approval {
   readonly accountId: string;
   readonly scopes: readonly string[];
@@ -78,13 +86,13 @@ export interface AuthorizationRequestParts {
   readonly resumeUrl: (id: string) => string;
   /** Returns the maximum lifetime of a grant, in milliseconds. */
   readonly longestMs: () => number;
-  /** Overrides the limit for open requests in tests. */
+  /** Replaces `MAX_OPEN` in tests. */
   readonly mostOpen?: number;
 }
 
 /**
- * AuthorizationRequests stores requests and decides them. Methods reject with `resource_not_found` for an unknown,
- * expired or decided request.
+ * AuthorizationRequests stores authorization requests and records the member's decisions. Reading or deciding a request
+ * rejects with `resource_not_found` if the request is unknown, expired or already decided.
  */
 export class AuthorizationRequests {
   constructor(private readonly parts: AuthorizationRequestParts) {}
@@ -94,7 +102,7 @@ export class AuthorizationRequests {
     return this.parts.longestMs();
   }
 
-  /** Stores the library's interaction of a request. First deletes older requests if a limit is reached. */
+  /** Stores the library's interaction for a new request. First deletes older requests if a limit is reached. */
   async open(id: string, interaction: StoredPayload, expiresAtMs: number, origin: ObjectOrigin): Promise<void> {
     const { objects, mostOpen = MAX_OPEN } = this.parts;
     const room = objects.room({
@@ -122,7 +130,7 @@ export class AuthorizationRequests {
     return objects.put(REQUEST, id, { ...request }, clock.now() + REQUEST_LIFETIME_MS);
   }
 
-  /** Returns an undecided request. */
+  /** Returns an undecided request. Rejects with `resource_not_found`. */
   async get(id: string): Promise<AuthorizationRequest> {
     const found = await this.parts.objects.find(REQUEST, id);
     if (found === undefined || found.consumedAt !== null) throw notFound();
@@ -133,12 +141,13 @@ export class AuthorizationRequests {
    * Approves a request and creates the client's key.
    * @param memberId the member who approves; null: the operator token
    * @returns the URL where the browser continues
-   * @throws Problem `validation_failed` for scopes that were not requested or a late expiration
+   * @throws Problem `validation_failed` for scopes that were not requested or a late expiration, `forbidden` if the
+   * member lost their role in the meantime
    */
   async approve(id: string, approval: Approval, memberId: string | null, context: ChangeContext): Promise<string> {
     const { clientId, clientName, scopes } = await this.get(id);
     const expiresAt = this.checkApproval(approval, scopes);
-    // Read the interaction before creating a key. Without it, the browser cannot return.
+    // Read the interaction before creating a key. Without the interaction, the browser cannot return.
     const interaction = await this.readInteraction(id);
     await this.consume(id);
     const input = {
@@ -184,7 +193,10 @@ export class AuthorizationRequests {
     return this.parts.resumeUrl(id);
   }
 
-  /** Checks an approval. Returns the expiration of the key, in milliseconds since the epoch. */
+  /**
+   * Checks the scopes and the expiration of an approval. Returns the expiration of the key, in milliseconds since the
+   * epoch. Throws `validation_failed`.
+   */
   private checkApproval({ scopes, expiresAt }: Approval, asked: readonly string[]): number {
     const errors = scopes.flatMap((scope, index) =>
       asked.includes(scope) ? [] : [{ pointer: `#/scopes/${index}`, detail: 'was not requested by the client' }],
@@ -201,14 +213,14 @@ export class AuthorizationRequests {
     return end;
   }
 
-  /** Consumes the request, so that only one of two concurrent decisions succeeds. */
+  /** Marks the request as decided, so that only one of two concurrent decisions succeeds. */
   private async consume(id: string): Promise<void> {
     if (!(await this.parts.objects.consume(REQUEST, id))) throw notFound();
   }
 
   /**
-   * Reverts a failed decision on a best-effort basis, so that the member can try again and no unused key remains.
-   * Errors here are ignored in favor of the original one.
+   * Tries to revert a failed decision, so that the member can decide again and no unused key remains. Ignores errors,
+   * because the caller reports the original error.
    */
   private async undo(id: string, key?: ApiKey, context?: ChangeContext): Promise<void> {
     const { objects, keys } = this.parts;
@@ -230,7 +242,8 @@ export class AuthorizationRequests {
 }
 
 /**
- * Keeps a client's registration and document until a day after its key ends.
+ * Extends the storage of a client's registration and document until a day after the end of its key. Never shortens the
+ * storage.
  * @param keyEndsMs when the key ends, in milliseconds since the epoch
  */
 export async function keepClient(objects: OAuthObjects, clientId: string, keyEndsMs: number): Promise<void> {

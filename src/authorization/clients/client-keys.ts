@@ -1,7 +1,7 @@
 /**
- * API keys of OAuth clients. An approval creates a key with the chosen scopes and expiration. Each access token of the
- * client is a secret of that key, with its own expiration. So a token is authenticated, rate limited and revoked like
- * the key.
+ * Manages the API keys of OAuth clients. An approval creates a key with the chosen scopes and expiration. Each access
+ * token of the client is a secret of that key, with its own expiration. So the gateway authenticates, limits and
+ * refuses a token like a key.
  */
 import type { Kysely } from 'kysely';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -17,20 +17,21 @@ import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 
 /**
- * Time after the first use of a refresh token in which the token works again, for clients with several windows. Each
- * use issues new tokens. Access tokens younger than this are never ended, because a window has just received them.
+ * Time after the first use of a refresh token in which the client may use the token again, for clients with several
+ * windows. Each use issues new tokens. The limit of tokens per key never ends access tokens younger than this, because
+ * a window has just received them.
  */
 export const REPEATED_REFRESH_MS = 60_000;
-/** Maximum number of valid access tokens of a key, one per window of the client. */
+/** Maximum number of valid access tokens of a key. Each window of a client can have its own token. */
 const MAX_TOKENS = 50;
 /**
- * Time for which an ended token is stored. Until then, the token is refused as expired and does not count as an attempt
- * with an invalid key.
+ * Time after the expiration of a token in which its hash remains stored. During this time, the token is refused as
+ * expired and does not count as an attempt with an invalid key.
  */
 const DEAD_TOKEN_RETENTION_MS = 86_400_000;
 /** Maximum number of stored tokens of a key, valid or not. */
 const MAX_KEPT_TOKENS = 100;
-/** An ended token gets an expiration this far in the past, so that nodes with a slow clock also refuse it. */
+/** Ending a token sets its expiration this far in the past, so that nodes with a slow clock also refuse the token. */
 const CLOCK_MARGIN_MS = 60_000;
 
 /** ClientKey is the key of an OAuth client, active or paused. */
@@ -39,12 +40,12 @@ export interface ClientKey {
   readonly accountId: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** Milliseconds since the epoch. Null if the key does not expire. */
+  /** Expiration in milliseconds since the epoch. Null if the key does not expire. */
   readonly expiresAt: number | null;
   readonly createdAt: number;
 }
 
-/** ClientToken is a valid access token. Its key may be paused. */
+/** ClientToken is a valid access token. Its key may be paused. Times are in milliseconds since the epoch. */
 export interface ClientToken {
   readonly key: ClientKey;
   readonly issuedAt: number;
@@ -66,7 +67,10 @@ export class TooManyTokens extends Error {
   }
 }
 
-/** ClientKeys creates, reads and revokes keys and tokens of OAuth clients. Rejects with the database's error. */
+/**
+ * ClientKeys creates, reads and revokes keys and tokens of OAuth clients. Methods also reject with the database's
+ * error.
+ */
 export class ClientKeys {
   constructor(private readonly parts: ClientKeyParts) {}
 
@@ -80,7 +84,7 @@ export class ClientKeys {
     );
   }
 
-  /** Returns the key, or undefined if it does not belong to a client or has ended. */
+  /** Returns a client's key, or undefined. Keys that are revoked, expired, or without a client are not returned. */
   async find(keyId: string): Promise<ClientKey | undefined> {
     const row = await this.parts.db
       .selectFrom('api_key')
@@ -92,7 +96,7 @@ export class ClientKeys {
 
   /**
    * Adds a random text as an access token of a key. Deletes old tokens, and ends the oldest valid tokens beyond the
-   * limit. Rejects with `TooManyTokens` if those tokens are too new to end.
+   * limit. If those tokens are too new to end, adds nothing and rejects with `TooManyTokens`.
    * @param writeFirst writes in the same transaction, before the token
    */
   async addToken(
@@ -132,7 +136,7 @@ export class ClientKeys {
     if (change !== undefined) await bus.publish(change);
   }
 
-  /** Returns the token, or undefined if it is unknown or has ended. */
+  /** Returns a valid access token, or undefined if the token is unknown or expired, or its key has ended. */
   async findToken(token: string): Promise<ClientToken | undefined> {
     const { db, clock } = this.parts;
     const now = clock.now();
@@ -148,7 +152,7 @@ export class ClientKeys {
     return key && { key, issuedAt: row.issued_at, expiresAt: row.token_expires_at };
   }
 
-  /** Ends an access token. All nodes refuse it within a second. */
+  /** Ends an access token. All nodes refuse the token within a second. Does nothing if the token is unknown. */
   async endToken(token: string): Promise<void> {
     const hash = hashSecret(token);
     const { db, bus, clock } = this.parts;
@@ -179,8 +183,8 @@ interface KeyRow {
 
 function usableKey(row: KeyRow, nowMs: number): ClientKey | undefined {
   const { id, oauth_client_id: clientId, status, expires_at: expiresAt } = row;
-  // A paused key still belongs to its client. Its tokens are refused at use and work again when it resumes. If
-  // refreshing failed, the client would discard its grant.
+  // A paused key still belongs to its client. The gateway refuses its tokens until the key resumes. If refreshing a
+  // token failed, the client would discard its grant.
   if (clientId === null || status === 'revoked' || (expiresAt !== null && expiresAt <= nowMs)) return undefined;
   const { account_id: accountId, created_at: createdAt } = row;
   return { id, accountId, clientId, scopes: parseStrings(row.scopes), expiresAt, createdAt };
@@ -191,7 +195,7 @@ async function endSecret(db: Kysely<Tables>, hash: string, nowMs: number): Promi
   await secret.set({ expires_at: nowMs - CLOCK_MARGIN_MS }).execute();
 }
 
-/** Reads the invalidation to publish for a changed key. */
+/** Returns the message that tells all nodes about a changed key. Undefined if the key does not exist. */
 async function invalidationOf(db: Kysely<Tables>, keyId: string): Promise<Invalidation | undefined> {
   const row = await db.selectFrom('api_key').select('account_id').where('id', '=', keyId).executeTakeFirst();
   return row && { type: 'api_key', accountId: row.account_id, keyId };

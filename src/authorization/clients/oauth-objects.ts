@@ -1,6 +1,6 @@
 /**
- * Temporary objects of the authorization server in our database. They are stored under the SHA-256 of their ID, so that
- * someone who reads the table cannot use them.
+ * Stores temporary objects of the authorization server in the database, such as codes and refresh tokens. Each object
+ * is stored under the SHA-256 of its ID, so that someone who reads the table cannot use the object.
  */
 import type { Kysely } from 'kysely';
 import { deleteExpiredRows } from '../../stores/database/expired-rows.js';
@@ -18,33 +18,33 @@ export type StoredPayload = Readonly<Record<string, unknown>>;
 /** StoredObject is an object that has not expired. */
 export interface StoredObject {
   readonly payload: StoredPayload;
-  /** Time of use in milliseconds since the epoch; null: unused. */
+  /** Time of the use of a single-use object, in milliseconds since the epoch. Null: unused. */
   readonly consumedAt: number | null;
 }
 
-/** ObjectOwner holds the references of an object. */
+/** ObjectOwner holds the key and the origin that an object belongs to. */
 export interface ObjectOwner {
   /** ID of the key that the object gives access to. */
   readonly keyId?: string | undefined;
-  /** The origin, for objects that an `ObjectLimits` counts. */
+  /** The network and client that caused the object. Only for kinds that `ObjectLimits` limits. */
   readonly origin?: ObjectOrigin;
 }
 
-/** OAuthObjects reads and writes objects. Rejects with the database's error. */
+/** OAuthObjects reads and writes stored objects. Methods reject with the database's error. */
 export class OAuthObjects {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
   ) {}
 
-  /** Returns a store that reads and writes in a transaction. */
+  /** Returns a store that reads and writes in the caller's transaction. */
   within(trx: Kysely<Tables>): OAuthObjects {
     return new OAuthObjects(trx, this.clock);
   }
 
   /**
-   * Stores an object until a time in milliseconds since the epoch. Replaces an object of the same kind and ID. A used
-   * object stays used.
+   * Stores an object that expires at `expiresAtMs`, in milliseconds since the epoch. Replaces an object of the same
+   * kind and ID. Replacing a used object does not make the object usable again.
    */
   async put(
     kind: string,
@@ -62,7 +62,7 @@ export class OAuthObjects {
       .execute();
   }
 
-  /** Returns an object, or undefined if it is unknown or expired. */
+  /** Returns an object, or undefined if the object is unknown or expired. */
   async find(kind: string, id: string): Promise<StoredObject | undefined> {
     const row = await this.db
       .selectFrom('oauth_object')
@@ -89,7 +89,7 @@ export class OAuthObjects {
     return numUpdatedRows > 0n;
   }
 
-  /** Extends the expiration of an object that has not expired. Never shortens the time. */
+  /** Extends the expiration of an object that has not expired. Never shortens its lifetime. */
   async keepUntil(kind: string, id: string, expiresAtMs: number): Promise<void> {
     await this.db
       .updateTable('oauth_object')
@@ -118,7 +118,7 @@ export class OAuthObjects {
     return numUpdatedRows > 0n;
   }
 
-  /** Marks an object as unused, after its use failed. */
+  /** Marks an object as unused again, after the action that consumed the object has failed. */
   async release(kind: string, id: string): Promise<void> {
     await this.db
       .updateTable('oauth_object')
@@ -138,12 +138,12 @@ export class OAuthObjects {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('api_key_id', '=', keyId).execute();
   }
 
-  /** Returns the `ObjectLimits` that limits the objects of a kind. */
+  /** Returns the `ObjectLimits` that enforces these limits for one kind of object. */
   room(bounds: RoomBounds): ObjectLimits {
     return new ObjectLimits(this.db, this.clock, bounds);
   }
 
-  /** Deletes expired objects and returns their number. The worker role runs this periodically. */
+  /** Deletes expired objects and returns their number. The worker role runs this every ten minutes. */
   forgetExpired(isStopped: IsStopped = neverStopped): Promise<number> {
     return deleteExpiredRows(this.db, EXPIRING_TABLE, this.clock.now(), isStopped);
   }

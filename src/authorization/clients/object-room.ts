@@ -1,7 +1,8 @@
 /**
- * Limits the number of objects that anyone can create: open authorization requests and registered clients. There are
- * limits for each network, site and client, and for the whole table. At a limit, the oldest object of the network with
- * the most objects is deleted. So a flood displaces its own objects, and requests from other networks stay.
+ * Limits the number of objects that anyone can create: open authorization requests and registered clients. Each kind of
+ * object has a total limit, and limits for each network, site and client. At a limit, `ObjectLimits` deletes the oldest
+ * object of the site with the most objects. So a flood displaces its own objects, and requests from other networks
+ * remain.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
@@ -9,22 +10,28 @@ import type { Tables } from '../../stores/database/schema.js';
 import { clientNetwork, clientSite } from '../../keys/client-network.js';
 import type { Clock } from '../../platform/clock.js';
 
-/** ObjectOrigin identifies the network and the client that caused an object. */
+/** ObjectOrigin identifies the network, the site and the client that caused an object. */
 export interface ObjectOrigin {
-  /** An IPv4 address, or the /64 of an IPv6 address. */
+  /** An IPv4 address, or the /64 of an IPv6 address. Random if many people share the address. */
   readonly network: string;
-  /** An IPv4 address, or the /48 of an IPv6 address, because one subscriber can have a whole /48. */
+  /**
+   * An IPv4 address, or the /48 of an IPv6 address, because one subscriber can have a whole /48. Random if many people
+   * share the address.
+   */
   readonly site: string;
-  /** Hash of the client's ID; empty if there is none. */
+  /** Hash of the client's ID. Empty if no client is known. */
   readonly client: string;
 }
 
 /** RoomBounds holds the limits for objects of one kind. */
 export interface RoomBounds {
   readonly kind: string;
-  /** Other kinds whose objects with the same ID are deleted together with an object. */
+  /** Other kinds of objects. An object of these kinds is deleted together with the object that has the same ID. */
   readonly beside: readonly string[];
-  /** Objects that expire later than this from now do not count, because an approval has extended their lifetime. */
+  /**
+   * Normal lifetime of an object, in milliseconds. An object whose remaining lifetime is longer does not count, because
+   * an approval has extended its lifetime.
+   */
   readonly lifetimeMs: number;
   readonly most: number;
   readonly mostOfNetwork: number;
@@ -34,8 +41,8 @@ export interface RoomBounds {
 
 /**
  * Returns the origin of a request.
- * @param isShared whether many people share the address (`mcp.oauth.trustedNetworks`). Each request then counts as a
- * separate network.
+ * @param isShared whether many people share the address (`mcp.oauth.trustedNetworks`). If true, each request counts as
+ * a separate network.
  */
 export function originOf(address: string, isShared: boolean, clientId?: string): ObjectOrigin {
   const client = clientId === undefined ? '' : createHash('sha256').update(clientId).digest('base64url');
@@ -46,7 +53,7 @@ export function originOf(address: string, isShared: boolean, clientId?: string):
   return { network: clientNetwork(address), site: clientSite(address), client };
 }
 
-/** ObjectLimits enforces the limits before an object is added. Rejects with the database's error. */
+/** ObjectLimits enforces the limits for one kind of object. Methods reject with the database's error. */
 export class ObjectLimits {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -54,7 +61,10 @@ export class ObjectLimits {
     private readonly bounds: RoomBounds,
   ) {}
 
-  /** Deletes objects if a limit is reached, so that one more of this origin fits. Call it before storing the object. */
+  /**
+   * Makes room for one more object of this origin, by deleting objects if a limit is reached. Call it before storing
+   * the object.
+   */
   async make(origin: ObjectOrigin): Promise<void> {
     const { most, mostOfNetwork, mostOfSite, mostOfClient } = this.bounds;
     const { network, site, client } = origin;
@@ -79,8 +89,8 @@ export class ObjectLimits {
   }
 
   /**
-   * Deletes objects that match `where`, until `most - 1` remain. One statement counts and selects. With a separate
-   * count, concurrent requests would each delete the excess of all, and then objects of other networks.
+   * Deletes objects that match `where`, until `most - 1` remain. One statement counts and selects the objects. With a
+   * separate count, concurrent requests would each delete the same excess again, and so objects of other networks.
    */
   private async evict(where: RawBuilder<unknown>, most: number): Promise<void> {
     const { kind, beside } = this.bounds;

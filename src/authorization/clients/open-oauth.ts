@@ -1,4 +1,7 @@
-/** Creates the services that the authorization server and the panel share. */
+/**
+ * Creates the services that the authorization server and the panel share. The admin API uses them to show and decide
+ * authorization requests.
+ */
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { longestAccessMs } from '../../config/model/mcp-schema.js';
 import type { RunningConfig } from '../../config/running-config.js';
@@ -24,7 +27,7 @@ export interface OAuthParts {
   readonly requests: AuthorizationRequests;
 }
 
-/** Creates the services. */
+/** Creates the services. They read the current `mcp` configuration at each use. */
 export function openOAuth(domain: OAuthDomain, clock: Clock): OAuthParts {
   const { config, database, keyStore } = domain;
   const { db } = database;

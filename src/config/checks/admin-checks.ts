@@ -7,7 +7,7 @@ import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
 /**
- * Returns problems that make the admin listener unsafe.
+ * Checks that `host`, `url`, `tls` and `trustedProxies` of `admin` are consistent. Returns at most one problem.
  * @param value unvalidated `gateway.yaml`; it may have other problems
  */
 export function adminProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
@@ -35,7 +35,7 @@ export function adminProblems(source: SourceDocument, value: unknown): ConfigPro
 
 /** Warns about routes of the admin listener that everyone who can reach the listener can use. */
 export function adminWarnings(source: SourceDocument, admin: AdminConfig): ConfigProblem[] {
-  // Other machines can reach a loopback host through a load balancer on this machine.
+  // Other machines can reach a loopback host through a load balancer on this machine, if `admin.url` is public.
   if (isLoopbackHost(admin.host) && (admin.url === undefined || isLoopbackHost(new URL(admin.url).hostname))) return [];
   const location = admin.url === undefined ? ['admin', 'host'] : ['admin', 'url'];
   const warnings: ConfigProblem[] = [];
@@ -53,7 +53,7 @@ export function adminWarnings(source: SourceDocument, admin: AdminConfig): Confi
 }
 
 /**
- * Warns if `DATABASE_URL` is set without a key to encrypt secrets. Several machines can share a database, so a key in
+ * Warns if `DATABASE_URL` is set without a key to encrypt secrets. Several machines can share the database, so a key in
  * the data folder of one machine is not enough.
  */
 export function secretsWarnings(source: SourceDocument, environment: Environment): ConfigProblem[] {

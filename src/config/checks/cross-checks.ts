@@ -1,4 +1,4 @@
-/** Checks that compare several settings, such as the ports of two listeners. The document may have other problems. */
+/** Checks that compare several settings, such as the ports of two listeners. `gateway.yaml` may have other problems. */
 import { isIP } from 'node:net';
 import { adminProblems } from './admin-checks.js';
 import { lifeCycleProblems } from './life-cycle-checks.js';
@@ -15,7 +15,7 @@ const ANY_HOSTS = new Set(['0.0.0.0', '::']);
 const LOCAL_HOSTS = new Set(['localhost', '0.0.0.0', '::', '::1']);
 
 /**
- * Checks `gateway.yaml` and the environment together.
+ * Returns the problems of settings of `gateway.yaml` and the environment that do not fit together.
  * @param value unvalidated `gateway.yaml`
  */
 export function crossProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
@@ -27,7 +27,7 @@ export function crossProblems(source: SourceDocument, value: unknown, environmen
   ];
 }
 
-/** A listener, as configured by `gateway.yaml` and the environment. The port is not validated. */
+/** A listener as `gateway.yaml` and the environment configure it. The port is not validated. */
 interface Listener {
   readonly name: string;
   /** Path of the port setting in `gateway.yaml`. */

@@ -1,4 +1,4 @@
-/** Checks that operations emit only existing event types. */
+/** Checks that the operations in `gateway.yaml` emit only existing event types. */
 import { didYouMean, type ConfigProblem } from '../model/problem.js';
 import type { EventType } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';

@@ -1,4 +1,6 @@
-/** Checks the certificate and key files that the configuration names. */
+/**
+ * Checks the certificates, private keys and CA files that the configuration names. Expired certificates cause warnings.
+ */
 import { X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../../platform/clock.js';
@@ -16,7 +18,7 @@ import {
   type TlsFile,
 } from '../source/tls-files.js';
 
-/** Problems and warnings about the files, located at the settings that name them. */
+/** Problems and warnings about the files, located at the settings that name the files. */
 export interface FileFindings {
   readonly problems: ConfigProblem[];
   readonly warnings: ConfigProblem[];
@@ -67,7 +69,7 @@ async function readFiles(
 
 /**
  * Warns about certificates that have expired or are not valid yet. The gateway still starts, but clients and backends
- * reject such certificates.
+ * reject such certificates. Checks only the first certificate of each file.
  */
 function validityWarnings({ cert, ca }: TlsContents, nowMs: number): TlsFault[] {
   return (

@@ -1,6 +1,6 @@
 /**
- * Warns if `api.publicUrl` alone decides which host names requests can use. Health probes and proxies often use another
- * name.
+ * Warns if only `api.publicUrl` determines which host names requests can use. Health probes and proxies often use
+ * another host name.
  */
 import { acceptedHosts } from '../model/accepted-hosts.js';
 import { isLoopbackHost } from '../model/address-values.js';
@@ -12,12 +12,12 @@ import type { SourceDocument } from '../source/source-document.js';
 const MAX_NAMED = 3;
 
 /**
- * Returns the warning, located at `api.publicUrl`. The list is empty if `gateway.hosts` or `apis` is set, or if
- * `publicUrl` is a loopback host.
+ * Returns the warning, located at `api.publicUrl`. Returns no warning if `publicUrl` is unset or a loopback host, or if
+ * `gateway.hosts` or `apis` is set.
  */
 export function hostWarnings(source: SourceDocument, file: GatewayFile): ConfigProblem[] {
   const { publicUrl } = file.api;
-  // In `apis`, the operator sets the hosts of each API.
+  // With `apis`, the operator sets the hosts of each API.
   if (file.apis !== undefined || publicUrl === undefined || file.gateway.hosts.length > 0) return [];
   if (isLoopbackHost(new URL(publicUrl).hostname)) return [];
   const names = acceptedHosts(file) ?? [];

@@ -11,7 +11,7 @@ import type { SourceDocument } from '../source/source-document.js';
 const DEFAULT_SUPPORT_MONTHS = 12;
 
 /**
- * Checks `api`, `apis` and each entry of `operations`.
+ * Checks the life cycle settings of `api`, of `apis` and of each entry of `operations`.
  * @param value unvalidated `gateway.yaml`; it may have other problems
  */
 export function lifeCycleProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
@@ -28,10 +28,10 @@ export function lifeCycleProblems(source: SourceDocument, value: unknown): Confi
   ];
 }
 
-/** Support period of an API. */
+/** Minimum number of months between deprecation and sunset that an API promises. */
 interface SupportPeriod {
   readonly months: number;
-  /** The setting, such as `apis.1.supportMonths`. */
+  /** Name of the setting, such as `apis.1.supportMonths`. */
   readonly setting: string;
 }
 
@@ -43,7 +43,7 @@ function supportPeriod(file: unknown, path: DocumentPath): SupportPeriod {
   };
 }
 
-/** Returns the path of the API of an entry of `operations`: its own, that of its service, or the first. */
+/** Returns the path of the API that an `operations` entry or its service names. Falls back to the first API. */
 function apiPathOf(file: unknown, apis: readonly unknown[], entry: unknown): DocumentPath {
   if (apis.length === 0) return ['api'];
   const service = valueAt(entry, ['service']);
@@ -59,7 +59,7 @@ function apiPathOf(file: unknown, apis: readonly unknown[], entry: unknown): Doc
 }
 
 /**
- * Warns about sunset dates in the past and duplicate scopes.
+ * Warns about sunset dates in the past and about duplicate scopes.
  * @param nowMs milliseconds since the epoch
  */
 export function operationWarnings(
@@ -106,7 +106,7 @@ function problemsAt(
 
 /**
  * Checks that a sunset is not before the deprecation (RFC 8594 section 3, RFC 9745 section 4). Also checks that the
- * promised support period is between them.
+ * promised support period fits between both dates.
  */
 function sunsetProblems(
   source: SourceDocument,
@@ -130,7 +130,10 @@ function sunsetProblems(
   return [source.problem([...path, 'sunset'], message, hint)];
 }
 
-/** Checks that each brownout ends after it begins, and begins on or after the deprecation date. */
+/**
+ * Checks that each brownout ends after it begins, and does not begin before the deprecation date. A brownout requires a
+ * deprecation date.
+ */
 function brownoutProblems(
   source: SourceDocument,
   path: DocumentPath,

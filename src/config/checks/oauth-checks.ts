@@ -1,4 +1,4 @@
-/** Checks that the authorization server has its own origin. The document may have other problems. */
+/** Checks that the authorization server has its own origin. `gateway.yaml` may have other problems. */
 import type { ConfigProblem } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
@@ -6,7 +6,7 @@ import { valueAt } from './schema-problems.js';
 const PATH = ['mcp', 'oauth', 'publicUrl'];
 
 /**
- * Returns a problem if `mcp.oauth.publicUrl` has the origin of the API or of the admin listener.
+ * Returns a problem if `mcp.oauth.publicUrl` has the origin of `api.publicUrl` or `admin.url`.
  * @param value unvalidated `gateway.yaml`
  */
 export function oauthProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
@@ -17,7 +17,7 @@ export function oauthProblems(source: SourceDocument, value: unknown): ConfigPro
   ];
   const same = others.find(({ origin }) => oauthOrigin !== undefined && origin === oauthOrigin);
   if (same === undefined) return [];
-  // An assistant that finds OAuth metadata at an origin ignores the API key that the user configured for it.
+  // An assistant that finds OAuth metadata at an origin ignores the API key that the user configured for that origin.
   const hint = 'give it a name of its own, such as https://mcp.example.com';
   return [source.problem(PATH, `is the origin of ${same.setting}, too`, hint)];
 }

@@ -1,4 +1,4 @@
-/** Warnings about plans that are valid but probably unintended. */
+/** Warns about limits of plans that are valid but probably unintended. */
 import { WINDOW_PERIODS, WINDOWS } from '../../platform/quotas/windows.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { GatewayFile, Operation, PlanConfig } from '../model/schema.js';
@@ -7,7 +7,7 @@ import type { SourceDocument } from '../source/source-document.js';
 /** Maximum number of operations that a warning names. */
 const MAX_NAMED = 3;
 
-/** Returns warnings about all plans, located at the limits. */
+/** Returns warnings about all plans, located at the affected limits. */
 export function planWarnings(
   source: SourceDocument,
   plans: GatewayFile['plans'],
@@ -22,8 +22,8 @@ export function planWarnings(
 }
 
 /**
- * Warns about operations whose cost is above a limit, because every call to them is refused. `zeroWarnings` reports
- * limits of 0.
+ * Warns about operations whose cost is above a limit, because the gateway refuses every call to them. `zeroWarnings`
+ * reports limits of 0.
  */
 function costWarnings(
   source: SourceDocument,
@@ -72,8 +72,7 @@ function keyAboveAccountWarnings(
 }
 
 /**
- * Warns about shadow limits that can never refuse a request. Shadow limits only count, and they count only requests
- * that the live limits admit.
+ * Warns about shadow limits that never report a refusal. Shadow limits count only requests that the live limits admit.
  */
 function shadowWarnings(source: SourceDocument, path: DocumentPath, { shadow, ...live }: PlanConfig): ConfigProblem[] {
   if (shadow === undefined) return [];

@@ -1,27 +1,29 @@
-/** Checks scalar values in `gateway.yaml` whose YAML meaning differs from their appearance. */
+/** Checks scalar values in `gateway.yaml` that YAML reads differently from how they look. */
 import type { Scalar } from 'yaml';
 import type { ConfigProblem } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
 
-/** Control characters, except line breaks and tabs. */
+/** Matches control characters, except line breaks and tabs. */
 // oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
 const CONTROL = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f]/;
-/** A number with a leading zero. It is octal in YAML 1.1 and decimal in YAML 1.2, so the intended value is unclear. */
+/**
+ * Matches a number with a leading zero. YAML 1.1 reads it as octal and YAML 1.2 as decimal, so the intent is unclear.
+ */
 const LEADING_ZERO = /^[-+]?0\d[\d.]*$/;
-/** A shell-style variable such as `$NAME`, which is not replaced. */
+/** Matches a shell-style variable such as `$NAME`, which the program does not replace. */
 const SHELL_REFERENCE = /(?<!\$)\$([A-Za-z_][A-Za-z0-9_]*)/;
-/** A space, and a `#` directly before text. In `pass #word`, YAML reads `#word` as a comment. */
+/** Matches a space and a `#` directly before text. In `pass #word`, YAML reads `#word` as a comment. */
 const CUT_BY_COMMENT = /^[ \t]+#[^\s#!]/;
 
 /**
- * Invisible characters that change how text is displayed: bidirectional controls (CVE-2021-42574), zero-width spaces.
- * Joiners are excluded, because Persian and emoji need them.
+ * Matches invisible characters that change how text is displayed: bidirectional controls (CVE-2021-42574) and
+ * zero-width spaces. Joiners are excluded, because Persian and emoji need them.
  */
 const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
-/** Invisible characters, including joiners, and spaces that look like an ordinary space. */
+/** Matches invisible characters, including joiners, and spaces that look like an ordinary space. */
 const MISLEADING_IN_NAME = /[\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\u00ad\u061c\u180e\ufeff]/;
 
-/** Returns the first invisible or space-like character of a name, as `U+200B`, or undefined. */
+/** Returns the first invisible or space-like character of a name, formatted as `U+200B`. Undefined if there is none. */
 export function misleadingCharacter(name: string): string | undefined {
   return codePointName(MISLEADING_IN_NAME.exec(name)?.[0]);
 }
@@ -33,8 +35,8 @@ function codePointName(character: string | undefined): string | undefined {
 }
 
 /**
- * Returns problems of scalar values: control characters, lone surrogates and leading zeros. Call it after variables
- * were substituted, so that the values of variables are checked too.
+ * Returns the problems of scalar values: control characters, lone surrogates and leading zeros. Call this function
+ * after variables were substituted, so that the values of variables are checked, too.
  */
 export function scalarProblems(source: SourceDocument): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
@@ -79,7 +81,7 @@ export function scalarWarnings(source: SourceDocument): ConfigProblem[] {
   return warnings;
 }
 
-/** Returns the text after a scalar, at most 40 characters. */
+/** Returns the text after a scalar, at most 40 UTF-16 units. */
 function textAfter({ range }: Scalar, text: string): string {
   const end = range?.[1] ?? text.length;
   return text.slice(end, end + 40);

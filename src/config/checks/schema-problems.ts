@@ -1,4 +1,4 @@
-/** Converts zod issues to problems with a line and a readable message. */
+/** Converts zod issues to configuration problems with a position, a readable message and advice. */
 import type { z } from 'zod';
 import { descriptionAt, knownKeysAt } from '../model/json-schema.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
@@ -19,15 +19,18 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** Limits suggestions ("did you mean"), because each one compares a word with all candidates. */
+/** Maximum number of suggestions ("did you mean"). Each suggestion compares a word with all candidates. */
 const MAX_SUGGESTIONS = 50;
 const HIDDEN_HINT = 'it comes from an environment variable: see what that holds';
 
-/** Matches values that a message may repeat: short plain text, and no URL, because a URL could contain a password. */
+/**
+ * Matches values that a message may repeat. Only short plain text matches, and no URL, which could contain a password.
+ */
 const SHOWN_TEXT = /^(?!.*:\/\/)[\w ./:,+*-]{1,40}$/;
 
 /**
- * Converts issues to problems. If a value has several issues, keeps the first, which usually names the cause.
+ * Converts issues to problems. If a value has several issues, only the first becomes a problem, because it usually
+ * names the cause.
  * @param value the unvalidated document
  * @param hidden formatted paths of values from variables, which messages must not repeat
  */
@@ -57,7 +60,7 @@ export function schemaProblems(
   });
 }
 
-/** Returns the value at a path, or undefined if there is none. */
+/** Returns the value at a path, or undefined if the path does not exist. */
 export function valueAt(value: unknown, path: DocumentPath): unknown {
   let current = value;
   for (const part of path) {
@@ -119,13 +122,13 @@ function describe(issue: Issue, found: unknown, shown: string | undefined): stri
 }
 
 /**
- * Reports whether the schema defines the message of this issue. Otherwise it is the default message for wrong types.
+ * Reports whether the schema defines the message of this issue. Otherwise, the message is the default for a wrong type.
  */
 function hasOwnMessage(issue: Issue & { code: 'invalid_type' }): boolean {
   return !/^must be (?:an object|a list|a whole number|a number|a string|true or false), not /.test(issue.message);
 }
 
-/** Appends the value to a message that does not contain it: `must be a path` → `must be a path, not /x y`. */
+/** Appends the value to a message that does not contain the value: `must be a path` → `must be a path, not /x y`. */
 function withValue(message: string, shown: string | undefined): string {
   return shown === undefined || !message.startsWith('must ') || message.includes(', not ')
     ? message
@@ -146,7 +149,7 @@ function hintFor(issue: Issue, found: unknown, path: DocumentPath): string {
   return suggestCorrection(issue, found) ?? descriptionAt(path) ?? 'docs/configuration.md has every setting';
 }
 
-/** Formats a value for a message. Returns undefined if it could be a secret or is too long. */
+/** Formats a value for a message. Returns undefined if the value is too long or could be a secret. */
 function shownValue(value: unknown): string | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return Number.isNaN(value) ? '.nan' : '.inf';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);

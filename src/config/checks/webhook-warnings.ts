@@ -1,6 +1,6 @@
 /**
- * Warns about webhook settings that are unsafe if other machines can reach the gateway, and about a missing secrets
- * key.
+ * Warns about webhook settings that are unsafe if other machines can reach the gateway. Also warns about a missing key
+ * for webhook secrets.
  */
 import { isLoopbackHost } from '../model/address-values.js';
 import type { ConfigProblem } from '../model/problem.js';
@@ -8,7 +8,7 @@ import type { Environment, GatewayFile } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
-/** Returns the warnings, located at the settings. */
+/** Returns the warnings, located at the settings that cause them. */
 export function webhookWarnings(
   source: SourceDocument,
   { gateway, webhooks }: GatewayFile,
@@ -25,7 +25,7 @@ export function webhookWarnings(
     const hint = 'allow only networks of your own receivers, in which nothing trusts callers by their address';
     warnings.push(source.problem(['webhooks', 'allowPrivateNetworks'], message, hint));
   }
-  // Without a `webhooks` section, the operator does not use webhooks and needs no key.
+  // Without a `webhooks` section, the operator probably does not use webhooks and needs no key.
   const isConfigured = valueAt(source.toJS(), ['webhooks']) !== undefined;
   if (isConfigured && databaseUrl !== undefined && secretsKey === undefined) {
     const message = 'cannot be used: with DATABASE_URL their secrets need TRAILGATE_SECRETS_KEY, and it is not set';

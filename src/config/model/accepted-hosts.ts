@@ -1,8 +1,8 @@
-/** Host names that the public listener accepts. */
+/** Determines the host names that the public listener accepts. */
 import { apisOf } from './apis.js';
 import type { GatewayFile } from './schema.js';
 
-/** Returns the accepted host names without ports. Undefined: every host name is accepted. */
+/** Returns the accepted host names without ports. Returns undefined if the listener accepts every host name. */
 export function acceptedHosts({
   gateway,
   mcp,
@@ -15,7 +15,7 @@ export function acceptedHosts({
   return [...new Set([...names.flat(), ...gateway.hosts, ...mcpHosts].map(hostName))];
 }
 
-/** Returns a normalized host without its port: `API.Example.com:8443` → `api.example.com`. */
+/** Returns a host in lower case, without its port and trailing dot: `API.Example.com:8443` → `api.example.com`. */
 export function hostName(host: string): string {
   const [, ipv6, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [undefined, undefined, host];
   return (ipv6 ?? plain).toLowerCase().replace(/\.$/, '');

@@ -1,4 +1,4 @@
-/** Schemas for hosts, URLs and paths in `gateway.yaml`. */
+/** Defines schemas for hosts, URLs, networks and paths in `gateway.yaml`. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { networkFault, type NetworkFault, plainNetwork } from '../../platform/network-list.js';
@@ -17,18 +17,18 @@ export const EVERY_ADDRESS_MESSAGE = 'is every address: any client could then na
 export const ORIGIN_MESSAGE =
   'must be "*" or an origin such as https://app.example.com, in lower case and without a slash behind it';
 
-/** Matches a host name of DNS or Docker. Docker names can have underscores. */
+/** Matches a host name of DNS or Docker. Names in Docker can have underscores. */
 const HOST_NAME = /^(?=.*[A-Za-z_-])[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?$/;
 const QUERY_MESSAGE = 'must not have a query or a fragment: a path is kept as a prefix, nothing more';
 
-/** Messages for invalid networks, by reason. */
+/** Messages for invalid networks, by reason of the fault. */
 export const NETWORK_MESSAGES: Readonly<Record<NetworkFault['reason'], string>> = {
   syntax: ADDRESS_MESSAGE,
   host_bits: HOST_BITS_MESSAGE,
   mapped_prefix: MAPPED_MESSAGE,
 };
 
-/** An address or a CIDR block. */
+/** Schema of an IP address or a CIDR block. */
 export const address = z
   .union(
     [z.ipv4(ADDRESS_MESSAGE), z.ipv6(ADDRESS_MESSAGE), z.cidrv4(ADDRESS_MESSAGE), z.cidrv6(ADDRESS_MESSAGE)],
@@ -39,7 +39,7 @@ export const address = z
     if (fault !== undefined) context.addIssue({ code: 'custom', message: NETWORK_MESSAGES[fault.reason] });
   });
 
-/** Address or block of a trusted proxy. Blocks of all addresses (prefix length 0) are invalid. */
+/** Schema of the address or block of a trusted proxy. Blocks of all addresses (prefix length 0) are invalid. */
 export const proxyAddress = address.refine((text) => prefixOf(text) > 0, EVERY_ADDRESS_MESSAGE);
 
 /**
@@ -51,7 +51,7 @@ export function prefixOf(block: string): number {
   return Number(prefix);
 }
 
-/** URL of a backend. A path is used as a prefix. */
+/** Schema of the URL of a backend. A path is a prefix of the paths of requests. */
 const target = z
   .url({ protocol: /^https?$/, error: TARGET_MESSAGE })
   .refine((text) => parseUrl(text)?.username === '' && parseUrl(text)?.password === '', CREDENTIALS_MESSAGE)
@@ -59,7 +59,7 @@ const target = z
   .refine((text) => isHost(parseUrl(text)?.hostname.replaceAll(/^\[|\]$/g, '') ?? ''), TARGET_HOST_MESSAGE)
   .refine((text) => parseUrl(text)?.port !== '0', 'must have a port from 1 to 65535');
 
-/** The targets of a service. Each one can occur only once. */
+/** Schema of the targets of a service. A target must not occur twice. */
 export const uniqueTargets = z
   .array(target)
   .min(1)
@@ -71,13 +71,13 @@ export const uniqueTargets = z
     }
   });
 
-/** Address that a listener binds to. */
+/** Schema of the address or host name that a listener binds to. */
 export const host = z.string().refine(isHost, HOST_MESSAGE);
 
-/** Valid values of `api.basePath`. */
+/** Matches base paths. `basePath` additionally rejects `/docs` and the paths below it. */
 export const BASE_PATH_PATTERN = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
 
-/** Prefix of every operation. Paths below `/docs` are used by the API reference. */
+/** Schema of the path prefix of all operations of an API. The API reference uses `/docs` and the paths below it. */
 export const basePath = z
   .string()
   .regex(BASE_PATH_PATTERN, BASE_PATH_MESSAGE)
@@ -86,14 +86,14 @@ export const basePath = z
     '/docs belongs to the gateway: its pages are there',
   );
 
-/** An origin exactly as browsers send it (RFC 6454 section 6.2), or `*`. */
+/** Schema of an origin exactly as browsers send it (RFC 6454 section 6.2), or `*`. */
 export const origin = z.string().refine((text) => text === '*' || parseUrl(text)?.origin === text, ORIGIN_MESSAGE);
 
 function isHost(text: string): boolean {
   return isIP(text) !== 0 || HOST_NAME.test(text);
 }
 
-/** Reports whether a host from a setting or a URL is a loopback address, or a name that always resolves to one. */
+/** Reports whether a host is a loopback address, or a name that always resolves to a loopback address. */
 export function isLoopbackHost(text: string): boolean {
   const plain = text.toLowerCase().replaceAll(/^\[|\]$|\.$/g, '');
   return plain === 'localhost' || plain.endsWith('.localhost') || plain === '::1' || /^127\.\d+\.\d+\.\d+$/.test(plain);

@@ -1,4 +1,4 @@
-/** Schema of `admin` in `gateway.yaml`: the admin listener and sign-in. */
+/** Defines the schema of `admin` in `gateway.yaml`, with the admin listener, sign-in and mail. */
 import { z } from 'zod';
 import { address, host, isLoopbackHost, origin, proxyAddress } from './address-values.js';
 import { adminHsts, port, tlsPair } from './listener-schema.js';
@@ -12,7 +12,7 @@ export const ADMIN_URL_MESSAGE =
   'must be an origin such as https://admin.example.com, in lower case and without a slash behind it';
 export const PLAIN_URL_MESSAGE = 'must be https: over http, passwords and sessions could be read on the way';
 
-/** An origin for browsers. It must use HTTPS, unless the host is this machine. */
+/** Schema of an origin that browsers open. The origin must use HTTPS, unless its host is a loopback host. */
 const httpsOrigin = z
   .string()
   .refine((text) => text !== '*' && origin.safeParse(text).success && /^https?:/.test(text), {

@@ -1,6 +1,6 @@
-/** Serializable form of an MCP tool, created when the configuration is loaded. */
+/** Defines the serializable form of an MCP tool, which is created when the configuration is loaded. */
 
-/** Hints about a tool's effects, so that clients ask people before some calls (MCP, ToolAnnotations). */
+/** Hints about the effects of a tool, so that clients can ask for confirmation before a call (MCP, ToolAnnotations). */
 export interface ToolAnnotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -8,7 +8,7 @@ export interface ToolAnnotations {
   readonly openWorldHint: boolean;
 }
 
-/** A tool as plain data. Its schemas are only in `json`, which is parsed at the first call. */
+/** A tool as plain data. Only `json` contains the schemas, and it is parsed when the schemas are first needed. */
 export interface DescribedTool {
   readonly name: string;
   readonly title?: string;
@@ -20,16 +20,19 @@ export interface DescribedTool {
   readonly json: string;
   /** Estimated number of tokens of `json`. */
   readonly tokens: number;
-  /** Arguments that limit or page the response, such as `limit` and `cursor`. */
+  /** Arguments that limit the response or select a page, such as `limit` and `cursor`. */
   readonly pagingArguments: readonly string[];
   readonly binding: ToolBinding;
   /** Whether `json` has an output schema. */
   readonly hasOutput: boolean;
-  /** Whether the response is a list or a scalar, which is sent as `result` of an object. */
+  /**
+   * Whether the response can be a list or a scalar. The tool result then contains the response as `result` of an
+   * object.
+   */
   readonly wrapsResult: boolean;
 }
 
-/** Describes how the arguments of a call become a request. */
+/** ToolBinding describes how the arguments of a call become a request. */
 export interface ToolBinding {
   /** Path template of the operation. */
   readonly template: string;
@@ -41,24 +44,24 @@ export interface ToolBinding {
   readonly body?: BodyBinding;
 }
 
-/** Source and serialization of a parameter (OpenAPI, Style Values). */
+/** Source and serialization of one parameter (OpenAPI, Style Values). */
 export interface ParameterBinding {
   /** Name of the parameter. */
   readonly name: string;
-  /** Name of the argument with the value. Undefined if the value is fixed or the parameter is not sent. */
+  /** Name of the argument that contains the value. Undefined if the value is fixed or the parameter is not sent. */
   readonly argument?: string;
-  /** Value from the settings, which replaces an argument. */
+  /** Value from the settings, which replaces an argument. Undefined if the settings fix no value. */
   readonly fixed?: unknown;
   readonly explode: boolean;
   /** Whether the value is serialized as JSON (OpenAPI, Parameter Object, `content`). */
   readonly isJson: boolean;
 }
 
-/** A path parameter, in style `simple`. */
+/** A path parameter, which is serialized in style `simple`. */
 export interface PathBinding extends ParameterBinding {
-  /** Segments that would match another operation, in lower case. They are not allowed as values. */
+  /** Values that would lead to another operation, in lower case. No value of the parameter may equal one of them. */
   readonly reserved: readonly string[];
-  /** Whether a value may contain slashes, which are encoded. */
+  /** Whether a value may contain slashes. The request contains these slashes percent-encoded. */
   readonly takesSlashes: boolean;
 }
 
@@ -68,26 +71,26 @@ export interface QueryBinding extends ParameterBinding {
   readonly style: QueryStyle;
 }
 
-/** A header parameter, in style `simple`. */
+/** A header parameter, which is serialized in style `simple`. */
 export type HeaderBinding = ParameterBinding;
 
-/** Serialization of a body. */
+/** Serialization format of a body. */
 export type BodyKind = 'json' | 'form' | 'text';
 
 export interface BodyBinding {
   readonly kind: BodyKind;
   /** Media type, such as `application/json`. */
   readonly mediaType: string;
-  /** Whether a body is sent even without arguments. */
+  /** Whether a body is sent even if no argument gives a value. */
   readonly isRequired: boolean;
-  /** Argument with the whole body. Undefined: the body is fixed, or an object of `fields`. */
+  /** Argument with the whole body. Undefined if the body is fixed, consists of `fields`, or is not sent. */
   readonly argument?: string;
-  /** Fixed value of the whole body, from the settings. */
+  /** Fixed value of the whole body, from the settings. Undefined if the settings fix no value. */
   readonly fixed?: { readonly value: unknown };
   readonly fields: readonly BodyField[];
 }
 
-/** A field of a body. The value comes from an argument or is fixed. */
+/** A field of a body, whose value comes from an argument or is fixed. */
 export interface BodyField {
   readonly name: string;
   readonly argument?: string;

@@ -6,12 +6,15 @@ import { readVariable, VariableFileError, type Variables } from './variables.js'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ADMIN_TOKEN_MIN_LENGTH = 32;
-/** Syntax of a Bearer token (RFC 6750 section 2.1). */
+/** Matches a Bearer token (RFC 6750 section 2.1). */
 const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
-/** Percent-encoding hint of error messages. */
+/** Advice on percent-encoding for error messages. */
 const ESCAPES = 'in a user name or password / is written %2F, ? %3F, @ %40 and : %3A';
 
-/** Descriptions of all variables that the program reads. A test compares `docs/configuration.md` with this table. */
+/**
+ * Descriptions of the variables that the program reads, except `CLIENT_VARIABLES`. A test compares
+ * `docs/configuration.md` with this table.
+ */
 export const ENVIRONMENT_VARIABLES = {
   TRAILGATE_GATEWAY_PORT: 'Port of the public listener, instead of `gateway.port`.',
   TRAILGATE_ADMIN_PORT: 'Port of the admin listener, instead of `admin.port`.',
@@ -28,7 +31,7 @@ export const ENVIRONMENT_VARIABLES = {
 
 type VariableName = keyof typeof ENVIRONMENT_VARIABLES;
 
-/** All problems of the environment. The message can be shown unchanged. */
+/** EnvironmentError reports all problems of the environment. Its message can be shown unchanged. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
   constructor(readonly problems: readonly string[]) {
@@ -38,7 +41,8 @@ export class EnvironmentError extends Error {
 
 /**
  * Reads and validates the environment. Empty variables count as unset, because docker-compose passes unset variables as
- * empty. `NAME_FILE` can name a file with the value of any variable. Errors never repeat values that may be secrets.
+ * empty. `NAME_FILE` can name a file that contains the value of any variable. Errors never repeat values that may be
+ * secrets.
  * @throws EnvironmentError that names every invalid variable
  */
 export function readEnvironment(variables: Variables = process.env): Environment {
@@ -118,16 +122,16 @@ export function readEnvironment(variables: Variables = process.env): Environment
 }
 
 /**
- * Returns why a text is not a valid URL, or undefined. The reason is a phrase that follows the name of the variable. It
- * never repeats the text, which may contain a password.
+ * Returns why a text is not a valid URL, or undefined. The reason is a phrase that follows the name of the variable.
+ * The reason never repeats the text, which may contain a password.
  */
 function urlFault(text: string): string | undefined {
   return escapeFault(text) ?? (URL.canParse(text) ? undefined : `is not a URL that can be read: ${ESCAPES}`);
 }
 
 /**
- * Reports a `#` or `%` that is not percent-encoded. Such a character would cut off or change a password, and these URLs
- * have no other use for it.
+ * Returns the fault of a URL that contains `#`, or `%` without two hex digits. Such a character would cut off or change
+ * a password, and has no other use in these URLs.
  */
 function escapeFault(text: string): string | undefined {
   if (text.includes('#')) return 'has a # that is not escaped: in a password it is written %23';
@@ -144,14 +148,14 @@ function optional<Key extends string, Value>(key: Key, value: Value | undefined)
 
 /**
  * Sets a variable of this process, for `gateway.yaml` and for child processes. Does nothing if the variable or its
- * `_FILE` variant is set.
+ * `_FILE` variant already has a value.
  */
 export function provideVariable(name: VariableName, value: string): void {
   const isSet = [name, `${name}_FILE`].some((each) => (process.env[each]?.trim() ?? '') !== '');
   if (!isSet) process.env[name] = value;
 }
 
-/** Returns the environment for a child process. `changes` replace variables and their `_FILE` variants. */
+/** Returns the environment for a child process. `changes` also replace the `_FILE` variants of their variables. */
 export function childEnvironment(changes: Readonly<Record<string, string>>): Record<string, string | undefined> {
   const files = Object.keys(changes).map((name) => [`${name}_FILE`, ''] as const);
   return { ...process.env, ...Object.fromEntries(files), ...changes };

@@ -1,7 +1,7 @@
-/** Schema of `events` in `gateway.yaml`. */
+/** Defines the schema of `events` in `gateway.yaml`. */
 import { z } from 'zod';
 
-/** Valid names of event types: lower-case words separated by dots, at most 100 characters. */
+/** Matches names of event types, which are lower-case words separated by dots, at most 100 characters long. */
 export const EVENT_TYPE_PATTERN = /^(?=.{1,100}$)[a-z0-9_]+(\.[a-z0-9_]+)+$/;
 
 const typeName = z
@@ -15,7 +15,7 @@ const eventType = z.strictObject({
   example: z.string().min(1).optional().describe('Example data, as a file relative to this file.'),
 });
 
-/** Validates `events`, a list of names or a map of names to their schemas. */
+/** Validates `events`, which is a list of names or a map of names to schemas. */
 export const events = z
   .union(
     [z.array(typeName).max(1_000), z.record(typeName, eventType)],

@@ -1,9 +1,9 @@
-/** The `Strict-Transport-Security` field (RFC 6797 section 6.1). */
+/** Formats the `Strict-Transport-Security` field (RFC 6797 section 6.1). */
 import type { HstsConfig } from './listener-schema.js';
 
 const DAY_SECONDS = 86_400;
 
-/** Returns the name and the value of the header, or an empty list if HSTS is not configured. */
+/** Returns the name and the value of the header. Returns an empty list if HSTS is not configured. */
 export function hstsField(config: HstsConfig): readonly string[] {
   if (config === undefined) return [];
   const directives = [

@@ -1,10 +1,10 @@
-/** Builds the JSON Schema of `gateway.yaml` for editors, which is committed as `gateway.schema.json`. */
+/** Builds the JSON Schema of `gateway.yaml`, which editors use. Also looks up settings for error messages. */
 import { z } from 'zod';
 import { configSchema } from './schema.js';
 
 const SCHEMA_ID = 'urn:trailgate:gateway.schema.json';
 
-/** The subset of JSON Schema that is used here. */
+/** The subset of JSON Schema that zod generates for `gateway.yaml`. */
 export interface JsonSchemaNode {
   readonly $id?: string;
   readonly title?: string;
@@ -24,8 +24,8 @@ export interface JsonSchemaNode {
 }
 
 /**
- * Returns the JSON Schema (draft 2020-12) of the file as the operator writes it: without applied defaults, and with
- * durations, sizes and `${NAME}` as text.
+ * Returns the JSON Schema (draft 2020-12) of the file as the operator writes it. Defaults are not applied, and
+ * durations, sizes and `${NAME}` are texts.
  */
 export function gatewayJsonSchema(): JsonSchemaNode {
   const schema = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-2020-12' }) as JsonSchemaNode;
@@ -42,16 +42,16 @@ export function gatewayJsonSchemaText(): string {
   return `${JSON.stringify(gatewayJsonSchema(), null, 2)}\n`;
 }
 
-/** Cache of the schema, built at first use. */
+/** Cache of the schema, which is built at first use. */
 let cachedSchema: JsonSchemaNode | undefined;
 
-/** Returns the allowed keys of the map at a path. Empty if the path does not lead to a map. */
+/** Returns the allowed keys of the map at a path. Returns no keys if the path does not lead to a map. */
 export function knownKeysAt(path: readonly PropertyKey[]): string[] {
   return Object.keys(mapOf(nodesTo(path)?.at(-1))?.properties ?? {});
 }
 
 /**
- * Returns the description of the setting at a path, with its default. If the setting has none, returns the description
+ * Returns the description of the setting at a path, with its default. If the setting has no description, returns that
  * of the nearest ancestor. Undefined if the path is invalid.
  */
 export function descriptionAt(path: readonly PropertyKey[]): string | undefined {
@@ -76,7 +76,7 @@ function nodesTo(path: readonly PropertyKey[]): JsonSchemaNode[] | undefined {
   return nodes;
 }
 
-/** Returns the alternative of a union that is a map, or the node itself if there is none. */
+/** Returns the alternative of a union that is a map. Returns the node itself if it has no such alternative. */
 function mapOf(node: JsonSchemaNode | undefined): JsonSchemaNode | undefined {
   return node?.anyOf?.find(({ properties }) => properties !== undefined) ?? node;
 }
@@ -85,7 +85,9 @@ function ownOf<Value>(object: Readonly<Record<string, Value>>, key: string): Val
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Allows `${NAME}` for every value that is not free text, so that editors accept environment variables. */
+/**
+ * Adds `${NAME}` as an alternative of every value that is not free text, so that editors accept environment variables.
+ */
 function withReferences(node: JsonSchemaNode): JsonSchemaNode {
   if (node.properties !== undefined) {
     const properties = Object.entries(node.properties).map(([name, child]) => [name, withReferences(child)]);

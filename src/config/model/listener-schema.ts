@@ -1,5 +1,6 @@
 /**
- * Schemas of listener settings: TLS, logs, tracing, CORS, HSTS and limits. `schema.ts` and `admin-schema.ts` use them.
+ * Defines schemas of listener settings, such as TLS, logs, tracing, CORS, HSTS and limits. `schema.ts`,
+ * `admin-schema.ts` and `mcp-schema.ts` use these schemas.
  */
 import { z } from 'zod';
 import { origin } from './address-values.js';
@@ -7,7 +8,7 @@ import { duration } from './values.js';
 
 export const port = z.int().min(0).max(65_535);
 
-/** Certificate and key of a TLS listener. Each use of this schema adds a description. */
+/** Schema of the certificate and key files of a TLS listener. Each use adds its own description. */
 export const tlsPair = z
   .strictObject({
     cert: z.string().min(1).describe('Certificate file, with its chain; relative to this file.'),
@@ -42,7 +43,7 @@ export const shutdown = z
   .prefault({})
   .describe('The end of the process.');
 
-/** Names of the fields that the log line of a request can have, in addition to `level`, `time` and `event`. */
+/** Fields that the log line of a request can have, in addition to `level`, `time` and `event`. */
 export const LOG_FIELDS = [
   'request_id',
   'trace_id',
@@ -206,12 +207,12 @@ const hstsFields = z.strictObject({
   preload: z.boolean().default(false).describe('Whether browsers may include the name in their preload lists.'),
 });
 
-/** HSTS settings of the public listener. On by default; ASVS 5.0 (3.4.1) requires one year. */
+/** Schema of HSTS for the public listener. HSTS is on by default, for one year as ASVS 5.0 (3.4.1) requires. */
 export const hsts = hstsFields
   .prefault({})
   .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797).');
 
-/** HSTS settings of the admin listener. Off by default. */
+/** Schema of HSTS for the admin listener. HSTS is off by default. */
 export const adminHsts = hstsFields
   .optional()
   .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797). Without it: none.');

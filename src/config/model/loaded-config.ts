@@ -1,12 +1,12 @@
-/** Types of a loaded configuration with the OpenAPI documents, which are needed only to build the public document. */
+/** Defines the loaded configuration with its OpenAPI documents, which are needed only to build the public documents. */
 import type { Config, Operation } from './schema.js';
 
-/** An operation with its OpenAPI Operation Object. Undefined if no document describes the operation. */
+/** An operation with its OpenAPI Operation Object, which is undefined if no document describes the operation. */
 export interface DescribedOperation extends Operation {
   readonly openapi?: Readonly<Record<string, unknown>>;
 }
 
-/** A loaded and validated configuration with its documents. The running program does not keep the documents. */
+/** A loaded and validated configuration with its OpenAPI documents. The running program does not keep the documents. */
 export interface LoadedConfig extends Config {
   readonly operations: readonly DescribedOperation[];
   /** Parsed OpenAPI documents by service name. */

@@ -1,11 +1,11 @@
-/** Schema of the MCP settings in `gateway.yaml` and OpenAPI documents. */
+/** Defines the schemas of the MCP settings in `gateway.yaml` and in OpenAPI documents. */
 import { z } from 'zod';
 import { address, host, isLoopbackHost, origin } from './address-values.js';
 import { port, tlsPair } from './listener-schema.js';
 import { untilRestart } from './until-restart.js';
 import { duration, size } from './values.js';
 
-/** Valid tool names. All MCP clients accept them, even those that put a server name in front. */
+/** Matches tool names that all MCP clients accept, including clients that add the name of the server as a prefix. */
 export const TOOL_NAME_PATTERN = /^[a-z][a-z0-9_]{0,39}$/;
 export const TOOL_NAME_MESSAGE = 'must have 1 to 40 lower-case letters, digits and _, and begin with a letter';
 export const TOOL_MESSAGE =
@@ -18,7 +18,7 @@ const MAX_RESPONSE_BYTES = 1024 ** 2;
 
 const text = z.string().regex(/\S/, 'must not be empty');
 
-/** Validates the settings of a tool. */
+/** Validates the settings of one tool. */
 export const toolSettings = z.strictObject({
   name: z.string().regex(TOOL_NAME_PATTERN, TOOL_NAME_MESSAGE).optional().describe('Name for assistants.'),
   title: text.max(100, 'must have at most 100 characters').optional().describe('Name for people.'),
@@ -40,7 +40,7 @@ export const toolSettings = z.strictObject({
 /** Validates `x-mcp` of an OpenAPI operation and `mcp` of an entry of `operations`. */
 export const operationTool = z.union([z.boolean(), toolSettings], TOOL_MESSAGE);
 
-/** Settings of a tool. */
+/** Validated settings of one tool. */
 export type ToolSettings = z.output<typeof toolSettings>;
 
 export const OAUTH_URL_MESSAGE =
@@ -50,7 +50,7 @@ export const OAUTH_PLAIN_URL_MESSAGE = 'must be https: over http, codes and toke
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Validates `mcp.oauth`. Without it there is no authorization server. */
+/** Validates `mcp.oauth`. Without this setting, the program runs no authorization server. */
 const oauth = z
   .strictObject({
     publicUrl: z

@@ -1,12 +1,12 @@
-/** Schema of `operations` in `gateway.yaml`, and of the life cycle settings of APIs and operations. */
+/** Defines the schemas of `operations` entries and of life cycle settings in `gateway.yaml`. */
 import { z } from 'zod';
 import { operationTool } from './mcp-schema.js';
 import { IDEMPOTENCY_MODES } from './service-schema.js';
 import { DATE_MESSAGE, INSTANT_MESSAGE, keyRetention, match, pointer, scope } from './values.js';
 
-/** Message for invalid operation IDs. It follows the name of the setting. */
+/** Message for an invalid operation ID, as a phrase that follows the name of the setting. */
 export const ID_MESSAGE = 'must have 1 to 200 characters, none of them a control character';
-/** Valid operation IDs. Metrics, usage and API keys refer to them. */
+/** Matches operation IDs, to which metrics, usage and API keys refer. */
 export const ID_PATTERN = /^[^\p{Cc}]{1,200}$/u;
 
 const date = z
@@ -19,7 +19,7 @@ const brownout = z
   })
   .describe('A brownout: in this span it answers as after the sunset, so that remaining callers notice.');
 
-/** Life cycle settings, which APIs and operations share. */
+/** Schemas of the life cycle settings, which APIs and operations share. */
 export const lifeCycle = {
   deprecation: date.default(null).describe('Deprecation date (RFC 9745).'),
   sunset: date.default(null).describe('Date from which it answers 410 (RFC 8594).'),

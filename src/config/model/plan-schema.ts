@@ -1,13 +1,13 @@
-/** Schema of a plan in `gateway.yaml`. */
+/** Defines the schema of a plan in `gateway.yaml`. */
 import { z } from 'zod';
 import { perPeriod } from '../../platform/quotas/windows.js';
 
 /**
- * Largest valid limit: the largest integer of a structured field (RFC 9651 section 3.3.1), as in the `RateLimit`
- * header.
+ * Largest valid limit, which is the largest integer of a structured field (RFC 9651 section 3.3.1). The `RateLimit`
+ * header is such a field.
  */
 export const LARGEST_LIMIT = 999_999_999_999_999;
-// The bounds come before `int()`, because `z.int()` has its own bounds and would report those.
+// Set the bounds before `int()`. `z.int()` would report its own bounds instead.
 const limit = z.number().min(0).max(LARGEST_LIMIT).int();
 
 const windowLimits = z

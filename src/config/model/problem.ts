@@ -1,6 +1,6 @@
-/** Problems that `trailgate check` reports, and "did you mean" suggestions. */
+/** Defines configuration problems, which `trailgate check` reports, and "did you mean" suggestions. */
 
-/** A problem of the configuration, with the position to fix. */
+/** A problem of the configuration, with the position of the mistake. */
 export interface ConfigProblem {
   /** Absolute path of the file. */
   readonly file: string;
@@ -8,14 +8,14 @@ export interface ConfigProblem {
   readonly line: number;
   /** Column, starting with 1. */
   readonly column: number;
-  /** Path in the document, such as `services.customers.targets[0]`; empty for the document as a whole. */
+  /** Path in the document, such as `services.customers.targets[0]`. Empty for the document as a whole. */
   readonly path: string;
   readonly message: string;
   /** Advice on how to fix the problem. */
   readonly hint: string;
 }
 
-/** A path in a document: keys of maps and indexes of lists, from the root. */
+/** A path in a document from its root, with keys of maps and indexes of lists. */
 export type DocumentPath = readonly (string | number)[];
 
 /** Formats a path: `['services', 'customers', 'targets', 0]` → `services.customers.targets[0]`. */
@@ -29,7 +29,7 @@ export function formatPath(path: DocumentPath): string {
   return text;
 }
 
-/** Sorts problems by file and position, without duplicates. */
+/** Sorts problems by file, position and message, and removes duplicates. */
 export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[] {
   const sorted = problems.toSorted(
     (a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.message, b.message),
@@ -40,12 +40,12 @@ export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[
   });
 }
 
-/** Longer words get no suggestion, because comparing them takes too long. */
+/** Maximum length of a word that gets a suggestion. Comparing longer words takes too long. */
 const MAX_WORD_LENGTH = 100;
 
 /**
- * Suggests the candidate that is most similar to a word, as "did you mean `targets`?". Returns undefined if none is
- * similar.
+ * Suggests the candidate that is most similar to a word, as "did you mean `targets`?". Returns undefined if no
+ * candidate is similar.
  */
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > MAX_WORD_LENGTH) return undefined;

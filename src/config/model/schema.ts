@@ -1,6 +1,6 @@
 /**
- * Schema of `gateway.yaml`: type, bounds, default and description of each setting. The JSON Schema for editors,
- * `trailgate check` and `docs/configuration.md` are derived from it.
+ * Defines the schema of `gateway.yaml`, with type, bounds, default and description of each setting. The JSON Schema for
+ * editors, `trailgate check` and `docs/configuration.md` are derived from this schema.
  */
 import { z } from 'zod';
 import '../../platform/problems/plain-words.js';
@@ -29,11 +29,11 @@ import { webhooks } from './webhooks-schema.js';
 
 /** Default of `api.basePath`. */
 export const DEFAULT_BASE_PATH = '/api/v1';
-/** Maximum number of entries of `apis`. Each has its own routing table and documents. */
+/** Maximum number of entries of `apis`. Each API has its own routing table and documents. */
 const MAX_APIS = 20;
 const API_NAME = /^[a-z][a-z0-9-]*$/;
 
-/** Settings that every API has, in `api` and in `apis`. */
+/** Schemas of the settings that `api` and the entries of `apis` share. */
 const apiSettings = {
   title: z.string().default('API').describe('Name of the API in its description and reference.'),
   description: z
@@ -180,10 +180,10 @@ export const configSchema = z.strictObject({
   mcp,
 });
 
-/** Paths of the settings that take effect after a restart, such as `['gateway', 'host']`. */
+/** Paths of the settings that take effect only after a restart, such as `['gateway', 'host']`. */
 export const RESTART_PATHS: readonly (readonly string[])[] = pathsBuiltAtStart(configSchema);
 
-/** A name that the operator chooses. Names that every JavaScript object has, such as `constructor`, are rejected. */
+/** Returns a schema for names that the operator chooses. Rejects `constructor`, which every JavaScript object has. */
 function nameOf(pattern: RegExp): z.ZodString {
   return z
     .string()
@@ -192,65 +192,74 @@ function nameOf(pattern: RegExp): z.ZodString {
     .refine((name) => name !== 'constructor', 'is a name that every object has');
 }
 
-/** A validated `gateway.yaml`, with durations in milliseconds and sizes in bytes. */
+/** The validated `gateway.yaml`, with durations in milliseconds and sizes in bytes. */
 export type GatewayFile = z.output<typeof configSchema>;
-/** One entry of `operations`. */
+/** An entry of `operations`. */
 export type OperationEntry = z.output<typeof operationSchema>;
 export type PlanConfig = z.output<typeof planSchema>;
 export type ServiceConfig = z.output<typeof serviceSchema>;
 export type ErrorMap = z.output<typeof errorMap>;
 
-/** Deprecation and sunset dates of a version or an operation. */
+/** Life cycle of an API or an operation. */
 export interface LifeCycleDates {
-  /** Deprecation date (RFC 9745): a date or an instant, as written. Null: none. */
+  /** Deprecation date (RFC 9745), which is a date or an instant as written in the file. Null if there is none. */
   readonly deprecation: string | null;
-  /** Sunset date (RFC 8594), as written. Null: none. */
+  /** Sunset date (RFC 8594), as written in the file. Null if there is none. */
   readonly sunset: string | null;
   /** URL or path of the successor. */
   readonly successor?: string | undefined;
-  /** Brownouts: periods in which requests get the same response as after the sunset. */
+  /** Brownouts, which are periods in which requests get the same response as after the sunset. */
   readonly brownouts: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** A routable operation: method and path template of a service. Built from the OpenAPI documents and `operations`. */
+/** An operation that the gateway can route. It comes from the OpenAPI documents and the `operations` entries. */
 export interface Operation {
-  /** Position in `Config.operations`. Metrics, tables and caches use it as their index. */
+  /**
+   * Position in `Config.operations`. After a reload, unchanged operations keep their index. Metrics, tables and caches
+   * use this index.
+   */
   readonly index: number;
-  /** `operationId`, or an ID derived from method and template, such as `get_customers_id`. Unique. */
+  /**
+   * `operationId`, or an ID derived from method and template, such as `get_customers_id`. Unique. IDs of all APIs but
+   * the first have the API name as a prefix.
+   */
   readonly id: string;
   readonly method: string;
   /** Path template relative to the base path, such as `/customers/{id}`. */
   readonly template: string;
   readonly service: string;
-  /** Name of the API that has the operation. Undefined: the first API. */
+  /** Name of the API that contains the operation. Undefined for the first API. */
   readonly api?: string;
-  /** Route in metrics and traces: the template with its base path. Undefined for the first API: the template. */
+  /**
+   * Route in metrics and traces, which is the template with its base path. Undefined for the first API, whose route is
+   * `template`.
+   */
   readonly route?: string;
-  /** Required scopes. A key must have all of them. Empty: any valid key can call the operation. */
+  /** Required scopes. A key must have all of them. If the list is empty, any valid key can call the operation. */
   readonly scopes: readonly string[];
-  /** Number of requests as which one call counts. */
+  /** Number of requests that one call counts as. */
   readonly cost: number;
   /** Whether requests can be upgraded to a WebSocket (RFC 6455). */
   readonly isWebSocket?: boolean;
   /** Whether path parameters can contain encoded slashes (`%2F`). */
   readonly takesSlashes?: boolean;
-  /** Deprecation and sunset of the operation, in addition to those of its API. */
+  /** Life cycle of the operation, in addition to that of its API. */
   readonly lifeCycle?: LifeCycleDates;
-  /** The event that a successful response emits. */
+  /** Event that a successful response emits. Undefined if the operation emits no event. */
   readonly emits?: Emits;
-  /** How long responses are kept by `Idempotency-Key`. Undefined: the gateway does not handle this header. */
+  /** How long responses are kept by `Idempotency-Key`. Undefined if the gateway does not handle this header. */
   readonly idempotency?: KeyRetention;
 }
 
-/** The path of an operation of a document that is not published. */
+/** Path of an operation that an OpenAPI document describes but the gateway does not publish. */
 export interface UnpublishedPath {
-  /** Name of the API that has the path. Undefined: the first API. */
+  /** Name of the API that contains the path. Undefined for the first API. */
   readonly api?: string;
   /** Path template relative to the base path. */
   readonly template: string;
 }
 
-/** KeyRetention is the time for which responses are kept by idempotency key, in ms. */
+/** KeyRetention is the time in ms for which the gateway keeps responses by idempotency key. */
 export interface KeyRetention {
   readonly retentionMs: number;
 }
@@ -260,17 +269,17 @@ export interface Emits {
   /** Name of an event type in `events`. */
   readonly type: string;
   /**
-   * Location of the resource ID in the response, as unescaped parts of a JSON Pointer (RFC 6901). Undefined: the event
-   * has no resource ID.
+   * Location of the resource ID in the response, as unescaped parts of a JSON Pointer (RFC 6901). Undefined if the
+   * event has no resource ID.
    */
   readonly resource: readonly string[] | undefined;
 }
 
 /** Description of a scope, for people who choose the scopes of an API key. */
 export interface ScopeWords {
-  /** Null if no document describes the scope. */
+  /** Text that describes the scope. Null if no document and no operation summary describes the scope. */
   readonly description: string | null;
-  /** Group of the scope, which is a tag of its operations. Null if the operations have no tag. */
+  /** Group of the scope, which is a tag of its operations. Null if the operations have no tags. */
   readonly group: string | null;
   /** Translations of description and group by language, such as `es`. Only languages of the documents are present. */
   readonly translations: Readonly<Record<string, TranslatedScope>>;
@@ -286,10 +295,10 @@ export interface TranslatedScope {
 export interface EventType {
   /** Name of the event type, such as `customer.created`. */
   readonly name: string;
-  /** JSON Schema (2020-12) of the event data. Null: any object is valid. */
+  /** JSON Schema (2020-12) of the event data. Null if any object is valid. */
   readonly schema: Readonly<Record<string, unknown>> | null;
   readonly description: string | null;
-  /** Example of the event data. Null: none. */
+  /** Example of the event data. Null if there is no example. */
   readonly example: unknown;
 }
 
@@ -305,20 +314,20 @@ export interface Environment {
   readonly redisUrl?: string;
   readonly dataDir: string;
   readonly adminToken?: string;
-  /** Key for secrets in the database: 32 bytes in base64. */
+  /** Key that encrypts secrets in the database, 32 bytes in base64. */
   readonly secretsKey?: string;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
 /** The complete configuration of the running program. */
 export interface Config {
-  /** The validated file. Its ports are already replaced by those of the environment. */
+  /** The validated file, in which the ports of the environment already replace those of the file. */
   readonly file: GatewayFile;
   readonly environment: Environment;
   /** Absolute path of `gateway.yaml`. */
   readonly path: string;
   readonly operations: readonly Operation[];
-  /** Paths of operations that are not published. Other operations must not receive requests for these paths. */
+  /** Path templates with unpublished operations. Other operations must not receive requests for these paths. */
   readonly unpublished: readonly UnpublishedPath[];
   /** Descriptions of the scopes that operations require. */
   readonly scopeWords?: ReadonlyMap<string, ScopeWords>;
@@ -326,6 +335,6 @@ export interface Config {
   readonly tools?: readonly DescribedTool[];
   /** Event types that backends can send. */
   readonly eventTypes?: readonly EventType[];
-  /** Public origin without a trailing slash: `api.publicUrl`, or derived from host and port. */
+  /** Public origin of the first API without a trailing slash. Derived from the listener if `publicUrl` is unset. */
   readonly publicUrl: string;
 }

@@ -1,9 +1,9 @@
-/** Schema of a service (backend) in `gateway.yaml`. */
+/** Defines the schema of a service (backend) in `gateway.yaml`. */
 import { z } from 'zod';
 import { PATH_MESSAGE, uniqueTargets } from './address-values.js';
 import { duration, keyRetention, pointer, scope, size } from './values.js';
 
-/** Validates `errors` of a service, which says where a backend puts messages and codes in its error responses. */
+/** Validates `errors` of a service, which locates messages and codes in the backend's error responses. */
 export const errorMap = z
   .strictObject({
     message: pointer.optional().describe('Message for the caller, as a JSON Pointer (RFC 6901).'),
@@ -30,8 +30,8 @@ const backendTls = z
   .describe('Verification of https:// targets, and our certificate; files are relative to this file.');
 
 /**
- * Modes of `Idempotency-Key`. The gateway, the backend or neither (`off`) ensures that requests with the same key run
- * at most once.
+ * Values of the setting `idempotency`. The gateway or the backend makes sure that requests with the same
+ * `Idempotency-Key` run at most once. With `off`, neither of them does.
  */
 export const IDEMPOTENCY_MODES = ['gateway', 'backend', 'off'] as const;
 
@@ -47,11 +47,13 @@ const selector = z.union(
   'must have one of `tag`, `path` and `operationId`',
 );
 
-/** Selects operations of an OpenAPI document. A path selects the operations at that path and below it. */
+/**
+ * Selects operations of an OpenAPI document by tag, operation ID or path. A path also selects the operations below it.
+ */
 export type OperationSelector = z.output<typeof selector>;
 /**
- * Scopes of operations whose document names none: one list for all methods, or one for reading and one for writing
- * methods.
+ * Scopes of operations whose document names no scopes. Either one list for all methods, or separate lists for reading
+ * and writing methods.
  */
 export type DefaultScopes = z.output<typeof defaultScopes>;
 
@@ -188,7 +190,7 @@ export const serviceSchema = z.strictObject({
     .describe("Whether the service's own 401 and 403 are for the client and passed on, instead of becoming 502."),
 });
 
-/** Returns the tokens with which services send events, by service. Services without a token are omitted. */
+/** Returns the tokens with which services send events, by service name. Omits services without a token. */
 export function eventsTokensOf(
   services: Readonly<Record<string, { readonly eventsToken?: string | undefined }>>,
 ): ReadonlyMap<string, string> {

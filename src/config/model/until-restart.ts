@@ -1,9 +1,9 @@
-/** Marks settings of the schema that take effect only after a restart. */
+/** Marks the settings of the schema that take effect only after a restart. */
 import { z } from 'zod';
 
 const builtAtStart = new WeakSet<z.core.$ZodType>();
 
-/** Marks a setting: changes take effect only after a restart. Returns the same schema. */
+/** Marks a setting whose changes take effect only after a restart. Returns the same schema. */
 export function untilRestart<Schema extends z.core.$ZodType>(schema: Schema): Schema {
   builtAtStart.add(schema);
   return schema;

@@ -1,4 +1,4 @@
-/** Schemas for durations, sizes and similar values in `gateway.yaml`. */
+/** Defines schemas for durations, sizes, scopes and similar values in `gateway.yaml`. */
 import { z } from 'zod';
 
 const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -24,7 +24,10 @@ export const duration = z
   .refine((ms) => ms >= 1 && ms <= MAX_TIMER_MS, 'must be from 1ms to 24d');
 
 const SHORTEST_KEY_RETENTION_MS = 60_000;
-/** Retention of idempotency keys, in milliseconds. It must be longer than any request that a client could retry. */
+/**
+ * Schema of the retention of idempotency keys, in milliseconds. A retention of less than a minute could end before a
+ * client retries.
+ */
 export const keyRetention = duration.refine((ms) => ms >= SHORTEST_KEY_RETENTION_MS, 'must be at least 1m');
 
 const SHORTEST_RETENTION_DAYS = 62;
@@ -47,7 +50,7 @@ export const days = z
 const LONGEST_LOG_DAYS = 90;
 
 export const LOG_DAYS_MESSAGE = `must be from 1d to ${LONGEST_LOG_DAYS}d, or off`;
-/** Parses `7d` to 7. `off` and 0 become 0, which means that no logs are kept. */
+/** Parses `7d` to a number of days. `off`, `0` and `0d` become 0, which means that no logs are kept. */
 export const logDays = z
   .union(
     [z.enum(['off', '0', '0d']), z.literal(0), z.string(LOG_DAYS_MESSAGE).regex(/^\d{1,3}d$/, LOG_DAYS_MESSAGE)],
@@ -76,15 +79,15 @@ export const size = z.union(
 /** HTTP methods that an entry of `operations` can have. */
 export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'];
 export const MATCH_MESSAGE = 'must be METHOD /path, for example GET /customers/{id}';
-/** Method and path, such as `GET /customers/{id}`. */
+/** Schema of a method and path, such as `GET /customers/{id}`. */
 export const match = z
   .string(MATCH_MESSAGE)
   .regex(/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/, MATCH_MESSAGE);
 
-/** Valid scopes: `resource:verb`, `resource:*` or `*`. */
+/** Matches scopes of the form `resource:verb`, `resource:*` or `*`. */
 export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
-/** A scope, such as `customers:read`. */
+/** Schema of a scope, such as `customers:read`. */
 export const scope = z.string().regex(SCOPE_PATTERN, SCOPE_MESSAGE);
 
-/** A JSON Pointer (RFC 6901). */
+/** Schema of a JSON Pointer (RFC 6901) to a part of a document. */
 export const pointer = z.string().regex(/^(\/([^~/]|~[01])*)+$/, POINTER_MESSAGE);

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * VariableFileError is thrown if the value of a variable cannot be read from its file. The message never contains the
- * value.
+ * VariableFileError is thrown if a `_FILE` variable names an unusable file, or if its plain variable is also set. The
+ * message never contains the value.
  */
 export class VariableFileError extends Error {
   override readonly name = 'VariableFileError';
@@ -14,7 +14,7 @@ export class VariableFileError extends Error {
 
 /**
  * Returns the value of a variable, or undefined if it is unset. If `NAME_FILE` is set instead, returns the content of
- * that file without line breaks at the end. Docker and Kubernetes provide secrets in such files. An empty `NAME_FILE`
+ * that file without trailing line breaks. Docker and Kubernetes provide secrets in such files. An empty `NAME_FILE`
  * counts as unset.
  * @throws VariableFileError if both are set, or if the file is empty or cannot be read
  */

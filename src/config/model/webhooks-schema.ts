@@ -1,4 +1,4 @@
-/** Schema of `webhooks` in `gateway.yaml`: allowed destinations and limits. */
+/** Defines the schema of `webhooks` in `gateway.yaml`, with the allowed destinations and the limits of deliveries. */
 import { z } from 'zod';
 import { plainNetwork } from '../../platform/network-list.js';
 import { address, prefixOf } from './address-values.js';
@@ -6,14 +6,15 @@ import { duration } from './values.js';
 
 export const NETWORK_SIZE_MESSAGE = 'is most of the internet: name the networks that your own receivers are in';
 /**
- * Minimum prefix lengths of allowed private networks. Larger blocks also cover networks of others. The largest private
- * IPv6 block (RFC 4193) has 7 bits.
+ * Minimum prefix lengths of allowed private networks. Blocks with shorter prefixes also contain networks of others. The
+ * largest private IPv6 block (RFC 4193) has a prefix of 7 bits.
  */
 const MIN_PREFIX_BITS = { ipv4: 8, ipv6: 7 } as const;
 
 const MIN_TIMEOUT_MS = 1_000;
 /**
- * Another process takes over the deliveries of a stopped process after 30 s. An attempt must not take longer than that.
+ * Maximum duration of an attempt. After 30 s, another process takes over the deliveries of a process that gives no sign
+ * of life, so an attempt must not take longer.
  */
 const MAX_TIMEOUT_MS = 30_000;
 

@@ -1,4 +1,7 @@
-/** Settings of a service that select which operations of its OpenAPI document are published, and with which scopes. */
+/**
+ * Applies the settings of a service that select the published operations of its OpenAPI document and their default
+ * scopes.
+ */
 import { serviceSchema, type DefaultScopes, type OperationSelector } from '../model/service-schema.js';
 import { didYouMean, type ConfigProblem } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
@@ -10,23 +13,25 @@ const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const SELECTOR_KINDS = ['tag', 'path', 'operationId'] as const;
 const LIST_NAMES = ['include', 'exclude'] as const;
 
-/** Returns the scopes that a service requires by default for a method. Undefined: the service has no default scopes. */
+/**
+ * Returns the scopes that a service requires by default for a method. Undefined if the service has no default scopes.
+ */
 export function defaultScopesOf(scopes: DefaultScopes | undefined, method: string): readonly string[] | undefined {
   if (scopes === undefined || Array.isArray(scopes)) return scopes;
   return READING_METHODS.has(method) ? scopes.read : scopes.write;
 }
 
 /**
- * DocumentSettings holds these settings of one service. Invalid settings count as absent, because the schema check
- * reports them.
+ * DocumentSettings holds `scopes`, `include` and `exclude` of one service. Invalid settings count as absent, because
+ * the schema check reports them.
  */
 export class DocumentSettings {
-  /** Default scopes of the service. */
+  /** Default scopes of the service. Undefined if the service has no default scopes. */
   readonly scopes: DefaultScopes | undefined;
   private readonly selectors: Readonly<Record<(typeof LIST_NAMES)[number], readonly OperationSelector[] | undefined>>;
   /** Selectors that have matched an operation. */
   private readonly used = new Set<OperationSelector>();
-  /** Tags, paths and operation IDs of the document, by kind of selector. Used for suggestions. */
+  /** Tags, paths and operation IDs of the document, by kind of selector. Used for "did you mean" suggestions. */
   private readonly names = new Map<string, Set<string>>(SELECTOR_KINDS.map((kind) => [kind, new Set<string>()]));
 
   /** @param service unvalidated entry of `services` */
@@ -40,9 +45,7 @@ export class DocumentSettings {
     };
   }
 
-  /**
-   * Reports whether an operation is published. Call it for every operation, because `unusedProblems` uses the results.
-   */
+  /** Reports whether an operation is published. Call this method for every operation before `unusedProblems`. */
   publishes(template: string, operation: JsonObject): boolean {
     const tags = Array.isArray(operation['tags']) ? operation['tags'].filter((tag) => typeof tag === 'string') : [];
     const id = operation['operationId'];
@@ -81,10 +84,10 @@ export class DocumentSettings {
 }
 
 /**
- * Warns if `servers` of a document puts the paths below a prefix that no target of the service has. The gateway would
- * call the backend without that prefix.
+ * Warns if the first URL in `servers` of a document has a path that no target of the service has. The gateway would
+ * call the backend without that path.
  * @param service unvalidated entry of `services`
- * @param basePath base path of the API. A document with this prefix describes the public URL, which is no mistake.
+ * @param basePath base path of the API. A document with this path describes the public URL, which is no mistake.
  */
 export function serverWarnings(
   document: JsonObject,
@@ -104,8 +107,8 @@ export function serverWarnings(
 }
 
 /**
- * Returns the path of a URL without a trailing slash, with server variables replaced by their defaults. Undefined if
- * the URL is invalid.
+ * Returns the path of a URL without a trailing slash. Replaces server variables with their defaults. Returns undefined
+ * if the URL is invalid.
  */
 function pathOf(url: string, variables: unknown): string | undefined {
   const filled = url.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {

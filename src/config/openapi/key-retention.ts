@@ -1,16 +1,16 @@
-/** Determines for which operations the gateway stores responses by `Idempotency-Key`. */
+/** Determines for which operations the gateway stores responses by `Idempotency-Key`, and for how long. */
 import type { DescribedOperation } from '../model/loaded-config.js';
 import type { GatewayFile } from '../model/schema.js';
 import type { IDEMPOTENCY_MODES } from '../model/service-schema.js';
 import { isObject } from './openapi-traversal.js';
 
-/** Idempotency settings of an entry of `operations`. */
+/** Idempotency settings of an `operations` entry. Undefined fields take the value of the service. */
 export interface OwnKeys {
   readonly mode: (typeof IDEMPOTENCY_MODES)[number] | undefined;
   readonly retentionMs: number | undefined;
 }
 
-/** An operation before the service's idempotency settings are applied. */
+/** An operation before `withKeyRetention` applies the idempotency settings of the service. */
 export interface MergedOperation extends DescribedOperation {
   readonly keys?: OwnKeys;
 }
@@ -33,7 +33,9 @@ export function withKeyRetention(
   });
 }
 
-/** Reports whether the document declares the `Idempotency-Key` header, which means that the backend handles it. */
+/**
+ * Reports whether the document declares the `Idempotency-Key` header, which means that the backend handles the header.
+ */
 function declaresIdempotencyKey({ openapi }: DescribedOperation): boolean {
   const parameters = openapi?.['parameters'];
   return Array.isArray(parameters) && parameters.some(isIdempotencyKey);

@@ -1,4 +1,4 @@
-/** Reads a service's OpenAPI document and validates it against the standard's schema. */
+/** Reads the OpenAPI document of a service and validates it against the standard's schema. Faults become problems. */
 import { encodeReferences, referenceProblems, removeLostMappings } from './openapi-references.js';
 import { structureProblems } from './openapi-structure.js';
 import type { JsonObject } from './openapi-traversal.js';
@@ -8,13 +8,13 @@ import type { FileFault } from '../source/read-file.js';
 import { SourceDocument } from '../source/source-document.js';
 import { DOCUMENT_BOUNDS } from '../source/yaml-parse.js';
 
-/** A parsed document. `source` has the line of each part. */
+/** A parsed OpenAPI document. `source` contains the line of each part. */
 export interface OpenApiDocument {
   readonly source: SourceDocument;
   readonly value: JsonObject;
 }
 
-/** Result of reading. Without a document, there is at least one problem, or `unreadable` is set. */
+/** Result of `readOpenApi`. Without a document, there is at least one problem, or `unreadable` is set. */
 export interface OpenApiReading {
   readonly document?: OpenApiDocument;
   readonly problems: ConfigProblem[];
@@ -26,7 +26,7 @@ export interface OpenApiReading {
 const VERSIONS_HINT = 'OpenAPI 3.0.x and 3.1.x are read';
 
 /**
- * Reads, parses and validates a document. Never throws. Returns an invalid document as well, if it could be parsed, so
+ * Reads, parses and validates a document. Never throws. Also returns a document that violates the OpenAPI schema, so
  * that the caller can check the rest of the configuration.
  */
 export async function readOpenApi(file: string): Promise<OpenApiReading> {
@@ -42,10 +42,11 @@ export async function readOpenApi(file: string): Promise<OpenApiReading> {
   }
   const version = versionProblem(value, source);
   if (version !== undefined) return { problems: [version] };
-  // YAML reads a version such as 1.10 as the number 1.1. The gateway only displays the version, so keep it as written.
+  // YAML reads a version such as 1.10 as the number 1.1. The gateway only displays the version, so keep the original
+  // text.
   const versionText = source.numberText(['info', 'version']);
   if (versionText !== undefined) (value['info'] as Record<string, unknown>)['version'] = versionText;
-  // Check references before they are encoded, so that problems show them as written.
+  // Check references before `encodeReferences` changes them, so that problems show the original text.
   const references = referenceProblems(value, source);
   const warnings = removeLostMappings(value, source);
   encodeReferences(value);
@@ -57,7 +58,7 @@ function unreadableOf({ unreadable }: { readonly unreadable?: FileFault }): { re
   return unreadable === undefined ? {} : { unreadable };
 }
 
-/** Returns a problem unless the document has OpenAPI version 3.0.x or 3.1.x. */
+/** Returns a problem unless the OpenAPI version of the document is 3.0.x or 3.1.x. */
 function versionProblem(value: JsonObject, source: SourceDocument): ConfigProblem | undefined {
   const version = value['openapi'];
   if (typeof version === 'string' && /^3\.[01]\.\d+(-\S+)?$/.test(version)) return undefined;

@@ -1,5 +1,6 @@
 /**
- * Reads the operations of an OpenAPI document: method, path template, ID, cost, parameters, and scopes from `security`.
+ * Reads the operations of an OpenAPI document, with ID, cost, parameters, and scopes from `security`. Mistakes become
+ * problems or warnings.
  */
 import type { OpenApiDocument } from './openapi-document.js';
 import { resolveReference } from './openapi-references.js';
@@ -23,10 +24,10 @@ export interface OperationDraft {
   readonly method: string;
   readonly template: string;
   readonly service: string;
-  /** Name of the API that has the operation. Undefined: the first API. */
+  /** Name of the API that contains the operation. Undefined for the first API. */
   readonly api?: string;
   readonly id?: string;
-  /** Required scopes. Undefined if neither the document nor the entry names any. */
+  /** Required scopes. Undefined if neither the document nor the entry names scopes. */
   readonly scopes?: readonly string[];
   readonly cost?: number;
   readonly isWebSocket?: boolean;
@@ -36,21 +37,21 @@ export interface OperationDraft {
   readonly keys?: OwnKeys;
   /** Operation Object of the document. Undefined if no document describes the operation. */
   readonly openapi?: JsonObject;
-  /** File and path at which problems of the operation are reported. */
+  /** File and path of the operation, at which its problems are reported. */
   readonly source: SourceDocument;
   readonly path: DocumentPath;
-  /** Tool settings of the `operations` entry, which take precedence over the document. */
+  /** Tool settings of the `operations` entry, which take precedence over those of the document. */
   readonly toolEntry?: ToolEntry;
 }
 
-/** `mcp` of an entry of `operations`. */
+/** Setting `mcp` of an `operations` entry, and the position of this setting. */
 export interface ToolEntry {
   readonly settings: boolean | ToolSettings;
   readonly source: SourceDocument;
   readonly path: DocumentPath;
 }
 
-/** The operations of a document. */
+/** Result of `readOperations`. */
 export interface OperationsReading {
   readonly drafts: OperationDraft[];
   /** Valid path templates that have unpublished operations. */
@@ -60,8 +61,8 @@ export interface OperationsReading {
 }
 
 /**
- * Reads all operations. Mistakes become problems at their line. Operations that cannot be published are left out with a
- * warning.
+ * Reads all operations of a document. Mistakes become problems at their line. Operations that cannot be routed are left
+ * out, with a warning if the path is valid OpenAPI.
  */
 export function readOperations(
   service: string,
@@ -108,7 +109,7 @@ export function readOperations(
       const scopes = readScopes(operation, value, at, source);
       const defaultScopes = defaultScopesOf(levers.scopes, method.toUpperCase());
       // The default scopes of the service replace invalid scopes. They must not be empty, because an operation that
-      // requires scopes must not become open to every key. Valid scopes of the operation are kept.
+      // requires scopes must not become open to every key. Keep the valid scopes of the operation.
       const usesDefaultScopes = scopes.problems.length > 0 && defaultScopes !== undefined && defaultScopes.length > 0;
       if (usesDefaultScopes) replacedCount++;
       else problems.push(...scopes.problems);
@@ -138,8 +139,8 @@ export function readOperations(
 }
 
 /**
- * Reports paths that cannot be routed, if a published operation would receive their requests. The scopes of that
- * operation would then apply. This happens where the path has fixed text and the operation has a parameter.
+ * Reports a path that cannot be routed, if a published operation would receive the requests for this path. The gateway
+ * would then check the wrong scopes. This happens if the path has fixed text where the operation has a parameter.
  */
 function shadowedPathProblems(
   unroutable: readonly string[],
@@ -189,8 +190,8 @@ function replacedWarning(count: number, service: string, source: SourceDocument)
 }
 
 /**
- * Reports keys next to `$ref` of a path item, because they are ignored (OpenAPI, Path Item Object). Exceptions are
- * `summary`, `description` and extensions.
+ * Reports keys next to `$ref` of a path item, which the gateway does not read (OpenAPI, Path Item Object). Exceptions
+ * are `summary`, `description` and extensions.
  */
 function besideReference(pathItem: unknown, path: DocumentPath, source: SourceDocument): ConfigProblem[] {
   if (!isObject(pathItem) || !Object.hasOwn(pathItem, '$ref')) return [];
@@ -202,14 +203,14 @@ function besideReference(pathItem: unknown, path: DocumentPath, source: SourceDo
     });
 }
 
-/** Returns the identity of a parameter. Header names ignore case (RFC 9110 section 5.1). */
+/** Returns the identity of a parameter. Names of headers are case-insensitive (RFC 9110 section 5.1). */
 function keyOf({ in: where, name }: JsonObject): string {
   return `${String(where)}:${where === 'header' ? String(name).toLowerCase() : String(name)}`;
 }
 
 /**
- * Returns the operation with the parameters of its path item, and with references resolved. Parameters of the operation
- * itself take precedence (OpenAPI, Operation Object).
+ * Returns the operation with all its parameters, whose references are resolved. Adds the parameters of the path item.
+ * Parameters of the operation take precedence (OpenAPI, Operation Object).
  */
 function withParameters(operation: JsonObject, pathItem: JsonObject, document: JsonObject): JsonObject {
   const parameters = new Map<string, unknown>();
@@ -224,9 +225,9 @@ function withParameters(operation: JsonObject, pathItem: JsonObject, document: J
 }
 
 /**
- * Returns the scopes of the operation's `security`, or else of the document's. Undefined if there are none. If there
- * are problems, the list has only the valid scopes. It is set even if it is empty, so that the scopes are not also
- * reported as missing.
+ * Returns the scopes of the operation's `security`, or else of the document's `security`. Undefined if both name no
+ * scopes. If there are problems, the list contains only the valid scopes. An empty list keeps the scopes from also
+ * being reported as missing.
  */
 function readScopes(
   operation: JsonObject,

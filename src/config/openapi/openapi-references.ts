@@ -1,17 +1,17 @@
-/** Resolves and checks references within an OpenAPI document. */
+/** Resolves and checks references within an OpenAPI document. References to other files are not supported. */
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject, visitObjects } from './openapi-traversal.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
 
-/** Maximum length of a chain of references. */
+/** Maximum number of references in a chain. */
 const MAX_CHAIN_LENGTH = 32;
 const BUNDLE_HINT = 'bundle the document into one file; references must begin with #/';
 
 /**
- * Resolves a local reference, including chains of references. Returns other values unchanged. Returns undefined if the
- * target does not exist or the chain is circular.
+ * Resolves a local reference, including a chain of references. Returns other values unchanged. Returns undefined if the
+ * target does not exist, or if the chain is circular or too long.
  */
 export function resolveReference(document: JsonObject, value: unknown): unknown {
   let current = value;
@@ -22,7 +22,7 @@ export function resolveReference(document: JsonObject, value: unknown): unknown 
   return current;
 }
 
-/** Splits a JSON Pointer (RFC 6901) into keys. */
+/** Splits a JSON Pointer (RFC 6901) into unescaped keys. */
 export function pointerPath(pointer: string): string[] {
   return pointer
     .split('/')
@@ -32,7 +32,7 @@ export function pointerPath(pointer: string): string[] {
 
 /**
  * Encodes braces in references to path templates, such as `#/paths/~1pets~1{id}`. URIs cannot contain braces (RFC
- * 3986), but many documents do. Modifies the document.
+ * 3986), but many documents contain such references. Modifies the document.
  */
 export function encodeReferences(document: JsonObject): void {
   visitObjects(document, (object) => {
@@ -42,7 +42,10 @@ export function encodeReferences(document: JsonObject): void {
   });
 }
 
-/** Returns a problem for each reference that is missing, external or circular. */
+/**
+ * Returns a problem for each reference that is external, circular, too long a chain, without a target, or no parameter
+ * where the document needs one.
+ */
 export function referenceProblems(document: JsonObject, source: SourceDocument): ConfigProblem[] {
   const anchors = anchorsOf(document);
   const problems: ConfigProblem[] = [];
@@ -61,8 +64,8 @@ export function referenceProblems(document: JsonObject, source: SourceDocument):
 
 /**
  * Removes the entries of `discriminator.mapping` whose target does not exist, and returns one warning for all of them.
- * Bundlers often leave references to the original files there. No schema is lost, only a name for it. Modifies the
- * document.
+ * Bundlers often leave references to the original files in this map. No schema is lost, only a name of a schema.
+ * Modifies the document.
  */
 export function removeLostMappings(document: JsonObject, source: SourceDocument): ConfigProblem[] {
   const anchors = anchorsOf(document);
@@ -71,7 +74,7 @@ export function removeLostMappings(document: JsonObject, source: SourceDocument)
   visitObjects(document, ({ propertyName, mapping }, path) => {
     if (typeof propertyName !== 'string' || !isObject(mapping)) return;
     for (const [name, target] of Object.entries(mapping)) {
-      // A plain name is the name of a schema, which may be known only to the backend.
+      // Keep plain names. They name schemas, which may be known only to the backend.
       const mayBeLost = typeof target === 'string' && /[/#.]/.test(target) && !schemaNames.has(target);
       const fault = mayBeLost && formFault(document, target, anchors);
       if (!fault) continue;
@@ -86,7 +89,7 @@ export function removeLostMappings(document: JsonObject, source: SourceDocument)
   return [source.problem(first.path, message, first.fault.hint)];
 }
 
-/** Returns the names under `components.schemas`, which may have dots. */
+/** Returns the names under `components.schemas`. These names may contain dots. */
 function namesOfSchemas({ components }: JsonObject): ReadonlySet<string> {
   const schemas = isObject(components) ? components['schemas'] : undefined;
   return new Set(isObject(schemas) ? Object.keys(schemas) : []);
@@ -98,7 +101,7 @@ interface ReferenceFault {
   readonly hint: string;
 }
 
-/** Returns the fault of a reference that is external or whose target does not exist. */
+/** Returns the fault of a reference that is external or has no target. Undefined if there is no fault. */
 function formFault(document: JsonObject, reference: string, anchors: ReadonlySet<string>): ReferenceFault | undefined {
   if (!reference.startsWith('#')) {
     const message = /^[a-z][a-z0-9+.-]*:\/\//i.test(reference)
@@ -117,7 +120,7 @@ function formFault(document: JsonObject, reference: string, anchors: ReadonlySet
   };
 }
 
-/** Returns the fault of a chain of references that is circular or too long. */
+/** Returns the fault of a chain of references that is circular or too long. Undefined if there is no fault. */
 function chainFault(document: JsonObject, reference: string, start: JsonObject): ReferenceFault | undefined {
   const hint = 'one of the references must give way to the description itself';
   const seen = new Set<unknown>();
@@ -132,7 +135,7 @@ function chainFault(document: JsonObject, reference: string, start: JsonObject):
   return undefined;
 }
 
-/** Returns the fault of a reference in `parameters` whose target is not a parameter. */
+/** Returns the fault of a reference in `parameters` whose target is not a parameter. Undefined if there is no fault. */
 function parameterFault(document: JsonObject, object: JsonObject, path: DocumentPath): ReferenceFault | undefined {
   if (path.at(-2) !== 'parameters' || typeof path.at(-1) !== 'number') return undefined;
   const target = resolveReference(document, object);
@@ -140,7 +143,7 @@ function parameterFault(document: JsonObject, object: JsonObject, path: Document
   return { message: 'names no parameter', hint: 'a parameter has `name` and `in`: see components.parameters' };
 }
 
-/** Suggests an existing sibling of the missing target, if one has a similar name. */
+/** Suggests an existing sibling of the missing target. Returns undefined if no sibling has a similar name. */
 function nearest(document: JsonObject, reference: string): string | undefined {
   const lastSlash = reference.lastIndexOf('/');
   const [parent, name] = [reference.slice(0, lastSlash), reference.slice(lastSlash + 1)];
@@ -156,7 +159,10 @@ function anchorsOf(document: JsonObject): Set<string> {
   return anchors;
 }
 
-/** Resolves a local reference, without chains. Returns undefined if the target does not exist. */
+/**
+ * Returns the target of a local reference, which may be another reference. Returns undefined if the target does not
+ * exist.
+ */
 export function lookUpReference(document: JsonObject, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined;
   return pointerPath(safeDecode(reference.slice(1))).reduce<unknown>(

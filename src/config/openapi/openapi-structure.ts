@@ -1,4 +1,4 @@
-/** Validates an OpenAPI document against the standard's JSON Schema. */
+/** Validates an OpenAPI document against the JSON Schema of its OpenAPI version. Violations become problems. */
 import type { Validator } from '@seriousme/openapi-schema-validator';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
@@ -14,35 +14,35 @@ interface SchemaError {
 }
 
 const MAX_REPORTED_ERRORS = 20;
-/** Maximum number of paths, and of components of each kind, in which all errors are searched. */
+/** Maximum number of entries per section, and per kind of component, that are searched for all errors. */
 const MAX_ENTRIES = 200;
 const DEFAULT_HINT = 'https://spec.openapis.org/oas/ has the fields of every object';
 /** Keywords whose errors only summarize more specific errors. */
 const UMBRELLA_KEYWORDS = new Set(['oneOf', 'anyOf', 'allOf', 'if', '$ref', '$dynamicRef', 'not']);
 
-/** Returns the violations of the JSON Schema of the document's OpenAPI version, at most 20. */
+/** Returns the violations of the OpenAPI schema, at most 20. Reports only violations near the first one. */
 export async function structureProblems(value: JsonObject, source: SourceDocument): Promise<ConfigProblem[]> {
   const [first] = await errorsOf(value, false);
   if (first === undefined) return [];
-  // Finding all errors takes quadratic time, so only errors near the first one are reported.
+  // Finding all errors takes quadratic time, so search only the part of the document near the first error.
   const nearby = await errorsOf(excerpt(value, pointerPath(first.instancePath)), true);
   return causes(nearby.length > 0 ? nearby : [first])
     .slice(0, MAX_REPORTED_ERRORS)
     .map((error) => problemOf(error, source));
 }
 
-/** Compile options for fast compilation. The standard's own schema needs no validation. */
+/** Options for fast compilation. The standard's schema is known to be valid. */
 const FAST_COMPILATION = { validateSchema: false, code: { optimize: false } };
 
-/** Cached validators by `allErrors`, with their compiled schemas. They can be garbage collected. */
+/** Cache of validators by `allErrors`, with their compiled schemas. The garbage collector can remove a validator. */
 const validators = new Map<boolean, WeakRef<Validator>>();
 
 /**
- * Returns a validator from the cache, or a new one. Compiling its schema takes longer than validating most documents.
- * Tests keep a reference to the validator, so that it stays in the cache.
+ * Returns a validator from the cache, or a new validator. Compiling its schema takes longer than validating most
+ * documents. Tests keep a reference to the validator, so that it stays in the cache.
  */
 export async function validatorFor(allErrors: boolean): Promise<Validator> {
-  // Import on demand, because most commands read no document.
+  // Import the module on demand, because most commands read no document.
   const { Validator } = await import('@seriousme/openapi-schema-validator');
   let validator = validators.get(allErrors)?.deref();
   if (validator === undefined) {
@@ -56,20 +56,20 @@ async function errorsOf(value: JsonObject, allErrors: boolean): Promise<readonly
   const validator = await validatorFor(allErrors);
   try {
     const { errors } = await validator.validate(structuredClone(value));
-    // If `errors` is a string, it concerns references. The gateway reports those itself, with their lines.
+    // If `errors` is a string, it concerns references. `referenceProblems` reports those with their lines.
     return Array.isArray(errors) ? (errors as SchemaError[]) : [];
   } catch (error) {
     return [{ instancePath: '', keyword: '', message: (error as Error).message }];
   }
 }
 
-/** Returns the document with at most `MAX_ENTRIES` paths and components per kind, starting at `path`. */
+/** Returns the document with at most `MAX_ENTRIES` entries per section and kind of component, starting at `path`. */
 function excerpt(value: JsonObject, path: readonly string[]): JsonObject {
   const [section = '', name = '', component = ''] = path;
   const cut = (map: unknown, from: string): unknown => {
     if (!isObject(map)) return Array.isArray(map) ? map.slice(0, MAX_ENTRIES) : map;
     const keys = Object.keys(map);
-    // Keep small maps complete. A part of `info`, for example, would have additional errors.
+    // Keep small maps complete. An incomplete `info`, for example, would cause additional errors.
     if (keys.length <= MAX_ENTRIES) return map;
     const begin = Math.max(0, keys.indexOf(from));
     return Object.fromEntries(keys.slice(begin, begin + MAX_ENTRIES).map((key) => [key, map[key]]));

@@ -1,4 +1,4 @@
-/** Traverses the objects of OpenAPI documents, but not data in examples and defaults. */
+/** Traverses the objects of an OpenAPI document. Data in examples and defaults is not traversed. */
 import { isExactNumber } from '../../platform/json/exact-json.js';
 import type { DocumentPath } from '../model/problem.js';
 
@@ -6,7 +6,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Keys whose values are data. In maps of names, such as `properties`, these keys are ordinary names. */
 const DATA_KEYS = new Set(['example', 'default', 'enum', 'const', 'value']);
-/** Keys of maps of names, whose keys the author of the document chooses. */
+/** Keys of maps whose own keys are names that the author of the document chooses. */
 const NAME_MAPS = new Set(
   (
     'properties patternProperties dependentSchemas $defs definitions paths responses headers ' +
@@ -14,7 +14,7 @@ const NAME_MAPS = new Set(
   ).split(' '),
 );
 
-/** Calls `visit` with every object and its path, parents first. The path array is reused: copy it to keep it. */
+/** Calls `visit` with every object and its path, parents first. `visit` must copy the path to keep it. */
 export function visitObjects(
   value: unknown,
   visit: (object: JsonObject, path: DocumentPath) => void,
@@ -38,10 +38,7 @@ function withKey<Result>(path: (string | number)[], key: string | number, action
   return result;
 }
 
-/**
- * Returns a copy in which `map` has replaced every object, children first. The path array is reused: copy it to keep
- * it.
- */
+/** Returns a copy in which `map` has replaced every object, children first. `map` must copy the path to keep it. */
 export function mapObjects(
   value: unknown,
   map: (object: JsonObject, path: DocumentPath) => JsonObject,
@@ -58,12 +55,12 @@ export function mapObjects(
   return map(Object.fromEntries(children) as JsonObject, path);
 }
 
-/** Reports whether a value is a JSON object. Lists, null and exact numbers are not. */
+/** Reports whether a value is a JSON object. Lists, null and exact numbers are not objects. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 }
 
-/** Reports whether the value of a key is data, which is not traversed. */
+/** Reports whether the value of a key is data, which must not be traversed. */
 function isData(key: string, child: unknown, path: DocumentPath): boolean {
   const isNameMap = NAME_MAPS.has(String(path.at(-1))) || path.at(-2) === 'components';
   // `examples` is a list of data in a schema, but a map of Example Objects in a media type.

@@ -5,12 +5,12 @@
 import type { JsonObject } from './openapi-traversal.js';
 import { mapObjects } from './openapi-traversal.js';
 
-/** Returns a copy of a 3.0 document, or a part of one, converted to 3.1. */
+/** Returns a copy of an OpenAPI 3.0 document, or of a part of a document, converted to 3.1. */
 export function upgradeToOpenApi31<Value>(value: Value): Value {
   return mapObjects(value, upgradeSchema) as Value;
 }
 
-/** Converts one Schema Object, without nested ones. */
+/** Converts one Schema Object. Nested schemas stay unchanged. */
 export function upgradeSchema(schema: JsonObject): JsonObject {
   return upgradeNullable(upgradeBounds(schema));
 }

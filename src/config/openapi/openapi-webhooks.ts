@@ -1,4 +1,4 @@
-/** Reads the webhooks of an OpenAPI 3.1 document. Each webhook describes an event type. */
+/** Reads the webhooks of an OpenAPI 3.1 document, each of which describes an event type. */
 import { EVENT_TYPE_PATTERN } from '../model/event-schema.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
@@ -6,21 +6,21 @@ import type { OpenApiDocument } from './openapi-document.js';
 import { lookUpReference, resolveReference } from './openapi-references.js';
 import { isObject, mapObjects, type JsonObject } from './openapi-traversal.js';
 
-/** An event type as a document describes it. */
+/** An event type as the webhook of a document describes it. */
 export interface WebhookDraft {
   /** Name of the event type, such as `customer.created`. */
   readonly name: string;
   readonly service: string;
   readonly description: string | null;
-  /** Self-contained JSON Schema (2020-12) of the event data, not compiled. Null: none. */
+  /** Self-contained JSON Schema (2020-12) of the event data, not validated. Null if there is no schema. */
   readonly schema: JsonObject | null;
-  /** Example of the event data. Null: none. */
+  /** Example of the event data. Null if there is no example. */
   readonly example: unknown;
   readonly source: SourceDocument;
   readonly path: DocumentPath;
 }
 
-/** Reads the webhooks whose name is a valid event type. The other webhooks cause warnings. */
+/** Returns the webhooks whose name is a valid event type, and warnings about the other webhooks. */
 export function readWebhooks(
   service: string,
   { value, source }: OpenApiDocument,
@@ -39,7 +39,7 @@ export function readWebhooks(
     const media = mediaOf(value, operation);
     const body = resolveReference(value, media['schema']);
     const example = exampleOf(value, media);
-    // A body with a property `data` is the whole event, so its `data` describes the event data.
+    // A body with an object property `data` is the whole event, and `data` describes the event data.
     const isEnvelope = isObject(body) && isObject(body['properties']) && isObject(body['properties']['data']);
     const schema = isEnvelope ? (body['properties'] as JsonObject)['data'] : media['schema'];
     drafts.push({
@@ -55,7 +55,7 @@ export function readWebhooks(
   return { drafts, warnings };
 }
 
-/** Returns the JSON media type of the request body, or an empty object. */
+/** Returns the JSON media type of the request body, or an empty object if the body has no JSON. */
 function mediaOf(document: JsonObject, operation: JsonObject): JsonObject {
   const body = resolveReference(document, operation['requestBody']);
   const content = isObject(body) && isObject(body['content']) ? body['content'] : {};
@@ -72,10 +72,12 @@ function exampleOf(document: JsonObject, media: JsonObject): unknown {
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.trim() : null);
 
-/** Keys of maps whose keys are names that the author chooses. */
+/** Keywords of schemas whose values are maps from names that the author chooses. */
 const NAME_MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
-/** Returns a self-contained schema. Referenced schemas are copied to its `$defs`, and OpenAPI keywords are removed. */
+/**
+ * Returns a self-contained schema. Copies referenced schemas to `$defs`, and removes `discriminator` and extensions.
+ */
 export function wholeSchema(document: JsonObject, schema: JsonObject): JsonObject {
   const names = new Map<string, string>();
   const nameOf = (reference: string): string => {

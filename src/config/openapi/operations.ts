@@ -1,6 +1,6 @@
 /**
- * Merges the operations of the OpenAPI documents with the `operations` entries of `gateway.yaml`, and checks the list
- * for conflicts.
+ * Merges the operations of the OpenAPI documents with the `operations` entries of `gateway.yaml`. Conflicts and missing
+ * scopes become problems.
  */
 import type { OperationDraft } from './openapi-operations.js';
 import { defaultScopesOf } from './document-settings.js';
@@ -15,9 +15,9 @@ import { isObject } from './openapi-traversal.js';
 import type { SourceDocument } from '../source/source-document.js';
 import type { ReadApis } from './read-apis.js';
 
-/** Paths that the gateway serves itself, relative to the base path. */
+/** Paths that the gateway itself serves, relative to the base path. */
 const BUILT_IN_TEMPLATES = new Set(['/usage', '/openapi.json']);
-/** Limits suggestions, because each one compares all operations. Many mistakes usually have a common cause. */
+/** Maximum number of suggestions. Each one compares all operations, and many mistakes usually have a common cause. */
 const MAX_SUGGESTIONS = 20;
 
 /** The `operations` entries, and the settings that are needed to apply them. The file may have other problems. */
@@ -29,29 +29,29 @@ export interface OperationEntries {
   readonly apis: ReadApis;
   /** Default scopes by service, for operations that name none. */
   readonly defaultScopes: ReadonlyMap<string, DefaultScopes>;
-  /** False if a document could not be read. Operations that seem missing may then exist. */
+  /** False if a document could not be read. Operations that seem to be missing may then exist. */
   readonly areDocumentsComplete: boolean;
 }
 
-/** A draft and the operation that was created from it. */
+/** A draft and the operation that `mergeOperations` has created from it. */
 export interface NumberedDraft {
   readonly draft: OperationDraft;
   readonly operation: MergedOperation;
 }
 
-/** Result of the merge. */
+/** Result of `mergeOperations`. */
 export interface MergedOperations {
-  /** Empty if there are problems. */
+  /** All operations. Empty if there are problems. */
   readonly operations: readonly MergedOperation[];
-  /** All operations, even if there are problems. */
+  /** Drafts with their operations, even if there are problems. */
   readonly numbered: readonly NumberedDraft[];
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
 }
 
 /**
- * Applies the entries to the drafts of the documents and checks the result. Does not repeat problems of the schema
- * check.
+ * Applies the `operations` entries to the drafts of the documents, and checks the result. Does not repeat problems of
+ * the schema check.
  */
 export function mergeOperations(drafts: readonly OperationDraft[], entries: OperationEntries): MergedOperations {
   const problems: ConfigProblem[] = [];
@@ -95,12 +95,12 @@ function withDefaultScopes(draft: OperationDraft, services: ReadonlyMap<string, 
   return scopes === undefined ? draft : { ...draft, scopes };
 }
 
-/** Puts the name of the API in front of the ID, because versions of an API usually have equal IDs. */
+/** Adds the name of the API as a prefix to the ID, because versions of an API usually have equal IDs. */
 function withApiName(draft: OperationDraft): OperationDraft {
   return draft.api === undefined || draft.id === undefined ? draft : { ...draft, id: `${draft.api}.${draft.id}` };
 }
 
-/** Returns the name of the API of an entry: its own, that of its service, or undefined for the first API. */
+/** Returns the API that an entry or its service names. Undefined for the first API. */
 function apiOfEntry({ api, service }: Partial<OperationEntry>, apis: ReadApis): string | undefined {
   if (api !== undefined) return api === apis.first ? undefined : api;
   return service === undefined ? undefined : apis.ofService(service);
@@ -111,7 +111,7 @@ function keyOf({ api = '', match }: { readonly api: string | undefined; readonly
 }
 
 /**
- * Gives the parameters of equal paths the same names, those of the first operation. OpenAPI and the router need a
+ * Gives equal paths the same parameter names, which are those of the first operation. OpenAPI and the router need a
  * single template per path.
  */
 function withUniformParameters(drafts: readonly OperationDraft[]): OperationDraft[] {
@@ -142,7 +142,7 @@ interface EntryFault {
   readonly hint: string;
 }
 
-/** Returns why an entry cannot be applied, apart from problems of the schema check. Undefined if it can be applied. */
+/** Returns why an entry cannot be applied, apart from problems of the schema check. Undefined if there is no fault. */
 function entryFault(
   entry: Partial<OperationEntry>,
   api: string | undefined,
@@ -247,7 +247,7 @@ function emitsOf(type: string, pointer: string | undefined): Emits {
   return { type, resource: parts?.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')) };
 }
 
-/** Reports operations without scopes, because an operation must not become public by omission. */
+/** Reports operations without scopes, because a forgotten setting must not open an operation to every key. */
 function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   return drafts
     .filter((draft) => draft.scopes === undefined)
@@ -263,7 +263,7 @@ function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
 }
 
 /**
- * Warns about paths that start with the base path, because the base path would occur twice in their URL. Returns one
+ * Warns about paths that start with the base path, because their URLs would contain the base path twice. Returns one
  * warning per file.
  */
 function basePathWarnings(drafts: readonly OperationDraft[], apis: ReadApis): ConfigProblem[] {
@@ -277,7 +277,9 @@ function basePathWarnings(drafts: readonly OperationDraft[], apis: ReadApis): Co
   });
 }
 
-/** Reports operations that match the same requests as another operation, or as a path of the gateway itself. */
+/**
+ * Reports operations that match the same requests as an earlier operation, or that have a path of the gateway itself.
+ */
 function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const firstByMethod = new Map<string, OperationDraft>();
@@ -303,7 +305,7 @@ function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   return problems;
 }
 
-/** Reports operations with the ID of an earlier operation. */
+/** Reports operations that have the same ID as an earlier operation. */
 function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   const firstById = new Map<string, OperationDraft>();
   return drafts.flatMap((draft) => {
@@ -319,7 +321,7 @@ function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   });
 }
 
-/** Assigns an index to each operation, and an ID to each operation without one. */
+/** Creates the operations. Each one gets its position as index, and an ID if its draft has none. */
 function numberOperations(drafts: readonly OperationDraft[], apis: ReadApis): NumberedDraft[] {
   const taken = new Set(drafts.flatMap((draft) => draft.id ?? []));
   return drafts.map((draft, index) => {
@@ -345,7 +347,7 @@ function numberOperations(drafts: readonly OperationDraft[], apis: ReadApis): Nu
   });
 }
 
-/** Derives an ID such as `get_customers_id` from method and path. Appends a number if the ID is taken. */
+/** Derives an ID such as `get_customers_id` from method and path. Appends a number if another operation has the ID. */
 function deriveId(draft: OperationDraft, taken: ReadonlySet<string>): string {
   const words = `${draft.method} ${draft.template}`.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const base = `${draft.api === undefined ? '' : `${draft.api}.`}${words.join('_')}`;

@@ -1,26 +1,26 @@
 /** Validates and compares path templates such as `/customers/{id}`. */
 
 /**
- * Allowed characters of fixed text: `pchar` of RFC 3986 section 3.3, without percent-encoding and `;`. So each path has
- * only one spelling.
+ * Matches fixed text of `pchar` characters (RFC 3986 section 3.3), without percent-encoding and `;`. Each path
+ * therefore has only one spelling.
  */
 const LITERAL = /^[A-Za-z0-9._~!$&'()+,=:@-]+$/;
 const PARAMETER = /^\{([^{}]+)\}$/;
 /**
- * Characters that other routers use for wildcards, repetition, types or defaults. The gateway would read them as part
- * of the parameter name.
+ * Matches characters that other routers use for wildcards, repetition, types or defaults. This gateway would read them
+ * as part of the parameter name.
  */
 const FOREIGN_SYNTAX = /[*+?:=\s]/;
 const BRACES_HINT = 'write a parameter as {name}, with other text between two of them: /customers/{id}:archive';
 
-/** A problem of a path template. */
+/** The first problem of a path template. */
 export interface TemplateFault {
   /** Phrase that follows "the path" in the message. */
   readonly message: string;
   readonly hint: string;
 }
 
-/** Returns the first problem of a template, or undefined. */
+/** Returns the first problem of a template, or undefined if the template is valid. */
 export function templateFault(template: string): TemplateFault | undefined {
   if (!template.startsWith('/')) {
     const hint = /^https?:\/\//.test(template) ? 'leave scheme and host out' : `write /${template}`;
@@ -28,7 +28,7 @@ export function templateFault(template: string): TemplateFault | undefined {
   }
   if (template === '/') return undefined;
   const names = new Set<string>();
-  // A path with a trailing `/` is a different path, and some frameworks require it.
+  // A trailing `/` makes a different path, which some frameworks require.
   for (const segment of template.slice(1).replace(/\/$/, '').split('/')) {
     const fault = PARAMETER.test(segment) ? undefined : segmentFault(segment);
     if (fault !== undefined) return fault;

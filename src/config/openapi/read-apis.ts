@@ -1,4 +1,4 @@
-/** Reads `api` or `apis` of a file that is not validated yet, and checks them. */
+/** Reads and checks `api` or `apis` of a `gateway.yaml` that is not validated yet. */
 import { hostName } from '../model/accepted-hosts.js';
 import { didYouMean, type ConfigProblem } from '../model/problem.js';
 import { DEFAULT_BASE_PATH } from '../model/schema.js';
@@ -9,13 +9,13 @@ interface ReadApi {
   readonly name: string;
   readonly basePath: string;
   readonly hosts: readonly string[];
-  /** Host name of `publicUrl`. */
+  /** Host name of `publicUrl`. Undefined if `publicUrl` is missing or invalid. */
   readonly publicHost: string | undefined;
 }
 
 /**
- * ReadApis looks up names and base paths of the APIs of a file. Invalid entries count as empty, because the schema
- * check reports them.
+ * ReadApis looks up names and base paths of the APIs of a file. Invalid values count as empty, because the schema check
+ * reports them.
  */
 export class ReadApis {
   private readonly apis: readonly ReadApi[];
@@ -44,7 +44,7 @@ export class ReadApis {
     return this.apis.map(({ name }) => name);
   }
 
-  /** Name of the first API. */
+  /** Name of the first API. Empty for `api`, which has no name. */
   get first(): string | undefined {
     return this.apis[0]?.name;
   }
@@ -53,7 +53,7 @@ export class ReadApis {
     return name !== '' && this.names.includes(name);
   }
 
-  /** Returns the name of the API that a service belongs to. Undefined: the first. */
+  /** Returns the name of the API that contains the operations of a service. Undefined for the first API. */
   ofService(service: string): string | undefined {
     const { api: name } = objectOf(this.services[service]);
     return typeof name !== 'string' || name === this.first ? undefined : name;
@@ -61,13 +61,13 @@ export class ReadApis {
 
   /**
    * Returns the base path of an API.
-   * @param name undefined, or a name that does not exist: the first API
+   * @param name name of the API; an unknown name or undefined stands for the first API
    */
   basePath(name: string | undefined): string {
     return (this.apis.find((api) => api.name === name) ?? this.apis[0])?.basePath ?? DEFAULT_BASE_PATH;
   }
 
-  /** Returns problems of `api` and `apis`, and of services that name an unknown API. */
+  /** Returns the problems of `api` and `apis`, and of services that name an unknown API. */
   problems(source: SourceDocument): ConfigProblem[] {
     const both = this.file['api'] !== undefined && this.file['apis'] !== undefined;
     return [
@@ -81,8 +81,8 @@ export class ReadApis {
   }
 
   /**
-   * Reports an API with the name of an earlier API, or with a base path that overlaps with an earlier one on the same
-   * host.
+   * Reports an API that has the name of an earlier API. Also reports an API whose base path overlaps with that of an
+   * earlier API on the same host.
    */
   private conflictProblems(source: SourceDocument, api: ReadApi, at: number): ConfigProblem[] {
     const before = this.apis.slice(0, at);
@@ -109,7 +109,7 @@ function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** Reports an API that is not served under the host name of its own `publicUrl`. */
+/** Reports an API whose `hosts` do not contain the host name of its own `publicUrl`. */
 function originProblems(source: SourceDocument, { publicHost, hosts }: ReadApi, at: number): ConfigProblem[] {
   if (publicHost === undefined || hosts.length === 0 || hosts.includes(publicHost)) return [];
   const message = `${publicHost} is none of the \`hosts\` of this API, so its links would lead to 404`;
@@ -127,13 +127,13 @@ function readApi(value: unknown): ReadApi {
   };
 }
 
-/** Reports whether two APIs are served under a common host name. */
+/** Reports whether two APIs have a common host name, or both accept any host name. */
 function shareHosts(one: ReadApi, other: ReadApi): boolean {
   const acceptAnyHost = one.hosts.length === 0 && other.hosts.length === 0;
   return acceptAnyHost || one.hosts.some((host) => other.hosts.includes(host));
 }
 
-/** Reports whether two base paths are equal or one is below the other. */
+/** Reports whether two base paths are equal, or one is below the other. */
 function overlap(one: string, other: string): boolean {
   return one !== '' && other !== '' && (`${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`));
 }

@@ -4,7 +4,10 @@ import type { ScopeWords } from '../model/schema.js';
 import { resolveReference } from './openapi-references.js';
 import { isObject, type JsonObject } from './openapi-traversal.js';
 
-/** Maximum lengths of texts, which are shown next to a checkbox and kept in memory. */
+/**
+ * Maximum number of characters of a description. A page shows it next to a checkbox, and the program keeps it in
+ * memory.
+ */
 const LONGEST_DESCRIPTION = 500;
 const LONGEST_GROUP = 100;
 /** Maximum number of operation summaries that replace a missing description. */
@@ -14,13 +17,13 @@ const MAX_SUMMARIES = 3;
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?$/;
 const MAX_LANGUAGES = 20;
 
-/** Summaries and group of the operations that require a scope. */
+/** Summaries and group of the operations that require a scope. The group is null if they have no tags. */
 interface Draft {
   readonly summaries: string[];
   group: string | null;
 }
 
-/** A text with translations by language. `plain` is the text for all other languages. */
+/** A text with translations by language. `plain` is the text for all other languages, or null if there is no text. */
 interface LocalizedText {
   readonly plain: string | null;
   readonly translated: ReadonlyMap<string, string>;
@@ -30,8 +33,8 @@ const NO_TEXT: LocalizedText = { plain: null, translated: new Map() };
 
 /**
  * Returns the description and group of each required scope. The description comes from a security scheme (OAuth
- * `scopes`, or `x-trailgate-scopes`), else from operation summaries. The group is the first tag of the first operation.
- * Translations come from `x-trailgate-scopes` and the tag's `x-trailgate-names`.
+ * `scopes`, or `x-trailgate-scopes`), or else from operation summaries. The group is the first tag of the first
+ * operation that has tags. Translations come from `x-trailgate-scopes` and the tag's `x-trailgate-names`.
  */
 export function describeScopes(
   documents: ReadonlyMap<string, JsonObject>,
@@ -73,8 +76,8 @@ function translationsOf(description: LocalizedText, group: LocalizedText): Scope
 }
 
 /**
- * Returns descriptions from the security schemes of all documents. The first description of a scope counts, for each
- * language.
+ * Returns the descriptions in the security schemes of all documents, by scope. For each language, the first description
+ * of a scope takes precedence.
  */
 function readScopeTexts(documents: readonly JsonObject[]): Map<string, LocalizedText> {
   const texts = new Map<string, LocalizedText>();
@@ -90,7 +93,7 @@ function readScopeTexts(documents: readonly JsonObject[]): Map<string, Localized
   return texts;
 }
 
-/** Returns translations of tag names, by tag. */
+/** Returns the translated names of tags, by tag name. For each language, the first translation takes precedence. */
 function readTagTexts(documents: readonly JsonObject[]): Map<string, LocalizedText> {
   const texts = new Map<string, LocalizedText>();
   for (const { tags } of documents) {
@@ -116,7 +119,7 @@ function readLocalizedText(value: unknown, longest: number): LocalizedText {
   return { plain, translated };
 }
 
-/** Merges two texts. The first one takes precedence, for each language. */
+/** Merges two texts. For each language, the first text takes precedence. */
 function mergeTexts(first: LocalizedText, second: LocalizedText): LocalizedText {
   return { plain: first.plain ?? second.plain, translated: new Map([...second.translated, ...first.translated]) };
 }
@@ -136,7 +139,7 @@ function groupOf(openapi: JsonObject | undefined): string | null {
   return Array.isArray(tags) ? singleLine(tags[0], LONGEST_GROUP) : null;
 }
 
-/** Returns a text on a single line, cut to a maximum length. Returns null if the text is empty. */
+/** Returns a text on a single line, shortened to `longest` characters. Returns null if the text is empty. */
 function singleLine(value: unknown, longest: number): string | null {
   if (typeof value !== 'string') return null;
   const text = value.replace(/[\s\p{Cc}]+/gu, ' ').trim();

@@ -1,12 +1,12 @@
 /**
- * Path segments with fixed text next to parameters, such as `{id}:archive` and `{base}...{head}`. Matching takes linear
- * time, because clients can send long paths.
+ * Matches path segments with fixed text next to parameters, such as `{id}:archive` and `{base}...{head}`. Matching
+ * avoids backtracking, because clients can send long paths.
  */
 
-/** Characters after which some backends ignore the rest of a segment. Example: `.` in `archive.json`. */
+/** Characters after which some backends ignore the rest of a segment, such as `.` in `archive.json`. */
 const ENDS_SEGMENT = /^[./?#\s]/;
 
-/** SegmentPattern matches the segments of requests against a segment of a template. */
+/** SegmentPattern matches the segments of request paths against one segment of a template. */
 export class SegmentPattern {
   /** Texts before, between and after the parameters. */
   private readonly texts: readonly string[];
@@ -18,13 +18,13 @@ export class SegmentPattern {
     this.lowerCaseTexts = this.texts.map((text) => text.toLowerCase());
   }
 
-  /** Reports whether a segment of a request matches. Each parameter must have at least one character. */
+  /** Reports whether a segment of a request matches exactly. Each parameter must have at least one character. */
   matches(segment: string): boolean {
     return fits(this.texts, segment, 1, (rest) => rest === '');
   }
 
   /**
-   * Reports whether a backend could treat a segment as a match, although case differs or it has a suffix such as
+   * Reports whether a backend could treat a segment as a match, although its case differs or it has a suffix such as
    * `.json`.
    */
   resembles(segment: string): boolean {
@@ -32,14 +32,14 @@ export class SegmentPattern {
   }
 }
 
-/** Reports whether a segment of a template is fixed text with parameters in it. */
+/** Reports whether a segment of a template combines fixed text with parameters. */
 export function isSegmentPattern(segment: string): boolean {
   return /\{/.test(segment) && !/^\{[^{}]*\}$/.test(segment);
 }
 
 /**
- * Reports whether a segment has the texts in this order, with at least `minGap` characters between them.
- * @param isEnd decides whether the character after the last text, or an empty string, may follow it
+ * Reports whether a segment contains the texts in this order, with at least `minGap` characters between them.
+ * @param isEnd decides whether the match may end here; gets the next character, or an empty string at the end
  */
 function fits(texts: readonly string[], segment: string, minGap: number, isEnd: (rest: string) => boolean): boolean {
   const [first = '', ...others] = texts;

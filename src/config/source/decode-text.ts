@@ -1,15 +1,15 @@
 /** Decodes a file as UTF-8 text and finds the first byte or character that YAML does not allow. */
 import { isUtf8 } from 'node:buffer';
 
-/** A problem at an offset of the decoded text. */
+/** A fault at one position of the decoded text. */
 export interface TextFault {
-  /** Index in the decoded text. */
+  /** Index in the decoded text, in UTF-16 units. */
   readonly offset: number;
   readonly message: string;
   readonly hint: string;
 }
 
-/** The decoded text. With a fault, `text` serves only to compute the line of the fault, and may be empty. */
+/** Result of `decodeText`. With a fault, `text` serves only to compute the line of the fault, and may be empty. */
 export interface DecodedText {
   readonly text: string;
   readonly fault?: TextFault;
@@ -17,11 +17,11 @@ export interface DecodedText {
 
 const UTF8_HINT = 'save it as UTF-8';
 const BYTE_ORDER_MARK = Buffer.from('\u{feff}');
-/** Control characters that YAML 1.2 section 5.1 forbids, and a byte order mark that is not at the start. */
+/** Matches control characters that YAML 1.2 section 5.1 forbids, and a byte order mark that is not at the start. */
 // oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
 const CONTROL = /[\0-\x08\v\f\x0e-\x1f\u{feff}]/u;
 
-/** Decodes a file, without its byte order mark. Returns a fault for the first byte or character that is not allowed. */
+/** Decodes a file without its byte order mark. Returns a fault for the first byte or character that is not allowed. */
 export function decodeText(file: Buffer): DecodedText {
   const bytes = file.indexOf(BYTE_ORDER_MARK) === 0 ? file.subarray(BYTE_ORDER_MARK.length) : file;
   const encoding = wideEncoding(bytes);
@@ -39,8 +39,8 @@ export function decodeText(file: Buffer): DecodedText {
 }
 
 /**
- * Detects UTF-16 and UTF-32 by byte order mark, or by zero bytes next to the first character, which is ASCII in YAML
- * and JSON.
+ * Detects UTF-16 and UTF-32 by a byte order mark. Without a mark, detects only UTF-16, by the zero bytes of the first
+ * two characters. These characters are ASCII in YAML and JSON.
  */
 function wideEncoding(bytes: Buffer): string | undefined {
   const [first, second, third, fourth] = bytes;
@@ -54,8 +54,8 @@ function wideEncoding(bytes: Buffer): string | undefined {
 }
 
 /**
- * Finds the first invalid byte, which the decoder has replaced with U+FFFD. A U+FFFD that the file itself contains has
- * the bytes EF BF BD.
+ * Finds the first invalid byte. The decoder has replaced it with U+FFFD, which the file itself can also contain, as the
+ * bytes EF BF BD.
  */
 function invalidByte(bytes: Buffer, text: string): TextFault {
   let offset = -1;

@@ -1,22 +1,22 @@
 /**
- * Detects changed files by polling. Files are checked by name, so replaced files and changed symbolic links (as in
- * Kubernetes) are detected, too.
+ * Detects changed files by polling. Checks files by name, so it also detects replaced files and changed symbolic links
+ * (as in Kubernetes). A file that cannot be accessed counts as missing.
  */
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const CHECK_INTERVAL_MS = 1_000;
 /**
- * Time without changes before `onChange` is called. Programs rarely write several files at the same instant, or a large
- * file in one piece.
+ * Time in ms without changes before `onChange` is called. Programs rarely write several files at the same instant, or a
+ * large file in one piece.
  */
 const SETTLE_MS = 250;
-/** Maximum number of pauses, for files that never stop changing. */
+/** Maximum number of pauses of `settleMs`, for files that never stop changing. */
 const MAX_PAUSES = 20;
 
-/** State of a file that has not been checked yet. */
+/** State of a file that the watch has not checked yet. */
 const UNSEEN = 'unseen';
-/** State of a file that was written after the caller had begun to read it. */
+/** State of a file that was written after the caller had begun to read the file. */
 const OUTDATED = 'outdated';
 
 /** FileWatch calls `onChange` when one of its files changes, appears or disappears. */
@@ -27,6 +27,7 @@ export class FileWatch {
   private isChecking = false;
 
   /**
+   * Starts no checks before the first call of `follow`.
    * @param onChange called once for several changes close together
    * @param checkIntervalMs time between two checks, in ms
    * @param settleMs time without changes before `onChange` is called, in ms
@@ -38,9 +39,9 @@ export class FileWatch {
   ) {}
 
   /**
-   * Watches these files instead of the previous ones. The files need not exist.
+   * Watches these files instead of the previous files. The files need not exist.
    * @param readSinceMs time at which the caller began to read new files, in milliseconds since the epoch. Files that
-   * were written later count as changed. Without it, the current state counts as read.
+   * were written later count as changed. Without this time, the current state counts as read.
    * @returns resolves when the current states are known, so that later changes are detected; never rejects
    */
   follow(files: readonly string[], readSinceMs = Infinity): Promise<void> {
@@ -64,7 +65,7 @@ export class FileWatch {
   }
 
   private async checkFiles(): Promise<void> {
-    // The previous check still waits until changes have settled.
+    // The previous check is still waiting until the changes have settled.
     if (this.isChecking) return;
     this.isChecking = true;
     const states = await statesOf([...this.known.keys()]);
@@ -76,7 +77,10 @@ export class FileWatch {
     return [...states].some(([name, { version }]) => ![undefined, UNSEEN, version].includes(this.known.get(name)));
   }
 
-  /** Waits until the files no longer change, then calls `onChange`. */
+  /**
+   * Waits until the files no longer change, or for `MAX_PAUSES` pauses. Calls `onChange` afterward, unless the watch
+   * has stopped.
+   */
   private async settle(first: FileStates): Promise<void> {
     let states = first;
     for (let pausesLeft = MAX_PAUSES; pausesLeft > 0; pausesLeft--) {
@@ -86,7 +90,7 @@ export class FileWatch {
       states = now;
       if (isUnchanged) break;
     }
-    // `stop` was called in the meantime.
+    // The watch was stopped during the pauses.
     if (this.known.size === 0) return;
     for (const [name, { version }] of states) if (this.known.has(name)) this.known.set(name, version);
     this.onChange();

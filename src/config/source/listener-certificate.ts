@@ -1,6 +1,6 @@
 /**
- * Loads the certificate of a listener and reloads it when its files change. If the new files are invalid, the current
- * certificate stays in use. Open connections are not affected.
+ * Loads the certificate of a listener, and reloads it when its files change. If the new files are invalid, the listener
+ * keeps the current certificate. Open connections are not affected.
  */
 import { constants, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
@@ -32,16 +32,16 @@ const TLS_POLICY: SecureContextOptions = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-/** Listeners that support TLS. */
+/** TlsListener is a listener that supports TLS. */
 export type TlsListener = 'gateway' | 'admin' | 'oauth';
 
-/** ListenerCertificate loads the files of a listener and applies their changes. */
+/** ListenerCertificate loads the certificate and key of one listener, and applies changes of these files. */
 export class ListenerCertificate {
   private readonly paths: TlsPaths;
-  /** Contents of the files in use. */
+  /** Contents of the files that the listener uses. Undefined before the first `read`. */
   private active: { readonly cert: Buffer; readonly key: Buffer } | undefined;
 
-  /** @param tls `tls` of `gateway`, `admin` or `mcp.oauth`; paths are relative to the file `configPath` */
+  /** @param tls `tls` of `gateway`, `admin` or `mcp.oauth`, with paths relative to the file `configPath` */
   constructor(
     private readonly listener: TlsListener,
     tls: { readonly cert: string; readonly key: string },
@@ -53,7 +53,7 @@ export class ListenerCertificate {
   }
 
   /**
-   * Loads the files and returns the options of the TLS server. Also sets the metric of the expiration date. Rejects
+   * Loads the files and returns the TLS options of the server. Also sets the metric of the expiration date. Rejects
    * with an error that names the unusable file and the reason.
    */
   async read(): Promise<SecureContextOptions> {
@@ -67,12 +67,13 @@ export class ListenerCertificate {
   }
 
   /**
-   * Watches the files and applies changes to the server.
+   * Watches the files and applies their changes to the server. An unusable change is logged, and does not affect the
+   * server.
    * @returns a function that stops the watch
    */
   follow(server: Server): () => void {
     const files = new FileWatch(() => void this.apply(server));
-    // The watch does not detect changes between `read` and now, so compare the contents once.
+    // The watch does not detect changes between `read` and this call, so compare the contents once.
     void files.follow(namesOf(this.paths)).then(() => this.applyIfChanged(server));
     return () => files.stop();
   }

@@ -1,33 +1,33 @@
 /**
- * Reads JSON without the YAML parser. `JSON.parse` needs a twentieth of the time and memory of the YAML parser, which
- * matters for large OpenAPI documents.
+ * Reads JSON without the YAML parser, and finds the positions of its parts. `JSON.parse` needs a twentieth of the time
+ * and memory, which matters for large OpenAPI documents.
  */
 import { LineCounter } from 'yaml';
 import { measureText } from '../../platform/json/read-json.js';
 import type { DocumentPath } from '../model/problem.js';
 import { DEEPEST_NESTING, type TextBounds } from './yaml-parse.js';
 
-/** Matches keys that YAML reads differently (`<<`) or that are not allowed (`__proto__`). */
+/** Matches keys that YAML reads differently (`<<`) or that configuration files must not contain (`__proto__`). */
 const SPECIAL_NAMES = /"(?:<<|__proto__)"\s*:/;
 const OPEN_OBJECT = 0x7b;
 
 /**
  * Reports whether a text is a JSON object for which the YAML parser would return the same value. Returns false in case
- * of doubt. The YAML parser then decides, and finds the position of a problem.
+ * of doubt. The YAML parser must read such a text, and finds the positions of problems.
  */
 export function isPlainJson(bytes: Buffer, text: string, bounds: TextBounds): boolean {
   if (bytes[0] !== OPEN_OBJECT || SPECIAL_NAMES.test(text)) return false;
   const { depth, members, marks } = measureText(bytes);
   if (depth > DEEPEST_NESTING || marks > bounds.tokens) return false;
   try {
-    // A duplicate key is counted twice in the text, and only once in the parsed value.
+    // The text contains a duplicate key twice, but the parsed value contains it only once.
     return countMembers(JSON.parse(text)) === members;
   } catch {
     return false;
   }
 }
 
-/** Offsets of a key and its value in the text. Entries of lists have no key. */
+/** Offsets of a key and its value in the text. The entries of lists have no key. */
 interface Part {
   readonly key?: number;
   readonly value: number;
@@ -38,8 +38,8 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/gs;
 const BLANK = /\s*/y;
 
 /**
- * JsonPositions finds the positions of parts of a JSON text. It scans each object and list once, when a part of it is
- * first needed.
+ * JsonPositions finds the positions of parts of a JSON text. It scans each object and list once, when a caller first
+ * needs one of its parts.
  */
 export class JsonPositions {
   private readonly parts = new Map<number, ReadonlyMap<string, Part>>();
@@ -51,7 +51,7 @@ export class JsonPositions {
     return JSON.parse(this.text);
   }
 
-  /** Line starts, to convert offsets to lines and columns. */
+  /** Returns the line starts, which convert offsets to lines and columns. */
   get lines(): LineCounter {
     if (this.lineCounter !== undefined) return this.lineCounter;
     const lines = (this.lineCounter = new LineCounter());
@@ -77,7 +77,7 @@ export class JsonPositions {
     return { part, isFound: true };
   }
 
-  /** Returns the number at an offset as written, such as `1.10`. Undefined for other values. */
+  /** Returns the number at an offset in its original spelling, such as `1.10`. Returns undefined for other values. */
   numberAt(offset: number): string | undefined {
     const number = /-?\d[\d.eE+-]*/y;
     number.lastIndex = offset;
@@ -85,7 +85,8 @@ export class JsonPositions {
   }
 
   /**
-   * Returns the members of the object, or the entries of the list, that begins at an offset. Empty for other values.
+   * Returns the members of an object, or the entries of a list, that starts at an offset. Returns an empty map for
+   * other values.
    */
   private partsOf(offset: number): ReadonlyMap<string, Part> {
     const known = this.parts.get(offset);

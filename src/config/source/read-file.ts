@@ -2,7 +2,7 @@
 import { constants, open, type FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 
-/** Why a file cannot be used, and what to do. The message is a phrase that follows the name of the file. */
+/** Reason why a file cannot be used, and advice. The message is a phrase that follows the name of the file. */
 export interface FileFault {
   readonly message: string;
   readonly hint: string;
@@ -13,11 +13,14 @@ export type FileBytes = { readonly bytes: Buffer } | { readonly fault: FileFault
 const REGULAR_HINT = 'name a regular file: it is read again whenever it changes';
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
-/** O_NONBLOCK, because opening a named pipe would otherwise wait for a writer. Windows does not have this flag. */
+/**
+ * Flags for opening a file. Without O_NONBLOCK, which Windows does not have, opening a named pipe would wait for a
+ * writer.
+ */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Reads a regular file of at most `maxBytes`. Returns a fault for other files and for files that cannot be read.
+ * Reads a regular file of at most `maxBytes`. Returns a fault for any other file, and for a file that cannot be read.
  */
 export async function readBytes(file: string, maxBytes: number): Promise<FileBytes> {
   let handle: FileHandle | undefined;
@@ -33,7 +36,7 @@ export async function readBytes(file: string, maxBytes: number): Promise<FileByt
   }
 }
 
-/** Reads to the end of the file, which may have grown since its size was checked. */
+/** Reads to the end of the file. The file may have grown since its size was checked. */
 async function readTo(handle: FileHandle, maxBytes: number): Promise<FileBytes> {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -46,7 +49,7 @@ async function readTo(handle: FileHandle, maxBytes: number): Promise<FileBytes> 
   }
 }
 
-/** Returns the fault of a file that is not a regular file. */
+/** Returns the fault of a file that is not a regular file. Undefined for a regular file. */
 function kindFault(stats: Stats): FileFault | undefined {
   if (stats.isFile()) return undefined;
   const hint = REGULAR_HINT;

@@ -1,4 +1,4 @@
-/** A parsed YAML or JSON file with the positions of its parts, so that problems can have a line. */
+/** Reads YAML and JSON files, and locates their parts, so that each problem has a line and a column. */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { Document, LineCounter, ParsedNode, Range, Scalar, YAMLMap } from 'yaml';
 import { decodeText, type TextFault } from './decode-text.js';
@@ -9,10 +9,10 @@ import { readBytes, type FileFault } from './read-file.js';
 import { documentFaults } from './yaml-checks.js';
 import { parseText, type TextBounds } from './yaml-parse.js';
 
-/** The side of a `key: value` pair at which a problem is located. */
+/** Side of a `key: value` pair at which a problem is located. */
 export type Side = 'key' | 'value';
 
-/** Result of reading a file. */
+/** Result of `SourceDocument.read`. */
 export interface SourceReading {
   /** Undefined if the file cannot be read or parsed. */
   readonly source?: SourceDocument;
@@ -26,24 +26,24 @@ interface ParsedSource {
   readonly lines: LineCounter;
 }
 
-/** SourceDocument is a parsed file. Plain JSON is parsed as YAML only when needed. */
+/** SourceDocument holds a parsed file and locates problems in it. Plain JSON is parsed as YAML only when needed. */
 export class SourceDocument {
-  /** Pairs by key, for maps in which a position was looked up. Avoids a search through all keys. */
+  /** Cache of pairs by key, for maps in which a position was looked up. Avoids a search through all keys. */
   private readonly pairs = new WeakMap<YAMLMap, ReadonlyMap<string, YAMLMap['items'][number]>>();
 
   private constructor(
     readonly file: string,
     /** Text of the file. */
     readonly text: string,
-    /** The YAML tree. Undefined for plain JSON, until it is needed. */
+    /** YAML tree of the file. Undefined for plain JSON until a method needs the tree. */
     private parsed: ParsedSource | undefined,
     private readonly json: JsonPositions | undefined,
   ) {}
 
   /**
-   * Reads and parses a file. Never throws, and the bounds limit the time. An invalid file gives problems. A file that
-   * is too large or cannot be opened gives `unreadable`. With duplicate keys, there are problems, but the document can
-   * still be checked.
+   * Reads and parses a file. Never throws, and the bounds limit the time. A file that is too large or cannot be opened
+   * gives `unreadable`, and an invalid file gives problems. With duplicate keys, there are problems, but also a
+   * `source` for further checks.
    */
   static async read(file: string, bounds: TextBounds): Promise<SourceReading> {
     const read = await readBytes(file, bounds.bytes);
@@ -63,14 +63,17 @@ export class SourceDocument {
     return { source: new SourceDocument(file, text, { document, lines }, undefined), problems };
   }
 
-  /** Creates a problem at a path. If the part does not exist, the position is that of its nearest existing parent. */
+  /** Creates a problem at a path. If the part does not exist, the problem is located at the nearest existing parent. */
   problem(path: DocumentPath, message: string, hint: string, side: Side = 'value'): ConfigProblem {
     const { lines } = this.json ?? this.tree;
     const { line, col: column } = lines.linePos(this.offsetOf(path, side));
     return { file: this.file, line, column, path: formatPath(path), message, hint };
   }
 
-  /** Returns the number at a path as written, such as `1.10` instead of 1.1. Undefined for other values. */
+  /**
+   * Returns the number at a path in its original spelling, such as `1.10` instead of 1.1. Returns undefined for other
+   * values.
+   */
   numberText(path: DocumentPath): string | undefined {
     if (this.json !== undefined) {
       const { part, isFound } = this.json.find(path);
@@ -80,7 +83,7 @@ export class SourceDocument {
     return isScalar(node) && typeof node.value === 'number' ? node.source : undefined;
   }
 
-  /** Returns the document as plain data. */
+  /** Returns the document as plain data. The data includes values that `visitScalars` has changed. */
   toJS(): unknown {
     // The expansion of aliases was already limited when the file was read.
     return this.json === undefined || this.parsed !== undefined
@@ -89,7 +92,8 @@ export class SourceDocument {
   }
 
   /**
-   * Calls `visit` with every scalar value and its path, but not with keys. `visit` may change the value of the scalar.
+   * Calls `visit` with every scalar value and its path. Keys are not visited. `visit` may change the value of the
+   * scalar.
    */
   visitScalars(visit: (scalar: Scalar, path: DocumentPath) => void): void {
     const walk = (node: unknown, path: DocumentPath): void => {
@@ -139,14 +143,14 @@ export class SourceDocument {
   }
 }
 
-/** Returns the offset of a part in JSON. Like `offsetInTree`, prefers the key, unless the value is a scalar. */
+/** Returns the offset of a part in JSON. Like `offsetInTree`, prefers the key unless the value is a scalar. */
 function offsetInJson(json: JsonPositions, text: string, path: DocumentPath, side: Side): number {
   const { part, isFound } = json.find(path);
   const isScalarValue = isFound && !/[{[]/.test(text[part.value] ?? '');
   return side === 'value' && isScalarValue ? part.value : (part.key ?? part.value);
 }
 
-/** Parses plain JSON as YAML. Its bounds were checked when it was read. */
+/** Parses plain JSON as YAML, without bounds, because `isPlainJson` has already checked the text. */
 function parsePlainJson(text: string): ParsedSource {
   const { document, lines } = parseText(text, { bytes: Infinity, tokens: Infinity }, true);
   if (document === undefined) throw new Error('The YAML parser refuses a text that JSON allows');

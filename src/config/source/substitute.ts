@@ -1,4 +1,7 @@
-/** Replaces `${NAME}` and `${NAME:-default}` in the values of `gateway.yaml`. */
+/**
+ * Replaces `${NAME}` and `${NAME:-default}` in the values of `gateway.yaml`. Unset variables and malformed references
+ * become problems.
+ */
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { formatPath } from '../model/problem.js';
 import { readVariable, VariableFileError, type Variables } from '../model/variables.js';
@@ -11,16 +14,16 @@ const FORMS_HINT = 'write ${NAME} or ${NAME:-default}; $${ is a plain ${';
 
 const FILE_HINT = 'the file has the value of the variable; set the variable or its file, not both';
 
-/** Result of the substitution. `paths` has the formatted paths of all values that contained references. */
+/** Result of `substituteVariables`. `paths` contains the formatted paths of all values that contained references. */
 export interface Substitution {
   readonly problems: readonly ConfigProblem[];
   readonly paths: ReadonlySet<string>;
 }
 
 /**
- * Replaces every reference in string values. Modifies the document. As in a shell, the default of `:-` also replaces an
- * empty value. `$${` is a literal `${`. A variable that is unset and has no default is a problem. A variable file that
- * cannot be read is a problem, too.
+ * Replaces every reference in string values. Modifies the document. As in a shell, the default after `:-` also replaces
+ * an empty value. `$${` is a literal `${`. A variable without a value and without a default is a problem. A variable
+ * file that cannot be read is a problem, too.
  */
 export function substituteVariables(source: SourceDocument, variables: Variables): Substitution {
   const problems: ConfigProblem[] = [];
@@ -31,7 +34,7 @@ export function substituteVariables(source: SourceDocument, variables: Variables
       if (escaped !== undefined) return reference.slice(1);
       const fault = formFault(reference, body, close);
       if (fault !== undefined) problems.push(source.problem(path, fault, FORMS_HINT));
-      // Also include values that could not be determined, because messages must name a variable as their source.
+      // Include values that could not be determined, because messages must refer to the variable instead of the value.
       paths.add(formatPath(path));
       if (fault !== undefined) return '';
       try {
@@ -46,7 +49,7 @@ export function substituteVariables(source: SourceDocument, variables: Variables
   return { problems, paths };
 }
 
-/** Returns why a reference is malformed, or undefined. */
+/** Returns why a reference is malformed, or undefined if it is valid. */
 function formFault(reference: string, body: string, close: string): string | undefined {
   if (close === '') return `\`${shortened(reference)}\` is never closed`;
   if (body.includes('${')) return `\`${shortened(reference)}\` has a reference within a reference`;
@@ -76,7 +79,7 @@ function shortened(text: string): string {
 
 /**
  * Converts a text such as `8080` or `true` to a number or boolean. Returns other values unchanged. Values from
- * variables are always texts, but some settings are not.
+ * variables are always texts, but some settings need another type.
  */
 export function coerceText(text: unknown): unknown {
   if (typeof text !== 'string') return text;

@@ -53,7 +53,7 @@ const SIZE_UNITS: readonly (readonly [RegExp, string])[] = [
   [/^gb$/, 'GB'],
 ];
 
-/** Hints by the message of the schema: a text, or a function of the invalid value. */
+/** Hints by the message of the schema. A hint is a text, or a function of the invalid value. */
 const HINTS_BY_MESSAGE: Readonly<Record<string, string | ((text: string) => string | undefined)>> = {
   [MATCH_MESSAGE]: matchHint,
   [DURATION_MESSAGE]: (text) => durationHint(text, 's'),
@@ -77,7 +77,7 @@ const HINTS_BY_MESSAGE: Readonly<Record<string, string | ((text: string) => stri
   [ORIGIN_MESSAGE]: (text) => (URL.canParse(text) ? `write ${new URL(text).origin}` : undefined),
 };
 
-/** Returns a suggestion for an invalid value, or undefined if there is none. */
+/** Returns a hint for correcting an invalid value. Returns undefined if no hint applies. */
 export function suggestCorrection(issue: z.core.$ZodIssue, found: unknown): string | undefined {
   const hint = Object.hasOwn(HINTS_BY_MESSAGE, issue.message) ? HINTS_BY_MESSAGE[issue.message] : undefined;
   const isSingle = typeof found === 'string' || typeof found === 'number';
@@ -143,7 +143,7 @@ function durationHint(text: string, unit: 's' | 'd'): string {
   return withUnit(text, DURATION_UNITS, `write a number and its unit, with nothing between them: ${example}`);
 }
 
-/** Returns `write 10s` for `10 seconds`, or the fallback if the unit is unknown. */
+/** Returns a hint such as `write 10s` for `10 seconds`. Returns the fallback if the unit is unknown. */
 function withUnit(text: string, units: readonly (readonly [RegExp, string])[], fallback: string): string {
   const [, amount = '', word = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*$/i.exec(text) ?? [];
   const unit = units.find(([pattern]) => pattern.test(word.toLowerCase()))?.[1];

@@ -5,20 +5,20 @@ import { readBytes, type FileFault } from './read-file.js';
 
 export const TLS_FILES = { ca: 'file of authorities', cert: 'certificate', key: 'private key' } as const;
 export type TlsFile = keyof typeof TLS_FILES;
-/** Maximum size of a file. The CA bundle of an operating system has about 0.25 MB. */
+/** Maximum size of a file in bytes. The CA bundle of an operating system has about 0.25 MB. */
 const MAX_TLS_FILE_BYTES = 4 * 1_024 * 1_024;
 
-/** Absolute paths of the files. */
+/** Absolute paths of the files. Files that are not configured are undefined. */
 export type TlsPaths = { readonly [File in TlsFile]?: string | undefined };
 /** PEM contents of the files. Files that are not configured are undefined. */
 export type TlsContents = { readonly [File in TlsFile]?: Buffer };
 
-/** A fault of one file. Without `key`, the fault concerns the files together. */
+/** Fault of one file. Without `key`, the fault concerns all files together. */
 export interface TlsFault extends FileFault {
   readonly key?: TlsFile;
 }
 
-/** TlsFilesError reports unusable files. The message names each file, its fault and advice. */
+/** TlsFilesError reports unusable files. Its message contains the path, the fault and advice for each file. */
 export class TlsFilesError extends Error {
   constructor(
     /** Absolute paths of the affected files. */
@@ -29,7 +29,7 @@ export class TlsFilesError extends Error {
   }
 }
 
-/** Returns the log fields for rejected files. */
+/** Returns the log fields for TLS files that were rejected with an error. */
 export function tlsRefusal(error: unknown, paths: TlsPaths): { files: readonly string[]; problems: string } {
   if (error instanceof TlsFilesError) return { files: error.files, problems: error.message };
   return { files: namesOf(paths), problems: error instanceof Error ? error.message : String(error) };
@@ -40,7 +40,7 @@ export function namesOf(paths: TlsPaths): string[] {
   return Object.values(paths).filter((file) => file !== undefined);
 }
 
-/** Reads the files. Returns the contents of readable files, and the faults of the others. */
+/** Reads the files. Returns the contents of readable files, and a fault for each other file. */
 export async function readContents(
   paths: TlsPaths,
 ): Promise<{ readonly contents: TlsContents; readonly unread: readonly { key: TlsFile; fault: FileFault }[] }> {
@@ -57,8 +57,8 @@ export async function readContents(
 }
 
 /**
- * Reads and validates the files. Rejects with `TlsFilesError` if a file cannot be read or has the wrong content, or if
- * certificate and key do not match.
+ * Reads and validates the files. Rejects with `TlsFilesError` if a file cannot be read or has the wrong content. Also
+ * rejects if certificate and key do not match.
  */
 export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
   const { contents, unread } = await readContents(paths);
@@ -73,7 +73,7 @@ export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
 
 /**
  * Returns the contents if they are valid.
- * @throws TlsFilesError if they are not, as `readTlsFiles` does
+ * @throws TlsFilesError if a file has the wrong content, or if certificate and key do not match
  */
 export function usableTlsFiles(paths: TlsPaths, contents: TlsContents): TlsContents {
   try {
@@ -95,8 +95,8 @@ function filesError(paths: TlsPaths, faults: readonly TlsFault[]): TlsFilesError
 }
 
 /**
- * Returns the faults of the files. Messages follow the name of the file. Validating the CA bundle of an operating
- * system takes some milliseconds.
+ * Returns the faults of the files. Messages are phrases that follow the name of the file. Validating the CA bundle of
+ * an operating system takes some milliseconds.
  */
 export function tlsFaults(files: TlsContents): TlsFault[] {
   const { ca, cert, key } = files;

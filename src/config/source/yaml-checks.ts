@@ -1,6 +1,6 @@
 /**
- * Checks a YAML document for faults that the parser does not report. These are duplicate keys, keys that are not texts,
- * tags, and aliases that are undefined, recursive or expand too much.
+ * Checks a YAML document for faults that the parser does not report, such as duplicate keys and unsupported tags. Other
+ * examples are aliases that are undefined, recursive or expand too much.
  */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { Alias, Document, Pair, ParsedNode, Scalar, YAMLMap } from 'yaml';
@@ -9,13 +9,13 @@ import type { TextBounds } from './yaml-parse.js';
 
 const MERGE_KEY = '<<';
 
-/** Faults of a parsed document. `hasValue` is false if a fault makes the value of the document unusable. */
+/** Result of `documentFaults`. `hasValue` is false if a fault makes the value of the document unusable. */
 export interface DocumentFaults {
   readonly faults: readonly TextFault[];
   readonly hasValue: boolean;
 }
 
-/** Returns the faults of a document. */
+/** Returns the faults of a document. `bounds.tokens` limits the number of values that aliases may repeat. */
 export function documentFaults(
   { contents, directives, warnings }: Document.Parsed<ParsedNode>,
   bounds: TextBounds,
@@ -33,8 +33,8 @@ export function documentFaults(
 }
 
 /**
- * A value with an anchor. `size` is its number of values, including expanded aliases. `open` is true while the value is
- * being traversed, when an alias to it would be recursive.
+ * A value with an anchor. `size` is its number of values, including expanded aliases. `open` is true during the
+ * traversal of the value, when an alias to it would be recursive.
  */
 interface Anchored {
   size: number;
@@ -45,7 +45,10 @@ interface Anchored {
 class Walk {
   readonly faults: TextFault[] = [];
   hasValue = true;
-  /** Anchored values by name. If an anchor occurs several times, an alias refers to the last one before it. */
+  /**
+   * Anchored values by name. If an anchor occurs several times, an alias refers to the last occurrence before the
+   * alias.
+   */
   private readonly anchors = new Map<string, Anchored>();
 
   /** Number of values that aliases have repeated so far. */
@@ -57,7 +60,7 @@ class Walk {
   ) {}
 
   /**
-   * Traverses a value.
+   * Traverses a value and reports its faults.
    * @returns the number of values in it, including those that aliases repeat
    */
   visitNode(node: unknown): number {
@@ -74,7 +77,7 @@ class Walk {
     return anchored.size;
   }
 
-  /** Reports a tag, unless the parser has already warned about it. */
+  /** Reports a tag, unless the parser has already warned about this tag. */
   private checkTag(node: unknown, tag: string): void {
     if (this.parserWarnings.some((message) => message.includes(tag))) return;
     this.report(node, `the tag \`${shortTag(tag)}\` is not supported`, 'remove it');
@@ -126,7 +129,7 @@ class Walk {
     seen.add(name);
   }
 
-  /** Checks that a merge key (`<<`) refers to a map, or a list of maps. */
+  /** Checks that a merge key (`<<`) refers to a map, or to a list of maps. */
   private checkMergeKey({ key, value }: Pair): void {
     const sources: unknown[] = isSeq(value) ? value.items : [value];
     const areMaps = sources.every((source) =>
@@ -136,7 +139,7 @@ class Walk {
     this.refuse(key, '`<<` takes over the keys of a map, and this is none', 'give it an alias of a map: <<: *name');
   }
 
-  /** Reports a fault that makes the document's value unusable. */
+  /** Reports a fault that makes the value of the document unusable. */
   private refuse(node: unknown, message: string, hint: string): void {
     this.hasValue = false;
     this.report(node, message, hint);

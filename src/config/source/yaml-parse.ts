@@ -1,14 +1,17 @@
-/** Parses YAML and JSON with limits, so that no text takes too long. Rewrites errors in plain language. */
+/** Parses YAML and JSON with limits, so that no text takes too long. Errors are in plain language. */
 import { Composer, isCollection, isPair, isScalar, Lexer, LineCounter, Parser } from 'yaml';
 import type { CST, Document, ParsedNode, YAMLError } from 'yaml';
 import type { TextFault } from './decode-text.js';
 import { syntaxFault } from './yaml-words.js';
 
-/** Limits of a file. */
+/** Limits of a YAML or JSON file. */
 export interface TextBounds {
-  /** Maximum size of the file. */
+  /** Maximum size of the file, in bytes. */
   readonly bytes: number;
-  /** Maximum number of lexer tokens, such as keys, values, commas and line breaks. The parsing time depends on it. */
+  /**
+   * Maximum number of lexer tokens, such as keys, values, commas and line breaks. The parsing time depends on this
+   * number.
+   */
   readonly tokens: number;
 }
 
@@ -22,26 +25,26 @@ export const GATEWAY_BOUNDS: TextBounds = { bytes: MAX_CONFIG_BYTES, tokens: MAX
 /** Limits of OpenAPI documents. The largest published documents are smaller. */
 export const DOCUMENT_BOUNDS: TextBounds = { bytes: MAX_DOCUMENT_BYTES, tokens: MAX_DOCUMENT_TOKENS };
 
-/** Maximum nesting of maps and lists. It is limited because the traversal is recursive. */
+/** Maximum nesting of maps and lists. The traversal is recursive, so deeper nesting could overflow the stack. */
 export const DEEPEST_NESTING = 200;
-/** Number of entries of the parser's stack that are not maps or lists: the document and the current value. */
+/** Number of entries of the parser's stack that are not maps or lists, which are the document and the current value. */
 const OTHER_STACK_ENTRIES = 2;
 
-/** A parsed text. `document` is undefined if a fault makes the text unusable. */
+/** Result of `parseText`. `document` is undefined if a fault makes the text unusable. */
 export interface ParsedText {
   readonly document?: Document.Parsed<ParsedNode>;
   readonly lines: LineCounter;
   readonly faults: readonly TextFault[];
 }
 
-/** Thrown while parsing when a limit is reached. */
+/** BoundReached is thrown during parsing when a limit is reached. */
 class BoundReached extends Error {
   constructor(readonly fault: TextFault) {
     super(fault.message);
   }
 }
 
-/** Parses a single document. Never throws. `yaml-checks.ts` checks duplicate keys and aliases. */
+/** Parses a single document. Invalid text gives faults. `yaml-checks.ts` checks duplicate keys and aliases. */
 export function parseText(text: string, bounds: TextBounds, isJson: boolean): ParsedText {
   const lines = new LineCounter();
   try {
@@ -53,7 +56,7 @@ export function parseText(text: string, bounds: TextBounds, isJson: boolean): Pa
     if (first.done === true) return { lines, faults: [faultAtStart('has no document', 'write one')] };
     const document = first.value;
     const [error] = document.errors;
-    // Later errors are mostly consequences of the first one.
+    // Later errors are mostly consequences of the first error.
     if (error !== undefined) {
       const fault = syntaxFault(error, text, isJson);
       return { lines, faults: [{ ...fault, offset: openedAt(document.contents, error) ?? fault.offset }] };
@@ -68,7 +71,7 @@ export function parseText(text: string, bounds: TextBounds, isJson: boolean): Pa
 
 /**
  * Returns the offset at which an unclosed quote or bracket was opened. The parser reports where it should have ended,
- * often at the end of the file. Undefined for other errors.
+ * often at the end of the file. Returns undefined for other errors.
  */
 function openedAt(contents: unknown, { message, pos: [offset] }: YAMLError): number | undefined {
   if (!/^Missing closing|end with a/.test(message)) return undefined;
@@ -86,8 +89,8 @@ function openedAt(contents: unknown, { message, pos: [offset] }: YAMLError): num
 }
 
 /**
- * Yields the tokens of the parser.
- * @throws BoundReached at the nesting limit
+ * Yields the tokens of the parser, and records the line starts in `lines`.
+ * @throws BoundReached if maps and lists are nested too deep
  */
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   const parser = new Parser(lines.addNewLine);
@@ -105,7 +108,8 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
 }
 
 /**
- * Counts tokens, which costs a fifth of parsing. Not needed for texts with fewer characters than the limit.
+ * Counts lexer tokens, which takes a fifth of the parsing time. A text with at most `maxTokens` characters needs no
+ * count.
  * @throws BoundReached if there are too many tokens
  */
 function countTokens(text: string, maxTokens: number): void {

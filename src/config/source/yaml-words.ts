@@ -2,7 +2,7 @@
 import type { ErrorCode } from 'yaml';
 import type { TextFault } from './decode-text.js';
 
-/** An error or warning of the parser. */
+/** An error or warning of the YAML parser. */
 export interface SyntaxError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -22,7 +22,7 @@ const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   TAB_AS_INDENT: 'indent with spaces',
 };
 
-/** Plain messages by pattern of the parser message. The first match counts. */
+/** Plain messages by pattern of the parser's message. The first matching pattern applies. */
 const PLAIN_MESSAGES: readonly (readonly [RegExp, string])[] = [
   [/^Nested mappings are not allowed/, 'a second `key: value` within a value'],
   [/^Implicit (map )?keys need to be/, 'a key without its colon, or a line that is indented too little'],
@@ -44,7 +44,7 @@ const PLAIN_MESSAGES: readonly (readonly [RegExp, string])[] = [
   [/^Anchor cannot be an empty/, 'a `&` without a name'],
 ];
 
-/** Spaces and quotes with which word processors and web pages replace the plain ones. */
+/** Spaces and quotes that word processors and web pages use instead of the ASCII characters, with advice. */
 const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
   [
     /[\u{a0}\u{2007}\u{202f}\u{200b}]/u,
@@ -53,7 +53,7 @@ const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
   [/[“”„‘’«»]/u, 'the quotes of this line are not plain ones: type " or \''],
 ];
 
-/** Converts a parser error to a fault, with the most specific advice for its line. */
+/** Converts a parser error or warning to a fault with the most specific advice for its line. */
 export function syntaxFault({ code, message, pos: [offset] }: SyntaxError, text: string, isJson: boolean): TextFault {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1).split('\n', 1)[0] ?? '';
   if (code === 'TAG_RESOLVE_FAILED') {

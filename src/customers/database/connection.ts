@@ -1,4 +1,4 @@
-/** Opens the database of the backend, a SQLite file in the data folder. */
+/** Opens the database of the backend, which is a SQLite file in the data folder. */
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,21 +6,22 @@ import { Kysely, SqliteDialect } from 'kysely';
 import { StartError } from '../model/config.js';
 import type { Tables } from './schema.js';
 
-/** How long SQLite waits for locks of other processes. */
+/** Maximum wait for locks of other processes, in ms. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Primary result code of a locked database. */
+/** Primary result code of SQLite for a locked database. */
 const SQLITE_BUSY = 5;
 const BUSY_PAUSE_MS = 10;
 
 export interface Database {
   readonly tables: Kysely<Tables>;
-  /** Absolute path of the file, for messages. */
+  /** Absolute path of the database file, for messages. */
   readonly place: string;
 }
 
 /**
- * Enables the write-ahead log. Unlike other statements, this pragma does not wait for locks. Processes that start at
- * the same time would get SQLITE_BUSY, so this function retries. It blocks the process, but nothing else runs yet.
+ * Enables the write-ahead log. Unlike other statements, this pragma does not wait for locks, so processes that start
+ * together would get SQLITE_BUSY. Retries for at most `BUSY_TIMEOUT_MS`, and blocks the process, which does nothing
+ * else yet.
  */
 function useWriteAheadLog(raw: DatabaseSync): void {
   const deadlineMs = performance.now() + BUSY_TIMEOUT_MS;
@@ -37,13 +38,13 @@ function useWriteAheadLog(raw: DatabaseSync): void {
 }
 
 /**
- * Opens the database.
+ * Opens the database. Creates the folder and the file if they do not exist.
  * @throws StartError that names the setting to check
  */
 export function openDatabase(dataDir: string): Database {
   const path = join(resolve(dataDir), 'customers.db');
   try {
-    // The database has personal data. Allow access only to this user, even if the folder existed before.
+    // The database contains personal data. Allow access only to this user, even if the folder already exists.
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
     const raw = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
@@ -63,7 +64,7 @@ export function openDatabase(dataDir: string): Database {
   }
 }
 
-/** Adapts `node:sqlite` to the part of better-sqlite3 that Kysely uses. */
+/** Adapts `node:sqlite` to the part of the better-sqlite3 interface that Kysely uses. */
 function asSqliteDatabase(raw: DatabaseSync): ConstructorParameters<typeof SqliteDialect>[0]['database'] & object {
   return {
     prepare(query: string) {

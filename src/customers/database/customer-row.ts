@@ -1,4 +1,4 @@
-/** Converts between customers and table rows. Lists and objects are stored as JSON. */
+/** Converts between customers and table rows. The rows store lists and objects as JSON. */
 import type { Activity, Customer, EmergencyContact } from '../model/customer.js';
 import type { CustomerTable } from './schema.js';
 import { searchText } from '../model/search-text.js';

@@ -1,4 +1,4 @@
-/** Database migrations, oldest first. Released migrations never change. Add new migrations at the end. */
+/** Defines the database migrations, oldest first. Never change a released migration. Add new migrations at the end. */
 import type { Transaction } from 'kysely';
 import { sql } from 'kysely';
 import type { Tables } from './schema.js';
@@ -53,7 +53,7 @@ async function createCustomers(trx: Transaction<Tables>): Promise<void> {
 async function createOutbox(trx: Transaction<Tables>): Promise<void> {
   await trx.schema
     .createTable('outbox')
-    // IDs define the order of events. Autoincrement never reuses IDs, even of deleted rows.
+    // IDs define the order of events. Autoincrement never reuses an ID, not even that of a deleted row.
     .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
     .addColumn('event_id', 'text', (column) => column.notNull())
     .addColumn('type', 'text', (column) => column.notNull())

@@ -1,6 +1,6 @@
 /**
- * Table types. Columns are text, integer or bigint only. JSON is stored as text. Times are milliseconds since the Unix
- * epoch.
+ * Defines the types of the database tables. Columns are text, integer or bigint only. JSON is stored as text. Times are
+ * milliseconds since the Unix epoch.
  */
 import type { Generated } from 'kysely';
 import type { CustomerStatus } from '../model/customer.js';
@@ -17,11 +17,11 @@ export interface CustomerTable {
   /** JSON array of activities. */
   activities: string;
   status: CustomerStatus;
-  /** JSON object of the contact. */
+  /** JSON object of the contact, or null. */
   emergency_contact: string | null;
   waiver_signed_at: number | null;
   notes: string | null;
-  /** Names and email in lower case and without accents; see `search-text.ts`. */
+  /** Names and email address in lower case and without accents. See `search-text.ts`. */
   search_text: string;
   created_at: number;
   updated_at: number;
@@ -34,13 +34,13 @@ export interface SeedTable {
   seeded_at: number;
 }
 
-/** Settings of this database, such as the cursor secret. */
+/** Settings that this database stores, such as the cursor secret. */
 export interface SettingTable {
   name: string;
   value: string;
 }
 
-/** Events that the gateway has not accepted yet; see `events/outbox.ts`. */
+/** Events that the gateway has not accepted. See `events/outbox.ts`. */
 export interface OutboxTable {
   /** Increasing number, which defines the order of the events. */
   id: Generated<number>;
@@ -51,7 +51,7 @@ export interface OutboxTable {
   /** JSON object with the customer. */
   data: string;
   occurred_at: number;
-  /** Time at which the gateway permanently rejected the event. Null: the event waits. */
+  /** Time at which the gateway permanently rejected the event. Null while the event waits to be sent. */
   refused_at: number | null;
 }
 

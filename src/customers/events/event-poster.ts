@@ -1,6 +1,6 @@
 /**
- * Sends events from the outbox to the gateway, in order, with retries. An event is removed from the outbox after the
- * gateway has stored it. The gateway ignores events whose ID it has already received.
+ * Sends the events of the outbox to the gateway, in order and with retries. Removes an event from the outbox after the
+ * gateway has stored it. The gateway ignores an event whose ID it has already received, so a retry does no harm.
  */
 import type { Logger } from 'pino';
 import type { EventsConfig } from '../model/config.js';
@@ -9,21 +9,23 @@ import type { Outbox, WaitingEvent } from './outbox.js';
 /** Maximum number of events in a request. */
 const MAX_EVENTS = 100;
 /**
- * Maximum size of the data of all events in a request. The limit of the gateway is higher, to allow for the other
+ * Maximum size of the data of all events in a request, in bytes. The gateway's limit is higher, to allow for other
  * fields.
  */
 const MAX_DATA_BYTES = 768 * 1_024;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Pause after the first failure. It doubles with each further failure. */
+/** Pause after the first failure, in ms. The pause doubles with each further failure. */
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
-/** Interval at which the loop looks for events of other processes. Events of this process wake it at once. */
+/**
+ * Interval at which the loop checks for events of other processes. `wake` announces the events of this process at once.
+ */
 const IDLE_PAUSE_MS = 5_000;
-/** Statuses with which the gateway rejects events permanently. Other errors are retried. */
+/** Statuses with which the gateway permanently rejects events. The loop retries after any other error. */
 const REJECTIONS: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 const ACCEPTED = 202;
 
-/** EventPoster runs the loop that sends the events of the outbox. */
+/** EventPoster runs the loop that sends the events of the outbox. Creating an instance starts the loop. */
 export class EventPoster {
   private readonly shutdown = new AbortController();
   private failures = 0;
@@ -40,7 +42,7 @@ export class EventPoster {
     this.ended = this.run();
   }
 
-  /** Aborts the current request and waits for the end of the loop. Remaining events are sent after the next start. */
+  /** Aborts the current request and waits for the end of the loop. The next start sends the remaining events. */
   async close(): Promise<void> {
     this.shutdown.abort();
     this.endPause();
@@ -49,7 +51,7 @@ export class EventPoster {
 
   private wake(): void {
     this.isWoken = true;
-    // After a failure, the retry delay applies even if new events arrive.
+    // After a failure, do not shorten the retry delay when new events arrive.
     if (this.failures === 0) this.endPause();
   }
 
@@ -72,15 +74,15 @@ export class EventPoster {
   }
 
   /**
-   * Sends the oldest events. Returns the number of events that were sent or set aside. Rejects if the events must be
-   * sent again.
+   * Sends the oldest events. Returns the number of events that the gateway accepted or permanently rejected. Rejects if
+   * the events must be sent again.
    */
   private async sendOldest(): Promise<number> {
     const events = withinBytes(await this.outbox.findOldest(MAX_EVENTS));
     if (events.length === 0) return 0;
     if (!(await this.trySend(events))) {
-      // The gateway accepts all events of a request or none. Send them one by one, so that a rejected event does not
-      // block the others.
+      // The gateway accepts all events of a request or none. Send the events one by one, so that a rejected event does
+      // not block the others.
       for (const event of events) await this.sendAlone(event);
     }
     return events.length;
@@ -92,8 +94,8 @@ export class EventPoster {
   }
 
   /**
-   * Sends events and removes them from the outbox. Returns false if the gateway rejects them permanently. Rejects for
-   * other errors.
+   * Sends events and removes them from the outbox. Returns false if the gateway permanently rejects the request.
+   * Rejects for any other error.
    */
   private async trySend(events: readonly WaitingEvent[]): Promise<boolean> {
     const { status, text } = await this.post(events);
@@ -104,7 +106,7 @@ export class EventPoster {
     if (!REJECTIONS.has(status)) throw new Error(`The gateway says ${status}: ${text}`);
     const [first] = events;
     if (events.length === 1) {
-      // The data of the event is personal, so it is not logged.
+      // The data of an event is personal, so the log omits it.
       const about = { event_id: first?.event_id, type: first?.type, account_id: first?.account_id };
       this.log.error({ ...about, status, reason: text }, 'The gateway rejected an event; it is not sent again.');
     }
@@ -122,7 +124,10 @@ export class EventPoster {
     return { status: response.status, text: (await response.text()).slice(0, 500) };
   }
 
-  /** Waits until `wake` is called or the pause ends. After failures, the pause is random and grows. */
+  /**
+   * Waits for the idle or retry pause. `close` ends any pause early, but `wake` does not end a retry pause. Retry
+   * pauses are random and grow with each failure.
+   */
   private async pause(): Promise<void> {
     if (this.isWoken && this.failures === 0) return;
     const retryPauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.failures - 1));
@@ -138,7 +143,7 @@ export class EventPoster {
   }
 }
 
-/** Returns as many events from the start as a request can contain, at least one. */
+/** Returns the first events whose data fits into one request. The first event is always included. */
 function withinBytes(events: readonly WaitingEvent[]): readonly WaitingEvent[] {
   let bytes = 0;
   const end = events.findIndex(({ data }, index) => {

@@ -1,6 +1,6 @@
 /**
- * Transactional outbox: an event is written in the transaction of its change, and kept until the gateway accepts it.
- * The order of the rows is the order of the changes.
+ * Implements a transactional outbox. Each event is written in the transaction of its change, and kept until the gateway
+ * accepts it. The order of the rows is the order of the changes.
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../model/clock.js';
@@ -9,15 +9,15 @@ import { newEventId, toJson } from '../model/customer.js';
 import type { Database } from '../database/connection.js';
 import type { OutboxTable, Tables } from '../database/schema.js';
 
-/** How long rejected events are kept for troubleshooting. */
+/** Time for which rejected events are kept for troubleshooting, in ms. */
 const REFUSED_RETENTION_MS = 30 * 86_400_000;
 
 export type CustomerEventType = 'customer.created' | 'customer.updated' | 'customer.deleted';
 
-/** An event in the outbox. */
+/** Row of the outbox. */
 export type WaitingEvent = Selectable<OutboxTable>;
 
-/** Outbox stores the events of customers in the database. */
+/** Outbox stores the events of customers in the database until the gateway accepts them. */
 export class Outbox {
   private onAdded: () => void = () => undefined;
 
@@ -33,7 +33,7 @@ export class Outbox {
 
   /**
    * Adds an event in the transaction of its change. Call `wake` after the commit.
-   * @param customer state after the change, or before it for a deletion
+   * @param customer state after the change, or before the deletion
    */
   async add(trx: Kysely<Tables>, accountId: string, type: CustomerEventType, customer: Customer): Promise<void> {
     await trx
@@ -50,12 +50,12 @@ export class Outbox {
       .execute();
   }
 
-  /** Tells the listener that events were added. */
+  /** Notifies the listener that events were added. */
   wake(): void {
     this.onAdded();
   }
 
-  /** Returns the oldest events that wait to be sent, in order. */
+  /** Returns at most `most` events that wait to be sent, oldest first. */
   async findOldest(most: number): Promise<WaitingEvent[]> {
     return this.database.tables
       .selectFrom('outbox')
@@ -73,8 +73,8 @@ export class Outbox {
   }
 
   /**
-   * Marks an event as rejected, so that it does not block other events. Also deletes rejected events whose retention
-   * has ended.
+   * Marks an event as rejected, so that it does not block other events. Also deletes rejected events after their
+   * retention.
    */
   async markRejected({ id }: WaitingEvent): Promise<void> {
     const now = this.clock.now();

@@ -1,4 +1,4 @@
-/** Clock of the customers backend, which shares no code with the gateway. */
+/** Clock tells the time to the customers backend, which shares no code with the gateway. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;

@@ -1,4 +1,4 @@
-/** Reads the configuration of the customers backend from the environment, once at startup. */
+/** Reads the configuration of the customers backend from environment variables, once at startup. */
 import { z } from 'zod';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -10,22 +10,25 @@ export interface CustomersConfig {
   readonly port: number;
   /** Folder of the SQLite file. */
   readonly dataDir: string;
-  /** Accounts to seed at their first start: the first one with 10,000 customers, each other one with 50. */
+  /** Accounts to seed if they are new and have no customers. The first one gets 10,000 customers, each other one 50. */
   readonly seedAccounts: readonly string[];
   readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** Undefined unless both variables are set. Without it, no events are emitted. */
+  /**
+   * Undefined unless `CUSTOMERS_EVENTS_URL` and `CUSTOMERS_EVENTS_TOKEN` are both set. No events are emitted in that
+   * case.
+   */
   readonly events?: EventsConfig;
 }
 
 /** Endpoint to which events are sent. */
 export interface EventsConfig {
-  /** URL of `/internal/v1/events` of the gateway. */
+  /** URL of the gateway's `/internal/v1/events`. */
   readonly url: string;
-  /** Bearer token. It equals `eventsToken` of this service in the configuration of the gateway. */
+  /** Bearer token, which equals `eventsToken` of this service in the configuration of the gateway. */
   readonly token: string;
 }
 
-/** Error at startup. Its message says what to do, and is printed without a stack trace. */
+/** StartError prevents the start. Its message says what to do, and is printed without a stack trace. */
 export class StartError extends Error {}
 
 const accountIds = z
@@ -52,7 +55,7 @@ const environmentSchema = z.object({
 });
 
 /**
- * Reads the environment. Empty variables count as unset.
+ * Reads and validates the environment. Empty variables count as unset.
  * @throws StartError that names every invalid variable
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): CustomersConfig {

@@ -1,4 +1,4 @@
-/** The customer model and its JSON form. */
+/** Defines the customer model, its IDs and its JSON form. */
 import { randomInt } from 'node:crypto';
 
 export const ACTIVITIES = [
@@ -25,7 +25,7 @@ export interface EmergencyContact {
 export interface CustomerFields {
   readonly first_name: string;
   readonly last_name: string;
-  /** Email address in lower case; unique per account. */
+  /** Email address in lower case, unique per account. */
   readonly email: string;
   /** Phone number in E.164 form. */
   readonly phone: string | null;
@@ -40,7 +40,7 @@ export interface CustomerFields {
   readonly notes: string | null;
 }
 
-/** A stored customer. */
+/** A customer as stored in the database. */
 export interface Customer extends CustomerFields {
   /** `cus_` and 20 base62 characters. */
   readonly id: string;
@@ -48,7 +48,7 @@ export interface Customer extends CustomerFields {
   readonly updated_at: number;
 }
 
-/** JSON of a customer: the same fields in a fixed order. Times are RFC 3339 in UTC. */
+/** JSON form of a customer, with the same fields in a fixed order. Times are RFC 3339 texts in UTC. */
 export type CustomerJson = Omit<Customer, 'waiver_signed_at' | 'created_at' | 'updated_at'> & {
   readonly waiver_signed_at: string | null;
   readonly created_at: string;
@@ -61,13 +61,13 @@ export const ID_PATTERN = /^cus_[0-9A-Za-z]{20}$/;
 
 /**
  * Creates a customer ID.
- * @param pick returns a random number below its argument. Seeding passes a deterministic function.
+ * @param pick returns a random integer in [0, `below`). Seeding passes a deterministic function.
  */
 export function newCustomerId(pick: (below: number) => number = randomInt): string {
   return newId('cus_', pick);
 }
 
-/** Creates an event ID. It is random, so that IDs stay unique even after the database was recreated. */
+/** Creates a random event ID. Unlike a counter, random IDs stay unique after the database was recreated. */
 export function newEventId(): string {
   return newId('cus_evt_', randomInt);
 }

@@ -1,6 +1,6 @@
 /**
- * Search that ignores case and accents. The function `lower()` of SQLite handles only ASCII. So this module converts
- * texts, both when customers are written and for each search. The database only compares them with LIKE.
+ * Normalizes texts for a search that ignores case and accents, because SQLite's `lower()` handles only ASCII. Customers
+ * are normalized when they are written, and search words for each search. The database compares both with LIKE.
  */
 
 /** Letters that NFKD does not decompose, with their replacements. */
@@ -21,7 +21,9 @@ export function searchText(customer: { first_name: string; last_name: string; em
   return fold(`${customer.first_name} ${customer.last_name} ${customer.email}`);
 }
 
-/** Returns a LIKE pattern for each word. A customer must match all of them. The escape character is `\`. */
+/**
+ * Returns a LIKE pattern for each word of a search. A customer must match all patterns. The escape character is `\`.
+ */
 export function likePatterns(search: string): string[] {
   return fold(search)
     .split(/\s+/)

@@ -1,6 +1,6 @@
 /**
- * Generates the customers of a fictional rafting and climbing business in the Alps. The result is deterministic per
- * account. All dates are before `now`.
+ * Generates the customers of a fictional rafting and climbing business in the Alps. The same account, number and time
+ * always give the same customers. All times are before the given time.
  */
 import type { Activity, Customer, CustomerFields, CustomerStatus } from '../model/customer.js';
 import { newCustomerId } from '../model/customer.js';
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 const YEAR_MS = 365.25 * DAY_MS;
 const YEARS = 5;
 const DOMAINS = { 'example.com': 70, 'example.net': 20, 'example.org': 10 };
-/** Weights of the activities. */
+/** Relative frequencies of the activities. */
 const ACTIVITY_WEIGHTS: Readonly<Record<Activity, number>> = {
   rafting: 46,
   canyoning: 18,
@@ -23,15 +23,15 @@ const ACTIVITY_WEIGHTS: Readonly<Record<Activity, number>> = {
   kayaking: 5,
   bike_tour: 3,
 };
-/** Weights of the number of activities per customer. */
+/** Relative frequencies of the number of activities per customer. */
 const ACTIVITY_COUNT_WEIGHTS = { 1: 62, 2: 25, 3: 9, 4: 3, 5: 1 };
-/** Weights of the months in which customers are created, January to December. */
+/** Relative frequencies of the months in which customers are created, January to December. */
 const MONTH_WEIGHTS = [4, 4, 5, 7, 12, 17, 20, 16, 8, 3, 2, 3];
 const MAX_MONTH_WEIGHT = Math.max(...MONTH_WEIGHTS);
 const UMLAUTS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' };
 
 /**
- * Generates customers. The same account, count and time give the same customers.
+ * Generates customers. Equal arguments give equal customers.
  * @param now end of the five years in which customers are created, in milliseconds since the Unix epoch
  */
 export function inventCustomers(accountId: string, count: number, now: number): Customer[] {
@@ -73,7 +73,7 @@ function inventCustomer(random: Random, language: string, origin: Origin, emails
   } satisfies CustomerFields & Customer;
 }
 
-/** Picks a creation time within the five years. Recent years, the summer and later hours are more likely. */
+/** Picks a creation time within the last five years. Recent years, summer and later hours are more likely. */
 function inventCreation(random: Random, now: number): number {
   for (;;) {
     // The square root makes the number of new customers grow from year to year.
@@ -96,8 +96,8 @@ function inventStatus(random: Random, ageMs: number): CustomerStatus {
 }
 
 /**
- * Picks a time at most `days` days after `from`. Earlier times are more likely. If the time would be after `now`,
- * returns `from`.
+ * Picks a time at most `days` days after `from`. Earlier times are more likely. Returns `from` if the picked time is
+ * not before `now`.
  */
 function inventLater(random: Random, from: number, days: number, now: number): number {
   const later = Math.floor(from + random.fraction() ** 2 * days * DAY_MS);
@@ -126,7 +126,7 @@ function inventContact(random: Random, origin: Origin, lastName: string): Custom
   return { name: `${random.pick(origin.firstNames)} ${surname}`, phone: inventPhone(random, origin) };
 }
 
-/** Derives an email address from the name. Appends a number if the address is taken. */
+/** Derives an email address from the name. Appends a number if another customer already has the address. */
 function inventEmail(random: Random, firstName: string, lastName: string, emails: Set<string>): string {
   const [first, last] = [emailPart(firstName), emailPart(lastName)];
   const form = random.weighted({ dotted: 55, initial: 15, joined: 12, turned: 8, year: 10 });

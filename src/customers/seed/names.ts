@@ -1,12 +1,14 @@
-/** Names and phone formats of generated customers, by language. All people are fictional. */
+/** Contains names and phone formats for generated customers, by language. All people are fictional. */
 
-/** A country of origin, with names and the format of mobile numbers. */
+/** Origin is a country with the names and the phone format of its customers. */
 export interface Origin {
   /** Relative frequency of the country. */
   readonly weight: number;
   readonly firstNames: readonly string[];
   readonly lastNames: readonly string[];
-  /** Format of mobile numbers; each `#` is a digit. Uses numbers reserved for fiction if the country has any. */
+  /**
+   * Format of mobile numbers, in which each `#` is a digit. Uses numbers reserved for fiction if the country has any.
+   */
   readonly phone: string;
 }
 
@@ -122,7 +124,7 @@ export const ORIGINS: Readonly<Record<string, Origin>> = {
   },
 };
 
-/** Notes of the staff about customers. */
+/** Notes that staff could have written about customers. */
 export const NOTES: readonly string[] = [
   'Vegetarian lunch on full-day tours.',
   'Vegan. Brings own snacks.',

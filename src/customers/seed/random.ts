@@ -1,4 +1,4 @@
-/** Deterministic random number generator (sfc32), so that generated customers are the same on every machine. */
+/** Generates pseudorandom numbers (sfc32) from a seed, so that generated customers are the same on every machine. */
 import { createHash } from 'node:crypto';
 
 export class Random {
@@ -41,7 +41,10 @@ export class Random {
     return item;
   }
 
-  /** Returns a random key. Its probability is proportional to its weight. */
+  /**
+   * Returns a random key, with a probability proportional to its weight. Throws RangeError if there is no positive
+   * weight.
+   */
   weighted<Key extends string>(weights: Readonly<Record<Key, number>>): Key {
     const entries = Object.entries(weights) as [Key, number][];
     let rest = this.fraction() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -52,7 +55,7 @@ export class Random {
     throw new RangeError('nothing to pick from');
   }
 
-  /** Returns a text of random digits: `digits(3)` may return `"047"`. */
+  /** Returns `count` random digits. For example, `digits(3)` may return `"047"`. */
   digits(count: number): string {
     return String(this.below(10 ** count)).padStart(count, '0');
   }

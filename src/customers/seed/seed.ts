@@ -5,10 +5,10 @@ import { toRow } from '../database/customer-row.js';
 import type { Tables } from '../database/schema.js';
 import { inventCustomers } from './invent-customers.js';
 
-/** Rows per statement, with 16 values each. SQLite allows 32,766 values in a statement. */
+/** Maximum number of rows per statement. Each row has 16 values, and SQLite allows 32,766 values per statement. */
 const BATCH_ROWS = 500;
 
-/** Seeds an account. Returns false if the account was seeded before or already has customers. */
+/** Seeds an account. Does nothing and returns false if the account was seeded before or already has customers. */
 export async function seedAccount(
   trx: Transaction<Tables>,
   accountId: string,

@@ -1,6 +1,6 @@
 /**
- * Runs the API requests of MCP tool calls inside the gateway (inner calls). An inner call is an exchange without a
- * connection. It takes the same steps, backend call and recording as a client request.
+ * Runs inner calls: the API requests of MCP tool calls, without a connection. An inner call is an `Exchange` that
+ * passes the same steps, backend call and recording as a client request.
  */
 import type { InnerCall, InnerPath, InnerResponse, RunningCall } from '../../admission/mounted/inner-call.js';
 import type { RequestSource } from '../../admission/mounted/request-source.js';
@@ -16,7 +16,7 @@ import type { Tracer } from '../request/tracing.js';
 import { InnerMessage } from './inner-message.js';
 import { WholeResponse } from './inner-response.js';
 
-/** InnerCallParts holds the dependencies of inner calls. */
+/** InnerCallParts holds the dependencies of `InnerCalls`. */
 export interface InnerCallParts {
   readonly routes: Pick<Routes, 'matchOwn'>;
   readonly steps: Steps;
@@ -26,25 +26,25 @@ export interface InnerCallParts {
   readonly tracer: Tracer | undefined;
 }
 
-/** Step walks for requests with and without an `Idempotency-Key`. */
+/** Walks holds the step walks for requests without an `Idempotency-Key` (`usual`) and with one (`keyed`). */
 interface Walks {
   readonly usual: StepWalk<Exchange>;
   readonly keyed: StepWalk<Exchange>;
 }
 
 /**
- * Source of the MCP request that an inner call is made for. That request is neither counted nor logged, because the
- * inner call is.
+ * Source of the MCP request for which an inner call is made. Only the inner call is counted and logged, not the MCP
+ * request.
  */
 const CARRIER: RequestSource = { name: 'mcp', tool: '', isCarrier: true };
 
-/** InnerCalls starts inner calls. */
+/** InnerCalls starts inner calls, and records their ends. */
 export class InnerCalls implements InnerPath, ExchangeOwner {
   readonly date: HttpDate;
   readonly tracer: Tracer | undefined;
   private readonly routes: InnerCallParts['routes'];
   private readonly walks: Walks;
-  /** Walks without the key step, for calls whose key is already known. */
+  /** Walks without the key step, for calls whose key has just been accepted. */
   private readonly knownWalks: Walks;
   private readonly requestEnd: InnerCallParts['requestEnd'];
 
@@ -70,7 +70,7 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
     exchange.source = { name: 'mcp', tool: call.tool, isCarrier: false };
     carrier.source = CARRIER;
     const match = this.routes.matchOwn(operation, exchange.path);
-    // An argument in the path may turn it into that of another operation, which the caller may not intend to call.
+    // An argument can change the path to that of another operation, which the caller may not intend to call.
     const mayMatch = match.kind !== 'operation' || match.operation.index === operation.index;
     exchange.match = mayMatch ? match : NOT_OURS;
     if (call.key !== undefined) {

@@ -1,11 +1,14 @@
-/** The request of an inner call, in the form that the steps and the backend call read. */
+/** Converts an inner call to the message that the steps and the backend call read. */
 import type { Socket } from 'node:net';
 import type { InnerCall } from '../../admission/mounted/inner-call.js';
 import { markForAuthenticator, tokenAuthenticatorOf } from '../../keys/clients/token-authenticator.js';
 import type { ClientFields, ClientMessage } from '../../http/client/client-response.js';
 import { fieldsOfLines, trimmed } from '../../http/grammar/fields.js';
 
-/** Header fields of the call. Fields that identify the client are copied from the original request. */
+/**
+ * InnerFields provides the header fields of an inner call. The fields that identify the client are copied from the
+ * client's request.
+ */
 class InnerFields implements ClientFields {
   readonly authorization: string | undefined;
   readonly 'content-length': string | undefined;
@@ -30,13 +33,16 @@ class InnerFields implements ClientFields {
     this['x-request-id'] = headers['x-request-id'];
   }
 
-  /** Value of `content-type`. Read only by the idempotency step, so the constructor does not compute it. */
+  /**
+   * Value of `content-type`. Only the idempotency step reads the field, so the constructor does not search for it.
+   * Undefined without a body.
+   */
   get 'content-type'(): string | undefined {
     return this['content-length'] === undefined ? undefined : valueIn(this.lines, 'content-type:');
   }
 }
 
-/** InnerMessage is the request of an inner call. */
+/** InnerMessage presents an inner call as a complete HTTP/1.1 request. */
 export class InnerMessage implements ClientMessage {
   readonly httpVersion = '1.1';
   readonly httpVersionMajor = 1;
@@ -45,7 +51,7 @@ export class InnerMessage implements ClientMessage {
   readonly url: string;
   readonly lines: string;
   readonly headers: ClientFields;
-  /** Connection of the original client. */
+  /** Connection of the client for which the call is made. */
   readonly socket: Socket;
   readonly body: Buffer | undefined;
 
@@ -67,12 +73,12 @@ export class InnerMessage implements ClientMessage {
 }
 
 /**
- * Returns the value of a field, or undefined.
+ * Returns the value of a field in field lines, or undefined if there is no such field.
  * @param begin name of the field in lower case, with the colon
  */
 function valueIn(lines: string, begin: string): string | undefined {
   let at = lines.indexOf(begin);
-  // The same text may also occur within a value.
+  // The name may also occur within a value. A field name begins after a line feed.
   while (at > 0 && lines[at - 1] !== '\n') at = lines.indexOf(begin, at + 1);
   if (at === -1) return undefined;
   return trimmed(lines, at + begin.length, lines.indexOf('\r', at));

@@ -1,4 +1,4 @@
-/** The response to an inner call, collected in memory for the caller. */
+/** Collects the response to an inner call in memory and passes it to the caller. */
 import type { ServerResponse } from 'node:http';
 import type { InnerResponse, RunningCall } from '../../admission/mounted/inner-call.js';
 import type { ClientResponse } from '../../http/client/client-response.js';
@@ -8,7 +8,10 @@ import type { Exchange } from '../request/exchange.js';
 
 const EMPTY = Buffer.alloc(0);
 
-/** WholeResponse collects a response and passes it to the caller. */
+/**
+ * WholeResponse receives the response to an inner call from the gateway. It calls `done` once with the response or the
+ * problem, unless the call is canceled.
+ */
 export class WholeResponse implements ClientResponse, ResponseCaller, InnerResponse, RunningCall {
   status = 0;
   lines = '';
@@ -16,11 +19,11 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
   isCut = false;
   problem: Problem | undefined = undefined;
   isGone = false;
-  /** Set when the call starts. */
+  /** Exchange of the call. Set before the steps run. */
   exchange: Exchange | undefined = undefined;
 
   /**
-   * @param mostBytes maximum number of body bytes to keep
+   * @param mostBytes maximum size of the collected body in bytes; the rest is dropped
    * @param done called once with the response, unless the call is canceled
    */
   constructor(
@@ -40,7 +43,9 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
     return this.exchange?.quotaLines ?? '';
   }
 
-  /** Throws. Never called, because `CallerSink` collects the response instead of streaming it. */
+  /**
+   * Throws. The gateway never reads this property, because `CallerSink` collects the response instead of streaming it.
+   */
   get nodeResponse(): ServerResponse {
     throw new Error('an inner call has no connection');
   }
@@ -59,12 +64,15 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
   /** Does nothing, because there is no connection. */
   endConnection(): void {}
 
-  /** Cancels the call, because there is no connection whose end would do so. */
+  /** Cancels the call. There is no connection whose end would cancel it. */
   destroy(): void {
     this.cancel();
   }
 
-  /** Ends the call with status 0, as if the client had disconnected. Does nothing after the response. */
+  /**
+   * Ends the call with status 0, as if the client had disconnected. Does nothing if the response is complete or the
+   * call was canceled.
+   */
   cancel(): void {
     if (this.isGone || this.hasBegun) return;
     this.isGone = true;
@@ -81,7 +89,7 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
     const { exchange } = this;
     if (exchange !== undefined) exchange.bytesOut = body.length;
     this.done(this);
-    // Release the body.
+    // Release the body, which is valid only during `done`.
     this.body = EMPTY;
     exchange?.onEnd(status);
   }

@@ -1,7 +1,7 @@
 /**
  * Limits the connections of the public listener: their number, their idle time, and how long a client may leave data
- * unread. A sweep checks all connections, so that requests cost nothing. To save memory, listeners are shared
- * functions, and progress is recorded only for connections with unsent data.
+ * unread. A periodic sweep checks all connections, so that requests have no additional cost. To save memory, all
+ * connections share their listeners, and progress is recorded only for connections with unsent data.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -21,23 +21,31 @@ import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-ti
 import { descriptorOf, isReadByParser, queuedBytes, currentResponse } from '../../platform/node-internals.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
-/** Connections younger than this probably have their first request on the way. */
+/**
+ * Age up to which a connection without a request stays open during shutdown. Its first request is probably on the way.
+ */
 const NEW_CONNECTION_MS = 500;
 
 const END_CHECK_INTERVAL_MS = 10;
 
-/** Number of consecutive sweeps at which the connection was idle, and the bytes that had been read by then. */
+/**
+ * Socket fields: the number of consecutive sweeps at which the connection was idle, and the bytes that it had read at
+ * the last sweep.
+ */
 const IDLE_SWEEPS = Symbol('idleSweeps');
 const READ_BEFORE = Symbol('readBefore');
 
-/** A socket with the fields that the sweeps use. */
+/** TrackedSocket is a socket with the fields of the sweeps. */
 type TrackedSocket = Socket & {
   readonly alpnProtocol?: string | false | null;
   [IDLE_SWEEPS]?: number;
   [READ_BEFORE]?: number;
 };
 
-/** Byte counts of a connection when its unsent data last progressed, and the time of that (`performance.now()`). */
+/**
+ * Progress holds the byte counts of a connection at its last progress, and the time of that progress
+ * (`performance.now()`).
+ */
 interface Progress {
   written: number;
   queued: number;
@@ -46,20 +54,20 @@ interface Progress {
 
 export class Connections {
   private readonly open = new Set<TrackedSocket>();
-  /** Progress of the connections with unsent data. */
+  /** Last progress of each connection with unsent data. */
   private readonly progress = new Map<TrackedSocket, Progress>();
-  /** Undefined if there is no limit per address. */
+  /** Open connections per network. Undefined if there is no limit per address. */
   private networks: NetworkCounts | undefined;
   private limits: ConnectionLimits;
   /**
    * Reports whether an address is that of a trusted proxy. Proxies are exempt from the limit per address, because they
-   * carry many clients. Undefined if none is configured.
+   * carry many clients. Undefined if no proxy is configured.
    */
   private readonly trusts: Trusts | undefined;
   private server: Server | undefined;
   private readonly networkWarning: RareWarning;
 
-  /** Longest idle timeout of any service, in ms. A client that reads no data for this long is disconnected. */
+  /** Longest idle timeout of any service, in ms. A client that reads no data for this time is disconnected. */
   longestIdleMs = 0;
 
   constructor(
@@ -77,7 +85,7 @@ export class Connections {
     this.applyConfig(gateway, services);
   }
 
-  /** Applies new limits and idle timeouts. Existing connections stay open. */
+  /** Applies new limits and idle timeouts. Connections above a lowered limit stay open. */
   applyConfig({ limits }: GatewayFile['gateway'], services: GatewayFile['services']): void {
     this.longestIdleMs = Math.max(0, ...Object.values(services).map(({ timeouts }) => timeouts.idle));
     this.limits = limits;
@@ -89,7 +97,7 @@ export class Connections {
     if (this.server !== undefined) limitServer(this.server, limits);
   }
 
-  /** Applies the limits to a server. Returns a function that stops the sweeps. */
+  /** Starts to enforce the limits on a server. Returns a function that stops the sweeps. */
   watch(server: Server): () => void {
     this.server = server;
     limitServer(server, this.limits);
@@ -105,7 +113,7 @@ export class Connections {
       count.inc();
       socket.on('close', countDown);
     });
-    // With TLS, unsent data is only visible on the TLS socket.
+    // With TLS, unsent data is visible only on the TLS socket.
     const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
     const { open, progress } = this;
     function forget(this: TrackedSocket): void {
@@ -127,7 +135,10 @@ export class Connections {
     return () => clearInterval(timer);
   }
 
-  /** Counts a connection of its network. Returns whether the network exceeds the limit. */
+  /**
+   * Counts a connection for its network. Returns whether the network exceeds the limit. Connections of trusted proxies
+   * are not counted.
+   */
   private exceedsNetwork(socket: TrackedSocket): boolean {
     const { networks, trusts } = this;
     if (networks === undefined || trusts?.(socket.remoteAddress ?? '') === true) return false;
@@ -145,14 +156,18 @@ export class Connections {
     disconnect(socket, 'address_limit');
   }
 
-  /** Reports whether a response written by Node is complete but not yet sent. Node considers such a connection idle. */
+  /**
+   * Reports whether any response by Node is complete but not yet sent. Node considers the connection of such a response
+   * idle.
+   */
   get isWriting(): boolean {
     for (const socket of this.open) if (currentResponse(socket)?.writableEnded === true) return true;
     return false;
   }
 
   /**
-   * Closes connections without a request. Node's `closeIdleConnections` skips connections with a partial request head.
+   * Closes HTTP/1.1 connections without a request. Node's `closeIdleConnections` skips connections with a partial
+   * request head.
    */
   endWithoutRequest(): void {
     for (const socket of this.open) {
@@ -161,8 +176,8 @@ export class Connections {
   }
 
   /**
-   * Waits for all connections to end and closes the rest after `graceMs`. When the promise resolves, every request has
-   * ended and been recorded.
+   * Waits until all connections have ended, and closes the remaining connections after `graceMs`. When the promise
+   * resolves, every request has ended and has been recorded.
    */
   async endAll(graceMs: number): Promise<void> {
     const deadlineMs = performance.now() + graceMs;
@@ -171,13 +186,13 @@ export class Connections {
       for (const socket of this.open) socket.destroy();
       await sleep(END_CHECK_INTERVAL_MS);
     }
-    // HTTP/2 requests end after their connection.
+    // HTTP/2 requests end shortly after their connection.
     await sleep(END_CHECK_INTERVAL_MS);
   }
 
   /**
-   * Closes idle connections that Node's parser does not read, as `closeIdleConnections` does for the others. New
-   * connections without a request stay open for a grace period.
+   * Closes idle connections that the gateway reads itself. Node's `closeIdleConnections` closes the others. A
+   * connection that has had no request stays open until it is `NEW_CONNECTION_MS` old.
    */
   endIdlePlain(): void {
     const openedBeforeMs = performance.now() - NEW_CONNECTION_MS;
@@ -189,8 +204,8 @@ export class Connections {
   }
 
   /**
-   * Closes silent and idle connections, and connections whose client has stopped reading. Allocates nothing for
-   * connections without unsent data: with 10,000 connections, garbage every two seconds would keep V8 from returning
+   * Closes connections that sent nothing, that are idle, or whose client has stopped reading. Allocates nothing for
+   * connections without unsent data. With 10,000 connections, garbage every two seconds would keep V8 from returning
    * memory.
    */
   private sweep(now: number): void {
@@ -222,8 +237,8 @@ export class Connections {
   }
 
   /**
-   * Closes a connection that had no request for `keepAliveTimeoutMs`. Node's own `keepAliveTimeout` would set two
-   * timers per request.
+   * Closes a connection that had no request and received no bytes for `keepAliveTimeoutMs`. Node's own
+   * `keepAliveTimeout` would set two timers per request.
    */
   private endIdle(socket: TrackedSocket): void {
     const { bytesRead } = socket;
@@ -240,7 +255,7 @@ export class Connections {
   }
 }
 
-/** Reports whether a connection has an active request. */
+/** Reports whether a connection has a request in progress. */
 function hasRequest(socket: TrackedSocket): boolean {
   return currentResponse(socket) !== null || plainConnectionOf(socket)?.hasRequest === true;
 }

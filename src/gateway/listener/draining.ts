@@ -1,4 +1,4 @@
-/** State of the shutdown. After the shutdown has begun, each response closes its connection. */
+/** Draining is the state of the shutdown. After `hasBegun` is set, each response closes its connection. */
 export interface Draining {
   hasBegun: boolean;
 }

@@ -1,6 +1,7 @@
 /**
- * Validates every request before the first admission step, whichever parser has read it. Rejects with 400, 403, 414,
- * 421, 431 and 501. Responds to CORS preflights and to OPTIONS requests that are not forwarded.
+ * Validates every request on the public listener before the first admission step, whichever parser has read the
+ * request. Rejects with 400, 403, 414, 421, 431 and 501. Responds to CORS preflights, and to OPTIONS requests that are
+ * not forwarded.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MountedEndpoint } from '../../admission/mounted/mounted-endpoint.js';
@@ -27,7 +28,7 @@ import {
 } from '../request/options.js';
 import type { Draining } from './draining.js';
 
-/** EntranceParts holds the dependencies of the entrance. */
+/** EntranceParts holds the dependencies of `Entrance`. */
 export interface EntranceParts {
   readonly arrivals: Arrivals;
   readonly filter: ErrorFilter;
@@ -36,13 +37,13 @@ export interface EntranceParts {
   readonly entranceRules: EntranceRules;
   readonly draining: Draining;
   /**
-   * Another service on the listener, such as the MCP server. The service handles preflights for its own paths.
-   * Undefined if there is none.
+   * Another service on the listener, such as the MCP server, which handles the preflights for its own paths. Undefined
+   * if there is none.
    */
   readonly endpoint: MountedEndpoint | undefined;
 }
 
-/** Entrance validates requests and passes them to the steps. */
+/** Entrance validates requests, and responds to the requests that it rejects. */
 export class Entrance {
   private readonly arrivals: Arrivals;
   private readonly filter: ErrorFilter;
@@ -63,30 +64,32 @@ export class Entrance {
   }
 
   /**
-   * Receives a request that Node has parsed.
+   * Validates a request that Node has parsed.
    * @returns the exchange for the steps. Undefined if the request already has its response, or must not be served.
    */
   receive(message: IncomingMessage, response: ServerResponse): Exchange | undefined {
-    // An earlier request was the last one of this connection (RFC 9112 section 9.6).
+    // An earlier request was the last one that this connection serves (RFC 9112 section 9.6).
     if (isClosing(message.socket)) return undefined;
     endWithLastResponse(response);
-    // Check the framing before the exchange is created, which replaces `Host` if the target is absolute.
+    // Check the framing before the exchange is created. Creating the exchange replaces `Host` if the target is
+    // absolute.
     const framingError = framingProblem(message);
     return this.validate(this.arrivals.begin(message, response), framingError);
   }
 
-  /** Receives a request that the plain parser has read. */
+  /** Validates a request that the plain parser has read. The result is that of `receive`. */
   receivePlain(request: PlainRequest, connection: PlainConnection): Exchange | undefined {
     return this.validate(this.arrivals.beginPlain(request, connection), framingProblem(request));
   }
 
-  /** Receives an HTTP/2 request without Node's request object. */
+  /** Validates an HTTP/2 request without Node's request object. The result is that of `receive`. */
   receiveStream(request: StreamRequest): Exchange | undefined {
     return this.validate(this.arrivals.beginStream(request), framingProblem(request));
   }
 
   /**
-   * Validates a request.
+   * Validates a request, and responds to it if it is rejected, a preflight, or an OPTIONS request that is not
+   * forwarded.
    * @param framingError result of `framingProblem`
    * @returns the exchange for the steps. Undefined if the request already has its response.
    */
@@ -113,7 +116,7 @@ export class Entrance {
     return exchange.method === 'OPTIONS' && this.respondIfOptions(exchange) ? undefined : exchange;
   }
 
-  /** Reports whether `gateway.cors` applies. Other services on the listener have their own rules. */
+  /** Reports whether `gateway.cors` applies to a request. Other services on the listener have their own rules. */
   private appliesCors(exchange: Exchange): boolean {
     return this.endpoint?.serves(exchange.path) !== true;
   }
@@ -130,7 +133,7 @@ export class Entrance {
 }
 
 /**
- * Returns the error in the request line or in `Max-Forwards`, or undefined. Only OPTIONS may ask about the whole server
+ * Returns the error in the request line or in `Max-Forwards`, or undefined. The target `*` is valid only for OPTIONS
  * (RFC 9112 section 3.2.4).
  */
 function lineProblem(exchange: Exchange): Problem | undefined {
@@ -139,8 +142,8 @@ function lineProblem(exchange: Exchange): Problem | undefined {
 }
 
 /**
- * Closes the connection after its last allowed request (`gateway.limits.requestsPerConnection`). Node would send
- * `Connection: close` but then respond to further requests with 503.
+ * Makes Node close the connection after its last allowed request (`gateway.limits.requestsPerConnection`). Node alone
+ * would send `Connection: close`, but then respond to further requests with 503.
  */
 function endWithLastResponse(response: ServerResponse): void {
   if (!isLastAllowed(response)) return;
@@ -149,8 +152,8 @@ function endWithLastResponse(response: ServerResponse): void {
 }
 
 /**
- * Closes the connection after the response to a request with doubtful framing, because the bytes after that request
- * cannot be trusted. HTTP/2 streams are framed separately.
+ * Closes the connection after the response to a request with doubtful framing. The bytes after such a request cannot be
+ * trusted. Over HTTP/2, the connection stays open, because each stream has its own framing.
  */
 function endWithResponse({ message, response }: Exchange): void {
   if (isHttp2(message)) return;

@@ -1,8 +1,8 @@
 /**
- * Serves nearly every request: from the connection through the entrance directly to the steps
- * (`src/admission/steps.ts`). Nest's router would need eight async functions for the same steps, and Fastify's router a
- * lookup. HTTP/1.0 requests, and requests that are not for the API, go through both routers to the same steps. Requests
- * for the MCP server go to its endpoint.
+ * Passes nearly every request from the connection through the entrance directly to the steps
+ * (`src/admission/steps.ts`). Nest's router would need eight async functions for the same steps, and Fastify's router
+ * would need a lookup. HTTP/1.0 requests, and paths outside the API, pass both routers. Requests for the MCP server go
+ * to its endpoint.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { MountedEndpoint } from '../../admission/mounted/mounted-endpoint.js';
@@ -18,7 +18,7 @@ import type { StreamRequest } from '../request/http2-message.js';
 import type { Entrance } from './entrance.js';
 import { mustWait } from './queued-responses.js';
 
-/** Dependencies of the fast path. */
+/** FastPathParts holds the dependencies of the fast path. */
 export interface FastPathParts {
   readonly routes: Routes;
   readonly entrance: Entrance;
@@ -36,7 +36,7 @@ export class FastPath implements PlainRequestHandler {
   constructor(private readonly parts: FastPathParts) {}
 
   /**
-   * Handles the requests of a server. Requests that the fast path does not serve go to the existing `request`
+   * Replaces the `request` listeners of a server. Requests that the fast path does not serve go to the previous
    * listeners.
    */
   install(server: Server): void {
@@ -57,8 +57,8 @@ export class FastPath implements PlainRequestHandler {
   }
 
   /**
-   * Serves a plain request. Returns false, and leaves the request untouched, if its path is neither that of an API nor
-   * that of the endpoint.
+   * Serves a plain request. Returns false without using the request if its path belongs neither to an API nor to the
+   * endpoint.
    */
   readonly serve = (request: PlainRequest, connection: PlainConnection): boolean => {
     const { routes, entrance } = this.parts;
@@ -72,8 +72,8 @@ export class FastPath implements PlainRequestHandler {
   };
 
   /**
-   * Serves an HTTP/2 request without Node's request object. Returns false, and leaves the request untouched, if it is
-   * not for the API.
+   * Serves an HTTP/2 request without Node's request object. Returns false without using the request if its path does
+   * not belong to an API.
    */
   readonly serveStream = (request: StreamRequest): boolean => {
     const { routes, entrance } = this.parts;
@@ -84,11 +84,11 @@ export class FastPath implements PlainRequestHandler {
     return true;
   };
 
-  /** Serves a request that Node has parsed. Returns false if Fastify must route it. */
+  /** Serves a request that Node has parsed. Returns false if Fastify must route the request. */
   private serveIfOurs(exchange: Exchange): boolean {
     const { routes } = this.parts;
     const match = routes.match(exchange.method, exchange.path, exchange.message);
-    // Fastify serves HTTP/1.0, but does not know which host names serve a path.
+    // HTTP/1.0 requests go through Fastify. Fastify does not know which host names serve a path, so a 404 is sent here.
     const isForFastify = exchange.message.httpVersion === '1.0' && match.kind !== 'not_found';
     if (isForFastify || match.kind === 'not_ours') return this.serveMounted(exchange);
     this.startSteps(exchange, match);
@@ -103,7 +103,7 @@ export class FastPath implements PlainRequestHandler {
   }
 
   /**
-   * Serves a plain request at the endpoint. Returns false, and leaves the request untouched, if the endpoint does not serve the
+   * Serves a plain request by the endpoint. Returns false without using the request if the endpoint does not serve the
    * path.
    */
   private servePlainMounted(path: string, request: PlainRequest, connection: PlainConnection): boolean {
@@ -114,7 +114,7 @@ export class FastPath implements PlainRequestHandler {
     return true;
   }
 
-  /** Serves a parsed request at the endpoint. Returns false if the endpoint does not serve the path. */
+  /** Serves a validated request by the endpoint. Returns false if the endpoint does not serve the path. */
   private serveMounted(exchange: Exchange): boolean {
     const { endpoint } = this.parts;
     if (endpoint?.serves(exchange.path) !== true) return false;
@@ -123,7 +123,7 @@ export class FastPath implements PlainRequestHandler {
   }
 }
 
-/** Returns the path of an origin-form target. */
+/** Returns the path of a target in origin form, without the query. */
 function pathOf(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);

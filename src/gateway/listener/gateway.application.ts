@@ -1,6 +1,6 @@
 /**
- * Builds the public listener: a Nest application on Fastify that parses no bodies, with limits on connections and
- * requests.
+ * Builds the public listener: a Nest application on Fastify, with the fast path, HTTP/2, the PROXY protocol and limits.
+ * Request bodies are not parsed.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
@@ -43,18 +43,20 @@ import { Upgrades } from './upgrades.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /**
- * No timeout for whole requests, because it would end long uploads. The `timeouts.idle` of a service ends a stalled
- * body. `discard-body.ts` ends a body that is not needed.
+ * Node has no timeout for whole requests here, because a timeout would end long uploads. The `timeouts.idle` of a
+ * service ends a stalled body, and `discard-body.ts` ends a body that is not needed.
  */
 const NO_REQUEST_TIMEOUT = 0;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
-/** Timeout of the TLS handshake. */
+/** Timeout of the TLS handshake, in ms. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** No route has a Fastify schema. Without these compilers Fastify would load Ajv (2 MB). */
+/**
+ * Compilers for Fastify's schemas. No route has a schema, and without these compilers Fastify would load Ajv (2 MB).
+ */
 const NO_SCHEMAS = { buildValidator: noSchema, buildSerializer: noSchema };
 
-/** Limits of Node's HTTP parser. */
+/** Options of Node's HTTP parser. */
 const PARSER = {
   maxHeaderSize: LARGEST_HEAD_BYTES,
   headersTimeout: HEAD_TIMEOUT_MS,
@@ -67,8 +69,9 @@ const PARSER = {
 } as const;
 
 /**
- * Builds the application. The caller starts listening.
- * @param more modules of other services on the listener (reference, MCP)
+ * Builds the application of the public listener. The caller starts listening.
+ * @param more modules of other services on the listener, such as the reference pages
+ * @throws an error if the certificate of the listener cannot be read
  */
 export async function createGatewayApplication(
   deps: GatewayDependencies,
@@ -100,7 +103,7 @@ export async function createGatewayApplication(
   const certificate =
     tls === undefined ? undefined : new ListenerCertificate('gateway', tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
-    // Fastify passes `http` only to plain servers.
+    // With `https`, Fastify ignores the option `http`.
     certificate === undefined ? options : { ...options, https: await tlsOptions(certificate, parser) },
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
@@ -149,12 +152,12 @@ function serverOptions(parser: object, filter: ErrorFilter, fields: ResponseFiel
     requestIdHeader: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // `Connections` closes idle connections without a timer per request.
+    // `Connections` closes idle connections, without a timer per request.
     keepAliveTimeout: 0,
     requestTimeout: NO_REQUEST_TIMEOUT,
     http: parser,
     clientErrorHandler: (error: ParserError, socket: Socket) => respondToParserError(error, socket, fields),
-    // Errors of the router before any hook runs, such as `%ff` in a path.
+    // Handle errors of Fastify's router that occur before any hook runs, such as `%ff` in a path.
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
       filter.respond(error, exchangeOf(reply.raw));
@@ -171,7 +174,7 @@ async function tlsOptions(certificate: ListenerCertificate, parser: object): Pro
   return { ...parser, ...files, ALPNProtocols: ALPN_PROTOCOLS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
 }
 
-/** Adds HTTP/2 and reloads the certificate when its files change. Both stop when the application closes. */
+/** Adds HTTP/2, and reloads the certificate when its files change. Both stop when the application closes. */
 function serveTls(
   server: TlsServer,
   certificate: ListenerCertificate,
@@ -196,7 +199,7 @@ function serveTls(
   });
 }
 
-/** Enforces the limits of `Connections` until the server closes. */
+/** Enforces the limits of `Connections` until the application closes. */
 function limitConnections(server: Server, connections: Connections, fastify: FastifyInstance): void {
   const stop = connections.watch(server);
   fastify.addHook('onClose', (_instance, done) => {
@@ -205,24 +208,24 @@ function limitConnections(server: Server, connections: Connections, fastify: Fas
   });
 }
 
-/** Leaves request bodies of any content type unparsed, so that they stream to backends. */
+/** Makes Fastify leave all request bodies unparsed, so that they stream to backends. */
 function passBodiesThrough(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-/** Delays `100 Continue` until the body is needed, after the steps (RFC 9110 section 10.1.1). */
+/** Delays `100 Continue` until the gateway needs the body, which is after the steps (RFC 9110 section 10.1.1). */
 function delayContinue(server: Server): void {
   const emitRequest = (message: IncomingMessage, response: ServerResponse) => server.emit('request', message, response);
   server.on('checkContinue', emitRequest);
-  // Unknown expectations are ignored.
+  // Ignore unknown expectations.
   server.on('checkExpectation', emitRequest);
 }
 
-/** Rejects CONNECT. Without a listener, Node would close the connection without a response. */
+/** Rejects CONNECT with a problem response. Without a listener, Node would close the connection without a response. */
 function refuseConnect(server: Server, fields: ResponseFields): void {
   server.on('connect', (_message: IncomingMessage, socket: Socket) => {
-    // Node has detached the socket. An unhandled error would end the process.
+    // Node has detached the socket from its server. An unhandled error would end the process.
     socket.on('error', () => socket.destroy());
     endQueuedWith(socket);
     respondToParserError(new Error('CONNECT'), socket, fields);

@@ -1,4 +1,4 @@
-/** Nest module of the gateway: the request path and the usage endpoint. */
+/** Defines the Nest module of the gateway, with the controllers for the request path and the usage endpoint. */
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { ThrottlerModule } from '@nestjs/throttler';
 import type { Config } from '../../config/model/schema.js';
@@ -27,7 +27,7 @@ import { QuotaReport } from '../../admission/quota-report.js';
 import type { Routes } from '../../admission/routes.js';
 import { createUsageController } from '../steps/usage.controller.js';
 
-/** GatewayDependencies holds what the module needs from outside. */
+/** GatewayDependencies holds the parts that the gateway needs from the rest of the program. */
 export interface GatewayDependencies {
   readonly config: Config;
   readonly clock: Clock;
@@ -44,18 +44,18 @@ export interface GatewayDependencies {
   readonly recorder: UsageRecorder;
   readonly requestLogs: RequestLogRecorder;
   readonly requestLines: RequestLines;
-  /** Undefined without `tracing`. */
+  /** Exports the traces of requests. Undefined without `tracing`. */
   readonly tracer?: Tracer | undefined;
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
   readonly proxyStatus: ProxyStatus;
   readonly draining: Draining;
   readonly connections: Connections;
-  /** Creates another service on the listener, such as the MCP server. */
+  /** Creates another service on the listener, such as the MCP server. Undefined if there is none. */
   readonly mountEndpoint?: MountEndpoint;
 }
 
-/** GatewayParts holds the services that the fast path (`fast-path.ts`) and Nest's router share. */
+/** GatewayParts holds the objects that the fast path (`fast-path.ts`) and Nest's router share. */
 export interface GatewayParts {
   readonly steps: Steps;
   readonly backend: Backend;
@@ -72,7 +72,7 @@ export class GatewayModule {
       module: GatewayModule,
       imports: [
         domainModule(deps, parts),
-        // `QuotaGuard` uses the windows of the plans, so the list of the library stays empty.
+        // `QuotaGuard` uses the windows of the plans, so the library gets no limits of its own.
         ThrottlerModule.forRoot({ throttlers: [], storage: deps.quotas }),
         ...more,
       ],

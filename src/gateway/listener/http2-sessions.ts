@@ -1,6 +1,7 @@
 /**
- * Resets stalled HTTP/2 streams, and closes HTTP/2 connections without a request. `connections.ts` cannot do this,
- * because the unsent data is in the streams, and other frames of the client hide that a connection is idle.
+ * Resets HTTP/2 streams whose client has stopped reading, and closes HTTP/2 connections without a request.
+ * `connections.ts` cannot do this. The unsent data is in the streams, and other frames of the client hide that a
+ * connection is idle.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -8,18 +9,18 @@ import { METRICS } from '../../platform/metrics.js';
 import { Http2Faults } from './http2-faults.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
-/** Grace period for a connection whose handshake completed during shutdown. */
+/** Grace period, in ms, for a connection whose TLS handshake completed during shutdown. */
 const LATE_SESSION_MS = 500;
 
 interface OpenSession {
   readonly socket: Socket;
   readonly streams: Set<ServerHttp2Stream>;
-  /** Time when the last request ended (`performance.now()`). */
+  /** Time when the last request ended, or the connection opened (`performance.now()`). */
   idleSinceMs: number;
   isClosing: boolean;
 }
 
-/** Unsent bytes of a stream at the last sweep, and the time since which that number is the same. */
+/** Progress is the number of unsent bytes of a stream, and the time since which that number has not changed. */
 interface Progress {
   readonly bytes: number;
   readonly sinceMs: number;
@@ -27,15 +28,15 @@ interface Progress {
 
 export class Http2Sessions {
   private readonly open = new Map<ServerHttp2Session, OpenSession>();
-  /** Complete responses that clients have not read. */
+  /** Complete responses that clients have not read completely, at the last sweep. */
   private unread = new Map<ServerHttp2Stream, Progress>();
   private readonly timer: NodeJS.Timeout;
   private isEnding = false;
 
   /**
    * @param idleTimeoutMs time after which a connection without a request is closed
-   * @param longestIdleMs returns the maximum time without progress of a response
-   * @param sweepIntervalMs time between two checks
+   * @param longestIdleMs returns the maximum time for which a complete response may make no progress
+   * @param sweepIntervalMs time between two sweeps
    */
   constructor(
     private readonly idleTimeoutMs: number,
@@ -46,7 +47,7 @@ export class Http2Sessions {
     this.timer.unref();
   }
 
-  /** Watches a connection until it closes. */
+  /** Watches a session and its streams until the session closes. */
   add(session: ServerHttp2Session, socket: Socket): void {
     const streams = new Set<ServerHttp2Stream>();
     const open: OpenSession = { socket, streams, idleSinceMs: performance.now(), isClosing: false };
@@ -65,7 +66,7 @@ export class Http2Sessions {
     if (this.isEnding) setTimeout(() => close(session, open), LATE_SESSION_MS).unref();
   }
 
-  /** Sends GOAWAY on every connection. Active requests can finish. */
+  /** Sends GOAWAY on every connection, for the shutdown. Active requests can finish. */
   end(): void {
     this.isEnding = true;
     for (const [session, open] of this.open) close(session, open);
@@ -80,7 +81,7 @@ export class Http2Sessions {
     for (const [session, open] of this.open) {
       for (const stream of open.streams) this.checkProgress(stream, unread, now);
       if (open.streams.size > 0) continue;
-      // The client has not closed its side since the last sweep.
+      // The gateway has sent GOAWAY, and the client has not closed the connection since then.
       if (open.isClosing) open.socket.destroy();
       else if (now - open.idleSinceMs > this.idleTimeoutMs) close(session, open);
     }
@@ -88,7 +89,7 @@ export class Http2Sessions {
   }
 
   private checkProgress(stream: ServerHttp2Stream, unread: Map<ServerHttp2Stream, Progress>, now: number): void {
-    // Until the response is complete, its writer has its own timeout.
+    // Until the response is complete, the writer of the response has its own timeout.
     if (!stream.writableEnded) return;
     const before = this.unread.get(stream);
     const bytes = stream.writableLength;

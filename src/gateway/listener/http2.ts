@@ -1,6 +1,6 @@
 /**
- * HTTP/2 on the TLS listener, next to HTTP/1.1 (RFC 9113). ALPN selects the version. HTTP/2 requests are converted to
- * the form of HTTP/1.1 requests, so that both take the same path.
+ * Serves HTTP/2 on the TLS listener in addition to HTTP/1.1 (RFC 9113). ALPN selects the version. Requests are
+ * converted to the form of HTTP/1.1, so that both versions use the same request path.
  */
 import type { Server } from 'node:https';
 import {
@@ -22,14 +22,14 @@ export const ALPN_PROTOCOLS = ['h2', 'http/1.1'];
 const MAX_CONCURRENT_STREAMS = 100;
 const LARGEST_HEAD_BYTES = 16 * 1024;
 const LARGEST_SENT_HEAD_BYTES = 1024 * 1024;
-/** Flow control window: how much a client can send ahead of a slow backend, per request and per connection. */
+/** Flow control window, per request and per connection. Limits how much a client can send while the backend is slow. */
 const WINDOW_BYTES = 1024 * 1024;
 
 const OPTIONS: ServerOptions = {
-  // Allows repeated fields such as `X-Content-Type-Options`, as HTTP/1.1 does.
+  // Allow repeated fields such as `X-Content-Type-Options`, as HTTP/1.1 does.
   strictSingleValueFields: false,
-  // The largest response head of a backend (64 KiB) with any number of fields. By default, Node would end the
-  // connection for a larger head.
+  // Enough for the largest response head of a backend (64 KiB) with any number of fields. Beyond its default limit,
+  // Node would end the connection.
   maxSendHeaderBlockLength: LARGEST_SENT_HEAD_BYTES,
   Http2ServerRequest: GatewayHttp2Request as unknown as typeof Http2ServerRequest,
   Http2ServerResponse: GatewayHttp2Response as unknown as typeof Http2ServerResponse,
@@ -41,10 +41,10 @@ const OPTIONS: ServerOptions = {
   },
 };
 
-/** Serves an HTTP/2 request. Returns false, and leaves the request untouched, if Node must handle it. */
+/** ServeStream serves an HTTP/2 request. Returns false without using the request if Node must handle it. */
 export type ServeStream = (request: StreamRequest) => boolean;
 
-/** Node's listener that creates request and response objects for a stream. */
+/** StreamListener is Node's listener that creates the request and response objects for a stream. */
 type StreamListener = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -53,9 +53,9 @@ type StreamListener = (
 ) => void;
 
 /**
- * Adds HTTP/2 to a TLS server. Requests reach the server's own listeners, except those that `serve` handles.
+ * Adds HTTP/2 to a TLS server. Requests that `serve` does not handle reach the server's own listeners.
  * @param takeHttp1 receives Node's handler of HTTP/1.1 connections and returns its replacement
- * @returns function that stops the background work
+ * @returns a function that stops the checks of unadmitted streams
  */
 export function speakHttp2(
   server: Server,
@@ -65,7 +65,7 @@ export function speakHttp2(
 ): () => void {
   const http2 = createServer(OPTIONS);
   const unadmitted = new UnadmittedStreams();
-  // The socket whose session is being created.
+  // Socket whose session is being created. The `session` event does not provide the TLS socket itself.
   let accepted: TLSSocket | undefined;
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
     http2.on(event, (message: unknown, response: unknown) => void server.emit(event, message, response));

@@ -1,4 +1,7 @@
-/** Responds to requests that Node's parser rejects. The problem response is written directly to the socket. */
+/**
+ * Responds to requests that no parser could read, to CONNECT, and to head timeouts. Writes the problem response
+ * directly to the socket, because these requests have no exchange.
+ */
 import type { Socket } from 'node:net';
 import { linesOf } from '../../http/grammar/fields.js';
 import {
@@ -30,27 +33,27 @@ const ORIGIN = /\r\nOrigin:[ \t]*([^\s,]+)[ \t]*\r\n/i;
 
 const failed = new WeakSet<Socket>();
 
-/** Fields for responses without an exchange. */
+/** ResponseFields provides the header fields for responses without an exchange. */
 export interface ResponseFields {
-  /** Adds CORS fields, so that pages can read the error. */
+  /** Provides the CORS fields, so that pages can read the error. */
   readonly cors: Cors;
-  /** Field lines for responses over TLS, each with CRLF. */
+  /** Field lines for responses over TLS, such as HSTS. Each line ends with CRLF. */
   readonly secureLines: string;
   readonly date: HttpDate;
   readonly pages: ErrorPages;
 }
 
 /**
- * Responds to an unparsable request and closes the connection. Earlier valid requests get their responses first (RFC
- * 9112 section 9.3.2).
+ * Responds to an unreadable request and closes the connection. Earlier valid requests of the connection get their
+ * responses first (RFC 9112 section 9.3.2). Does nothing if the socket has already had an error.
  */
 export function respondToParserError(error: ParserError, socket: Socket, fields: ResponseFields): void {
-  // The client has disconnected. It sent nothing wrong.
+  // The client has disconnected. This is not a client error.
   if (error.code === 'EPIPE') {
     socket.destroy();
     return;
   }
-  // The parser fails again for every further byte.
+  // The parser reports the error again for every further byte.
   if (failed.has(socket)) return;
   failed.add(socket);
   const code = parserProblemCode(error);
@@ -63,8 +66,8 @@ export function respondToParserError(error: ParserError, socket: Socket, fields:
 }
 
 /**
- * Reads `Origin` from a head that was too large, if the last chunk contains the field. Browsers do not cause any of the
- * other errors.
+ * Returns the `Origin` of a head that was too large, if the last chunk contains the field. Otherwise returns undefined.
+ * Requests of browsers cause no other parser error.
  */
 function originOf({ code, rawPacket }: ParserError): string | undefined {
   if (code !== HEAD_TOO_LARGE || !Buffer.isBuffer(rawPacket)) return undefined;
@@ -72,11 +75,11 @@ function originOf({ code, rawPacket }: ParserError): string | undefined {
 }
 
 /**
- * Responds after the responses to earlier requests of the connection.
- * @param extraLines field lines, each with CRLF
+ * Responds after the responses to earlier requests of the connection have been sent.
+ * @param extraLines field lines for a response without an exchange, each with CRLF
  */
 function respondInTurn(code: ParserProblemCode, socket: Socket, extraLines: string, fields: ResponseFields): void {
-  // Node's default handler uses the same property.
+  // Node's default handler also reads the current response of the socket.
   const response = currentResponse(socket) as (ExchangeResponse & NodeResponse) | null;
   if (response?.req.complete === true) {
     // Wait for the response to an earlier request. Its `close` event fires when the next queued response becomes
@@ -84,12 +87,12 @@ function respondInTurn(code: ParserProblemCode, socket: Socket, extraLines: stri
     response.once('close', () => respondInTurn(code, socket, extraLines, fields));
     return;
   }
-  // Part of a response is already sent, and an error response would be inserted into it.
+  // Part of a response has already been sent. An error response would be inserted into it.
   if (!socket.writable || response?.headersSent === true) {
     socket.destroy();
     return;
   }
-  // The request was parsed except for its body, so its ID and limits are known.
+  // The head of the request was parsed, so its ID and limits are known.
   const exchange = response?.exchange;
   if (exchange !== undefined) exchange.problemCode = code;
   const id = exchange?.requestId ?? requestId(undefined);

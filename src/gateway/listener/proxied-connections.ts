@@ -1,8 +1,7 @@
 /**
- * Reads the client addresses of connections through load balancers that send the PROXY protocol. Only senders listed in
- * `gateway.proxyProtocol` are trusted, and their connections must start with the header. A connection without it is
- * closed, because a client could otherwise choose its address. Costs nothing per request, and nothing at all if not
- * configured.
+ * Reads the client addresses of connections through load balancers that send the PROXY protocol. Only the senders in
+ * `gateway.proxyProtocol` are trusted, and their connections must start with the header. A connection without the
+ * header is closed, because its client could otherwise choose the address. Requests have no additional cost.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,14 +9,14 @@ import { METRICS } from '../../platform/metrics.js';
 import { NetworkList } from '../../platform/network-list.js';
 import { readProxyHeader, type ProxySource } from './proxy-protocol.js';
 
-/** Time to receive the header, which load balancers send first. */
+/** Timeout for the header, in ms. Load balancers send the header first. */
 const HEADER_TIMEOUT_MS = 5_000;
 
 type ConnectionListener = (this: Server, socket: Socket) => void;
 
 /**
- * Reads the header before the server's listeners get the connection, so that they find the client's address.
- * @param from addresses and networks of the load balancers
+ * Reads the PROXY header before the server's listeners receive the connection, so that they see the client's address.
+ * @param from addresses and networks of the load balancers; empty to disable the protocol
  */
 export function readProxyProtocol(server: Server, from: readonly string[]): void {
   if (from.length === 0) return;
@@ -30,13 +29,16 @@ export function readProxyProtocol(server: Server, from: readonly string[]): void
     if (list.holds(socket.remoteAddress ?? '')) readHeader(socket, clientAddresses, passOn);
     else passOn(socket);
   });
-  // Gives the TLS socket the address of the underlying connection.
+  // Set the client address of the TLS socket from the underlying connection.
   if ('setSecureContext' in server) {
     server.prependListener('secureConnection', (socket: Socket) => clientAddresses.apply(socket));
   }
 }
 
-/** Reads the header, then passes on the connection with the remaining bytes unread. */
+/**
+ * Reads the header, then passes on the connection with the remaining bytes unread. Closes the connection if the header
+ * is invalid or late.
+ */
 function readHeader(socket: Socket, clientAddresses: ClientAddresses, passOn: (socket: Socket) => void): void {
   let read = Buffer.alloc(0);
   const disconnect = (): void => {
@@ -67,7 +69,7 @@ function readHeader(socket: Socket, clientAddresses: ClientAddresses, passOn: (s
   socket.on('readable', onReadable).on('end', onError).on('error', onError).on('close', stop);
 }
 
-/** Client addresses of open connections, keyed by both ends of the connection. */
+/** ClientAddresses stores the client addresses of open connections by the address and port of the load balancer. */
 class ClientAddresses {
   private readonly sources = new Map<string, ProxySource>();
 
@@ -78,7 +80,7 @@ class ClientAddresses {
     setSource(socket, source);
   }
 
-  /** Sets the address of a TLS socket from the underlying connection. */
+  /** Sets the client address of a TLS socket, if its underlying connection has one. */
   apply(socket: Socket): void {
     const source = this.sources.get(endsOf(socket));
     if (source !== undefined) setSource(socket, source);

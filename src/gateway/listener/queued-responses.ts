@@ -1,15 +1,15 @@
 /**
- * Decides which pipelined requests may run concurrently, and ends the requests that remain when their connection
- * closes. Node sends the responses in request order.
+ * Decides which pipelined requests of a connection may run concurrently. Ends the remaining requests when their
+ * connection closes. Node sends the responses in request order.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { currentResponse } from '../../platform/node-internals.js';
 
-/** Safe methods, RFC 9110 section 9.2.1. */
+/** Safe methods (RFC 9110 section 9.2.1). */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** Queued responses of a connection, without the current one. */
+/** Queue holds the responses of a connection that wait for the current response. */
 class Queue {
   readonly responses = new Set<ServerResponse>();
   private unsafe = 0;
@@ -32,9 +32,9 @@ class Queue {
 const queues = new WeakMap<Socket, Queue>();
 
 /**
- * Reports whether a pipelined request must wait for those before it. Only safe methods may run concurrently (RFC 9112
- * section 9.3.2), because later requests must see the changes of earlier ones. A waiting request reads no body and is
- * dropped with its connection. Call this function once per request, in order.
+ * Reports whether a pipelined request must wait for earlier requests of its connection. Only safe methods may run
+ * concurrently (RFC 9112 section 9.3.2), because later requests must see the changes by earlier ones. A waiting request
+ * reads no body, and is dropped when the connection closes. Call this function once per request, in order.
  */
 export function mustWait(message: IncomingMessage, response: ServerResponse): boolean {
   if (response.socket !== null || message.httpVersionMajor !== 1) return false;
@@ -46,8 +46,8 @@ export function mustWait(message: IncomingMessage, response: ServerResponse): bo
 }
 
 /**
- * Ends the queued responses of a connection when the connection closes. Needed after `CONNECT`, for which Node detaches
- * the connection from its responses.
+ * Ends the queued responses of a connection when the connection closes. Needed after CONNECT, because Node then
+ * detaches the connection from its responses.
  */
 export function endQueuedWith(socket: Socket): void {
   socket.once('close', () => {

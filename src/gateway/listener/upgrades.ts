@@ -1,6 +1,6 @@
 /**
- * WebSocket handshakes (RFC 6455). A handshake takes the same steps as other requests before the WebSocket opens. Every
- * other upgrade request is served without the upgrade.
+ * Accepts WebSocket handshakes (RFC 6455). A handshake passes the same steps as other requests before the WebSocket
+ * opens. All other upgrade requests are served as normal requests.
  */
 import { ServerResponse, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,26 +13,29 @@ import { currentResponse } from '../../platform/node-internals.js';
 export class Upgrades {
   constructor(private readonly routes: Routes) {}
 
-  /** Reports whether a request is a handshake for an operation with `websocket`. */
+  /**
+   * Reports whether Node must upgrade the connection, because the request is a handshake for an operation with
+   * `websocket`.
+   */
   accepts(message: IncomingMessage): boolean {
     const { method, headers, url = '', httpVersion } = message;
     if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
-    // A handshake has no body. A backend would treat a body as the first WebSocket frames.
+    // A handshake has no body. A backend would read a body as the first WebSocket frames.
     if (hasBody(message)) return false;
-    // Earlier responses are pending, and Node would detach the connection that they need.
+    // Earlier responses are pending. Node would detach the connection that they need.
     if (currentResponse(message.socket) !== null) return false;
     const query = url.indexOf('?');
     const match = this.routes.match(method, query === -1 ? url : url.slice(0, query), message);
     return match.kind === 'operation' && match.operation.isWebSocket === true;
   }
 
-  /** Passes accepted handshakes to the request path, with a response for the connection. */
+  /** Passes accepted handshakes to the `request` listeners of the server, with a response object for the connection. */
   install(server: Server): void {
     server.on('upgrade', (message: IncomingMessage, socket: Socket, head: Buffer) => {
       storeUpgradeHead(message, head);
-      // WebSockets close with a frame, so half-open TLS connections are not needed.
+      // A WebSocket is closed with a frame, so half-open TLS connections are not needed.
       if ('encrypted' in socket) socket.allowHalfOpen = false;
-      // Node has detached the socket. An unhandled error would end the process.
+      // Node has detached the socket from its server. An unhandled error would end the process.
       socket.on('error', () => socket.destroy());
       const response = new ServerResponse(message);
       response.shouldKeepAlive = false;

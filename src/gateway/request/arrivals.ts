@@ -1,6 +1,6 @@
 /**
- * Creates the `Exchange` of each request on the public listener, with its request ID and the client's address and
- * scheme. Records the request when its response has closed.
+ * Creates the `Exchange` of each request on the public listener, with the request ID and the client's address and
+ * scheme. Records the end of the request when its response has closed.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress, trustsOf, type Trusts } from '../../keys/clients/client-address.js';
@@ -25,7 +25,7 @@ export class Arrivals implements ExchangeOwner {
 
   /**
    * @param trustedProxies addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted
-   * @param secureField name and value of the HSTS field for HTTPS responses; empty for none
+   * @param secureField name and value of the HSTS field for HTTPS responses; empty to send none
    */
   constructor(
     private readonly requestEnd: RequestEnd,
@@ -53,7 +53,7 @@ export class Arrivals implements ExchangeOwner {
     return exchange;
   }
 
-  /** Creates the exchange of a plain HTTP/1.1 request, which the gateway has parsed itself. */
+  /** Creates the exchange of a plain HTTP/1.1 request, which the gateway itself has parsed. */
   beginPlain(request: PlainRequest, connection: PlainConnection): Exchange {
     const address =
       this.trusts === undefined ? (connection.clientAddress ??= this.addressOf(request)) : this.addressOf(request);
@@ -77,7 +77,7 @@ export class Arrivals implements ExchangeOwner {
     const { body } = exchange.message;
     exchange.message = message;
     if (body !== undefined) {
-      // The body was already read. Discard Node's copy.
+      // The plain parser has already read the body. Discard Node's copy.
       exchange.message.body = body;
       message.resume();
     }
@@ -87,14 +87,14 @@ export class Arrivals implements ExchangeOwner {
 
   onEnd(exchange: Exchange, status: number): void {
     exchange.closeListener?.onClose();
-    // The response did not need the rest of the request body. Discard the rest, with a time limit.
+    // The response did not need the rest of the request body. Discard the rest within a time limit.
     if (!exchange.message.complete) discardRest(exchange.incoming);
     this.requestEnd.end(exchange, status);
   }
 
   /**
-   * Returns the client's IP address: from `X-Forwarded-For` if the peer is a trusted proxy and the field is valid,
-   * otherwise the peer's address.
+   * Returns the client's IP address. Uses `X-Forwarded-For` if the peer is a trusted proxy and the field is valid,
+   * otherwise the peer's address. Empty if the connection was reset before its address was read.
    */
   private addressOf(message: ClientMessage): string {
     const { trusts } = this;
@@ -103,8 +103,8 @@ export class Arrivals implements ExchangeOwner {
   }
 
   /**
-   * Returns the client's scheme: from `X-Forwarded-Proto` if a trusted proxy sends it, otherwise that of the
-   * connection.
+   * Returns the client's scheme. Uses the last value of `X-Forwarded-Proto` if a trusted proxy sent the field,
+   * otherwise the scheme of the connection.
    */
   private schemeOf({ socket, headers }: ClientMessage): 'http' | 'https' {
     if (this.trusts?.(socket.remoteAddress ?? '') === true) {
@@ -120,7 +120,7 @@ function clientResponse(message: IncomingMessage, response: ServerResponse): Cli
   return new NodeClientResponse(message, response, KEEP_ALIVE_TIMEOUT_MS);
 }
 
-/** Reports the end of the response to the exchange: its status, or 0 if the client disconnected first. */
+/** Notifies the exchange when the response has closed: with the status, or with 0 if the client disconnected first. */
 function watchEnd(exchange: Exchange, response: ExchangeResponse): void {
   response.exchange = exchange;
   response.on('close', () => exchange.onEnd(response.writableFinished ? response.statusCode : 0));

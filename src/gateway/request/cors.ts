@@ -1,6 +1,6 @@
 /**
- * CORS for pages in browsers (Fetch standard, section 3.2), if `gateway.cors` is configured. Runs before the first
- * step. Responds to preflights, which carry no API key. Adds the CORS fields to all other responses, including errors.
+ * Applies `gateway.cors` to requests of pages in browsers (Fetch standard, CORS protocol), before the first step.
+ * Responds to preflights, which carry no API key. Adds the CORS fields to all other responses, including errors.
  */
 import type { CorsConfig } from '../../config/model/listener-schema.js';
 import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';
@@ -12,7 +12,7 @@ export class Cors {
   enabled = false;
   private anyOrigin = false;
   private origins: ReadonlySet<string> = new Set();
-  /** Fields that follow the origin in responses to allowed pages: alternating names and values. */
+  /** Fields after `Access-Control-Allow-Origin` in responses to allowed pages: names and values in turn. */
   private responseFields: readonly string[] = [];
   private preflightFields: readonly string[] = [];
 
@@ -23,7 +23,7 @@ export class Cors {
     this.applyConfig(config);
   }
 
-  /** Applies a new configuration. */
+  /** Applies a new configuration. Without `gateway.cors`, disables CORS. */
   applyConfig(config: CorsConfig): void {
     this.enabled = config !== undefined;
     this.origins = new Set(config?.origins);
@@ -39,13 +39,13 @@ export class Cors {
   }
 
   /**
-   * Adds the CORS fields for every response to a request, whatever its path. A page must be able to read that its path,
+   * Sets the CORS fields for the response to a request, whatever its path. A page must be able to read that its path,
    * query or version is wrong.
    * @returns whether the request is a preflight. The caller must then call `respondToPreflight`.
    */
   apply(exchange: Exchange): boolean {
     const { headers, method } = exchange.message;
-    // `Vary` keeps caches from returning the response for one page to another page.
+    // `Vary` keeps caches from sending the response for one page to another page.
     let lines = this.anyOrigin ? '' : 'Vary: Origin\r\n';
     const isPreflight =
       method === 'OPTIONS' &&
@@ -63,9 +63,9 @@ export class Cors {
   }
 
   /**
-   * Returns the fields for a response to a request that could not be parsed: alternating names and values.
-   * @param origin returns the origin of the page, or undefined if it is unknown. Called only if the allowed origins are
-   *   listed.
+   * Returns the CORS fields for the response to a request that could not be parsed: names and values in turn.
+   * @param origin returns the origin of the page, or undefined if the origin is unknown. Called only if `gateway.cors`
+   *   lists origins.
    */
   fieldsOfUnread(origin: () => string | undefined): readonly string[] {
     if (!this.enabled) return [];
@@ -76,8 +76,8 @@ export class Cors {
   }
 
   /**
-   * Responds to a preflight with 204 for any path. Browsers ignore other statuses of a preflight and would hide the
-   * error of the actual request. Disallowed origins get no CORS fields, which browsers treat as a refusal.
+   * Responds to a preflight with 204 for any path. For any other status, browsers would hide the error of the actual
+   * request. The response to a page that is not allowed has no CORS permission, so the browser sends no request.
    */
   respondToPreflight(exchange: Exchange): void {
     const { nodeResponse, message } = exchange;

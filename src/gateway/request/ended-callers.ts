@@ -1,7 +1,6 @@
 /**
- * Finds the API key of a request that was refused before authentication, because its operation is past its sunset or in
- * a brownout. The metrics count such requests by account. The lookup runs after the response, so that the key affects
- * neither its content nor its timing.
+ * Finds the API keys of requests that were refused because of a sunset, a brownout or an unusable key, for metrics and
+ * logs. The lookup runs after the response, so that the key affects neither the response nor its timing.
  */
 import type { Authenticator } from '../../keys/authenticator.js';
 import { bearerSecret } from '../../keys/bearer.js';
@@ -9,7 +8,7 @@ import type { FailedAttempts } from '../../keys/failed-attempts.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Exchange } from './exchange.js';
 
-/** Maximum number of concurrent lookups. Requests beyond it are counted without an account. */
+/** Maximum number of concurrent lookups. Above this number, requests are counted without an account. */
 const MAX_LOOKUPS = 100;
 
 export class EndedCallers {
@@ -21,8 +20,8 @@ export class EndedCallers {
   ) {}
 
   /**
-   * Returns the key of a request that was refused before authentication, or undefined if the request has no usable key.
-   * The promise never rejects.
+   * Looks up the key of a request that was refused before authentication. The result is undefined if the request has no
+   * usable key, its address is throttled, or too many lookups are running. The promise never rejects.
    */
   find(exchange: Exchange): CachedKey | undefined | Promise<CachedKey | undefined> {
     const { clientAddress } = exchange;
@@ -34,8 +33,8 @@ export class EndedCallers {
   }
 
   /**
-   * Returns the cached key of a request that was refused because its key is revoked or expired. Returns undefined if
-   * the key is not in memory.
+   * Returns the cached key of a request that was refused because the key is revoked or expired. Returns undefined if
+   * the key is not in the cache.
    */
   findUnusable(exchange: Exchange): CachedKey | undefined {
     const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
@@ -49,7 +48,7 @@ export class EndedCallers {
     this.lookups += 1;
     try {
       const key = await found;
-      // An unknown key causes a database lookup here too, so it counts as a failed attempt.
+      // An unknown key causes a database lookup here, too, so it counts as a failed attempt.
       if (key === 'unknown') this.failedAttempts.record(exchange.clientAddress, exchange.isFromUnknownProxy);
       return keyOf(key);
     } catch {

@@ -1,6 +1,6 @@
 /**
- * Refuses requests before authentication because of how they arrived: in clear text (403 `tls_required`), or for an
- * unknown host name (421 `misdirected_request`). Requests with valid and invalid keys get the same response.
+ * Refuses requests before authentication if they arrive in clear text (403 `tls_required`) or name an unknown host (421
+ * `misdirected_request`). The response does not depend on whether the API key is valid.
  */
 import type { GatewayFile } from '../../config/model/schema.js';
 import { acceptedHosts, hostName } from '../../config/model/accepted-hosts.js';
@@ -18,23 +18,32 @@ import type { Exchange } from './exchange.js';
 const CLEAR_TEXT = new Problem('tls_required', {
   detail: 'Use https. A key sent over http may have been read in transit. Rotate it.',
 });
-/** Maximum length of a logged `Host`, which the client chooses. */
+/** Maximum length of a `Host` in the log, because the client chooses the value. */
 const LONGEST_LOGGED_HOST = 100;
 const MAX_LOGGED_NAMES = 10;
 const UNKNOWN_HOST = new Problem('misdirected_request', { detail: 'This API is not served under this host name.' });
 
-/** EntranceRules checks requests against the configuration. Changes take effect with the next request. */
+/**
+ * EntranceRules checks the scheme and host of requests. Configuration changes take effect with the next request, except
+ * for `gateway.trustedProxies`.
+ */
 export class EntranceRules {
   private requireTls: boolean | undefined;
   private revokesExposed = false;
   private readonly trusts: Trusts | undefined;
-  /** Accepted host names. Undefined if any name is accepted. */
+  /** Accepted host names, normalized. Undefined if any name is accepted. */
   private acceptedNames: ReadonlySet<string> | undefined;
-  /** `Host` of the last accepted request. Nearly all requests use the same one, so the check is skipped for it. */
+  /**
+   * `Host` of the last accepted request. Nearly all requests have the same value, and then the names need not be
+   * searched.
+   */
   private lastHost: string | undefined;
   private readonly hostWarning: RareWarning;
 
-  /** @param onExposed called after the response to a request in clear text that has a well-formed key */
+  /**
+   * @param onExposed called after a clear-text request with a well-formed or foreign secret was refused, if
+   *   `gateway.revokeExposedKeys` is set
+   */
   constructor(
     file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>,
     private readonly onExposed: (request: ExposingRequest) => unknown = () => undefined,
@@ -45,7 +54,7 @@ export class EntranceRules {
     this.applyConfig(file);
   }
 
-  /** Applies a new configuration. */
+  /** Applies a new configuration, except for `gateway.trustedProxies`. */
   applyConfig(file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>): void {
     const { gateway } = file;
     this.requireTls = gateway.requireTls ?? (gateway.tls === undefined ? undefined : true);
@@ -55,7 +64,7 @@ export class EntranceRules {
     this.lastHost = undefined;
   }
 
-  /** Returns the error with which a request is refused, or undefined if the request is accepted. */
+  /** Returns the error with which a request must be refused, or undefined if the request is accepted. */
   refusalOf(exchange: Exchange): Problem | undefined {
     if (exchange.scheme === 'http' && this.requireTls !== false && this.isClearText(exchange)) {
       if (this.revokesExposed) this.reportExposed(exchange);
@@ -69,8 +78,8 @@ export class EntranceRules {
   }
 
   /**
-   * Reports whether an HTTP request counts as clear text. Without `requireTls`, it does only if a trusted proxy reports
-   * that the client used HTTP.
+   * Reports whether a request with the scheme `http` is refused. If `requireTls` is not set, it is refused only if a
+   * trusted proxy reports that the client used HTTP.
    */
   private isClearText({ message: { headers, socket } }: Exchange): boolean {
     if (this.requireTls === true) return true;
@@ -78,8 +87,8 @@ export class EntranceRules {
   }
 
   /**
-   * Reports an exposed key after the response. Reads the secret before that, because the connection may then serve
-   * another request.
+   * Calls `onExposed` for the key of a request, after the response. Reads the secret now, because the connection may
+   * serve another request by then.
    */
   private reportExposed(exchange: Exchange): void {
     const { clientAddress, requestId, isFromUnknownProxy } = exchange;
@@ -97,7 +106,7 @@ export class EntranceRules {
     return UNKNOWN_HOST;
   }
 
-  /** Reports whether a host is accepted. Programs on this machine may also use loopback names. */
+  /** Reports whether a `Host` is accepted. Programs on this machine may also use loopback names. */
   private accepts(host: string, message: ClientMessage): boolean {
     if (host === this.lastHost) return true;
     const name = hostName(host);

@@ -1,4 +1,4 @@
-/** State of one request, shared by the steps of the request path, the forwarder and the response writers. */
+/** Defines the exchange: the state of one request, which the steps, the forwarder and the response writers share. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EndingPhase } from '../../admission/admission-request.js';
@@ -27,55 +27,66 @@ import { continuedTrace, parseTraceparent, randomNames, requestId } from './requ
 import type { RequestTrace } from './request-trace.js';
 
 /**
- * `rawHeaders` of a plain request. Readers only look for repeated fields in it, and the plain parser accepts none that
- * matter.
+ * Value of `Exchange.rawHeaders` for plain requests. The steps search these headers only for repeated fields. A request
+ * that repeats a field that the gateway reads is not plain.
  */
 const NO_REPEATED_FIELDS: readonly string[] = [];
 
-/** TraceBeginner begins the trace of a request. */
+/** TraceBeginner begins or continues the trace of a request. */
 export interface TraceBeginner {
   begin(exchange: Exchange): RequestTrace;
 }
 
-/** ExchangeOwner receives the events of an exchange. */
+/** ExchangeOwner handles the end and the handover of exchanges. */
 export interface ExchangeOwner {
   readonly date: HttpDate;
-  /** Undefined without `tracing`. */
+  /** Begins the traces of requests. Undefined without `tracing`. */
   readonly tracer?: TraceBeginner | undefined;
-  /** @param status status of the response; 0: the client disconnected before its end */
+  /**
+   * Called when the response has ended.
+   * @param status status of the response; 0 if the client disconnected before the end of the response
+   */
   onEnd(exchange: Exchange, status: number): void;
-  /** Called when Node takes over the request. Its objects replace `message` and `response`. */
+  /**
+   * Called when Node takes over the connection. Node's objects must then replace `message` and `response` of the
+   * exchange.
+   */
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
 }
 
 export class Exchange implements ForwardClient, EndpointRequest, Transaction {
   readonly requestId: string;
   readonly startedMs = performance.now();
-  /** Index of the query in `url`, or its length. */
+  /** Offset of the `?` in `url`. Length of `url` if there is no query. */
   readonly pathEnd: number;
 
-  // Field lines for every response, each with CRLF. `responseLines` joins them in this order.
-  /** Set on arrival, for HTTPS: the HSTS field. */
+  // Field lines for every response. Each line ends with CRLF. `responseLines` joins them in this order.
+  /** The HSTS field. Set when the request arrives over HTTPS. */
   secureLines = '';
-  /** Set by CORS: which pages may read the response. */
+  /** Fields that allow pages to read the response. Set by `Cors` or by a mounted endpoint. */
   corsLines = '';
-  /** Set by the route step: deprecation and sunset dates. */
+  /** Deprecation and sunset dates. Set by the route step. */
   endingLines = '';
-  /** Set by the quota step or by `QuotaReport`, and updated by a refund: the remaining limits. */
+  /** Remaining limits. Set by the quota step or by `QuotaReport`, and updated after a refund. */
   quotaLines = '';
-  /** Set when forwarding fails: the `Proxy-Status` field. */
+  /** The `Proxy-Status` field. Set when forwarding fails. */
   proxyStatusLine = '';
 
-  // Set by the route step.
-  /** Result of routing. Undefined until the request has been routed. */
+  // Set by routing and by the route step.
+  /**
+   * Result of routing. Set by the fast path or for an inner call. Undefined until then, and for requests through Nest's
+   * router.
+   */
   match: RouteMatch | undefined;
   operation: Operation | undefined;
-  /** Deprecation phase of the operation; empty if there is none. Requests with a phase are counted by account. */
+  /**
+   * Deprecation phase of the operation; empty if there is none. `RequestEnd` counts requests with a phase by account.
+   */
   ending: EndingPhase | '' = '';
 
-  /** Set for requests to the MCP server and for the calls of its tools. Undefined for other API requests. */
+  /** Source of requests to the MCP server and of the API calls by its tools. Undefined for other API requests. */
   source: RequestSource | undefined;
-  /** Set for an inner call; see `ForwardClient`. */
+  /** Receiver of the response to an inner call. Undefined for client requests. See `ForwardClient`. */
   caller: ResponseCaller | undefined;
 
   // Set by the key step.
@@ -88,10 +99,13 @@ export class Exchange implements ForwardClient, EndpointRequest, Transaction {
   // Set by the quota step.
   decision: QuotaDecision | undefined;
 
-  // Set by the step that refuses the request, and by the code that writes the problem.
-  /** Reason for a refusal. Steps set it instead of throwing, because throwing is slow and 429 is frequent. */
+  // Set when the request is refused or fails.
+  /**
+   * Error of the step that refused the request. Steps set this field instead of throwing, because throwing is slow and
+   * 429 is frequent.
+   */
   refusal: Problem | undefined;
-  /** Code of the problem in the response. */
+  /** Code of the problem in the response; empty if the response is not a problem. */
   problemCode = '';
 
   // Set by the forwarder; see `ForwardClient`.
@@ -105,7 +119,7 @@ export class Exchange implements ForwardClient, EndpointRequest, Transaction {
   failedTarget = '';
   failedStatus = 0;
   closeListener: CloseListener | undefined;
-  /** Called when forwarding fails. */
+  /** Handler of a failed backend call. Set by `Backend` before it forwards the request. */
   whenFailed: ((exchange: Exchange, problem: Problem) => void) | undefined;
 
   private currentTrace: RequestTrace | undefined;
@@ -119,10 +133,10 @@ export class Exchange implements ForwardClient, EndpointRequest, Transaction {
   constructor(
     public message: ClientMessage,
     public response: ClientResponse,
-    /** Path and query, as received. */
+    /** Path and query, as received. The scheme and authority of an absolute target are removed. */
     readonly url: string,
     readonly clientAddress: string,
-    /** Scheme between the client and the gateway, or between the client and the trusted proxy. */
+    /** Scheme that the client used to reach the gateway, or to reach the trusted proxy. */
     readonly scheme: 'http' | 'https',
     private readonly owner: ExchangeOwner,
     readonly names = randomNames(),
@@ -134,14 +148,14 @@ export class Exchange implements ForwardClient, EndpointRequest, Transaction {
   }
 
   /**
-   * Field lines for every response to this request. Read them when the head is written, because steps add lines until
-   * then.
+   * Field lines for every response to this request. Read this property when the head is written, because steps add
+   * lines until then.
    */
   get responseLines(): string {
     return this.linesWith(this.quotaLines);
   }
 
-  /** Field lines for a problem. They omit a reset time that is longer than a client should wait. */
+  /** Field lines for a problem response. A reset time that is longer than a client should wait is omitted. */
   get problemLines(): string {
     return this.linesWith(withoutLongReset(this.quotaLines));
   }
@@ -169,14 +183,17 @@ export class Exchange implements ForwardClient, EndpointRequest, Transaction {
     this.whenFailed?.(this, problem);
   }
 
-  /** Node's response, for responses that cannot be written in one piece; see `ClientResponse`. */
+  /**
+   * Node's response, for responses that cannot be written in one piece. Reading this property hands the connection over
+   * to Node; see `ClientResponse`.
+   */
   get nodeResponse(): ServerResponse {
     return this.response.nodeResponse;
   }
 
   /**
    * Node's request, for reading the body as a stream. Reading this property hands the connection over to Node, as
-   * `nodeResponse` does.
+   * reading `nodeResponse` does.
    */
   get incoming(): IncomingMessage {
     void this.response.nodeResponse;
@@ -210,7 +227,7 @@ export class Exchange implements ForwardClient, EndpointRequest, Transaction {
 
   get contentType(): string | undefined {
     const { message } = this;
-    // The plain parser keeps this field only in raw form.
+    // The plain parser does not store this field in `headers`.
     return message instanceof PlainRequest
       ? fieldValue(message.rawHeaders, 'content-type')
       : message.headers['content-type'];
@@ -224,34 +241,34 @@ export class Exchange implements ForwardClient, EndpointRequest, Transaction {
     return isUnknownProxy(this.message, this.clientAddress);
   }
 
-  /** The path without the query. */
+  /** Path of the request without the query. */
   get path(): string {
     return this.url.slice(0, this.pathEnd);
   }
 
-  /** The trace context for the backend; empty if there is none. */
+  /** `traceparent` for the backend; empty if there is none. */
   get traceparent(): string {
     return this.trace?.traceparent ?? continuedTrace(this.message.headers['traceparent'], this.names);
   }
 
-  /** ID of the trace that the request belongs to; empty without one. */
+  /** ID of the trace of the request; empty if there is none. */
   get traceId(): string {
     return this.trace?.traceId ?? parseTraceparent(this.message.headers['traceparent'])?.traceId ?? '';
   }
 
-  /** Trace of the request; undefined without `tracing`. */
+  /** Trace of the request, which begins when this property is first read. Undefined without `tracing`. */
   get trace(): RequestTrace | undefined {
     return (this.currentTrace ??= this.owner.tracer?.begin(this));
   }
 }
 
-/** Node's response, with its exchange. */
+/** ExchangeResponse is Node's response with its exchange. */
 export interface ExchangeResponse extends ServerResponse {
   exchange?: Exchange;
 }
 
 /**
- * Returns the exchange of Node's response.
+ * Returns the exchange of a response object of Node.
  * @throws Error if the request bypassed the entrance
  */
 export function exchangeOf(response: object): Exchange {
@@ -260,7 +277,7 @@ export function exchangeOf(response: object): Exchange {
   return exchange;
 }
 
-/** A Fastify request with its exchange, which the first hook sets. */
+/** GatewayRequest is a Fastify request with its exchange, which the `onRequest` hook sets. */
 export interface GatewayRequest extends FastifyRequest {
   exchange: Exchange;
 }

@@ -1,20 +1,20 @@
 /**
- * Framing checks of requests, against request smuggling. They include checks that RFC 9112 requires and Node's parser
- * omits. They run before anything in the request is trusted, and reject with 400, 431 and 501.
+ * Checks the framing of requests, as a defense against request smuggling. Some checks are required by RFC 9112 and
+ * missing in Node's parser. They run before the gateway trusts any part of the request. Failures are 400, 431 and 501.
  */
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { PlainRequest } from '../../http/client/plain-request.js';
 import { isHost } from './host.js';
 
-/** Maximum number of fields. Clients send fewer, and Node allows a thousand. */
+/** Maximum number of header fields. Clients send fewer, and Node allows a thousand. */
 const MAX_FIELDS = 200;
-/** A transfer coding: a token and its parameters. */
+/** Matches a transfer coding: a lower-case token and its parameters. */
 const CODING = /^[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*(;.*)?$/;
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 
 /**
- * Reports whether a request came over HTTP/2. The version alone is not enough, because Node's HTTP/1 parser accepts
+ * Reports whether a request arrived over HTTP/2. The version alone is not enough, because Node's HTTP/1 parser accepts
  * `HTTP/2.0`.
  */
 export function isHttp2(message: ClientMessage): boolean {
@@ -22,10 +22,11 @@ export function isHttp2(message: ClientMessage): boolean {
 }
 
 /**
- * Returns the framing error of a request, or undefined. After an error, the connection must not serve another request.
+ * Returns the framing error of a request, or undefined. After an error, an HTTP/1.1 connection must not serve another
+ * request.
  */
 export function framingProblem(message: ClientMessage): Problem | undefined {
-  // The plain parser accepts none of the faults below, except an invalid `Host`.
+  // The plain parser has already excluded the errors below, except for a missing or invalid `Host`.
   if (message instanceof PlainRequest) return hostProblem(message.headers.host === undefined ? 0 : 1, message);
   const { httpVersion, headers, rawHeaders } = message;
   if (httpVersion !== '1.1' && httpVersion !== '1.0' && !isHttp2(message)) {
@@ -38,15 +39,16 @@ export function framingProblem(message: ClientMessage): Problem | undefined {
   if (problem !== undefined) return problem;
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return undefined;
-  // RFC 9112 section 6.1: HTTP/1.0 has no Transfer-Encoding. An intermediary may have read the body as a request.
+  // RFC 9112 section 6.1: HTTP/1.0 has no Transfer-Encoding. An HTTP/1.0 proxy may have read the body as another
+  // request.
   if (httpVersion === '1.0') return badRequest('HTTP/1.0 does not support Transfer-Encoding.');
   return codingProblem(coding.toLowerCase());
 }
 
 /**
- * Returns the error in a lower-case `Transfer-Encoding` value, or undefined for exactly `chunked` (RFC 9112 section
- * 6.1). A malformed value or a misplaced `chunked` is a 400. Any other coding is a 501, because it would be lost when
- * the message is framed again for the backend.
+ * Returns the error in a lower-case `Transfer-Encoding` value. Returns undefined if the value is exactly `chunked` (RFC
+ * 9112 section 6.1). A malformed value or a misplaced `chunked` is a 400. Any other coding is a 501, because it would
+ * be lost when the gateway frames the message again for the backend.
  */
 function codingProblem(coding: string): Problem | undefined {
   if (coding === 'chunked') return undefined;
@@ -59,7 +61,7 @@ function codingProblem(coding: string): Problem | undefined {
 }
 
 /**
- * Returns the error in `Host` (RFC 9112 section 3.2), or undefined. HTTP/1.0 requests may omit the field.
+ * Returns the error in `Host`, or undefined (RFC 9112 section 3.2). Only HTTP/1.0 requests may omit the field.
  * @param hosts number of `Host` fields
  */
 function hostProblem(hosts: number, { headers, httpVersion }: ClientMessage): Problem | undefined {
@@ -69,8 +71,8 @@ function hostProblem(hosts: number, { headers, httpVersion }: ClientMessage): Pr
 }
 
 /**
- * Returns the path and query of the request target. For the absolute form (RFC 9112 section 3.2.2), also replaces
- * `Host` with the authority of the target. Returns targets of other forms unchanged.
+ * Returns the path and query of the request target. If the target is absolute (RFC 9112 section 3.2.2), also replaces
+ * `Host` with the authority of the target. Returns targets in other forms unchanged.
  */
 export function originForm(message: ClientMessage): string {
   const target = message.url ?? '';

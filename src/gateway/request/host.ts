@@ -1,14 +1,14 @@
-/** Validation of `Host` and of the authority of absolute targets. */
+/** Validates `Host` fields and the authority of absolute request targets. */
 import { isIPv6 } from 'node:net';
 
-/** A DNS name or IPv4 address of unreserved characters (RFC 3986 section 3.2). */
+/** Matches a DNS name or IPv4 address of unreserved characters (RFC 3986 section 3.2.2). */
 const NAME = /^[A-Za-z0-9._~-]+$/;
-/** A DNS name or IPv4 address, with an optional port. */
+/** Matches a DNS name or IPv4 address with an optional port. */
 const NAME_AND_PORT = /^[A-Za-z0-9._~-]+(?::(\d{0,5}))?$/;
 const LARGEST_PORT = 65_535;
 /**
- * An IPv6 address in brackets, with an optional port. Zones are refused, because only the sender's machine understands
- * them. IPvFuture is not supported.
+ * Matches an IPv6 address in brackets with an optional port. Zone IDs are refused, because they have a meaning only on
+ * the sender's machine. IPvFuture is not supported.
  */
 const IPV6_LITERAL = /^\[([0-9A-Fa-f:.]+)\](?::(\d{0,5}))?$/;
 
@@ -18,7 +18,7 @@ const IPV6_LITERAL = /^\[([0-9A-Fa-f:.]+)\](?::(\d{0,5}))?$/;
  * refused, because some backends decode it to another host (`a%0d%0ab`).
  */
 export function isHost(text: string): boolean {
-  // Fast path without a match object, which would allocate.
+  // Fast path, because a match object would be allocated.
   if (NAME.test(text)) return true;
   const name = NAME_AND_PORT.exec(text);
   if (name !== null) return isPort(name[1]);

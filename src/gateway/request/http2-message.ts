@@ -1,13 +1,13 @@
 /**
- * Converts HTTP/2 requests to the form of HTTP/1.1: with `Host`, without pseudo-fields, and with cookies in one field
- * (RFC 9113 sections 8.3.1 and 8.2.3).
+ * Converts HTTP/2 requests to the form of HTTP/1.1: with `Host`, without pseudo-fields, and with all cookies in one
+ * field (RFC 9113 sections 8.3.1 and 8.2.3).
  */
 import { Http2ServerRequest, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ReadableOptions } from 'node:stream';
 import type { ClientMessage } from '../../http/client/client-response.js';
 
-/** GatewayHttp2Request is Node's request object in the form of HTTP/1.1, with a readable body. */
+/** GatewayHttp2Request is Node's HTTP/2 request object with the fields of HTTP/1.1 and a readable body. */
 export class GatewayHttp2Request extends Http2ServerRequest {
   constructor(
     stream: ServerHttp2Stream,
@@ -23,8 +23,8 @@ export class GatewayHttp2Request extends Http2ServerRequest {
 }
 
 /**
- * StreamRequest is a GET or DELETE request without a body. Such a request needs no readable stream, so it skips Node's
- * request object and its listeners.
+ * StreamRequest represents a GET or DELETE request without a body. Such a request needs no readable stream, so Node's
+ * request object and its listeners are not created.
  */
 export class StreamRequest implements ClientMessage {
   readonly httpVersion = '2.0';
@@ -36,17 +36,17 @@ export class StreamRequest implements ClientMessage {
   private constructor(
     readonly stream: ServerHttp2Stream,
     readonly headers: IncomingHttpHeaders,
-    /** All fields including pseudo-fields. */
+    /** Names and values of all fields in turn, including pseudo-fields. */
     readonly streamFields: readonly string[],
     readonly url: string,
-    /** The connection's socket. A stream's socket is a proxy that looks up each property. */
+    /** Socket of the connection. Node's HTTP/2 objects provide only a slow proxy of the socket. */
     readonly socket: Socket,
   ) {
     this.method = headers[':method'];
     this.rawHeaders = fieldsOfHttp1(headers, streamFields);
   }
 
-  /** Creates the request of a stream, or returns undefined if it needs Node's request object. */
+  /** Creates the request of a stream. Returns undefined if the request needs Node's request object. */
   static of(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
@@ -60,15 +60,15 @@ export class StreamRequest implements ClientMessage {
     return new StreamRequest(stream, headers, fields, path, socket);
   }
 
-  /** Creates Node's request object. */
+  /** Creates Node's request object for the stream. */
   toNodes(): GatewayHttp2Request {
     return new GatewayHttp2Request(this.stream, this.headers, {}, this.streamFields);
   }
 }
 
 /**
- * Converts the fields to HTTP/1.1: removes pseudo-fields and joins cookies. If `Host` and `:authority` differ, the
- * result has both, and the framing check rejects the request.
+ * Converts fields to the form of HTTP/1.1: removes pseudo-fields, joins cookies and adds `Host`. If `Host` and
+ * `:authority` differ, the result has both, and the framing check rejects the request.
  * @param headers fields by name. This function sets `headers.host`.
  */
 function fieldsOfHttp1(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string[] {

@@ -1,5 +1,5 @@
 /**
- * HTTP/2 responses. Complete responses are written directly to the stream, because Node's `Http2ServerResponse`
+ * Writes HTTP/2 responses. Complete responses are written directly to the stream, because Node's `Http2ServerResponse`
  * processes each field several times. Streamed responses use Node's object, as over HTTP/1.1.
  */
 import { constants, Http2ServerResponse, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
@@ -10,12 +10,15 @@ import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { StreamRequest } from './http2-message.js';
 import { recordAdmission } from './unadmitted-streams.js';
 
-/** Node's response object. */
+/** GatewayHttp2Response is Node's HTTP/2 response object, corrected to behave like that of HTTP/1.1. */
 export class GatewayHttp2Response extends Http2ServerResponse {
-  /** Whether the whole response was written directly to the stream. */
+  /** Whether the complete response was written directly to the stream. */
   isWhole = false;
 
-  /** Writes the head. If that fails, removes its fields, so that they do not appear in the error response. */
+  /**
+   * Writes the head. If writing fails, removes the fields of the head, so that the error response does not contain
+   * them.
+   */
   override writeHead(status: number, messageOrFields?: unknown, fields?: unknown): this {
     try {
       return super.writeHead(status, messageOrFields as string, fields as OutgoingHttpHeaders);
@@ -25,14 +28,16 @@ export class GatewayHttp2Response extends Http2ServerResponse {
     }
   }
 
-  /** Resets the stream, so that a truncated response does not look complete. Other streams continue. */
+  /**
+   * Resets the stream, so that a truncated response does not look complete. Other streams of the connection continue.
+   */
   override destroy(): this {
     resetStream(this.stream);
     return this;
   }
 }
 
-// Node ends a stream that the client resets. Only a response that the gateway has ended counts as finished.
+// Node also ends a stream that the client resets. Only a response that the gateway has ended counts as finished.
 Object.defineProperty(GatewayHttp2Response.prototype, 'writableFinished', {
   get(this: GatewayHttp2Response) {
     return (this.isWhole || this.writableEnded) && this.stream.writableFinished;
@@ -46,7 +51,7 @@ Object.defineProperty(GatewayHttp2Response.prototype, 'destroyed', {
   },
 });
 
-/** Http2Response writes to a stream through Node's response object. */
+/** Http2Response writes the response to a request that has Node's objects. */
 export class Http2Response implements ClientResponse {
   constructor(private readonly response: GatewayHttp2Response) {}
 
@@ -86,20 +91,20 @@ export class Http2Response implements ClientResponse {
   }
 }
 
-/** StreamResponse writes the response to a `StreamRequest`. */
+/** StreamResponse writes the response to a `StreamRequest`, and creates Node's objects only if they are needed. */
 export class StreamResponse implements ClientResponse {
-  /** Undefined once the stream has closed. */
+  /** Receiver of the end of the response. Undefined before `begin`, and after the stream has closed. */
   private transaction: Transaction | undefined;
-  /** Node's response object. Undefined until the stream is handed over to it. */
+  /** Node's response object. Undefined until the stream is handed over to Node. */
   private handedOver: GatewayHttp2Response | undefined;
-  /** Status of a response written directly to the stream. */
+  /** Status of a response that was written directly to the stream. 0 until then. */
   private status = 0;
 
   constructor(private readonly request: StreamRequest) {}
 
   /**
-   * Watches the stream for its end.
-   * @param transaction receives the end of the stream
+   * Starts to watch the stream for its end.
+   * @param transaction receives the end of the response, or Node's objects after a handover
    */
   begin(transaction: Transaction): void {
     this.transaction = transaction;
@@ -108,7 +113,10 @@ export class StreamResponse implements ClientResponse {
     stream.on('close', () => this.onClose(stream));
   }
 
-  /** Node's response object. Reading this property hands the stream over to Node's objects and their listeners. */
+  /**
+   * Node's response object for streaming. Reading this property hands the stream over to Node's objects and their
+   * listeners.
+   */
   get nodeResponse(): ServerResponse {
     return (this.handedOver ?? this.handOver()) as unknown as ServerResponse;
   }
@@ -150,7 +158,9 @@ export class StreamResponse implements ClientResponse {
     return this.handedOver;
   }
 
-  /** Reports the end of the response. After a handover, Node's response object reports it instead. */
+  /**
+   * Notifies the transaction of the end of the response. After a handover, Node's response object does this instead.
+   */
   private onClose(stream: ServerHttp2Stream): void {
     const { transaction } = this;
     this.transaction = undefined;
@@ -159,7 +169,7 @@ export class StreamResponse implements ClientResponse {
 }
 
 /**
- * Writes a whole response directly to the stream.
+ * Writes a complete response directly to the stream.
  * @param body copied, because the caller reuses its buffer
  */
 function respondWhole(stream: ServerHttp2Stream, status: number, lines: string, body: string | Buffer): void {
@@ -171,5 +181,5 @@ function resetStream(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
-/** Ignores an error of the stream, because `close` follows. */
+/** Ignores an error of the stream, because a `close` event follows. */
 function ignoreError(): void {}

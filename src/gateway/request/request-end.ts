@@ -1,4 +1,4 @@
-/** End of every request: records usage, request log, metrics and the log line. */
+/** Records the end of every request: its usage, request log, metrics, trace and log line. */
 import type { Operation } from '../../config/model/schema.js';
 import { DeniedKey } from '../../keys/authenticator.js';
 import type { CachedKey } from '../../keys/cached-key.js';
@@ -15,12 +15,14 @@ import type { RequestLines } from './request-lines.js';
 import { RequestMetrics } from './request-metrics.js';
 import type { Tracer } from './tracing.js';
 
-/** Status in the log for a client that disconnected before its response, as in nginx. */
+/** Status in logs and metrics for a client that disconnected before the end of its response, as in nginx. */
 const CLIENT_GONE = 499;
-/** Switching protocols. The duration is that of the WebSocket. */
+/** Status in logs and metrics for a WebSocket (Switching Protocols). The duration is that of the WebSocket. */
 const UPGRADED = 101;
 
-/** RequestEnd records finished requests. */
+/**
+ * RequestEnd records finished requests. MCP requests with an inner call are not recorded, because the inner call is.
+ */
 export class RequestEnd {
   private readonly metrics = new RequestMetrics();
   private readonly logs: boolean;
@@ -38,8 +40,8 @@ export class RequestEnd {
   }
 
   /**
-   * Records a request. Called once, when its response has closed.
-   * @param sent status of the response; 0: the client did not receive all of it
+   * Records a request. Must be called once, when the response has closed.
+   * @param sent status of the response; 0 if the client did not receive the complete response
    */
   end(exchange: Exchange, sent: number): void {
     // The inner call of this MCP request is recorded instead.
@@ -60,8 +62,8 @@ export class RequestEnd {
   }
 
   /**
-   * Counts a request to a deprecated operation by account. Requests refused because of the end are not authenticated
-   * yet.
+   * Counts a request to a deprecated operation by account, and writes its logs. A request that was refused because of a
+   * sunset or brownout was not authenticated, so its key is looked up first.
    */
   private endOfEnding(exchange: Exchange, operation: Operation, status: number, durationMs: number): void {
     const { ending } = exchange;
@@ -84,7 +86,10 @@ export class RequestEnd {
     }
   }
 
-  /** Returns the key of a request that was refused because of its key. */
+  /**
+   * Returns the key of a request that was refused because of the state of its key. Returns undefined for other
+   * refusals, or if the key is unknown.
+   */
   private refusedKey(exchange: Exchange): CachedKey | undefined {
     const { problemCode, refusal } = exchange;
     if (refusal instanceof DeniedKey) return refusal.key;
@@ -93,7 +98,7 @@ export class RequestEnd {
   }
 }
 
-/** Returns the outcome of an admitted request. */
+/** Returns the outcome of a request for the usage statistics, by its status. */
 function completionOf(status: number): Completion {
   if (status < 400) return SUCCESS;
   if (status === CLIENT_GONE) return ABORTED;

@@ -1,37 +1,40 @@
-/** Generates request IDs, and span IDs in the caller's trace (W3C Trace Context, section 3). */
+/** Generates request IDs and span IDs, and parses the caller's `traceparent` (W3C Trace Context, section 3). */
 import { randomFillSync } from 'node:crypto';
 import { withoutSecrets } from '../../keys/api-key-format.js';
 
-/** Random bytes are generated in blocks, because a system call per request would be too slow. */
+/** Size of the blocks in which random bytes are generated. A system call per request would be too slow. */
 const BLOCK_BYTES = 4_096;
 const block = Buffer.allocUnsafe(BLOCK_BYTES);
 let used = BLOCK_BYTES;
 
 const REQUEST_ID = /^[A-Za-z0-9_\-.]{1,128}$/;
-/** Version 00 has four members. A higher version can have more. */
+/** Matches a `traceparent`. Version 00 has four members. A higher version can have more. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-/** Flag `sampled` of `traceparent`. */
+/** The flag `sampled` of `traceparent`. */
 export const SAMPLED = 1;
 
-/** End offsets of the IDs in the digits of `randomNames`: 12 bytes for the request ID, then 8 bytes for the span ID. */
+/** End offsets of the IDs in the result of `randomNames`: 12 bytes for the request ID, then 8 bytes for the span ID. */
 const REQUEST_ID_END = 24;
 const SPAN_ID_END = REQUEST_ID_END + 16;
 
-/** Returns the random hex digits from which all IDs of a request are cut. */
+/** Returns the random hex digits from which the request ID and the span ID of a request are cut. */
 export function randomNames(): string {
   return randomHex(SPAN_ID_END / 2);
 }
 
-/** Returns the client's `X-Request-Id` if it is valid and contains no API key, else a new ID, `req_…`. */
+/**
+ * Returns the client's `X-Request-Id` if it is valid and contains no API key. Otherwise returns a new ID, such as
+ * `req_…`.
+ */
 export function requestId(offered: string | undefined, names = randomNames()): string {
   if (offered !== undefined && REQUEST_ID.test(offered) && withoutSecrets(offered) === offered) return offered;
   return `req_${names.slice(0, REQUEST_ID_END)}`;
 }
 
 /**
- * Returns the `traceparent` for the backend: the caller's trace and flags with a new span. Returns an empty string if
- * the caller's value is missing or invalid. Without `tracing`, the gateway records no spans and starts no trace. A new
- * trace would decide for the backend whether its requests are sampled.
+ * Returns the `traceparent` for the backend, with the caller's trace and flags and a new span ID. Returns an empty
+ * string if the caller's value is missing or invalid. For use without `tracing`, when the gateway starts no traces. A
+ * new trace would decide for the backend whether its requests are sampled.
  */
 export function continuedTrace(offered: string | readonly string[] | undefined, names = randomNames()): string {
   const caller = parseTraceparent(offered);
@@ -39,13 +42,13 @@ export function continuedTrace(offered: string | readonly string[] | undefined, 
   return `00-${caller.traceId}-${spanIdOf(names)}-${caller.flags.toString(16).padStart(2, '0')}`;
 }
 
-/** Trace context of a caller. */
+/** CallerTrace is the trace context in a caller's `traceparent`. */
 export interface CallerTrace {
-  /** 32 hex digits. */
+  /** Trace ID, 32 hex digits. */
   readonly traceId: string;
-  /** Span of the caller, 16 hex digits. */
+  /** Span ID of the caller, 16 hex digits. */
   readonly parentId: string;
-  /** For a higher version than 00, only the flag `sampled` is kept. */
+  /** Trace flags. For a version above 00, only the flag `sampled`. */
   readonly flags: number;
 }
 

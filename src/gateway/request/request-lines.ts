@@ -1,4 +1,4 @@
-/** Decides which requests are logged, and formats their lines as `gateway.log` configures. */
+/** Decides which requests are logged, and formats their log lines as `gateway.log` configures. */
 import type { LogConfig } from '../../config/model/listener-schema.js';
 import { fieldValue } from '../../http/grammar/fields.js';
 import { withoutSecrets } from '../../keys/api-key-format.js';
@@ -6,43 +6,46 @@ import type { CachedKey } from '../../keys/cached-key.js';
 import type { Exchange } from './exchange.js';
 import { logLine, loggedMethod, loggedPath } from './log-line.js';
 
-/** Members of every JSON line. */
+/** Members that every JSON line has. */
 const FIXED_FIELDS = ['level', 'time', 'event'];
 const LONGEST_FIELD = 500;
 /**
- * Maximum length of a quoted value after escaping. Three such values and the rest of a line fit into one write of 4,096
- * bytes.
+ * Maximum length of a quoted value after escaping, in characters. Three such values and the rest of a line fit into one
+ * write of 4,096 bytes.
  */
 const LONGEST_QUOTED = 1_200;
 const FIRST_ERROR_STATUS = 400;
 
 type FormatLine = typeof logLine;
 
-/** RequestLines applies `gateway.log`. */
+/** RequestLines selects and formats log lines as `gateway.log` configures. */
 export class RequestLines {
-  /** Formats one line, with its line feed. */
+  /** Formats the log line of a request, with its line feed. */
   format: FormatLine = logLine;
-  /** Share of the successful requests that are logged, 0 to 1. */
+  /** Fraction of the successful requests that are logged, 0 to 1. */
   private successShare = 1;
 
   constructor(config: LogConfig) {
     this.applyConfig(config);
   }
 
-  /** Applies a new configuration, from the next line on. */
+  /** Applies a new configuration. It takes effect with the next line. */
   applyConfig({ format, successes, fields }: LogConfig): void {
     this.successShare = successes;
     if (format === 'combined') this.format = combinedLine;
     else this.format = fields === undefined ? logLine : lineOf(fields);
   }
 
-  /** Reports whether a request with this status is logged. Errors always are. */
+  /**
+   * Reports whether a request with this status is logged. Requests with status 400 and above are always logged. Other
+   * requests are sampled at random.
+   */
   logs(status: number): boolean {
     return status >= FIRST_ERROR_STATUS || this.successShare === 1 || Math.random() < this.successShare;
   }
 }
 
-/** Returns a formatter for JSON lines with the chosen fields, in their order. */
+/** Returns a function that formats JSON lines with the configured fields, in the configured order. */
 function lineOf(fields: readonly string[]): FormatLine {
   const names = [...FIXED_FIELDS, ...fields];
   return (exchange, ...rest) => {
@@ -55,7 +58,7 @@ function lineOf(fields: readonly string[]): FormatLine {
   };
 }
 
-/** Formats a line in the combined log format of Apache and nginx. The user field has the account ID. */
+/** Formats a line in the combined log format of Apache and nginx. The user field contains the account ID. */
 function combinedLine(
   exchange: Exchange,
   key: CachedKey | undefined,
@@ -77,15 +80,18 @@ function protocolOf({ message }: Exchange): string {
   return `HTTP/${message.httpVersion}`;
 }
 
-/** Returns a header field that the client chose, without secrets and of limited length. */
+/**
+ * Returns a header field of the client without secrets, truncated to `LONGEST_FIELD`. Undefined if the field is
+ * missing.
+ */
 function clientField({ message }: Exchange, name: string): string | undefined {
   const value = fieldValue(message.rawHeaders, name);
   return value === undefined ? undefined : withoutSecrets(value).slice(0, LONGEST_FIELD);
 }
 
 /**
- * Quotes a value. Quotes, backslashes and everything but printable ASCII become `\xHH`, as in nginx. Truncates the
- * result, because workers share the log and a line must fit into one write.
+ * Quotes a value. Quotes, backslashes and all characters except printable ASCII become `\xHH`, as in nginx. Truncates
+ * the result, because workers share the log and a line must fit into one write.
  */
 function quoted(value: string): string {
   const escaped = value.replaceAll(

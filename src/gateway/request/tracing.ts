@@ -1,4 +1,7 @@
-/** Spans of requests, while `tracing` is configured: the request, its key check, its quota decision, its backend call. */
+/**
+ * Creates the spans of requests if `tracing` is configured: for the request, its key check, its quota decision and its
+ * backend call.
+ */
 import { randomBytes } from 'node:crypto';
 import type { AdmissionRequest } from '../../admission/admission-request.js';
 import type { Step } from '../../admission/step.js';
@@ -16,17 +19,17 @@ import { RequestTrace } from './request-trace.js';
 
 const FIRST_ERROR = 500;
 /**
- * The last 56 bits of a trace ID are random (W3C Trace Context, level 2). All samplers compare them, so they decide
- * alike for a trace.
+ * Number of hex digits in the random part of a trace ID, its last 56 bits (W3C Trace Context, level 2). Sampling
+ * compares these bits with the share. All nodes with the same share therefore make the same decision for a trace.
  */
 const RANDOM_DIGITS = 14;
 const RANDOM_VALUES = 2 ** 56;
 
-/** Tracer begins and exports the traces of requests. */
+/** Tracer begins the traces of requests, and exports the spans of sampled and failed requests. */
 export class Tracer {
   /**
    * @param share fraction of the requests that are exported, 0 to 1
-   * @param followsCallers whether the sampling decision of a caller takes the place of the share
+   * @param followsCallers whether the sampling decision of a caller replaces the share
    */
   constructor(
     private readonly share: number,
@@ -34,7 +37,7 @@ export class Tracer {
     private readonly exporter: Pick<SpanExporter, 'add'>,
   ) {}
 
-  /** Continues the trace of the caller, or begins a new one. */
+  /** Continues the trace of the caller. Begins a new trace if the caller sent none. */
   begin({ message, names }: Pick<Exchange, 'message' | 'names'>): RequestTrace {
     const caller = parseTraceparent(message.headers['traceparent']);
     const traceId = caller?.traceId ?? randomBytes(16).toString('hex');
@@ -44,9 +47,9 @@ export class Tracer {
   }
 
   /**
-   * Exports the spans of a finished request that is sampled or failed with 500 or above. Returns its trace, or
-   * undefined if nothing is exported.
-   * @param endedMs milliseconds since the Unix epoch
+   * Exports the spans of a finished request if the request is sampled or its status is 500 or above. Returns the trace
+   * of the request, or undefined if nothing was exported.
+   * @param endedMs end of the request, in ms since the epoch
    */
   end(exchange: Exchange, status: number, durationMs: number, endedMs: number): ObservedTrace | undefined {
     const { trace } = exchange;
@@ -60,7 +63,10 @@ export class Tracer {
   }
 }
 
-/** Wraps the steps that have spans. Without tracing, the steps run unwrapped. */
+/**
+ * Wraps the key and quota steps to record their times. Without tracing, don't call this function, so that steps run
+ * unwrapped.
+ */
 export function timedSteps(steps: Steps): Steps {
   return { ...steps, key: new TimedStep('key check', steps.key), quota: new TimedStep('quota decision', steps.quota) };
 }
@@ -92,7 +98,7 @@ class TimedStep implements Step {
 
 /**
  * Builds the spans of a request.
- * @param startMs start and end of the request in milliseconds since the Unix epoch
+ * @param startMs start of the request, in ms since the epoch; `endMs` is its end
  */
 function spansOf(exchange: Exchange, trace: RequestTrace, status: number, startMs: number, endMs: number): Span[] {
   const { operation, key, decision, startedMs, upstreamMs, problemCode, requestId, scheme } = exchange;
@@ -139,7 +145,7 @@ function spansOf(exchange: Exchange, trace: RequestTrace, status: number, startM
     };
   });
   if (upstreamMs >= 0 && operation !== undefined) {
-    // The call begins after the last step.
+    // The backend call begins after the last timed step.
     const calledMs = epochOf(steps.at(-1)?.endMs ?? startedMs);
     spans.push({
       ...child,

@@ -1,33 +1,41 @@
 /**
  * Limits the memory of HTTP/2 streams whose API key has not been accepted, per connection and in total. With header
- * compression, a client can make the gateway hold kilobytes for a few bytes. With a flow control window of 0, the
- * client keeps the refusal from being sent (CVE-2026-49975).
+ * compression, a client can make the gateway store kilobytes by sending a few bytes. With a flow control window of 0, a
+ * client can also keep the gateway from sending the refusal (CVE-2026-49975).
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { METRICS } from '../../platform/metrics.js';
 
-/** Maximum decoded header bytes of the counted streams of a connection. */
+/** Maximum size of the decoded headers of a connection's counted streams, in bytes. */
 const MAX_CONNECTION_BYTES = 256 * 1024;
-/** Maximum after a key was accepted on the connection. Enough for 100 streams with the largest heads. */
+/**
+ * Maximum size of the same headers after a key was accepted on the connection. Enough for 100 streams with the largest
+ * heads.
+ */
 const MAX_KEYED_CONNECTION_BYTES = 2 * 1024 * 1024;
-/** Maximum bytes of all connections, including `STREAM_BYTES` per stream. */
+/** Maximum size of the counted streams of all connections, in bytes. Includes `STREAM_BYTES` per stream. */
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Estimated size of the stream, request and response objects. */
+/** Estimated size of the stream, request and response objects of a stream, in bytes. */
 const STREAM_BYTES = 8 * 1024;
-/** Overhead of a field, RFC 9113 section 6.5.2. */
+/** Overhead that is counted for each header field, in bytes (RFC 9113 section 6.5.2). */
 const FIELD_BYTES = 32;
-/** Maximum unread refusals per connection without an accepted key. New streams are refused beyond this. */
+/** Maximum number of unread refusals on a connection without an accepted key. Above it, new streams are refused. */
 const MAX_UNREAD = 32;
-/** A refusal counts as unread if the client has not read it after this time. */
+/** Time since the request after which an unsent refusal counts as unread. */
 const UNREAD_AFTER_MS = 200;
-/** Time after which an unread refusal is reset, without an accepted key. */
+/**
+ * Time since the request after which the gateway resets a stream with an unread refusal, on a connection without an
+ * accepted key.
+ */
 const RESET_AFTER_MS = 1_500;
-/** Time after which a connection is closed if its resets cannot be sent. */
+/** Time since the request after which the gateway closes a connection on which it cannot send a reset. */
 const CLOSE_AFTER_MS = 3_000;
 const SWEEP_INTERVAL_MS = 250;
-/** Responses above this size do not count as refusals: they are public documents, which may take long on slow connections. */
+/**
+ * Maximum size of a refusal, in bytes. Larger responses are public documents, which can take long on slow connections.
+ */
 const LARGEST_REFUSAL_BYTES = 16 * 1024;
-/** A connection without an accepted key is closed after this number of resets. */
+/** Number of resets after which a connection without an accepted key is closed. */
 const MAX_RESETS = 16;
 
 const OPENED = Symbol('opened');
@@ -36,7 +44,7 @@ const HELD = Symbol('held');
 type OpenedSession = ServerHttp2Session & { [OPENED]?: SessionStreams };
 type HeldStream = ServerHttp2Stream & { [HELD]?: Held };
 
-/** A counted stream. */
+/** Held is a stream that is counted until its key is accepted. */
 interface Held {
   readonly stream: HeldStream;
   readonly session: SessionStreams;
@@ -46,7 +54,7 @@ interface Held {
   isReset: boolean;
 }
 
-/** Counts of one connection. */
+/** SessionStreams counts the streams of one connection. */
 class SessionStreams {
   bytes = 0;
   unread = 0;
@@ -58,13 +66,16 @@ class SessionStreams {
     readonly owner: UnadmittedStreams,
   ) {}
 
-  /** Counts a stream that either side reset. */
+  /**
+   * Counts a stream that the client or the gateway reset. Closes the connection after `MAX_RESETS`, unless a key was
+   * accepted.
+   */
   addReset(): void {
     this.resets += 1;
     if (this.resets >= MAX_RESETS && !this.hasKey) this.close();
   }
 
-  /** Closes the connection with ENHANCE_YOUR_CALM. */
+  /** Closes the connection with ENHANCE_YOUR_CALM, which tells the client that it caused too much load. */
   close(): void {
     const { session } = this;
     if (session.destroyed) return;
@@ -73,18 +84,21 @@ class SessionStreams {
   }
 }
 
-/** Records that the key of a stream's request has been accepted. */
+/** Records that the key of a stream's request was accepted. The stream is then no longer counted. */
 export function recordAdmission(stream: ServerHttp2Stream): void {
   const opened = (stream.session as OpenedSession | undefined)?.[OPENED];
   opened?.owner.admit(opened, stream);
 }
 
-/** UnadmittedStreams enforces the limits for one listener. */
+/**
+ * UnadmittedStreams enforces the limits for one listener. For each stream, call `begin`, then serve the request, then
+ * call `hold`.
+ */
 export class UnadmittedStreams {
   /** Counted streams, oldest first. */
   private readonly held = new Set<Held>();
   private bytes = 0;
-  /** The stream that was admitted between `begin` and `hold`. `hold` then does not count it. */
+  /** Stream whose key was accepted between `begin` and `hold`. `hold` does not count this stream. */
   private admitted: ServerHttp2Stream | undefined;
   private readonly timer: NodeJS.Timeout;
 
@@ -97,12 +111,12 @@ export class UnadmittedStreams {
     clearInterval(this.timer);
   }
 
-  /** Starts counting the streams of a connection. */
+  /** Starts to count the streams of a connection. */
   open(session: ServerHttp2Session): void {
     (session as OpenedSession)[OPENED] = new SessionStreams(session, this);
   }
 
-  /** Checks the limits for a new stream. Returns false, and refuses the stream, if its connection exceeds one. */
+  /** Checks the limits for a new stream. If its connection exceeds a limit, refuses the stream and returns false. */
   begin(session: ServerHttp2Session, stream: ServerHttp2Stream): boolean {
     this.admitted = undefined;
     const opened = (session as OpenedSession)[OPENED];
@@ -114,8 +128,9 @@ export class UnadmittedStreams {
   }
 
   /**
-   * Counts a stream until its key is accepted or the stream closes.
-   * @param fields alternating names and values
+   * Counts a stream until its key is accepted or the stream closes. May reset older streams of any connection to make
+   * room.
+   * @param fields names and values in turn
    */
   hold(session: ServerHttp2Session, stream: HeldStream, fields: readonly string[]): void {
     const opened = (session as OpenedSession)[OPENED];
@@ -141,7 +156,10 @@ export class UnadmittedStreams {
     else this.release(held);
   }
 
-  /** Stops counting a closed stream. Counts a reset by the client, against rapid reset attacks (CVE-2023-44487). */
+  /**
+   * Stops counting a closed stream. Also counts a reset by the client, as a defense against rapid reset attacks
+   * (CVE-2023-44487).
+   */
   private onClose(held: Held): void {
     if (!this.held.has(held)) return;
     this.release(held);
@@ -156,7 +174,10 @@ export class UnadmittedStreams {
     if (held.isUnread) session.unread -= 1;
   }
 
-  /** Resets the oldest streams: first those with an unread refusal, then those whose key is being looked up. */
+  /**
+   * Resets the oldest streams until the total is at most `MAX_BYTES`. Streams with an unread refusal are reset first,
+   * then the others, such as streams whose key is being looked up.
+   */
   private makeRoom(): void {
     for (const isAny of [false, true]) {
       for (const held of this.held) {
@@ -176,13 +197,13 @@ export class UnadmittedStreams {
       } else if (hasUnreadRefusal(stream)) {
         if (!held.isUnread) session.unread += 1;
         held.isUnread = true;
-        // With an accepted key, the refusal may only be waiting for a slow download on the same connection.
+        // On a connection with an accepted key, the refusal may only be waiting for a slow download.
         if (age >= RESET_AFTER_MS && !session.hasKey) this.reset(held, 'untaken_refusal');
       }
     }
   }
 
-  /** Resets a stream. The limits of its connection count the stream until it has closed. */
+  /** Resets a stream. Its connection counts the stream until the stream has closed. */
   private reset(held: Held, reason: 'header_bytes' | 'untaken_refusal'): void {
     const { stream, session, bytes } = held;
     held.isReset = true;
@@ -193,12 +214,12 @@ export class UnadmittedStreams {
   }
 }
 
-/** Reports whether a refusal was written but not yet read by the client. False while the key is being looked up. */
+/** Reports whether a refusal was written but not read by the client. False while the key is being looked up. */
 function hasUnreadRefusal(stream: ServerHttp2Stream): boolean {
   return stream.writableEnded && !stream.writableFinished && stream.writableLength <= LARGEST_REFUSAL_BYTES;
 }
 
-/** Refuses a stream so that the client can retry it (RFC 9113 section 8.7). */
+/** Refuses a stream with REFUSED_STREAM, so that the client can retry the request (RFC 9113 section 8.7). */
 function refuse(stream: ServerHttp2Stream, reason: 'header_bytes' | 'streams_without_key'): false {
   METRICS.connectionsCut.series(reason).inc();
   stream.on('error', () => undefined);

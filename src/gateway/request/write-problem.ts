@@ -1,4 +1,4 @@
-/** Writes problem responses (RFC 9457) in the same way for every step. */
+/** Writes problem responses (RFC 9457) for all steps and failures, and decides whether the connection stays open. */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../../platform/problems/errors.js';
 import type { KeptResponse } from '../../idempotency/record.js';
@@ -10,12 +10,12 @@ import { discardRest } from '../../proxy/calls/discard-body.js';
 import { isHttp2 } from './framing.js';
 import { isClosing, makeResponseLast } from './last-response.js';
 
-/** Unread bodies up to this size are discarded. Larger ones close the connection. */
+/** Maximum size of an unread request body that is discarded, in bytes. A larger body closes the connection. */
 const LARGEST_DISCARDED_BODY_BYTES = 64 * 1024;
 
 /**
- * Responds with a problem. If the head was already sent, closes the connection, so that the truncated response does not
- * look complete.
+ * Responds with a problem. An inner call passes the problem to its caller. If the head of a response was already sent,
+ * closes the connection (HTTP/2: the stream), so that the truncated response does not look complete.
  */
 export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorPages): void {
   const { response, message } = exchange;
@@ -34,7 +34,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
   // HTTP/2 has no connection-specific fields.
   const upgrade = isHttp2(message) ? undefined : problem.options.upgrade;
   if (upgrade !== undefined) head += `Upgrade: ${upgrade}\r\n`;
-  // The request has no unread body, although the parser may not have reported its end yet.
+  // There is no unread body, although the parser may not have reported the end of the request yet.
   const mayWriteWhole = (message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD';
   if (mayWriteWhole && response.canWriteWhole) {
     response.writeWhole(problem.status, upgrade === undefined ? head : `${head}Connection: Upgrade\r\n`, body);
@@ -42,7 +42,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
   }
   const isLast = endsConnection(exchange, problem);
   const { nodeResponse } = exchange;
-  // Node only recognizes `close` and `keep-alive`. Any other value of `Connection` keeps the connection open.
+  // Node recognizes only `close` and `keep-alive`. Any other value of `Connection` would keep the connection open.
   const isKept = !isLast && nodeResponse.shouldKeepAlive;
   if (upgrade !== undefined) head += `Connection: ${isKept ? 'keep-alive' : 'close'}, Upgrade\r\n`;
   else if (isLast) head += 'Connection: close\r\n';
@@ -51,7 +51,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
   else nodeResponse.end(body, 'latin1');
 }
 
-/** Returns the stored form of a problem, for replays with the same idempotency key. */
+/** Returns a problem in the form in which it is stored, for replays with the same idempotency key. */
 export function problemResponse(problem: Problem, requestId: string, pages: ErrorPages): KeptResponse {
   const body = problemBytes(problem, requestId, pages);
   const lines = entityLines(body) + linesOf(problem.options.headers ?? []);
@@ -63,7 +63,8 @@ function entityLines(body: string): string {
 }
 
 /**
- * Discards an unread body, or makes the response the last one of its connection.
+ * Starts to discard an unread request body. If the body must not be discarded, makes the response the last one of its
+ * connection.
  * @returns whether the connection must close after the response
  */
 function endsConnection(exchange: Exchange, { status }: Problem): boolean {
@@ -80,9 +81,9 @@ function endsConnection(exchange: Exchange, { status }: Problem): boolean {
 }
 
 /**
- * Reports whether the rest of the body can be discarded, which keeps the connection open. Returns false if the client
- * waits for `100 Continue`. Such a client may omit the body, and its next request would be read as the body (RFC 9110
- * section 10.1.1).
+ * Reports whether the rest of the request body can be discarded, so that the connection stays open. Returns false if
+ * the client waits for `100 Continue`. Such a client may omit the body, and the gateway would then read its next
+ * request as the body (RFC 9110 section 10.1.1).
  */
 function canDiscardRest(message: ClientMessage): boolean {
   const { headers, socket } = message;

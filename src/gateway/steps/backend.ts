@@ -1,4 +1,7 @@
-/** The last step of a request: calls the backend. Refunds requests that were not sent or are not charged. */
+/**
+ * Forwards admitted requests to their backend, after the admission steps. Refunds requests that were not sent or are
+ * not charged.
+ */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
@@ -21,7 +24,7 @@ import { Replays } from './replays.js';
 import type { Routes } from '../../admission/routes.js';
 import { upgradeHead } from '../request/upgrade-heads.js';
 
-/** BackendParts holds the dependencies of the step. */
+/** BackendParts holds the dependencies of `Backend`. */
 export interface BackendParts {
   readonly forwarder: Forwarder;
   readonly routes: Routes;
@@ -33,7 +36,7 @@ export interface BackendParts {
   readonly errorPages: ErrorPages;
 }
 
-/** Backend forwards admitted requests. */
+/** Backend forwards admitted requests, and replays stored responses. */
 export class Backend {
   private readonly forwarder: Forwarder;
   private readonly routes: Routes;
@@ -58,9 +61,10 @@ export class Backend {
   }
 
   /**
-   * Streams the backend's response to the client, or responds with a problem. Replays the stored response to a
-   * completed request with the same `Idempotency-Key`. If the client has disconnected, the request is not sent. Refunds
+   * Streams the backend's response to the client, or responds with a problem. If there is a stored response for the
+   * `Idempotency-Key`, responds with that instead. Does not send the request if the client has disconnected. Refunds
    * requests that were not sent, and failures that the plan does not charge for.
+   * @throws Problem `internal_error` if the request has no operation or key
    */
   forward(exchange: Exchange): void {
     const { operation, key, keyed, message, response, clientAddress, scheme, requestId } = exchange;
@@ -70,7 +74,7 @@ export class Backend {
     if (response.isGone || clientAddress === '') {
       this.refund(exchange);
       if (keyed?.isReplay === false) keyed.release();
-      // A connection that was reset before its address was read gets no close event otherwise.
+      // Otherwise, a connection that was reset before its address was read would emit no `close` event.
       response.destroy();
       return;
     }
@@ -117,7 +121,10 @@ export class Backend {
     return { claim, problemResponse: (problem) => problemResponse(problem, requestId, this.errorPages) };
   }
 
-  /** Handles a failed backend call: refunds it if it is free, and responds with the problem. */
+  /**
+   * Handles a failed backend call. Refunds the request if nothing was sent or the failure is free, and responds with
+   * the problem.
+   */
   private readonly onFailed = (exchange: Exchange, error: unknown): void => {
     const isFree = error instanceof Problem && !isCharged(exchange, error.status);
     if (!exchange.wasSent || isFree) this.refund(exchange);
@@ -131,7 +138,7 @@ export class Backend {
     const { subject, decision } = exchange;
     if (subject === undefined || decision === undefined) return;
     this.recorder.trackRefund(exchange, this.quotas.refund(subject, decision));
-    // The remaining limits in the response must include the refund.
+    // Include the refund in the remaining limits of the response.
     exchange.quotaLines = quotaLines(subject, withoutCost(decision));
   }
 }
@@ -144,8 +151,9 @@ function linesFor(message: ClientMessage): string {
 }
 
 /**
- * Reports whether the plan charges for a failed request (status 400 and above). For 502, 503 and 504 the caller got
- * nothing. A client that disconnects is charged, because disconnecting early would otherwise be free.
+ * Reports whether the plan charges for a failed request (status 400 and above). Failures with 502, 503 and 504 are
+ * free, because the backend did not respond to the caller. Other failures are free if the plan charges only for
+ * successes. A client that has disconnected is charged, because otherwise disconnecting early would make requests free.
  */
 function isCharged({ subject, response }: Exchange, status: number): boolean {
   if (status === 502 || status === 503 || status === 504) return false;

@@ -1,6 +1,6 @@
 /**
- * The request path as a Nest controller, for requests that the fast path does not handle: HTTP/1.0, and paths that are
- * not of the API. Each guard runs one step of `src/admission/steps.ts`; read that file first.
+ * Implements the request path as a Nest controller, for requests that the fast path does not serve: HTTP/1.0 requests,
+ * and paths outside the API. Each guard runs one step of `src/admission/steps.ts`. Read that file first.
  */
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import { Backend } from './backend.js';
@@ -12,7 +12,7 @@ import { STEP_GUARDS } from './step-guards.js';
 export class GatewayController {
   constructor(private readonly backend: Backend) {}
 
-  /** Forwards a request to the backend. Responds with 413, 502, 503, 504 or the backend's response. */
+  /** Forwards a request to its backend. The client receives the backend's response, or a 413, 502, 503 or 504. */
   @All('*')
   forward(@Req() request: GatewayRequest, @Res() reply: GatewayReply): void {
     reply.hijack(); // The response streams directly to the client's connection.

@@ -1,6 +1,6 @@
 /**
- * Replays the stored response to a completed request with the same `Idempotency-Key`, after comparing the digests of
- * both bodies. A replay is free, reaches no backend and emits no event.
+ * Replays the stored response to a completed request with the same `Idempotency-Key`, if both requests have the same
+ * body. A replay is free, does not reach the backend, and emits no event.
  */
 import { createHash, hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -20,16 +20,16 @@ import type { Exchange } from '../request/exchange.js';
 const REPLAYED_LINE = 'Idempotent-Replayed: true\r\n';
 const EMPTY_HASH = hash('sha256', '', 'base64url');
 
-/** Replays responds with stored responses. */
+/** Replays responds to repeated requests with stored responses. */
 export class Replays {
   constructor(private readonly filter: ErrorFilter) {}
 
-  /** Responds after reading the body. Never throws. */
+  /** Reads the body of a repeated request, then responds with the stored response or a problem. Never throws. */
   respond(exchange: Exchange, replay: Replay, bounds: UploadBounds): void {
     void this.replayIfSame(exchange, replay, bounds).catch((error: unknown) => this.filter.respond(error, exchange));
   }
 
-  /** Rejects with a 422 if the body differs from that of the first request. */
+  /** Sends the stored response if the body has the digest of the first request. Otherwise rejects with a 422. */
   private async replayIfSame(exchange: Exchange, replay: Replay, bounds: UploadBounds): Promise<void> {
     const bodyHash = await bodyHashOf(exchange, bounds);
     if (bodyHash !== replay.bodyHash) {
@@ -38,14 +38,17 @@ export class Replays {
     }
     const response = await replay.read();
     if (exchange.response.isGone) return;
-    // The stored response has just expired. A retry will run as the first request.
+    // The stored response has just expired. The gateway will carry out a retry as a first request.
     if (response === undefined) throw inProgress();
     METRICS.idempotentRequests.series('replayed').inc();
     writeStored(exchange, response);
   }
 }
 
-/** Reads a body and returns its digest. Rejects with a `Problem`. */
+/**
+ * Reads the body of a request and returns its digest. Rejects with a `Problem` if the body is too large, too slow or
+ * incomplete.
+ */
 async function bodyHashOf(exchange: Exchange, { maxBodyBytes, idleTimeoutMs }: UploadBounds): Promise<string> {
   const { message, response } = exchange;
   if (!hasBody(message)) return EMPTY_HASH;
@@ -54,7 +57,7 @@ async function bodyHashOf(exchange: Exchange, { maxBodyBytes, idleTimeoutMs }: U
     return hash('sha256', message.body, 'base64url');
   }
   const digest = createHash('sha256');
-  // A body that did not arrive with the head can only be read through Node's request.
+  // A body that did not arrive with the head can be read only through Node's request.
   const body = new RequestBody(message as IncomingMessage, maxBodyBytes, (piece) => {
     digest.update(piece);
     exchange.bytesIn = body.bytes;

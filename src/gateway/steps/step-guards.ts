@@ -1,4 +1,4 @@
-/** Nest guards that run the steps of the request path, one per step, in the order of `steps.ts`. */
+/** Provides Nest guards that run the admission steps, one guard per step, in the order of `steps.ts`. */
 import { Inject, Injectable, type CanActivate, type ExecutionContext, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { getOptionsToken, getStorageToken, ThrottlerGuard, type ThrottlerModuleOptions } from '@nestjs/throttler';
@@ -8,17 +8,17 @@ import { Promised } from '../../platform/waiting.js';
 import { Limiter } from '../../quota/limiter.js';
 import type { GatewayRequest } from '../request/exchange.js';
 
-/** STEPS_TOKEN is the injection token of `Steps`. */
+/** Nest's injection token of `Steps`. */
 export const STEPS_TOKEN = Symbol('Steps');
 
-/** Runs a step as a guard. Returns a promise only if the step must wait. */
+/** Runs a step for the request of a guard. Returns a promise only if the step must wait. */
 function runStep(step: Step, context: ExecutionContext): boolean | Promise<boolean> {
   const { exchange } = context.getArgByIndex<GatewayRequest>(0);
   const promised = new Promised<unknown>();
   return step.check(exchange, promised) ?? promised.promise.then((late) => step.conclude(exchange, late));
 }
 
-/** Creates the guard of a step. */
+/** Creates the guard class of a step. */
 function stepGuard(name: keyof Steps): Type<CanActivate> {
   @Injectable()
   class StepGuard implements CanActivate {
@@ -28,14 +28,14 @@ function stepGuard(name: keyof Steps): Type<CanActivate> {
       return runStep(this.steps[name], context);
     }
   }
-  // Set the class name, for Nest and stack traces.
+  // Set the class name that Nest and stack traces show.
   Object.defineProperty(StepGuard, 'name', { value: `${name}StepGuard` });
   return StepGuard;
 }
 
 /**
- * QuotaGuard runs the quota step. The library's own guard would decide window by window, and count a request in some
- * windows before another window refuses it.
+ * QuotaGuard runs the quota step. The library's own guard would decide one window after another. It would count a
+ * request in some windows before another window refuses the request.
  */
 @Injectable()
 export class QuotaGuard extends ThrottlerGuard {

@@ -1,7 +1,7 @@
 /**
- * `GET {basePath}/usage`: the limits of the calling key and its account. With `group_by`, also the usage of that key
- * only. Needs a key but no scope, and uses no quota. Responds with 400 for invalid parameters, 429 for too many
- * aggregations, and 503 if the usage is unavailable.
+ * Serves `GET {basePath}/usage`: the limits of the calling key and its account. With `group_by`, the response also has
+ * the usage of the calling key. Requires a key but no scope, and uses no quota. Responds with 400 for invalid
+ * parameters, 429 for too many aggregations, and 503 if the usage is unavailable.
  */
 import { Controller, Get, Req, Res, UseGuards, type Type } from '@nestjs/common';
 import { Problem } from '../../platform/problems/errors.js';
@@ -18,7 +18,7 @@ import { ApiKeyGuard } from './step-guards.js';
 import type { Exchange, GatewayReply, GatewayRequest } from '../request/exchange.js';
 import { QuotaReport } from '../../admission/quota-report.js';
 
-/** Policy name in the `RateLimit` field. */
+/** Name of the aggregation limit in the `RateLimit` field. */
 const AGGREGATIONS_POLICY = 'usage-queries';
 
 @UseGuards(ApiKeyGuard)
@@ -52,7 +52,10 @@ export class UsageEndpoint {
     nodeResponse.end(body);
   }
 
-  /** Returns the JSON body. Adds the limit fields to the response even if it rejects, because the key was accepted. */
+  /**
+   * Returns the JSON body. Adds the limit fields to the response even if the promise rejects, because the key was
+   * accepted.
+   */
   private async bodyFor(exchange: Exchange): Promise<Buffer> {
     const { key, url, pathEnd } = exchange;
     if (key === undefined) throw new Problem('missing_api_key');
@@ -80,7 +83,8 @@ export class UsageEndpoint {
   }
 
   /**
-   * Counts an aggregation. An aggregation is free for the caller but costs database time, so there is a separate limit.
+   * Counts an aggregation of a key, and rejects with a 429 if the key has made too many. An aggregation uses no quota
+   * but costs database time, so there is a separate limit.
    */
   private async countAggregation(keyId: string): Promise<OwnPolicy> {
     const verdict = await this.quotas.throttle(THROTTLES.usageSums).count(keyId);
@@ -97,7 +101,7 @@ export class UsageEndpoint {
   }
 }
 
-/** Returns the controller for the base paths of all APIs. */
+/** Creates the controller class that serves the usage under the base paths of all APIs. */
 export function createUsageController(basePaths: readonly string[]): Type<UsageEndpoint> {
   @Controller(basePaths.map((basePath) => `${basePath}/usage`))
   class UsageController extends UsageEndpoint {}

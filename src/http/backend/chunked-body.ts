@@ -1,4 +1,7 @@
-/** Decoder for chunked bodies and their trailer fields (RFC 9112 section 7.1). */
+/**
+ * Decodes chunked response bodies and their trailer fields (RFC 9112 section 7.1). Invalid bodies and oversized lines
+ * are errors.
+ */
 import { connectionError, protocolError } from '../grammar/errors.js';
 import { areFieldLines } from '../grammar/fields.js';
 
@@ -11,8 +14,8 @@ const enum Step {
 }
 
 /**
- * Maximum length of a chunk size line with its extensions. The decoder ignores extensions, so a long line would only
- * cost memory.
+ * Maximum length of a chunk size line with its extensions, in bytes. The decoder ignores extensions, so a longer line
+ * would only cost memory.
  */
 const LONGEST_SIZE_LINE = 256;
 const TOKEN = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/.source;
@@ -25,12 +28,12 @@ const CR = 0x0d;
 const LF = 0x0a;
 
 export class ChunkedBody {
-  /** Validated trailer field lines, each with its CRLF. Complete once `isDone`. */
+  /** Validated trailer field lines, each with its CRLF. Complete when `isDone` is true. */
   trailerText = '';
   private step = Step.Size;
-  /** Bytes left of the current chunk, or of the CRLF after it. */
+  /** Number of missing bytes of the current chunk, or of the CRLF after the chunk. */
   private bytesLeft = 0;
-  /** Start of a line whose end has not been received yet. */
+  /** Received part of a line whose end has not arrived yet. */
   private line = '';
 
   get isDone(): boolean {
@@ -41,7 +44,8 @@ export class ChunkedBody {
    * Decodes the bytes from `at` to `end` of `buffer`.
    * @param onData called for each piece of data, with its range in the buffer.
    * @returns the offset of the first byte after the body, or `end` if the body continues.
-   * @throws Error `TRAILGATE_BAD_ANSWER`, `TRAILGATE_ANSWER_HEAD_TOO_LARGE`.
+   * @throws Error `TRAILGATE_BAD_ANSWER` for invalid chunks, `TRAILGATE_ANSWER_HEAD_TOO_LARGE` for oversized lines or
+   *   trailers.
    */
   decode(buffer: Buffer, at: number, end: number, onData: (from: number, to: number) => void): number {
     let next = at;

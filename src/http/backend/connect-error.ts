@@ -1,27 +1,27 @@
 /**
- * Finds out why a connection could not be opened: a fault of the server or the network, or a shortage of this process.
- * The error codes of the system alone do not always show it.
+ * Determines why a connection could not be opened: because of the server, the network, or a shortage of resources in
+ * this process. The system's error codes alone can be misleading.
  */
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { resourceOf, SHORTAGES } from '../../platform/resources/shortages.js';
 import { connectionError } from '../grammar/errors.js';
 
-/** System calls that open a connection. */
+/** System calls whose errors mean that a connection could not be opened. */
 const OPENING: ReadonlySet<string> = new Set(['getaddrinfo', 'connect']);
 
 interface ConnectError extends Error {
   readonly code?: string;
   readonly syscall?: string;
   readonly address?: string;
-  /** One error per address, if the host name has several. */
+  /** One error per address. Undefined if only one address was tried. */
   readonly errors?: readonly ConnectError[];
 }
 
 /**
  * Returns the error that explains why a connection could not be opened. If the host name has several addresses, an
- * error that is not a shortage of this process takes precedence. A shortage is recorded in `SHORTAGES` and gets its own
- * code, `TRAILGATE_OUT_OF_PORTS` or `TRAILGATE_OUT_OF_RESOURCES`. Any other error is returned unchanged.
+ * error that is not a shortage of this process takes precedence. A shortage is recorded in `SHORTAGES` and returned as
+ * `TRAILGATE_OUT_OF_PORTS` or `TRAILGATE_OUT_OF_RESOURCES`. Any other error is returned unchanged.
  */
 export function connectError(error: ConnectError): Error {
   const causes = error.errors ?? [error];
@@ -36,11 +36,12 @@ export function connectError(error: ConnectError): Error {
 }
 
 /**
- * Returns the code of the actual cause.
- * - Without a free file descriptor, the C library can open neither its files nor a socket. It then reports a look-up as
- *   "not found" or "try again". The result of a failed look-up is therefore used only if a file can be opened. `EBUSY`
- *   has no other cause.
- * - An address of a family that this machine does not support fails as if all ports were in use.
+ * Returns the error code of the actual cause, or an empty string if the error did not come from opening a connection.
+ * Corrects two misleading codes:
+ * - Without a free file descriptor, the C library can open neither its configuration files nor a socket. It then
+ *   reports a look-up as "not found" or "try again". `SHORTAGES` determines whether a descriptor is free. `EBUSY` has
+ *   no other cause.
+ * - For an IPv6 address on a machine without IPv6, the system reports that all ports are in use.
  */
 function codeOf({ code = '', syscall, address }: ConnectError): string {
   if (syscall === 'getaddrinfo' && resourceOf(code) === undefined) {

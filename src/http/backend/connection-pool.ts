@@ -1,6 +1,6 @@
 /**
- * Pool of connections to one server. Keeps idle connections, opens new ones up to a limit, and assigns one call to
- * each.
+ * Manages a pool of connections to one server. Keeps idle connections open, opens new ones up to a limit, and assigns
+ * one call at a time to each connection. Calls wait in a queue if all connections are in use.
  */
 import type { Call } from './call.js';
 import { Connection, type ConnectionOwner } from './connection.js';
@@ -16,30 +16,30 @@ export interface ConnectionPoolOptions {
 }
 
 /**
- * Margin before the server's own idle timeout. A server may close a connection just as the next request is sent (RFC
- * 9112 section 9.5), so the pool closes it first.
+ * How long before the server's idle timeout the pool closes a connection. A server may close an idle connection just as
+ * the next request is sent (RFC 9112 section 9.5), so the pool must close it first.
  */
 const EARLIER_THAN_SERVER_MS = 2_000;
-/** Upper bound for idle time, even if the server allows more. */
+/** Maximum idle time of a connection whose server sends a longer `Keep-Alive` timeout. */
 const LONGEST_IDLE_MS = 60_000;
 const SWEEP_INTERVAL_MS = 500;
 /**
- * A longer time between two sweeps means that the process was blocked. Servers may have closed idle connections in the
- * meantime, and those closes have not been read yet. A request sent on such a connection is lost, and not every request
- * can be retried.
+ * Maximum time between two sweeps. A longer time means that the process was blocked. Servers may have closed idle
+ * connections in the meantime, and the process has not noticed yet. A request on such a connection is lost, and not
+ * every request can be retried.
  */
 const LONGEST_PAUSE_MS = 1_500;
 
 export class ConnectionPool implements ConnectionOwner {
   private readonly open = new Set<Connection>();
-  /** Idle connections, used as a stack, so that surplus connections stay unused and expire. */
+  /** Idle connections, used as a stack. Surplus connections therefore stay unused and expire. */
   private readonly idle: Connection[] = [];
   /** Calls that wait for a connection, oldest first. */
   private readonly queue: Call[] = [];
   private connecting = 0;
   private readonly fixedLines: string;
   private sweeper: NodeJS.Timeout | undefined;
-  /** Time of the last sweep (`performance.now()`). Valid only while `sweeper` is set. */
+  /** Time of the last sweep (`performance.now()`). Meaningful only while `sweeper` is set. */
   private sweptMs = 0;
   private closeResolvers: (() => void)[] = [];
   private isClosed = false;
@@ -51,7 +51,10 @@ export class ConnectionPool implements ConnectionOwner {
     this.fixedLines = `Host: ${options.host}\r\nConnection: keep-alive\r\n`;
   }
 
-  /** Sends a call on an idle connection, or queues it for the next free one. */
+  /**
+   * Sends a call on an idle connection. If there is none, queues the call and opens another connection if the limit
+   * allows it. After `close`, fails the call.
+   */
   dispatch(call: Call): void {
     if (this.isClosed) {
       call.onError(connectionError('TRAILGATE_POOL_CLOSED'));
@@ -66,13 +69,16 @@ export class ConnectionPool implements ConnectionOwner {
     this.openMore();
   }
 
-  /** Removes a call from the queue. Does nothing if the call already has a connection. */
+  /** Removes a call from the queue. Does nothing if the call has been assigned a connection. */
   cancel(call: Call): void {
     const at = this.queue.indexOf(call);
     if (at !== -1) this.queue.splice(at, 1);
   }
 
-  /** Rejects new calls and closes idle connections. Resolves when the running and queued calls have ended. */
+  /**
+   * Closes the pool: fails new calls and closes idle connections. Resolves when the running and queued calls have
+   * ended.
+   */
   async close(): Promise<void> {
     this.isClosed = true;
     this.closeIdle();
@@ -82,7 +88,7 @@ export class ConnectionPool implements ConnectionOwner {
     clearInterval(this.sweeper);
   }
 
-  /** Rejects new calls, and fails the running and queued ones. */
+  /** Closes the pool immediately: fails new, running and queued calls. */
   destroy(): Promise<void> {
     const reason = connectionError('TRAILGATE_POOL_CLOSED');
     const closed = this.close();
@@ -112,8 +118,8 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   /**
-   * Closes all idle connections, because the server had already closed one of them. The others have been idle for
-   * longer, and a retry must not use one of them.
+   * Closes all idle connections, because the server had already closed one connection. The remaining ones have been
+   * idle for longer, and a retry must not use one of them.
    */
   onStale(): void {
     this.closeIdle();
@@ -138,11 +144,11 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   private serve(connection: Connection, call: Call): void {
-    // The call ended in `onConnection` and left the connection open.
+    // The call ended in `onConnection`, and the connection is still usable.
     if (!connection.serve(call) && this.open.has(connection)) this.onFree(connection, -1);
   }
 
-  /** Opens one connection per queued call, up to the limit. */
+  /** Opens connections until each queued call has one, up to the limit. */
   private openMore(): void {
     while (this.queue.length > this.connecting && this.open.size < this.options.maxConnections) this.connect();
   }

@@ -1,4 +1,7 @@
-/** One connection to a backend. It serves one call at a time: writes the request, then reads the response. */
+/**
+ * Implements one connection to a backend. The connection serves one call at a time: it writes the request, then reads
+ * the response. Invalid responses and lost connections fail the call.
+ */
 import type { Socket } from 'node:net';
 import { Framing, mayBecomeHead, parseResponseHead, type ResponseHead } from './response-head.js';
 import type { Call, Sending } from './call.js';
@@ -6,37 +9,40 @@ import { ChunkedBody } from './chunked-body.js';
 import { connectionError, protocolError } from '../grammar/errors.js';
 import { RequestWriter } from './request-writer.js';
 
-/** Limit for the head of a response. */
+/** Maximum size of a response head. */
 const LARGEST_HEAD_BYTES = 64 * 1024;
-/** Bodies up to this size are delivered in one piece if they arrive together with their head. */
+/** Maximum size of a body that is passed to `onWhole`, if it arrives together with its head. */
 const LARGEST_WHOLE_BYTES = 16 * 1024;
 const HEAD_END = '\r\n\r\n';
 
-/** Events that a connection reports to its pool. */
+/** ConnectionOwner is the pool of a connection, which handles its events. */
 export interface ConnectionOwner {
   /**
    * Called when the connection can serve another call.
-   * @param idleMs the server's limit for idle time, or -1 if the server named none
+   * @param idleMs the server's idle timeout in ms, or -1 if the server sent none
    */
   onFree(connection: Connection, idleMs: number): void;
   onClosed(connection: Connection): void;
-  /** Called if the server had already closed a reused connection when the next request was sent. `onClosed` follows. */
+  /**
+   * Called if a reused connection is lost before any byte of a response arrives. The server had probably closed the
+   * connection before the request was sent. `onClosed` follows.
+   */
   onStale(): void;
 }
 
 export class Connection implements Sending {
-  /** Idle deadline (`performance.now()`). Set and read by the pool. */
+  /** Time until which the connection may stay idle (`performance.now()`). Set and read by the pool. */
   idleUntilMs = 0;
   private socket!: Socket;
   private call: Call | undefined;
-  /** Received part of a response head whose rest has not arrived yet. */
+  /** Received part of a response head whose rest has not arrived. Undefined if there is none. */
   private partialHead: Buffer | undefined;
   private head: ResponseHead | undefined;
-  /** Number of bytes that are missing from a body with `Content-Length`. */
+  /** Number of missing bytes of a body with `Content-Length`. */
   private bytesLeft = 0;
   private chunked: ChunkedBody | undefined;
   /**
-   * Trailer text of a response that was complete before its request was sent. Undefined unless the connection is
+   * Trailer field lines of a response that was complete before its request was sent. Undefined unless the connection is
    * waiting for the rest of the request.
    */
   private earlyTrailer: string | undefined;
@@ -45,7 +51,7 @@ export class Connection implements Sending {
   private isUsed = false;
   private readonly writer: RequestWriter;
 
-  /** @param fixedLines the `Host` and `Connection` field lines, each with its CRLF. */
+  /** @param fixedLines the `Host` and `Connection` field lines of every request, each with its CRLF. */
   constructor(
     private readonly owner: ConnectionOwner,
     fixedLines: string,
@@ -56,7 +62,7 @@ export class Connection implements Sending {
     });
   }
 
-  /** Takes over a socket, which may still be connecting. Its reads must call `onRead`. */
+  /** Sets the socket, which may still be connecting. The socket must pass the bytes that it reads to `onRead`. */
   attach(socket: Socket): void {
     this.socket = socket;
     this.writer.attach(socket);
@@ -65,11 +71,11 @@ export class Connection implements Sending {
     socket.on('close', () => this.onLost(connectionError('TRAILGATE_BACKEND_CLOSED')));
   }
 
-  /** Sends a call. Returns false if the call was aborted before anything was sent. */
+  /** Sends a call. Returns false if the call was aborted, or the connection failed, before anything was sent. */
   serve(call: Call): boolean {
     this.call = call;
     call.onConnection(this);
-    // The call may have been aborted in `onConnection`, or the connection may have failed.
+    // The call may have been aborted, or the connection may have failed, in `onConnection`.
     if (this.call !== call) return false;
     this.writer.write(call);
     return true;
@@ -93,15 +99,17 @@ export class Connection implements Sending {
     if (this.call === call && this.earlyTrailer !== undefined) this.finishEarly(false);
   }
 
-  /** Closes the connection, and fails the call that it serves. */
+  /**
+   * Closes the connection and fails the call that it serves. A call with a complete response ends successfully instead.
+   */
   destroy(reason: Error): void {
     this.fail(reason);
   }
 
-  /** Processes the bytes that have been read. Returns false if reading must stop until `resume`. */
+  /** Processes bytes that the socket has read. Returns false if reading must stop until `resume`. */
   readonly onRead = (bytes: number, buffer: Buffer): boolean => {
     try {
-      // No bytes may follow a complete response.
+      // The response is complete, so these bytes are invalid. End the call and close the connection.
       if (this.earlyTrailer !== undefined) this.finishEarly(false);
       else if (this.head === undefined) this.readHead(buffer, bytes);
       else this.readBody(buffer, 0, bytes);
@@ -113,7 +121,7 @@ export class Connection implements Sending {
 
   private readHead(buffer: Buffer, bytes: number): void {
     const { call } = this;
-    // No request waits for a response. The next call must not take these bytes for its response.
+    // No request is waiting for a response. The next call must not receive these bytes as its response.
     if (call === undefined) {
       this.fail(connectionError('TRAILGATE_BAD_ANSWER', 'nothing was asked'));
       return;
@@ -121,7 +129,7 @@ export class Connection implements Sending {
     const { partialHead } = this;
     const whole = partialHead === undefined ? buffer : Buffer.concat([partialHead, buffer.subarray(0, bytes)]);
     const to = partialHead === undefined ? bytes : whole.length;
-    // A head that arrives in several pieces is parsed only once it is complete.
+    // Parse a head that arrives in several pieces only when it is complete.
     const seen = partialHead === undefined ? 0 : partialHead.length;
     const mayBeWhole = partialHead === undefined || whole.indexOf(HEAD_END, Math.max(0, seen - HEAD_END.length)) !== -1;
     for (let at = 0; ;) {
@@ -139,7 +147,7 @@ export class Connection implements Sending {
         this.beginBody(call, head, whole, to);
         return;
       }
-      // The gateway never requests an upgrade here, and the bytes that follow would not be HTTP/1.1.
+      // Calls never request an upgrade, and the bytes after this response are not HTTP/1.1.
       if (head.status === 101) throw connectionError('TRAILGATE_BAD_ANSWER', 'switching protocols');
       call.onInterim(head);
       if (this.call !== call) return;
@@ -147,12 +155,12 @@ export class Connection implements Sending {
   }
 
   /**
-   * Keeps a partial head until more of it arrives.
+   * Stores a partial head until more of it arrives.
    * @param seen offset up to which earlier calls have checked the bytes.
    */
   private keepPartialHead(buffer: Buffer, at: number, to: number, seen: number): void {
     this.partialHead = Buffer.from(buffer.subarray(at, to));
-    // Fail now if these bytes cannot become a response head. Otherwise the call would wait until its deadline.
+    // Fail now if these bytes cannot begin a response head. Otherwise the call would wait until its deadline.
     const text = this.partialHead.toString('latin1');
     if (!mayBecomeHead(text, Math.max(0, seen - at - HEAD_END.length))) throw protocolError('status line');
   }
@@ -198,7 +206,7 @@ export class Connection implements Sending {
   }
 
   /**
-   * Handles the end of the response.
+   * Handles the end of a response.
    * @param isClean false if more bytes followed the response
    */
   private complete(call: Call, trailerText: string, isClean: boolean): void {
@@ -208,27 +216,28 @@ export class Connection implements Sending {
   }
 
   /**
-   * Reports whether the server may still need the rest of the request. After a redirect or an error, the server does
-   * not.
+   * Reports whether the rest of the request must still be sent after the complete response. After a redirect or an
+   * error, or if the server closes the connection, the server does not need the rest.
    */
   private needsRest(head: ResponseHead | undefined): boolean {
     return !this.writer.isDone && head !== undefined && head.status < 300 && head.framing !== Framing.Close;
   }
 
-  /** Keeps the call open after its complete response, until the rest of the request has been sent. */
+  /** Keeps the call open after its complete response until the rest of the request has been sent. */
   private awaitRest(call: Call, trailerText: string): void {
     this.earlyTrailer = trailerText;
-    // Continue to read, to notice when the connection closes.
+    // Continue to read, so that the end of the connection is noticed.
     this.resumeReading();
     try {
       call.onAnswered();
     } catch (error) {
-      // The client has received no response, so the call fails.
+      // The client has not received the response, so the call fails.
       this.earlyTrailer = undefined;
       this.fail(error as Error);
       return;
     }
-    // The whole body may have been handed to the socket but not sent yet, for example if the server reads slowly.
+    // The complete body may have been written to the socket, but still be in its buffer, for example if the server
+    // reads slowly.
     if (this.call === call && !this.writer.isSending) this.whenFlushed();
   }
 
@@ -271,8 +280,8 @@ export class Connection implements Sending {
   }
 
   /**
-   * Handles the end of the stream. Completes a response body that ends with the connection. Otherwise the connection is
-   * lost.
+   * Handles the end of the data from the server. Completes a response body that ends with the connection. Otherwise,
+   * handles the connection as lost.
    */
   private onEof(): void {
     const { call } = this;
@@ -288,7 +297,7 @@ export class Connection implements Sending {
 
   private fail(reason: Error): void {
     const { call } = this;
-    // The response is complete, so only the rest of the request is lost.
+    // The response is complete. Only the rest of the request is lost.
     if (this.earlyTrailer !== undefined) {
       this.finishEarly(false);
       return;

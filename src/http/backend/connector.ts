@@ -1,39 +1,42 @@
-/** Opens TCP or TLS connections to one server, each within a timeout. Offers HTTP/1.1 only. */
+/** Opens TCP or TLS connections to one server, each within a timeout. TLS connections offer only HTTP/1.1. */
 import { connect as connectPlain, isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { connectError } from './connect-error.js';
 import { connectionError } from '../grammar/errors.js';
 
-/** Delay before TCP keep-alive probes, which detect that the peer of an idle connection no longer exists. */
+/**
+ * Idle time before the first TCP keep-alive probe. The probes detect that the peer of an idle connection no longer
+ * exists.
+ */
 const KEEP_ALIVE_PROBE_MS = 60_000;
 const PLAIN_READ_BYTES = 64 * 1024;
-/** Maximum size of a TLS record. */
+/** Size of the read buffer of a TLS connection: the maximum size of a TLS record. */
 const TLS_READ_BYTES = 16 * 1024;
 
 /**
- * Read buffer of all plain connections in this process. Data is used or copied before the next read. Each TLS
- * connection has its own buffer, because a write can trigger a read there.
+ * Read buffer that all connections without TLS share. Readers use or copy the data before the next read. Each TLS
+ * connection has its own buffer, because a write to a TLS connection can trigger a read.
  */
 const sharedBuffer = Buffer.allocUnsafeSlow(PLAIN_READ_BYTES);
 
 export interface ConnectorOptions {
-  /** `https://host:port` or `http://host:port`. */
+  /** Scheme, host and port of the server, such as `https://host:port` or `http://host:port`. */
   readonly origin: string;
   readonly timeoutMs: number;
-  /** Resolves the host name. Undefined means the system's resolver. */
+  /** Resolves the host name. Undefined to use the system's resolver. */
   readonly lookup: LookupFunction | undefined;
-  /** TLS options. Called for each new connection, so changes take effect without a restart. */
+  /** Returns the TLS options. Called for each new connection, so that changes take effect without a restart. */
   readonly tls: () => ConnectionOptions;
 }
 
-/** Called when the connection is usable, or with the error that prevented it. */
+/** Connected is called when the connection is usable (with undefined), or with the error that prevented it. */
 export type Connected = (error: Error | undefined) => void;
 
 export class Connector {
   private readonly host: string;
   private readonly port: number;
   private readonly isSecure: boolean;
-  /** TLS session of the last connection, for resumption. Valid for the options in `sessionFor` only. */
+  /** TLS session of the last connection, for resumption. Valid only for the options in `sessionFor`. */
   private session: Buffer | undefined;
   private sessionFor: ConnectionOptions | undefined;
 
@@ -45,7 +48,7 @@ export class Connector {
   }
 
   /**
-   * Starts to connect.
+   * Starts to open a connection.
    * @param onRead receives the bytes read. Returns false to stop reading until `resume`.
    * @param connected called once, never before this method returns.
    * @throws Node's error for unusable TLS options. `connected` is not called then.
@@ -61,7 +64,7 @@ export class Connector {
       if (isDone) return;
       isDone = true;
       clearTimeout(timer);
-      // The TLS session may be the reason for the failure. The next attempt uses none.
+      // The TLS session may have caused the failure. The next attempt uses none.
       if (error !== undefined) this.session = undefined;
       connected(error === undefined ? undefined : connectError(error));
     };

@@ -1,4 +1,7 @@
-/** Writes requests to a connection one after another, with backpressure for streamed bodies. */
+/**
+ * Writes requests to a backend connection, one after another. Pauses a streamed body while the server reads slowly, and
+ * checks its length.
+ */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Call } from './call.js';
@@ -6,13 +9,13 @@ import { connectionError } from '../grammar/errors.js';
 import { keepReadable } from './upload-guard.js';
 
 export interface RequestWriterListener {
-  /** Called when the last byte has been handed to the socket. */
+  /** Called when the last byte of the request has been written to the socket. */
   onSent(): void;
-  /** Called if the body failed or ended early, or if its size differs from `Content-Length`. */
+  /** Called if the body fails, ends early, or has another length than `Content-Length`. */
   onFailure(error: Error): void;
 }
 
-/** Requests with these methods send `Content-Length: 0` if they have no body (RFC 9110 section 8.6). */
+/** Methods whose requests send `Content-Length: 0` if they have no body (RFC 9110 section 8.6). */
 const EXPECTS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY']);
 const NO_BODY = 'Content-Length: 0\r\n\r\n';
 const LENGTH_LINE = /(?:^|\n)content-length:/i;
@@ -21,15 +24,16 @@ export class RequestWriter {
   private socket!: Socket;
   private body: Readable | undefined;
   private isChunked = false;
-  /** Remaining bytes of the body, if it has a `Content-Length`. */
+  /** Number of missing bytes of a body with `Content-Length`. */
   private bytesLeft = 0;
   /**
-   * A head that has not been written yet. It waits for the first data of the body, but no longer than `setImmediate`.
+   * Head that has not been written yet; empty if there is none. The head is written together with the first data of the
+   * body, or at the latest by `setImmediate`.
    */
   private heldHead = '';
-  /** End of the head if the streamed body turns out to be empty. */
+  /** Lines that complete the head if the streamed body is empty. */
   private emptyBodyLines = '';
-  /** Whether the current request has a body. */
+  /** Whether the current request has a body. The upload guard handles only writes of such requests. */
   private isUpload = false;
   private isGuarded = false;
 
@@ -43,17 +47,17 @@ export class RequestWriter {
     socket.on('drain', () => this.body?.resume());
   }
 
-  /** Whether the whole request has been written and has left the process. */
+  /** Whether the socket has passed the complete request to the operating system. */
   get isDone(): boolean {
     return this.body === undefined && this.socket.writableLength === 0;
   }
 
-  /** Whether part of a body has not been written yet. */
+  /** Whether part of a streamed body has not been written yet. */
   get isSending(): boolean {
     return this.body !== undefined;
   }
 
-  /** Calls `done` when all written data has left the process. */
+  /** Calls `done` when the socket has passed all written data to the operating system. */
   whenFlushed(done: () => void): void {
     if (this.socket.writableLength === 0) done();
     else this.socket.write('', 'latin1', done);
@@ -70,7 +74,7 @@ export class RequestWriter {
     }
     this.installGuard();
     if (Buffer.isBuffer(body)) {
-      // As a Latin-1 string, the body joins the head in one write, byte for byte.
+      // Convert the body to a Latin-1 string byte by byte, so that it is written together with the head.
       this.socket.write(`${head}\r\n${body.toString('latin1')}`, 'latin1');
       this.listener.onSent();
       return;
@@ -91,7 +95,10 @@ export class RequestWriter {
     body.on('close', this.onClose);
   }
 
-  /** Stops sending because the connection is closing. Destroys a body that has not been sent completely. */
+  /**
+   * Stops sending, because the connection is closing or a write has failed. Destroys a streamed body that has not been
+   * written completely.
+   */
   stop(): void {
     const { body } = this;
     if (body === undefined) return;
@@ -100,7 +107,8 @@ export class RequestWriter {
   }
 
   /**
-   * Installs the guard of `upload-guard.ts` with the first body, so that connections without bodies do not pay for it.
+   * Installs the guard of `upload-guard.ts` when the first request with a body is written. Connections that send no
+   * bodies don't need the guard.
    */
   private installGuard(): void {
     if (this.isGuarded) return;
@@ -145,7 +153,7 @@ export class RequestWriter {
     const { body } = this;
     if (body === undefined) return;
     if (this.heldHead !== '' && this.isChunked) {
-      // The stream was empty, so send no body at all.
+      // The stream was empty, so send the request without a body.
       this.socket.write(this.heldHead + this.emptyBodyLines, 'latin1');
       this.heldHead = '';
     } else if (this.isChunked) {

@@ -1,12 +1,12 @@
 /**
- * Parser for response heads: status line, fields, and their effect on body and connection (RFC 9112 sections 4 to 6 and
- * 9). The parser is strict, so that no other parser can understand the same head differently.
+ * Parses response heads: the status line, the fields, and their effect on the body and the connection (RFC 9112
+ * sections 4 to 6 and 9). The parser is strict, so that no other parser can interpret an accepted head differently.
  */
 import { COLON, CR, isName, LF, nameEnd, SPACE, matchesAt, valueEnd } from '../grammar/bytes.js';
 import { protocolError } from '../grammar/errors.js';
 import { listTokens, trimmed, withoutLength } from '../grammar/fields.js';
 
-/** How the end of the body is found (RFC 9112 section 6.3). */
+/** Framing determines how the end of the body is found (RFC 9112 section 6.3). */
 export const enum Framing {
   None,
   Length,
@@ -18,18 +18,19 @@ export const enum Framing {
 export interface ResponseHead {
   readonly status: number;
   /**
-   * Validated field lines as sent, each with its CRLF. `Content-Length` is removed from a 204 (RFC 9110 section 8.6).
+   * Validated field lines as received, each with its CRLF. `Content-Length` is removed from a 204 (RFC 9110 section
+   * 8.6).
    */
   readonly lines: string;
   readonly framing: Framing;
   /**
-   * Value of `Content-Length`, or -1 without one. For a response to HEAD and for a 304, the length that a GET would
-   * have.
+   * Value of `Content-Length`. -1 without the field and for a 204. In a response to HEAD and in a 304, the body length
+   * of a response to GET.
    */
   readonly contentLength: number;
-  /** Whether the connection can serve another request. */
+  /** Whether the connection can serve another request after this response. */
   readonly keepsAlive: boolean;
-  /** `timeout` of the `Keep-Alive` field in milliseconds, or -1. */
+  /** `timeout` of the `Keep-Alive` field in ms, or -1 if there is none. */
   readonly keepAliveMs: number;
   /** Offset of the first byte after the head. */
   readonly end: number;
@@ -52,7 +53,7 @@ const LISTED_KEEP_ALIVE = ',keep-alive';
 interface FramingFields {
   length: number;
   isChunked: boolean;
-  /** All `Connection` values, each preceded by a comma. */
+  /** Values of all `Connection` fields, each preceded by a comma. */
   connection: string;
   keepAliveMs: number;
 }
@@ -61,7 +62,8 @@ interface FramingFields {
  * Parses the head that begins at `from`.
  * @param isHead whether the request method was HEAD.
  * @returns undefined if the head is incomplete.
- * @throws Error `TRAILGATE_BAD_ANSWER` for anything that RFC 9112 does not allow.
+ * @throws Error `TRAILGATE_BAD_ANSWER` if the head does not conform to RFC 9112, or its transfer coding is not
+ *   `chunked`.
  */
 export function parseResponseHead(bytes: Buffer, from: number, to: number, isHead: boolean): ResponseHead | undefined {
   const linesAt = statusLineEnd(bytes, from, to);
@@ -76,7 +78,7 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
     const end = valueEnd(bytes, colon + 1, to);
     if (end + 1 >= to) return undefined;
     if (bytes[end] !== CR || bytes[end + 1] !== LF) throw protocolError('field');
-    // The length of a name rules out most fields cheaply.
+    // The length of a name excludes most fields at little cost.
     const nameLength = colon - at;
     if (nameLength === 10 || nameLength === 14 || nameLength === 17) {
       recordField(bytes, at, nameLength, colon + 1, end, framingFields, isHttp10);
@@ -92,7 +94,7 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
   const isKept = framing !== Framing.Close && persists(connection, isHttp10);
   const lines = bytes.toString('latin1', linesAt, at);
   if (status === 204) {
-    // If the fields announce a body, that body may follow, and its bytes would be taken for the next response.
+    // If the fields announce a body, a body may follow the head. The next call would read its bytes as a response.
     const keepsAlive = isKept && length <= 0 && !isChunked;
     const noLength = length === -1 ? lines : withoutLength(lines);
     return { status, lines: noLength, framing, contentLength: -1, keepsAlive, keepAliveMs, end: at + 2 };
@@ -100,7 +102,10 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
   return { status, lines, framing, contentLength: length, keepsAlive: isKept, keepAliveMs, end: at + 2 };
 }
 
-/** Returns the offset after the status line (RFC 9112 section 4), or -1 if the line is incomplete. */
+/**
+ * Returns the offset after the status line (RFC 9112 section 4), or -1 if the line is incomplete. Throws if the line is
+ * invalid.
+ */
 function statusLineEnd(bytes: Buffer, from: number, to: number): number {
   if (to - from < STATUS_BYTES + 2) {
     if (valueEnd(bytes, from, Math.min(to, from + STATUS_BYTES)) < Math.min(to, from + STATUS_BYTES))
@@ -119,7 +124,7 @@ function statusLineEnd(bytes: Buffer, from: number, to: number): number {
   return end + 2;
 }
 
-/** Returns the three-digit status code, or -1 if it is not a number. */
+/** Returns the three-digit status code, or -1 if one of its characters is not a digit. */
 function statusAt(bytes: Buffer, from: number): number {
   let status = 0;
   for (let at = from + STATUS_BYTES - 3; at < from + STATUS_BYTES; at++) {
@@ -130,7 +135,10 @@ function statusAt(bytes: Buffer, from: number): number {
   return status;
 }
 
-/** Records the value of a field that affects body or connection. The caller has checked only the length of the name. */
+/**
+ * Records the value of a field that affects the body or the connection. The caller has checked only the length of the
+ * name.
+ */
 function recordField(
   bytes: Buffer,
   at: number,
@@ -144,7 +152,7 @@ function recordField(
     if (isName(bytes, at, CONTENT_LENGTH)) framingFields.length = lengthOf(bytes, from, to, framingFields);
   } else if (nameLength === 17) {
     if (!isName(bytes, at, TRANSFER_ENCODING)) return;
-    // A coding that the gateway does not decode would be taken for content.
+    // The client would receive the encoded content of a coding that the gateway does not decode.
     const isOnlyChunked = valueOf(bytes, from, to).toLowerCase() === 'chunked';
     if (framingFields.isChunked || isHttp10 || !isOnlyChunked) throw protocolError('transfer-encoding');
     framingFields.isChunked = true;
@@ -171,7 +179,8 @@ function valueOf(bytes: Buffer, from: number, to: number): string {
 }
 
 /**
- * Reports whether a partial head can still become valid. Other protocols and lines with wrong ends cannot.
+ * Reports whether a partial head can still become a valid head. A text of another protocol or with a line that does not
+ * end in CRLF cannot.
  * @param from offset up to which earlier calls have checked the text.
  */
 export function mayBecomeHead(text: string, from: number): boolean {
@@ -189,7 +198,7 @@ function framingOf(status: number, isHead: boolean, isChunked: boolean, length: 
   return length === 0 ? Framing.None : Framing.Length;
 }
 
-/** Reports whether the connection stays open (RFC 9112 section 9.3). */
+/** Reports whether the `Connection` fields and the version keep the connection open (RFC 9112 section 9.3). */
 function persists(connection: string, isHttp10: boolean): boolean {
   if (connection === '' || connection === LISTED_KEEP_ALIVE) return !isHttp10 || connection !== '';
   const options = listTokens(connection);

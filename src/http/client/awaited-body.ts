@@ -1,6 +1,9 @@
-/** Collects a plain request whose body has not arrived completely with its head. */
+/**
+ * Collects the bytes of a plain request whose body did not arrive completely with its head. Gives up after a timeout or
+ * too many pieces.
+ */
 
-/** Maximum number of pieces. A small body rarely arrives in more. */
+/** Maximum number of pieces of a request. A small body rarely arrives in more pieces. */
 const MAX_PIECES = 16;
 
 export class AwaitedBody {
@@ -9,9 +12,9 @@ export class AwaitedBody {
 
   /**
    * @param first the bytes read so far, from the start of the request. The bytes of all pieces are copied.
-   * @param bytesLeft number of missing bytes; more than 0.
-   * @param longestWaitMs after this time, `onLate` is called.
-   * @param onLate called once. The caller then treats the body as a stream.
+   * @param bytesLeft number of missing bytes of the body; more than 0.
+   * @param longestWaitMs time after which `onLate` is called.
+   * @param onLate called once if the body is late. The caller then treats the body as a stream.
    */
   constructor(
     first: Buffer,
@@ -23,14 +26,14 @@ export class AwaitedBody {
     this.timer = setTimeout(onLate, longestWaitMs);
   }
 
-  /** Adds a piece. Returns true if the body is complete, or if there are too many pieces. */
+  /** Adds a piece of the body. Returns true if the body is complete, or if there are too many pieces. */
   add(piece: Buffer): boolean {
     this.pieces.push(Buffer.from(piece));
     this.bytesLeft -= piece.length;
     return this.bytesLeft <= 0 || this.pieces.length === MAX_PIECES;
   }
 
-  /** Whether the whole body has arrived, and no byte more. */
+  /** Whether exactly the missing bytes have arrived, and no more. */
   get isWhole(): boolean {
     return this.bytesLeft === 0;
   }

@@ -1,8 +1,7 @@
 /**
- * Handles clients that close their side of a connection while a request is running (half-close). Such a client may be
- * waiting for its response, or may have disconnected. TCP shows the difference only when something is written, because
- * a disconnected client then sends a reset. So the gateway writes the first bytes of the status line, which are the
- * same for every response.
+ * Detects whether a client that has closed its side of a connection (half-close) still waits for its response or has
+ * disconnected. TCP shows the difference only when something is written, because a disconnected client responds with a
+ * reset. So the gateway writes the first bytes of the status line, which are the same for every response.
  */
 import type { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
@@ -11,41 +10,41 @@ import { isReadByParser, keepHalfClosed, queuedBytes, currentResponse } from '..
 
 const STATUS_LINE_START = 'HTTP/1.1 ';
 /**
- * Pause before the second byte. A disconnected client responds to the first byte with a reset, which the second write
- * detects.
+ * Pause between the first and the second byte, in ms. A disconnected client responds to the first byte with a reset,
+ * which the second write detects.
  */
 const FIRST_PAUSE_MS = 100;
 /**
- * Pauses between the bytes. The bytes after the second one detect clients that disconnect later. After the last byte,
- * the timeouts of the service apply.
+ * Pauses after each byte, in ms. The bytes after the second one detect clients that disconnect later. After the last
+ * byte, the timeouts of the service apply.
  */
 const PAUSES_MS = [FIRST_PAUSE_MS, 400, 1_500, 3_000, 5_000, 10_000, 20_000, 20_000];
-/** A response that has begun is cut after this time without progress, if no data is waiting to be sent. */
+/** Time without progress after which a response that has begun is cut off, if no data is waiting to be sent. */
 const SILENCE_MS = 1_000;
 
-/** Keeps Node's server from closing half-closed connections. `awaitResponse` then detects disconnected clients. */
+/** Keeps Node's server from closing half-closed connections. `awaitResponse` detects disconnected clients instead. */
 export function serveHalfClosed(server: Server): void {
   keepHalfClosed(server);
 }
 
 /**
- * Handles a half-close on a connection that Node reads. The request continues while its client can receive the
- * response. Does nothing if no request is running or its body is incomplete, because Node handles those cases.
+ * Handles a half-close on a connection that Node reads. The request continues as long as its client can receive the
+ * response. Does nothing if no request is running or the request body is incomplete, because Node handles these cases.
  */
 export function awaitResponse(socket: Socket): void {
   const response = currentResponse(socket);
   if (!isReadByParser(socket) || response?.req.complete !== true) return;
   if (response.headersSent) cutWhenSilent(socket, response);
   else announceResponse(socket);
-  // Continue with the next pipelined request.
+  // Then check for the next pipelined request.
   response.once('close', () => {
     if (!socket.destroyed) awaitResponse(socket);
   });
 }
 
 /**
- * Writes the start of the status line byte by byte, until the actual response is written. The writer of that response
- * needs no change, because the bytes already sent are removed from its first write.
+ * Writes the start of the status line byte by byte, until the actual response is written. The code that writes the
+ * response needs no change, because the bytes already sent are removed from its first write.
  */
 export function announceResponse(socket: Socket): void {
   let written = 0;
@@ -68,8 +67,8 @@ export function announceResponse(socket: Socket): void {
 }
 
 /**
- * Cuts a connection whose response has begun but makes no progress. Nothing else can be written into such a response. A
- * response that makes progress detects a disconnected client by itself.
+ * Closes a connection whose response has begun but makes no progress. The gateway cannot write a test byte into such a
+ * response. A response that makes progress detects a disconnected client by its own writes.
  * @param ending emits `close` when the response has ended: Node's response, or the socket if it ends with the response.
  */
 export function cutWhenSilent(socket: Socket, ending: EventEmitter): void {

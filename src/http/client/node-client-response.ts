@@ -1,4 +1,7 @@
-/** A response on a connection that Node's HTTP server reads. Complete responses bypass Node's `writeHead`. */
+/**
+ * Writes responses on connections that Node's HTTP server reads. Complete responses bypass Node's `writeHead`, which is
+ * slower.
+ */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import {
@@ -38,7 +41,8 @@ export class NodeClientResponse implements ClientResponse {
     const { nodeResponse } = this;
     nodeResponse.statusCode = status;
     setHead(nodeResponse, wholeHead(status, lines, connectionLines(nodeResponse)), body.length);
-    // As a Latin-1 string, the body joins the head in one buffer. A Buffer would be sent separately, with writev.
+    // Convert the body to a Latin-1 string, so that Node joins it with the head. Node would send a Buffer separately,
+    // with writev.
     nodeResponse.end(typeof body === 'string' ? body : body.toString('latin1'), 'latin1');
   }
 
@@ -59,7 +63,7 @@ function connectionLines(response: ServerResponse): string {
   return CLOSE_LINE;
 }
 
-/** Returns a destroyed response, for callers that have not noticed yet that the client has disconnected. */
+/** Creates a destroyed response, for callers that have not noticed yet that the client has disconnected. */
 export function destroyedResponse(socket: Socket): ServerResponse {
   const response = new ServerResponse({
     method: 'GET',

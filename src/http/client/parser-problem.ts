@@ -1,6 +1,6 @@
 /**
- * Maps errors of Node's HTTP parser to error codes, and formats the response that is written directly to the socket. An
- * error can occur before there is a request, or within the body of one.
+ * Maps errors of Node's HTTP parser to problem codes, and formats the response that is written directly to the socket.
+ * A parser error can occur before there is a request, or within a request body.
  */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { ERRORS, Problem, PROBLEM_CONTENT_TYPE } from '../../platform/problems/errors.js';
@@ -17,7 +17,7 @@ export type ParserProblemCode =
   | 'content_too_large'
   | 'not_implemented';
 
-/** Reason phrases from RFC 9110 section 15. Node uses an older phrase for 413. */
+/** Reason phrases by status (RFC 9110 section 15). Node uses an older phrase for 413. */
 const STATUS_TEXT: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   408: 'Request Timeout',
@@ -26,7 +26,7 @@ const STATUS_TEXT: Readonly<Record<number, string>> = {
   501: 'Not Implemented',
 };
 
-/** Returns the error code for a request that could not be parsed. */
+/** Returns the problem code for a request that Node could not parse. */
 export function parserProblemCode(error: ParserError): ParserProblemCode {
   if (hasUnknownMethod(error)) return 'not_implemented';
   switch (error.code) {
@@ -43,16 +43,16 @@ export function parserProblemCode(error: ParserError): ParserProblemCode {
 
 export interface ParserProblem {
   readonly code: ParserProblemCode;
-  /** Omitted from the body if undefined. */
+  /** Explanation for the client. Undefined to omit it from the body. */
   readonly detail?: string | undefined;
   readonly requestId: string;
-  /** The `Date` field line with its CRLF. */
+  /** `Date` field line with its CRLF. */
   readonly dateLine: string;
-  /** More field lines, each with its CRLF, including the request ID. */
+  /** Further field lines, each with its CRLF. They must include `X-Request-Id`. */
   readonly lines: string;
 }
 
-/** Returns the complete response to a request that could not be parsed, with `Connection: close`. */
+/** Returns the complete HTTP/1.1 response to a request that could not be parsed, with `Connection: close`. */
 export function parserProblemText(content: ParserProblem, pages: ErrorPages): string {
   const { code, detail, requestId, dateLine, lines } = content;
   const { status } = ERRORS[code];

@@ -1,7 +1,7 @@
 /**
- * A client connection that the gateway reads and writes itself, at a fraction of the cost of Node's HTTP server. This
- * works as long as requests are plain (`plain-request.ts`) and responses have a known length. At the first exception,
- * Node permanently takes over the connection, the bytes read so far and the running request.
+ * Implements a client connection that the gateway reads and writes itself, at a fraction of the cost of Node's HTTP
+ * server. This is possible while requests are plain (`plain-request.ts`) and responses have a known length. At the
+ * first exception, Node permanently takes over the connection, with the bytes read so far and the running request.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,57 +13,66 @@ import { parsePlainRequest, type PlainRequest } from './plain-request.js';
 import { PlainStream } from './plain-stream.js';
 import { CLOSE_LINE, wholeHead, writeEncrypted, writeJoined } from './whole-response.js';
 
-/** PlainRequestServer is what a plain connection needs from its listener. */
+/** PlainRequestServer serves the requests of plain connections, and hands connections over to Node. */
 export interface PlainRequestServer {
-  /** Maximum number of requests per connection; 0 for no limit. */
+  /** Maximum number of requests per connection. 0 for no limit. */
   readonly mostRequests: number;
-  /** Field lines, each with its CRLF, for a response that keeps the connection open. */
+  /** `Connection` and `Keep-Alive` field lines for a response that keeps the connection open, each with its CRLF. */
   readonly keepAliveLines: string;
   /**
-   * Whether the connection uses TLS. With TLS, written data has been copied when the write returns, and the callback of
-   * the write runs later.
+   * Whether the connections use TLS. With TLS, a write has copied its data when it returns, and the callback of the
+   * write runs later.
    */
   readonly isEncrypted: boolean;
-  /** How long to wait for the rest of a small body before the request is handed over to Node. */
+  /** How long to wait for the rest of a small body before Node takes over the connection. */
   readonly bodyWaitMs: number;
   /**
-   * Serves a request. Calls `PlainConnection.begin` before anything else.
-   * @returns false if nothing was done. The request is then handed over to Node.
+   * Serves a request. Must call `PlainConnection.begin` before it writes a response.
+   * @returns false if the request was not served. The connection then hands the request over to Node.
    */
   serve(request: PlainRequest, connection: PlainConnection): boolean;
-  /** Gives a connection to Node's server. Bytes that were already read follow as a `data` event. */
+  /** Gives a connection to Node's server. A `data` event with the bytes that were already read follows. */
   handOver(socket: Socket): void;
-  /** Called with an error of the socket. */
+  /** Called when the socket fails. */
   onFailure(error: Error, socket: Socket): void;
 }
 
-/** Transaction is a request in progress on a connection. */
+/** Transaction handles the end and the handover of a request in progress. */
 export interface Transaction {
-  /** Called when the response has been sent. Status 0 means that the client disconnected first. */
+  /**
+   * Called when the response has been sent.
+   * @param status status of the response; 0 if the client disconnected first
+   */
   onEnd(status: number): void;
-  /** Called when Node has taken over the connection. `message` is Node's object for the same request. */
+  /**
+   * Called when Node has taken over the connection. `message` and `response` are Node's objects for the running
+   * request.
+   */
   onHandedOver(message: IncomingMessage, response: ServerResponse): void;
 }
 
 const CONNECTION = Symbol('plainConnection');
 type PlainSocket = Socket & { [CONNECTION]?: PlainConnection };
 
-/** Returns the plain connection of a socket, or undefined if Node has read the socket from the start. */
+/**
+ * Returns the plain connection of a socket, also after a handover. Returns undefined if Node has read the socket from
+ * the start.
+ */
 export function plainConnectionOf(socket: Socket): PlainConnection | undefined {
   return (socket as PlainSocket)[CONNECTION];
 }
 
 export class PlainConnection implements ClientResponse {
-  /** Time of opening (`performance.now()`). */
+  /** Time when the connection was opened (`performance.now()`). */
   readonly openedMs = performance.now();
-  /** Client address, cached by the code that serves the requests. */
+  /** Client address, cached by the code that serves the requests. Undefined until the first request. */
   clientAddress: string | undefined;
-  /** Number of requests so far, including those read by Node. */
+  /** Number of requests so far, including the requests that Node has read. */
   private requests = 0;
   private transaction: Transaction | undefined;
   private request: PlainRequest | undefined;
   private awaited: AwaitedBody | undefined;
-  /** Bytes received during a streamed response. They are parsed after its end. */
+  /** Bytes received during a streamed response, which are parsed after the response. Undefined if there are none. */
   private unread: Buffer | undefined;
   private isStreaming = false;
   /** Status of the current response; 0 until the response begins. */
@@ -71,7 +80,9 @@ export class PlainConnection implements ClientResponse {
   /** Whether the connection closes after the current response. */
   private isLast = false;
   private isHandedOver = false;
-  /** Node's response object after a handover, or a destroyed one. */
+  /**
+   * Node's response object after a handover, or a destroyed one if there was no handover. Undefined until it is needed.
+   */
   private adopted: ServerResponse | undefined;
 
   constructor(
@@ -84,12 +95,12 @@ export class PlainConnection implements ClientResponse {
     socket.on('close', onSocketClose);
   }
 
-  /** Whether the connection has not been handed over and waits for a request. */
+  /** Whether the connection waits for a request. False after a handover. */
   get isIdle(): boolean {
     return !this.isHandedOver && this.transaction === undefined && this.awaited === undefined;
   }
 
-  /** Whether the connection has not received a request yet. */
+  /** Whether the connection waits for its first request. */
   get isFresh(): boolean {
     return this.isIdle && this.requests === 0;
   }
@@ -111,7 +122,7 @@ export class PlainConnection implements ClientResponse {
     return (this.adopted ??= destroyedResponse(this.socket));
   }
 
-  /** Processes the bytes that have been read. Returns false if reading must stop until the socket is resumed. */
+  /** Processes bytes that the socket has read. Returns false if reading must stop until the socket is resumed. */
   onRead(bytes: number, buffer: Buffer): boolean {
     // After a handover, Node's server or an upgraded protocol reads the socket as a stream.
     if (this.isHandedOver) return this.socket.push(Buffer.from(buffer.subarray(0, bytes)));
@@ -130,7 +141,7 @@ export class PlainConnection implements ClientResponse {
     return false;
   }
 
-  /** Serves the request, or waits for the rest of it. Returns false if the bytes must be handed over to Node. */
+  /** Serves a request, or waits for the rest of its body. Returns false if Node must read these bytes. */
   private serveOrAwait(buffer: Buffer, bytes: number): boolean {
     if (this.transaction !== undefined) return false;
     const request = parsePlainRequest(buffer, bytes, this.socket);
@@ -162,8 +173,8 @@ export class PlainConnection implements ClientResponse {
   }
 
   /**
-   * Counts a request that Node has read, and makes it the last one if the limit is reached. Node itself counts only the
-   * requests that it has read.
+   * Counts a request that Node has read, and makes it the last one if the limit is reached. Node's own limit counts
+   * only the requests that Node has read.
    * @returns false if the limit had already been reached. The request must then not be served (RFC 9112 section 9.6).
    */
   countNodeRequest(response: ServerResponse): boolean {
@@ -176,7 +187,7 @@ export class PlainConnection implements ClientResponse {
   }
 
   /**
-   * Passes a request that Node has read to the running transaction, if it is the same request.
+   * Passes Node's objects to the running transaction, if Node has read the same request again after a handover.
    * @returns false if it is a new request.
    */
   adopt(message: IncomingMessage, response: ServerResponse): boolean {
@@ -195,7 +206,7 @@ export class PlainConnection implements ClientResponse {
 
   writeWhole(status: number, lines: string, body: string | Buffer): void {
     const { socket } = this;
-    // The client has disconnected or the socket is closing. The end of the connection ends the request.
+    // The client has disconnected, or the socket is closing. The `close` event of the socket ends the request.
     if (!socket.writable) return;
     const { isEncrypted, keepAliveLines } = this.server;
     const head = wholeHead(status, lines, this.isLast ? CLOSE_LINE : keepAliveLines);
@@ -225,14 +236,17 @@ export class PlainConnection implements ClientResponse {
     this.socket.destroy();
   }
 
-  /** Handles a half-close by the client. The connection ends after the running response, or now if there is none. */
+  /**
+   * Handles a half-close by the client. The connection closes after the running response, or immediately if no request
+   * is running.
+   */
   onEof(): void {
     if (this.isHandedOver) {
       awaitResponse(this.socket);
       return;
     }
     this.isLast = true;
-    // The rest of the body will not arrive.
+    // The rest of the body will never arrive.
     if (this.awaited !== undefined) this.socket.destroy();
     else if (this.transaction === undefined) this.socket.end();
     else if (this.isStreaming) cutWhenSilent(this.socket, this.socket);
@@ -261,7 +275,9 @@ export class PlainConnection implements ClientResponse {
     if (!this.serveOrAwait(unread, unread.length)) this.handOverWith(unread);
   }
 
-  /** Ends the request, unless the write failed. After a failed write, the end of the connection ends the request. */
+  /**
+   * Ends the request, unless the write failed. After a failed write, the `close` event of the socket ends the request.
+   */
   private onWritten(status: number, error: Error | null | undefined): void {
     if (error === null || error === undefined) this.end(status);
   }
@@ -274,7 +290,7 @@ export class PlainConnection implements ClientResponse {
     this.status = 0;
     this.isStreaming = false;
     transaction.onEnd(status);
-    // After a handover, Node ends the connection, on which it may already serve the last request.
+    // After a handover, Node closes the connection. Node may already serve the last request of the connection.
     if (this.isLast && !this.isHandedOver) this.socket.destroySoon();
     else if (this.unread !== undefined) this.readHeldBack(this.unread);
   }
@@ -291,13 +307,13 @@ export class PlainConnection implements ClientResponse {
     this.request = undefined;
     socket.off('error', onSocketError);
     this.server.handOver(socket);
-    // Hand over the running request, too. A request whose response has begun ends here, when the client has received
-    // the response.
+    // Hand over the running request, too. If its response has begun, the request ends here, when the client has
+    // received the response.
     if (request !== undefined && !this.hasBegun) socket.emit('data', request.bytes);
   }
 }
 
-/** Socket listeners that all connections share, which saves memory for idle ones. */
+/** Listeners for the events of sockets. All connections share them, which saves memory for idle connections. */
 function onSocketEnd(this: Socket): void {
   plainConnectionOf(this)?.onEof();
 }

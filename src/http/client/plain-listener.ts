@@ -1,6 +1,6 @@
 /**
- * Reads new connections with `plain-connection.ts` first. Node's server counts all connections, and takes over those
- * with requests that are not plain.
+ * Makes `plain-connection.ts` read new connections before Node does. Node's server counts all connections, and takes
+ * over the connections with requests that are not plain.
  */
 import type { Server } from 'node:http';
 import type { OnReadOpts, Socket } from 'node:net';
@@ -10,14 +10,14 @@ import { plainConnectionOf, PlainConnection, type PlainRequestServer } from './p
 import { keepAliveLines } from './whole-response.js';
 
 const READ_BYTES = 64 * 1024;
-/** How long to wait for the rest of a small body. Most clients send it right after the head. */
+/** How long to wait for the rest of a small body, in ms. Most clients send the body right after the head. */
 const BODY_WAIT_MS = 200;
 
-/** Read buffer of all connections without TLS. Data is used or copied before the next read. */
+/** Read buffer that all connections without TLS share. Readers use or copy the data before the next read. */
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 const ONREAD: OnReadOpts = {
   buffer: sharedBuffer,
-  // Node calls this as a method of the socket, so one function serves all connections.
+  // Node calls this function as a method of the socket, so one function serves all connections.
   callback: function onRead(this: Socket, bytes: number): boolean {
     return plainConnectionOf(this)?.onRead(bytes, sharedBuffer) ?? true;
   } as OnReadOpts['callback'],
@@ -25,15 +25,15 @@ const ONREAD: OnReadOpts = {
 
 export interface PlainRequestHandler
   extends Pick<PlainRequestServer, 'serve'>, Partial<Pick<PlainRequestServer, 'bodyWaitMs'>> {
-  /** How long a connection may be idle, as announced to the client. */
+  /** Idle timeout that is announced to the client. */
   readonly keepAliveTimeoutMs: number;
 }
 
 type ConnectionListener = (this: Server, socket: Socket) => void;
 
 /**
- * Reads the connections of a server without TLS. The other `connection` listeners get the socket that is read here.
- * Node's own listener gets the socket only when the connection is handed over.
+ * Reads the connections of a server without TLS. The other `connection` listeners get the socket that replaces the
+ * accepted one. Node's own listener gets that socket only when the connection is handed over.
  */
 export function readPlainRequests(server: Server, handler: PlainRequestHandler): void {
   const listeners = server.listeners('connection') as ConnectionListener[];
@@ -42,7 +42,7 @@ export function readPlainRequests(server: Server, handler: PlainRequestHandler):
   const requestServer = createRequestServer(server, handler, false, (socket) => nodeListener.call(server, socket));
   server.removeAllListeners('connection');
   server.on('connection', (accepted: Socket) => {
-    // Bytes that an earlier reader has put back, such as those after the PROXY protocol header of a load balancer.
+    // Read the bytes that an earlier reader has put back, such as the bytes after a PROXY protocol header.
     const unread = accepted.readableLength === 0 ? null : (accepted.read() as Buffer | null);
     const socket = reopenForReading(accepted);
     const connection = new PlainConnection(socket, requestServer);
@@ -53,8 +53,8 @@ export function readPlainRequests(server: Server, handler: PlainRequestHandler):
 }
 
 /**
- * Creates a listener that reads TLS connections after their handshake. Decrypted data arrives in separate buffers.
- * Written data has been encrypted, and so copied, when the write returns.
+ * Creates a listener that reads TLS connections after their handshake. Decrypted data arrives in separate buffers. A
+ * write has encrypted, and so copied, its data when it returns.
  * @param nodeListener Node's listener, which takes over the connections that are not plain.
  * @returns the listener to call with each connection that negotiated HTTP/1.1.
  */
@@ -113,12 +113,12 @@ function remoteProperties(socket: Socket): PropertyDescriptorMap {
 }
 
 /**
- * Returns a socket that replaces the accepted one. The new socket reads into the shared buffer, without an event per
- * piece.
+ * Creates a socket that replaces the accepted one. The new socket reads into the shared buffer, and emits no event for
+ * each piece.
  */
 function reopenForReading(accepted: Socket): Socket {
   const socket = reopenWith(accepted, ONREAD);
-  // Keep the client's address that a load balancer has sent (`proxied-connections.ts`).
+  // Copy the client address from a PROXY protocol header (`proxied-connections.ts`).
   if (Object.hasOwn(accepted, 'remoteAddress')) Object.defineProperties(socket, remoteProperties(accepted));
   return socket;
 }

@@ -1,17 +1,20 @@
 /**
- * Parser for plain requests: GET and DELETE without a body, and POST, PUT and PATCH with a body of known length. The
- * request must arrive completely, and every byte of its head must be valid by RFC 9112. Any other request is left to
- * Node's parser, which also reports errors.
+ * Parses plain requests: GET and DELETE without a body, and POST, PUT and PATCH with a small body of known length. A
+ * plain request arrives completely, and every byte of its head is valid by RFC 9112. Node's parser reads all other
+ * requests, and reports errors.
  */
 import type { Socket } from 'node:net';
 import type { ClientFields, ClientMessage } from './client-response.js';
 import { COLON, CR, isName, LETTER_CASE, LF, nameEnd, matchesAt, targetEnd, valueEnd } from '../grammar/bytes.js';
 import { fieldsOfLines, linesOf, trimmed } from '../grammar/fields.js';
 
-/** Longer heads and more fields go to Node's parser, which enforces the limits. */
+/**
+ * Maximum size of a plain request's head in bytes, and maximum number of its fields. Node reads larger heads and
+ * enforces the limits of the gateway.
+ */
 const LONGEST_HEAD = 8_192;
 const MAX_FIELDS = 100;
-/** Node reads requests with larger bodies, and streams the body. */
+/** Maximum size of a plain request's body. Node reads requests with larger bodies, and streams the body. */
 const LARGEST_BODY_BYTES = 16 * 1024;
 const MAX_DIGITS = 5;
 const ZERO = 0x30;
@@ -19,11 +22,11 @@ const VERSION = Buffer.from(' HTTP/1.1\r\n');
 
 type PlainMethod = 'GET' | 'DELETE' | 'POST' | 'PUT' | 'PATCH';
 
-/** Start of the request line: the method, a space and the first slash of the path. */
+/** Start is the beginning of a request line: the method, a space and the first slash of the path. */
 interface Start {
   readonly method: PlainMethod;
   readonly bytes: Buffer;
-  /** Whether the request has a body, possibly empty, with `Content-Length`. */
+  /** Whether requests with the method must have `Content-Length` and a body, which can be empty. */
   readonly hasBody: boolean;
 }
 
@@ -46,35 +49,38 @@ export class PlainRequest implements ClientMessage {
   constructor(
     readonly method: PlainMethod,
     readonly url: string,
-    /** Validated field lines as sent, each with its CRLF. Each field in `headers` occurs once. */
+    /** Validated field lines as received, each with its CRLF. Each field in `headers` occurs once in the lines. */
     readonly lines: string,
     readonly headers: ClientFields,
     readonly socket: Socket,
-    /** Whether the client allows another request on the connection. */
+    /** Whether the client may send another request on the connection. */
     readonly keepsAlive: boolean,
     readonly body: Buffer | undefined,
   ) {}
 
-  /** Fields in Node's format (name, value, name, value). Built on demand. */
+  /** Field names and values in turn, as in Node's requests. Each read of this property parses the lines. */
   get rawHeaders(): string[] {
     return fieldsOfLines(this.lines);
   }
 
-  /** The request as HTTP/1.1, for Node's parser. */
+  /** The request as an HTTP/1.1 message, which Node's parser reads after a handover. */
   get bytes(): Buffer {
     const head = Buffer.from(`${this.method} ${this.url} HTTP/1.1\r\n${this.lines}\r\n`, 'latin1');
     return this.body === undefined ? head : Buffer.concat([head, this.body]);
   }
 }
 
-/** Returns the request's fields as lines, each with its CRLF. */
+/** Returns the fields of a request as lines, each with its CRLF. */
 export function linesOfMessage(message: ClientMessage): string {
   return message.lines ?? linesOf(message.rawHeaders);
 }
 
-/** Known fields of a plain request. All properties exist from the start, so that all objects have the same shape. */
+/**
+ * PlainFields holds the known fields of a plain request. All properties except `idempotency-key` exist from the start,
+ * so that all objects have the same shape.
+ */
 class PlainFields implements ClientFields {
-  /** Added on demand, because few requests have it. */
+  /** Added only when present, because few requests have this field. */
   declare 'idempotency-key'?: string;
   'content-length': string | undefined = undefined;
   connection: string | undefined = undefined;
@@ -89,14 +95,17 @@ class PlainFields implements ClientFields {
   'x-request-id': string | undefined = undefined;
 }
 
-/** Fields that make a request not plain: they announce a body of unknown length, an upgrade or an expectation. */
+/**
+ * Fields that a plain request must not have, because they announce a body of unknown length, an upgrade or an
+ * expectation.
+ */
 const NOT_PLAIN = ['expect', 'proxy-connection', 'transfer-encoding', 'upgrade'];
 
-/** Known names by length. `field` is undefined for names in `NOT_PLAIN`. */
+/** Known field names by length. `field` is undefined for the names in `NOT_PLAIN`. */
 const KNOWN = byLength([...Object.keys(new PlainFields()), 'idempotency-key', ...NOT_PLAIN]);
 
 interface KnownName {
-  /** First letter in lower case. Most other names of the same length differ here. */
+  /** First letter of the name in lower case. Most other names of the same length have a different first letter. */
   readonly first: number;
   readonly lower: Buffer;
   readonly field: keyof PlainFields | undefined;
@@ -112,7 +121,7 @@ function byLength(names: readonly string[]): KnownName[][] {
 }
 
 /**
- * Parses one complete request.
+ * Parses one complete plain request.
  * @param bytes begins with the request. The buffer is reused for the next read, so the body is copied.
  * @param to end of the bytes read.
  * @returns the request. If only its body is incomplete, its total size in bytes. Undefined if the bytes are not exactly
@@ -127,7 +136,7 @@ export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): Pl
   const linesAt = targetTo + VERSION.length;
   const headers = new PlainFields();
   const linesTo = readFields(bytes, linesAt, to, headers);
-  // The head must end here, and exactly the body may follow.
+  // The head must end here, and only the body may follow.
   if (linesTo + 2 > Math.min(to, LONGEST_HEAD) || bytes[linesTo] !== CR || bytes[linesTo + 1] !== LF) return undefined;
   const bodyAt = linesTo + 2;
   const end = bodyAt + bodyBytes(headers, hasBody);
@@ -138,7 +147,9 @@ export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): Pl
   return new PlainRequest(method, target, lines, headers, socket, headers.connection !== 'close', body);
 }
 
-/** Returns the only method that is possible after the first two bytes. The caller must compare the rest. */
+/**
+ * Returns the only plain method that can begin with the first two bytes. The caller must compare the remaining bytes.
+ */
 function startOf(bytes: Buffer): Start {
   if (bytes[0] === GET.bytes[0]) return GET;
   if (bytes[0] === DELETE.bytes[0]) return DELETE;
@@ -146,14 +157,14 @@ function startOf(bytes: Buffer): Start {
   return bytes[1] === PUT.bytes[1] ? PUT : PATCH;
 }
 
-/** Returns the body size, or NaN if the request is not plain. */
+/** Returns the size of the body in bytes, or NaN if the request is not plain. */
 function bodyBytes({ 'content-length': length }: PlainFields, hasBody: boolean): number {
   if (!hasBody) return length === undefined ? 0 : NaN;
   const bytes = length === undefined ? NaN : plainNumber(length);
   return bytes > LARGEST_BODY_BYTES ? NaN : bytes;
 }
 
-/** Parses a short decimal number without leading zeros. Returns NaN for any other text. */
+/** Parses a decimal number of at most `MAX_DIGITS` digits without leading zeros. Returns NaN for any other text. */
 function plainNumber(text: string): number {
   if (text.length > MAX_DIGITS || text === '') return NaN;
   let number = 0;
@@ -166,7 +177,8 @@ function plainNumber(text: string): number {
 }
 
 /**
- * Reads the fields, and records the known ones. Returns the offset after the last field, or -1 if a field is not plain.
+ * Reads the fields of a head, and records the known ones in `fields`. Returns the offset after the last field. Returns
+ * -1 if the head is not plain.
  */
 function readFields(bytes: Buffer, from: number, to: number, fields: PlainFields): number {
   let at = from;
@@ -182,7 +194,10 @@ function readFields(bytes: Buffer, from: number, to: number, fields: PlainFields
   return at;
 }
 
-/** Returns the known name at `at`. The length of a name rules out most others cheaply. */
+/**
+ * Returns the known field name between `at` and `colon`, or undefined. The length excludes most other names at little
+ * cost.
+ */
 function knownName(bytes: Buffer, at: number, colon: number): KnownName | undefined {
   const names = KNOWN[colon - at];
   if (names === undefined) return undefined;
@@ -191,9 +206,10 @@ function knownName(bytes: Buffer, at: number, colon: number): KnownName | undefi
   return undefined;
 }
 
-/** Records a field. Returns false if it makes the request not plain. */
+/** Records a known field in `fields`. Returns false if the field makes the request not plain. */
 function recordField(name: KnownName['field'], bytes: Buffer, from: number, to: number, fields: PlainFields): boolean {
-  // A field that is not plain, or is repeated. Node joins some repeated fields, and keeps the first value of others.
+  // The field is in `NOT_PLAIN`, or it is repeated. Node joins some repeated fields, and uses the first value of
+  // others.
   if (name === undefined || fields[name] !== undefined) return false;
   const text = bytes.toString('latin1', from, to);
   const value = trimmed(text, 0, text.length);

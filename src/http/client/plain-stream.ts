@@ -1,17 +1,20 @@
-/** Writes a response body of known length piece by piece; see `plain-connection.ts`. */
+/**
+ * Writes a response with a body of known length piece by piece, on a connection that the gateway reads itself
+ * (`plain-connection.ts`).
+ */
 import type { Socket } from 'node:net';
 import type { ResponseStream } from './client-response.js';
 import { writeEncrypted, writeJoined } from './whole-response.js';
 
 /**
- * Maximum unsent data over TLS, where every write completes a turn later. Without TLS, data counts as unsent only if
- * the kernel does not accept it at once.
+ * Maximum unsent data over TLS, where every write completes a turn of the event loop later. Without TLS, any data that
+ * the kernel does not accept immediately stops the writer.
  */
 const MAX_UNSENT_BYTES = 96 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export interface PlainStreamOwner {
-  /** Called when more can be written after `write` returned false. */
+  /** Called when the caller can write more, after `write` returned false. */
   onDrain(): void;
   /** Called when the last byte has been sent. */
   onSent(): void;
@@ -22,7 +25,7 @@ export class PlainStream implements ResponseStream {
   private isStalled = false;
   private isEnded = false;
 
-  /** @param head response head, which is sent with the first piece. */
+  /** @param head response head, which is sent together with the first piece. */
   constructor(
     private readonly socket: Socket,
     private head: string,
@@ -32,7 +35,7 @@ export class PlainStream implements ResponseStream {
 
   write(piece: Buffer): boolean {
     const { socket, head, isEncrypted } = this;
-    // The client has disconnected. The end of the connection ends the request.
+    // The client has disconnected. The `close` event of the socket ends the request.
     if (!socket.writable) return true;
     this.head = '';
     if (isEncrypted) {
@@ -60,7 +63,7 @@ export class PlainStream implements ResponseStream {
   }
 
   private readonly onWritten = (error: Error | null | undefined): void => {
-    // The write has failed. The end of the connection ends the request.
+    // The write has failed. The `close` event of the socket ends the request.
     if (error !== null && error !== undefined) return;
     this.pending--;
     if (this.pending > 0) return;

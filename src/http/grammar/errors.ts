@@ -1,23 +1,24 @@
 /**
- * Errors of connections, identified by `code`. They have no stack trace, because the peer causes them, not the program.
+ * Creates errors of connections, identified by `code`. They have no stack trace, because the cause is outside the
+ * program's code.
  */
 
 export type ConnectionErrorCode =
   /** The connection was not established within the timeout. */
   | 'TRAILGATE_CONNECT_TIMEOUT'
-  /** No connection was opened, because the process is out of file descriptors or of memory for sockets. */
+  /** The connection was not opened, because the process is out of file descriptors or of memory for sockets. */
   | 'TRAILGATE_OUT_OF_RESOURCES'
-  /** No connection was opened, because all local ports for this address are in use. */
+  /** The connection was not opened, because all local ports for the address are in use. */
   | 'TRAILGATE_OUT_OF_PORTS'
-  /** The peer closed the connection before the response or its body was complete. */
+  /** The peer closed the connection before the response was complete. */
   | 'TRAILGATE_BACKEND_CLOSED'
-  /** The response is not valid HTTP/1.1. */
+  /** The response is not valid HTTP/1.1, or the peer sent bytes without a request. */
   | 'TRAILGATE_BAD_ANSWER'
-  /** The response head or the trailer fields exceed the size limit. */
+  /** The response head, a chunk size line or the trailer fields exceed their size limit. */
   | 'TRAILGATE_ANSWER_HEAD_TOO_LARGE'
-  /** The request body does not have the length in its Content-Length. */
+  /** The request body ended early, or does not have the length in its `Content-Length`. */
   | 'TRAILGATE_BODY_LENGTH'
-  /** The connection pool is closed, or has discarded an idle connection. */
+  /** The connection pool is closed, or has closed an idle connection. */
   | 'TRAILGATE_POOL_CLOSED';
 
 export function connectionError(code: ConnectionErrorCode, detail = ''): Error {
@@ -35,7 +36,8 @@ export function errorOfPeer(code: string, detail = ''): Error {
 
 /**
  * Creates the error for an invalid response.
- * @param part names the invalid part of the response. Must not contain its content, which must not be logged.
+ * @param part names the invalid part of the response. Must not contain the content of the response, which must not be
+ *   logged.
  */
 export function protocolError(part: string): Error {
   return connectionError('TRAILGATE_BAD_ANSWER', part);

@@ -1,12 +1,18 @@
-/** Reads and converts header fields. The flat form is a list of alternating names and values, with names as sent. */
+/**
+ * Reads and converts header fields. The flat form is a list of names and values in turn, with names as sent. Line form
+ * is a text of field lines, each with its CRLF.
+ */
 import { protocolError } from './errors.js';
 
-/** Fields by lower-case name. A repeated field is a list. The object has no prototype, so any name is safe. */
+/**
+ * FieldsByName holds fields by lower-case name. The value of a repeated field is a list. The object has no prototype,
+ * so that any name is safe.
+ */
 export type FieldsByName = Record<string, string | string[] | undefined>;
 
 /**
- * Valid field lines: no space before the colon, no line folding, no control characters. The expression can match in
- * only one way, so it runs in linear time.
+ * Matches valid field lines: no space before the colon, no line folding, no control characters. The expression can
+ * match in only one way, so it runs in linear time.
  */
 const LINES = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 const LENGTH_LINE = /^content-length:[^\n]*\n/im;
@@ -15,7 +21,8 @@ const TAB = 0x09;
 const ZERO = 0x30;
 
 /**
- * Returns the value of a field, with repeated fields joined as in RFC 9110 section 5.3. Undefined if absent.
+ * Returns the value of a field. Repeated fields are joined as in RFC 9110 section 5.3. Undefined if the field is
+ * missing.
  * @param fields in flat form.
  * @param lower the name in lower case.
  */
@@ -30,7 +37,7 @@ export function fieldValue(fields: readonly string[], lower: string): string | u
   return value;
 }
 
-/** Converts fields from flat form. */
+/** Groups fields in flat form by their lower-case names. */
 export function fieldsByName(fields: readonly string[]): FieldsByName {
   const byName = Object.create(null) as FieldsByName;
   for (let index = 0; index < fields.length; index += 2) {
@@ -42,13 +49,16 @@ export function fieldsByName(fields: readonly string[]): FieldsByName {
   return byName;
 }
 
-/** Reports whether a text consists of valid field lines (RFC 9112 section 5), each with its CRLF. */
+/**
+ * Reports whether a text consists only of valid field lines (RFC 9112 section 5), each with its CRLF. True for an empty
+ * text.
+ */
 export function areFieldLines(text: string): boolean {
   return LINES.test(text);
 }
 
 /**
- * Returns fields as lines, each with its CRLF.
+ * Converts fields to lines, each with its CRLF. Does not validate the fields.
  * @param fields in flat form: name, value, name, value.
  */
 export function linesOf(fields: readonly string[]): string {
@@ -58,7 +68,7 @@ export function linesOf(fields: readonly string[]): string {
 }
 
 /**
- * Splits field lines, each with its CRLF, into flat form.
+ * Converts field lines, each with its CRLF, to flat form.
  * @throws Error `TRAILGATE_BAD_ANSWER` for invalid lines.
  */
 export function fieldsOfLines(text: string): string[] {
@@ -73,7 +83,7 @@ export function fieldsOfLines(text: string): string[] {
   return fields;
 }
 
-/** Returns a range of the text without the spaces and tabs around it. */
+/** Returns the text from `from` to `to`, without leading and trailing spaces and tabs. */
 export function trimmed(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
@@ -83,7 +93,7 @@ export function trimmed(text: string, from: number, to: number): string {
 }
 
 /**
- * Returns the members of a comma-separated list (RFC 9110 section 5.6.1), such as `Connection`. Skips empty members.
+ * Returns the members of a comma-separated list, such as `Connection` (RFC 9110 section 5.6.1). Omits empty members.
  */
 export function listMembers(value: string): string[] {
   return value
@@ -92,28 +102,28 @@ export function listMembers(value: string): string[] {
     .filter((member) => member !== '');
 }
 
-/** Returns the members of a case-insensitive list in lower case. */
+/** Returns the members of a case-insensitive, comma-separated list in lower case. */
 export function listTokens(value: string): string[] {
   return listMembers(value.toLowerCase());
 }
 
 /**
- * Reports whether the value of a `Content-Length` can be forwarded as sent: one space, a number without leading zeros,
- * nothing after it.
+ * Reports whether a `Content-Length` line can be forwarded as received. Its value must be one space and a number
+ * without leading zeros.
  * @param from offset after the colon.
- * @param to offset of the line's CRLF. Only digits and surrounding spaces are in between.
+ * @param to offset of the line's CRLF. The line has only digits and surrounding spaces between the two offsets.
  */
 export function isLengthLine(lines: string, from: number, to: number): boolean {
   if (lines.charCodeAt(from) !== SPACE || isSpace(lines.charCodeAt(to - 1))) return false;
   return lines.charCodeAt(from + 1) > ZERO || to - from === 2;
 }
 
-/** Removes the `Content-Length` line. The lines must not have more than one. */
+/** Removes the `Content-Length` line from field lines, which must not have more than one. */
 export function withoutLength(lines: string): string {
   return lines.replace(LENGTH_LINE, '');
 }
 
-/** Removes leading zeros from a number. Some parsers would read the number as octal, or reject it. */
+/** Removes leading zeros from a decimal number. Some parsers would read such a number as octal, or reject it. */
 export function withoutLeadingZeros(digits: string): string {
   return digits.replace(/^0+(?=[0-9])/, '');
 }

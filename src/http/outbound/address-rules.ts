@@ -1,7 +1,7 @@
 /**
  * Decides which addresses the gateway may connect to when a customer or another party has chosen the destination.
- * Allowed are the public internet, and private networks that the operator allows. Compares numbers, not text, because
- * one address can be written in many ways.
+ * Addresses on the public internet are allowed, and private networks that the operator allows. Addresses are compared
+ * as numbers, because one address can be written in many ways.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { ipv4InGroups, ipv6Groups, NetworkList, plainAddress } from '../../platform/network-list.js';
@@ -24,8 +24,8 @@ export type AddressReason =
   | 'denied';
 
 /**
- * Reasons that `allowPrivateNetworks` cannot override. No legitimate receiver has such an address, but cloud metadata
- * services do.
+ * Reasons that `allowPrivateNetworks` cannot override. No legitimate receiver has such an address, but the metadata
+ * services of clouds do.
  */
 const NEVER_ALLOWED: ReadonlySet<AddressReason> = new Set([
   'not_an_address',
@@ -38,9 +38,12 @@ const NEVER_ALLOWED: ReadonlySet<AddressReason> = new Set([
 
 type Networks = readonly (readonly [reason: AddressReason, ...networks: string[]])[];
 
-/** IANA's registry of special-purpose IPv4 addresses, and the metadata addresses of clouds. The first match counts. */
+/**
+ * IANA's registry of special-purpose IPv4 addresses, and the metadata addresses of clouds. The first matching entry
+ * applies.
+ */
 const SPECIAL_IPV4: Networks = [
-  // Azure, Alibaba Cloud and Oracle Cloud. Other clouds use link-local addresses.
+  // Metadata services of Azure, Alibaba Cloud and Oracle Cloud. Other clouds use link-local addresses.
   ['cloud_metadata', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
   ['unspecified', '0.0.0.0/8'],
   ['loopback', '127.0.0.0/8'],
@@ -54,40 +57,46 @@ const SPECIAL_IPV4: Networks = [
   ['reserved', '192.0.0.0/24', '240.0.0.0/4'],
 ];
 
-/** IANA's registry of special-purpose IPv6 addresses. Addresses outside 2000::/3 are not global either. */
+/**
+ * IANA's registry of special-purpose IPv6 addresses, and the metadata addresses of clouds. The first matching entry
+ * applies. Other addresses outside 2000::/3 are not global either.
+ */
 const SPECIAL_IPV6: Networks = [
-  // AWS, Google Cloud and Scaleway.
+  // Metadata services of AWS, Google Cloud and Scaleway.
   ['cloud_metadata', 'fd00:ec2::254/128', 'fd00:ec2::23/128', 'fd20:ce::254/128', 'fd00:42::42/128'],
   ['unspecified', '::/128'],
   ['loopback', '::1/128'],
-  // IPv4-translated (RFC 2765) and IPv4-compatible addresses. Systems disagree on where they lead. Mapped addresses are
-  // refused earlier.
+  // IPv4-translated (RFC 2765) and IPv4-compatible addresses, which systems route differently. IPv4-mapped addresses
+  // are refused earlier.
   ['embedded_ipv4', '::ffff:0:0:0/96', '::/96'],
   ['private', 'fc00::/7', 'fec0::/10'],
   ['link_local', 'fe80::/10'],
   ['multicast', 'ff00::/8'],
   ['documentation', '2001:db8::/32', '3fff::/20'],
   ['benchmarking', '2001:2::/48'],
-  // NAT64, Teredo and 6to4: they lead to an IPv4 address that has not been checked.
+  // NAT64, Teredo and 6to4 addresses, which lead to an IPv4 address that has not been checked.
   ['transition', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
   ['reserved', '100::/64', '100:0:0:1::/64', '2001::/23', '5f00::/16'],
 ];
 
 const GLOBAL_UNICAST = '2000::/3';
-/** The IPv4 internet as seen from an IPv6-only network (RFC 6052). */
+/** Prefix of IPv4 addresses in an IPv6-only network (NAT64, RFC 6052). */
 const NAT64 = '64:ff9b::/96';
-/** Marks an interface ID that contains an IPv4 address (ISATAP, RFC 5214). The universal bit may differ. */
+/**
+ * Value that marks an interface ID with an IPv4 address (ISATAP, RFC 5214). The universal bit of the interface ID may
+ * be set or not.
+ */
 const ISATAP = 0x5efe;
 const UNIVERSAL_BIT = 0x0200;
 
-/** Returns the list of CIDR blocks that an operator allows or denies, or undefined if there are none. */
+/** Parses the CIDR blocks that an operator allows or denies. Returns undefined if there are none. */
 export function namedNetworks(blocks: readonly string[]): NetworkList | undefined {
   return blocks.length === 0 ? undefined : NetworkList.of(blocks);
 }
 
 /**
  * Checks an address that a resolver or a socket has returned.
- * @returns the reason why it is refused, or undefined if it is allowed.
+ * @returns the reason why the address is refused, or undefined if it is allowed.
  */
 export function refusedAddress(
   address: string,
@@ -95,7 +104,7 @@ export function refusedAddress(
   denied?: NetworkList,
 ): AddressReason | undefined {
   if (!isIPv4(address)) {
-    // A zone ID names an interface of this machine.
+    // A zone ID names a network interface of this machine.
     if (!isIPv6(address) || address.includes('%')) return 'not_an_address';
     if (plainAddress(address) !== address) return 'embedded_ipv4';
   }
@@ -116,7 +125,7 @@ function unlessAllowed(reason: AddressReason | undefined, isAllowed: boolean): A
   return reason !== undefined && isAllowed && !NEVER_ALLOWED.has(reason) ? undefined : reason;
 }
 
-/** Returns why an address is not on the public internet, or undefined if it is. */
+/** Returns the reason why an address is not on the public internet, or undefined if it is. */
 function specialReason(address: string): AddressReason | undefined {
   const special = SPECIAL_LISTS.find(({ list }) => list.holds(address));
   if (special !== undefined) return special.reason;

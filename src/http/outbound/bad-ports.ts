@@ -1,6 +1,6 @@
 /**
- * Ports of other protocols. Some of their servers would accept an HTTP request as their own protocol (Fetch Standard,
- * section 2.9).
+ * BAD_PORTS lists the ports of other protocols that browsers block, too (Fetch standard, port blocking). Some servers
+ * of these protocols would interpret an HTTP request as commands.
  */
 export const BAD_PORTS: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,

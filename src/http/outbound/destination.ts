@@ -1,6 +1,7 @@
 /**
- * Validates destination URLs that a customer or another party has chosen, by their text alone. Every parser reads
- * scheme, host and port of an accepted URL in the same way. Resolved addresses are checked when a connection is opened.
+ * Validates destination URLs that a customer or another party has chosen, without resolving their names. Every URL
+ * parser finds the same scheme, host and port in an accepted URL. The resolved addresses are checked when a connection
+ * is opened.
  */
 import { isIP } from 'node:net';
 import { domainToUnicode } from 'node:url';
@@ -12,46 +13,49 @@ import { BAD_PORTS } from './bad-ports.js';
 const LONGEST_URL = 2_048;
 const LONGEST_NAME = 253;
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
-/** Scheme and authority as written. `URL` silently repairs too much of them. */
+/** Matches the scheme and authority as written. `URL` accepts and corrects malformed ones. */
 const SCHEME_AND_AUTHORITY = /^(https?):\/\/([^/?#]+)(?:[/?#]|$)/i;
 const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 const PORT = /^[1-9]\d{0,4}$/;
 const LARGEST_PORT = 65_535;
 
-/** Domains that do not exist in the public DNS (RFC 6761, 6762, 8375, 9476; ICANN 2018 and 2024). */
+/**
+ * Matches domains that do not exist in the public DNS (RFC 6761, 6762, 7686, 8375 and 9476; ICANN 2018 and 2024). Also
+ * matches `lan`, which home routers use.
+ */
 const NOT_PUBLIC = /(?:^|\.)(?:localhost|local|internal|home\.arpa|invalid|test|example|onion|alt|corp|home|lan|mail)$/;
 
 export interface OutboundOptions {
-  /** Allows `http:`, for development. */
+  /** Whether `http:` URLs are allowed, for development. */
   readonly allowHttp: boolean;
-  /** CIDR blocks that are not public but are allowed. */
+  /** CIDR blocks that are allowed although they are not public. */
   readonly allowPrivateNetworks: readonly string[];
   /** CIDR blocks that are never allowed, even if they are public or within `allowPrivateNetworks`. */
   readonly denyNetworks?: readonly string[] | undefined;
-  /** The only allowed ports. Undefined allows all except well-known ports of other protocols. */
+  /** The allowed ports. Undefined to allow all ports except `BAD_PORTS`. */
   readonly allowPorts?: readonly number[] | undefined;
 }
 
-/** OutboundRules are the settings in the form that checks use. */
+/** OutboundRules are the `OutboundOptions` in the form that the checks use. */
 export interface OutboundRules {
   readonly allowHttp: boolean;
-  /** Private networks that are allowed. Undefined if there are none. */
+  /** Allowed private networks. Undefined if there are none. */
   readonly networks: NetworkList | undefined;
-  /** Undefined if no network is denied. */
+  /** Denied networks. Undefined if there are none. */
   readonly denied: NetworkList | undefined;
-  /** Allowed ports. Undefined for all except `BAD_PORTS`. */
+  /** Allowed ports. Undefined to allow all ports except `BAD_PORTS`. */
   readonly ports: ReadonlySet<number> | undefined;
 }
 
 export interface Destination {
   readonly isSecure: boolean;
-  /** Lower-case ASCII name, or an IP address without brackets. */
+  /** Host name in lower-case ASCII, or an IP address without brackets. */
   readonly host: string;
   readonly isAddress: boolean;
   readonly port: number;
-  /** Value of the `Host` field: `host`, with the port unless it is the scheme's default. */
+  /** Value of the `Host` field: the host, with the port unless it is the default of the scheme. */
   readonly authority: string;
-  /** Path and query. */
+  /** Path and query of the URL. */
   readonly path: string;
 }
 
@@ -98,12 +102,12 @@ export function checkAddress(address: string, rules: OutboundRules): void {
 }
 
 function parseUrl(text: string): URL {
-  // `URL` removes tabs, line breaks and surrounding spaces, and replaces backslashes.
+  // `URL` would remove tabs, line breaks and surrounding spaces, and would replace backslashes.
   const hasRepairedCharacters = /[\s\\\p{Cc}\p{Cf}]/u.test(text);
   const url = hasRepairedCharacters ? null : URL.parse(text);
   if (url === null) throw new OutboundRefused('not_a_url');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new OutboundRefused('scheme');
-  // `URL` also repairs `https:example.com` and `https:///example.com`.
+  // `URL` also corrects `https:example.com` and `https:///example.com`.
   if (!SCHEME_AND_AUTHORITY.test(text)) throw new OutboundRefused('not_a_url');
   return url;
 }
@@ -117,9 +121,9 @@ function portOf(written: string | undefined, isSecure: boolean, { ports }: Outbo
 }
 
 /**
- * Returns why the spelling of a host is refused, or undefined. A host may differ from its normalized form only by case
- * and by internationalized labels.
- * @param used the normalized form, from `URL`
+ * Returns the reason why the spelling of a host is refused, or undefined. The spelling may differ from the normalized
+ * form only in case, and in labels that are internationalized.
+ * @param used the normalized form of the host, from `URL`
  */
 function hostReason(written: string, used: string): UrlReason | undefined {
   const host = written.toLowerCase();
@@ -134,7 +138,7 @@ function checkName(name: string, { networks }: OutboundRules): void {
   const labels = name.split('.');
   if (name.length > LONGEST_NAME || !labels.every((label) => LABEL.test(label)))
     throw new OutboundRefused('name_malformed');
-  // Private networks may use such names. Their addresses are checked in any case.
+  // If private networks are allowed, local names are, too. Their addresses are checked in any case.
   if (networks === undefined && (labels.length === 1 || NOT_PUBLIC.test(name)))
     throw new OutboundRefused('name_not_public');
 }

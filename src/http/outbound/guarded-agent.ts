@@ -1,7 +1,7 @@
 /**
  * Keeps guarded connections open for further requests to the same destination, because opening a connection costs more
- * than a request. `openGuardedSocket` checks each connection when it opens. A connection is not reused after the rules
- * have changed.
+ * than a request. `openGuardedSocket` checks each connection when it is opened. After the rules have changed, new
+ * requests don't reuse earlier connections.
  */
 import { Agent, type ClientRequest, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -9,29 +9,32 @@ import type { Destination, OutboundRules } from './destination.js';
 import { openGuardedSocket, type GuardedSocketOptions } from './guarded-socket.js';
 import { OutboundFailed } from './outbound-failed.js';
 
-/** Idle timeout. A receiver with a shorter timeout announces it or closes the connection. */
+/** Idle timeout of a connection. A receiver with a shorter timeout announces its timeout or closes the connection. */
 const IDLE_TIMEOUT_MS = 10_000;
-/** Maximum idle connections per destination, and in total. */
+/** Maximum number of idle connections per destination, and of one agent in total. */
 const MAX_IDLE_EACH = 8;
 const MAX_IDLE = 512;
-/** Maximum age of an agent. Its connections are then no longer reused, so that names are resolved again. */
+/** Maximum age of an agent. New requests then use another agent, so that names are resolved again. */
 const AGENT_LIFETIME_MS = 60_000;
 
-/** Request options with the destination, in addition to Node's own. */
+/** GuardedArgs are Node's request options with the destination. */
 export interface GuardedArgs extends ClientRequestArgs {
   readonly destination: Destination;
-  /** Aborts opening a connection. */
+  /** Aborts the opening of a connection, and later destroys the connection. */
   readonly abort: AbortSignal;
 }
 
 type ConnectArgs = Pick<GuardedArgs, 'destination' | 'abort'>;
 type SocketCallback = (error: Error | null, socket: Duplex) => void;
 
-/** Options for opening connections. The rules come with each request. */
+/**
+ * GuardedConnectionsOptions are the options for opening connections, except for the rules, which can change with each
+ * request.
+ */
 export type GuardedConnectionsOptions = Omit<GuardedSocketOptions, 'rules'>;
 
 /**
- * Opens a guarded connection, in the form of `createConnection` in Node's requests and agents.
+ * Opens a guarded connection. The signature is that of `createConnection` in Node's requests and agents.
  * @param callback called once, with the socket or an error.
  * @returns undefined, so that Node waits for the callback.
  */
@@ -51,8 +54,8 @@ async function connect({ destination, abort }: ConnectArgs, options: GuardedSock
 }
 
 /**
- * GuardedAgent opens and keeps guarded connections. Node's agents use a proxy only if `proxyEnv` is set, which is not
- * the case here.
+ * GuardedAgent opens guarded connections and keeps them for reuse. Node's agents use a proxy only if `proxyEnv` is set,
+ * which is not the case here.
  */
 class GuardedAgent extends Agent {
   private readonly idle = new Set<Duplex>();
@@ -62,7 +65,7 @@ class GuardedAgent extends Agent {
   }
 
   /**
-   * Returns the name under which connections are kept. A connection serves one scheme and authority only, because its
+   * Returns the name by which connections are reused. A connection serves only one scheme and authority, because its
    * certificate was checked for that name.
    */
   override getName(options?: ClientRequestArgs): string {
@@ -72,7 +75,7 @@ class GuardedAgent extends Agent {
 
   override createConnection(options: ClientRequestArgs, callback: SocketCallback = () => {}): undefined {
     return connectGuarded(options as GuardedArgs, this.guard, (error, socket) => {
-      // Registered once per socket, because `keepSocketAlive` runs many times for one socket.
+      // Register the listener here, once per socket. `keepSocketAlive` runs many times for one socket.
       if (error === null) socket.once('close', () => this.idle.delete(socket));
       callback(error, socket);
     });
@@ -80,7 +83,7 @@ class GuardedAgent extends Agent {
 
   override keepSocketAlive(socket: Duplex): boolean {
     if (this.idle.size >= MAX_IDLE) return false;
-    // Node's method also evaluates `Keep-Alive: timeout`. Its return type is missing in the type definitions.
+    // Node's method also applies the timeout in `Keep-Alive`. Its return type is missing in the type definitions.
     if (!(super.keepSocketAlive(socket) as unknown as boolean)) return false;
     this.idle.add(socket);
     return true;
@@ -103,8 +106,8 @@ export class GuardedConnections {
   ) {}
 
   /**
-   * Returns the agent for requests under these rules. Creates another agent if the rules have changed or the agent is
-   * too old. The previous agent finishes its running requests, and its idle connections time out unused.
+   * Returns the agent for requests with these rules. Creates another agent if the rules have changed or the agent is
+   * too old. The previous agent finishes its running requests, and its idle connections time out without being used.
    */
   agentFor(rules: OutboundRules): Agent {
     const nowMs = performance.now();
@@ -123,8 +126,8 @@ export class GuardedConnections {
 }
 
 /**
- * Reports whether a request failed because its reused connection was already closed. The receiver has not seen such a
- * request, so it can be sent again.
+ * Reports whether a request failed because its reused connection was closed. The receiver had most likely closed the
+ * idle connection before the request arrived, so the request can be sent again.
  */
 export function wasClosedWhileIdle(request: ClientRequest, error: unknown): boolean {
   return request.reusedSocket && error instanceof OutboundFailed && error.reason === 'connection_closed';

@@ -1,6 +1,6 @@
 /**
- * Sends one request to a destination that a customer or another party has chosen, such as a webhook. Reads status,
- * fields and the start of the body. Size and time are limited, and redirects are not followed.
+ * Sends one request to a destination that a customer or another party has chosen, such as a webhook. Returns the
+ * status, the fields and the start of the body. Size and time are limited, and redirects are not followed.
  */
 import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { Destination } from './destination.js';
@@ -10,42 +10,44 @@ import { codeOf, OutboundFailed } from './outbound-failed.js';
 import { OutboundRefused } from './outbound-refused.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
-/** Limit for a response body. Reading stops after it. */
+/** Maximum size of a response body that is read. */
 const LARGEST_BODY_BYTES = 64 * 1024;
-/** Time limit for the body after the head. The status is known by then, and the body is only for people to read. */
+/**
+ * Time limit for reading the body after the head. The status is known by then, and the body is only shown to people.
+ */
 const BODY_TIMEOUT_MS = 1_000;
 const MAX_INTERIM = 8;
 
 export interface GuardedRequest {
   readonly destination: Destination;
   readonly method: 'POST' | 'GET';
-  /** Header fields without `Host` and `Content-Length`. */
+  /** Header fields without `Host`, `Content-Length` and `Connection`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** Time limit for everything, from the DNS look-up to the end of the response. */
+  /** Time limit for the whole request, from the DNS look-up to the end of the response. */
   readonly timeoutMs: number;
-  /** Maximum number of bytes of the response body that are kept. */
+  /** Maximum size of the start of the response body that is returned. */
   readonly keepBytes: number;
 }
 
 export interface GuardedResponse {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
-  /** Start of the body as received, still encoded. */
+  /** Start of the body as received. A content coding is not decoded. */
   readonly body: Buffer;
-  /** IP address of the peer. Empty if it is no longer known. */
+  /** IP address of the receiver. Empty if the address is no longer known. */
   readonly address: string;
 }
 
 export interface GuardedSendOptions extends GuardedSocketOptions {
-  /** Pool of kept connections. Without it, each request opens its own. */
+  /** Pool of connections to reuse. If undefined, each request opens its own connection. */
   readonly connections?: GuardedConnections | undefined;
-  /** Time limit for the body; one second by default. */
+  /** Time limit for reading the body. Default: one second. */
   readonly bodyTimeoutMs?: number | undefined;
 }
 
 /**
- * Sends a request.
+ * Sends a request. If a reused connection turns out to be closed, sends the request once more on a new connection.
  * @throws OutboundRefused if the destination is not allowed.
  * @throws OutboundFailed if no response arrived.
  */
@@ -58,7 +60,7 @@ export async function sendGuarded(request: GuardedRequest, options: GuardedSendO
     sending = send(request, options, abort.signal);
     response = await sending.response.catch((error: unknown) => {
       if (abort.signal.aborted || sending?.hasClosedIdle(error) !== true) throw error;
-      // Use a new connection, because other idle ones may be closed as well.
+      // Use a new connection, because other idle connections may be closed, too.
       sending = send(request, { ...options, connections: undefined }, abort.signal);
       return sending.response;
     });
@@ -74,8 +76,8 @@ export async function sendGuarded(request: GuardedRequest, options: GuardedSendO
 }
 
 /**
- * Returns the error to report after an abort, which causes various errors. The result is a timeout, unless the name was
- * still being resolved.
+ * Returns the error to report after an abort, which can cause various errors. The result is a timeout, except if the
+ * name was still being resolved.
  */
 function timeoutError(error: unknown): unknown {
   return error instanceof OutboundFailed && error.reason === 'name_unresolved'
@@ -85,9 +87,9 @@ function timeoutError(error: unknown): unknown {
 
 interface Sending {
   readonly response: Promise<IncomingMessage>;
-  /** Reports whether the request failed because a kept connection had already been closed. */
+  /** Reports whether the request failed because its reused connection had already been closed. */
   hasClosedIdle(error: unknown): boolean;
-  /** Releases the connection, which is kept only if request and response are complete. */
+  /** Releases the connection. It can be reused only if request and response are complete. */
   end(response: IncomingMessage | undefined): void;
 }
 
@@ -108,7 +110,7 @@ function send(request: GuardedRequest, options: GuardedSendOptions, signal: Abor
     maxHeaderSize: LARGEST_HEAD_BYTES,
     setHost: false,
     insecureHTTPParser: false,
-    // Neither option uses a proxy.
+    // Neither `createConnection` nor the agent uses a proxy.
     ...(connections === undefined
       ? { createConnection: (_options, callback) => connectGuarded(args, guard, callback) }
       : { agent: connections.agentFor(guard.rules) }),
@@ -129,7 +131,7 @@ function responseTo(message: ClientRequest, signal: AbortSignal): Promise<Incomi
   return new Promise((resolve, reject) => {
     let interim = 0;
     let hasResponse = false;
-    // Before there is a socket, the code that opens it handles the abort and reports the more precise error.
+    // Before there is a socket, `openGuardedSocket` handles the abort and reports a more precise error.
     const onAbort = (): void => void message.destroy(new OutboundFailed('response_timeout'));
     message.on('socket', () => {
       if (signal.aborted) onAbort();
@@ -150,14 +152,14 @@ function responseTo(message: ClientRequest, signal: AbortSignal): Promise<Incomi
     message.on('error', (error) => reject(failureOf(error)));
     message.on('close', () => {
       signal.removeEventListener('abort', onAbort);
-      // Every request ends here. Create an error, with its stack trace, only if there was no response.
+      // Every request ends with this event. Create an error, with its stack trace, only if there was no response.
       if (!hasResponse) reject(new OutboundFailed('connection_closed'));
     });
   });
 }
 
 /**
- * Resolves to the start of the body, when the body has ended, failed, reached the size limit or taken too long. Never
+ * Resolves to the start of the body when the body has ended, failed, reached the size limit or taken too long. Never
  * rejects.
  */
 function readBodyStart(response: IncomingMessage, keepBytes: number, timeoutMs = BODY_TIMEOUT_MS): Promise<Buffer> {
@@ -174,7 +176,7 @@ function readBodyStart(response: IncomingMessage, keepBytes: number, timeoutMs =
     response.on('data', (piece: Buffer) => {
       readBytes += piece.length;
       const part = piece.subarray(0, keepBytes - keptBytes);
-      // Copied, because a small slice would keep the whole buffer in memory.
+      // Copy the part, because a small slice would keep the whole buffer in memory.
       if (part.length > 0) kept.push(Buffer.from(part));
       keptBytes += part.length;
       if (readBytes > LARGEST_BODY_BYTES) done();

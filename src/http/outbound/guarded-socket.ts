@@ -1,7 +1,7 @@
 /**
- * Opens connections to destinations that a customer or another party has chosen. Resolved addresses are checked here,
- * because a later DNS look-up may return others. The socket connects to exactly the checked addresses, and its peer is
- * verified before the first byte.
+ * Opens connections to destinations that a customer or another party has chosen. The resolved addresses are checked
+ * here, because a later DNS look-up could return others. The socket connects to exactly the checked address, and the
+ * address of its peer is verified before the first byte is sent.
  */
 import { connect as connectPlain, isIPv6, type NetConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
@@ -10,22 +10,22 @@ import { checkAddress, type Destination, type OutboundRules } from './destinatio
 import type { ResolveName } from './name-resolver.js';
 import { codeOf, type FailureReason, OutboundFailed } from './outbound-failed.js';
 
-/** Maximum number of addresses that are tried. */
+/** Maximum number of addresses of a name to which a connection is tried. */
 const MAX_TRIES = 3;
 
 export interface GuardedSocketOptions {
   readonly rules: OutboundRules;
   readonly resolve: ResolveName;
-  /** Timeout for each address, including TLS. */
+  /** Timeout of the attempt to connect to one address, including TLS. */
   readonly connectTimeoutMs: number;
-  /** Certificate authorities that replace Node's. Used in tests. */
+  /** Certificate authorities that replace Node's. Only for tests. */
   readonly tls?: Pick<ConnectionOptions, 'ca'>;
-  /** Opens a socket. Replaced in tests. */
+  /** Opens a socket. Only for tests. */
   readonly connect?: (options: NetConnectOpts) => Socket;
 }
 
 /**
- * Opens a connection that is ready for writing.
+ * Opens a connection on which a request can be written.
  * @param signal aborts the attempt, and later destroys the connection.
  * @throws OutboundRefused if an address is not allowed.
  * @throws OutboundFailed if no connection could be opened.
@@ -37,7 +37,7 @@ export async function openGuardedSocket(
 ): Promise<Socket> {
   const { host, isAddress } = destination;
   const addresses = isAddress ? [host] : await unlessAborted(options.resolve(host), signal);
-  // One refused address is enough to refuse the name. Mixed results are a sign of an attack.
+  // Refuse the name if any of its addresses is refused. A mix of allowed and refused addresses is a sign of an attack.
   for (const address of addresses) checkAddress(address, options.rules);
   let failure = new OutboundFailed('name_not_found');
   for (const address of addresses.slice(0, MAX_TRIES)) {
@@ -45,15 +45,15 @@ export async function openGuardedSocket(
       return await openAt(address, destination, options, signal);
     } catch (error) {
       if (!(error instanceof OutboundFailed) || signal.aborted) throw error;
-      // Report the attempt that got furthest. A wrong certificate is more useful to know than an unreachable IPv6
-      // address.
+      // Report the attempt that made the most progress. A wrong certificate is more useful to know than an unreachable
+      // IPv6 address.
       if (stageOf(error) > stageOf(failure)) failure = error;
     }
   }
   throw failure;
 }
 
-/** Progress of an attempt, by the reason of its failure. A higher number is further. */
+/** Progress of an attempt, by the reason of its failure. A higher number means more progress. */
 const STAGES: Partial<Record<FailureReason, number>> = {
   connect_failed: 1,
   connect_timeout: 2,
@@ -72,7 +72,7 @@ async function openAt(
   signal: AbortSignal,
 ): Promise<Socket> {
   const { connect = connectPlain, connectTimeoutMs, rules } = options;
-  // `host` is an IP address, so nothing is resolved again.
+  // `host` is an IP address, so Node does not resolve a name.
   const socket = connect({ host: address, port: destination.port, noDelay: true });
   const onAbort = (): void => void socket.destroy(new OutboundFailed('response_timeout'));
   signal.addEventListener('abort', onAbort, { once: true });
@@ -91,7 +91,7 @@ async function openAt(
   }
 }
 
-/** Checks that the peer has the intended address, and that the address is allowed. */
+/** Checks that the peer of a socket has the intended address, and that this address is allowed. */
 function checkPeer(remote: string | undefined, intended: string, rules: OutboundRules): void {
   if (remote === undefined) throw new OutboundFailed('connection_closed');
   checkAddress(remote, rules);
@@ -118,11 +118,14 @@ async function startTls(socket: Socket, destination: Destination, options: Guard
   return secure;
 }
 
-/** Resolves when the socket is ready. Rejects if it fails or closes before that. */
+/**
+ * Resolves when the socket is connected, or its TLS handshake is complete. Rejects if the socket fails or closes before
+ * that.
+ */
 function waitUntilOpen(socket: Socket, reason: 'connect_failed' | 'tls_failed'): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once(reason === 'tls_failed' ? 'secureConnect' : 'connect', resolve);
-    // This listener remains for the life of the socket. Later errors are reported by `close`.
+    // This listener stays on the socket, so that later errors are handled. Those errors are followed by `close`.
     socket.on('error', (error) =>
       reject(error instanceof OutboundFailed ? error : new OutboundFailed(reason, codeOf(error))),
     );

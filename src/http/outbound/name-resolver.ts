@@ -1,27 +1,33 @@
 /**
- * Resolves host names that a customer or another party has chosen. Does not use the system's resolver, which reads
- * files and has only four threads per process. A silent name server would block each thread for seconds.
+ * Resolves host names that a customer or another party has chosen. Sends the queries itself instead of using the
+ * system's resolver, which reads files and has only four threads per process. A silent name server would block each of
+ * these threads for seconds.
  */
 import { Resolver } from 'node:dns/promises';
 import { codeOf, OutboundFailed } from './outbound-failed.js';
 
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
-/** Maximum number of addresses of a name. Names with more are rejected, because each address is checked. */
+/**
+ * Maximum number of addresses of a name. Names with more addresses are rejected, because each address must be checked.
+ */
 const MAX_ADDRESSES = 32;
-/** Names that are resolved without a name server (RFC 6761 section 6.3). */
+/** Matches names that are resolved without a name server (RFC 6761 section 6.3). */
 const LOCALHOST = /^(?:.+\.)?localhost$/;
-/** Error codes for a name that does not exist, or has no address of this family. */
+/** Error codes that mean that a name does not exist, or has no address of the family. */
 const NONE: ReadonlySet<string | undefined> = new Set(['ENODATA', 'ENOTFOUND']);
 
-/** Resolves to all addresses of a name, IPv4 first. Rejects with `OutboundFailed` if there are none or too many. */
+/**
+ * ResolveName resolves a name to all of its addresses, IPv4 first. Rejects with `OutboundFailed` if there are no or too
+ * many addresses, or if the look-up fails.
+ */
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
-/** Options for tests. */
+/** NameResolverOptions are options for tests. */
 export interface NameResolverOptions {
-  /** Name servers, such as `127.0.0.1:53`. Defaults to those of this machine. */
+  /** Name servers, such as `127.0.0.1:53`. Default: the name servers of this machine. */
   readonly servers?: readonly string[];
-  /** Timeout of the first try. The second try waits twice as long. */
+  /** Timeout of the first query, in ms. The second query waits twice as long. */
   readonly timeoutMs?: number;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Errors of outbound requests that failed at the receiver or on the network. For destinations that the gateway refuses,
- * see `outbound-refused.ts`.
+ * Defines the errors of outbound requests that failed at the receiver or on the network. For destinations that the
+ * gateway refuses, see `outbound-refused.ts`.
  */
 
-/** Reason of a failure. Part of the API: a reason never changes its meaning. */
+/** FailureReason is the reason of a failure. Reasons are part of the API, so their meaning must never change. */
 export type FailureReason =
   | 'name_not_found'
   | 'name_unresolved'
@@ -15,7 +15,7 @@ export type FailureReason =
   | 'malformed_response'
   | 'head_too_large';
 
-/** OutboundFailed is the failure of an outbound request. */
+/** OutboundFailed is thrown when an outbound request fails. */
 export class OutboundFailed extends Error {
   override readonly name = 'OutboundFailed';
 

@@ -1,9 +1,10 @@
 /**
- * Errors for destinations that the gateway refuses to connect to, with a message for the person who entered the URL.
+ * Defines the errors for destinations that the gateway refuses to connect to, with a message for the person who entered
+ * the URL.
  */
 import type { AddressReason } from './address-rules.js';
 
-/** Reason why a URL is refused before its name is resolved. */
+/** UrlReason is the reason why a URL is refused before its name is resolved. */
 export type UrlReason =
   | 'not_a_url'
   | 'too_long'
@@ -16,7 +17,10 @@ export type UrlReason =
   | 'name_malformed'
   | 'name_not_public';
 
-/** Reason why a destination is refused. Part of the API: a reason never changes its meaning. */
+/**
+ * OutboundReason is the reason why a destination is refused. Reasons are part of the API, so their meaning must never
+ * change.
+ */
 export type OutboundReason = UrlReason | AddressReason;
 
 const WORDS: Readonly<Record<OutboundReason, string>> = {
@@ -47,11 +51,13 @@ const WORDS: Readonly<Record<OutboundReason, string>> = {
   denied: 'leads to a network that the operator has blocked',
 };
 
-/** OutboundRefused is the refusal of a destination. The message continues a sentence that begins with “The URL”. */
+/**
+ * OutboundRefused is thrown when a destination is refused. Its message continues a sentence that begins with “The URL”.
+ */
 export class OutboundRefused extends Error {
   override readonly name = 'OutboundRefused';
 
-  /** @param what the address or host in question, if that helps the reader. */
+  /** @param what the refused address, host or port, if it helps the reader. */
   constructor(
     readonly reason: OutboundReason,
     readonly what?: string,

@@ -1,4 +1,4 @@
-/** Limits the number of connections per network on a listener. */
+/** Limits the number of connections per client network on a listener. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { METRICS } from '../../platform/metrics.js';
@@ -7,8 +7,8 @@ import type { Trusts } from './client-address.js';
 import { NetworkCounts } from './network-counts.js';
 
 /**
- * Closes new connections of a network (for IPv6, the /64) that already has `maxOpen` open connections.
- * @param isExempt reports whether an address has no limit, because many clients share it.
+ * Closes each new connection of a network (for IPv6, a /64) that already has `maxOpen` open connections.
+ * @param isExempt reports whether an address has no limit, because many clients share the address.
  */
 export function boundNetworks(server: Server, maxOpen: number, isExempt: Trusts): void {
   const networks = new NetworkCounts();

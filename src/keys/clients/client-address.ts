@@ -5,7 +5,9 @@ import { NetworkList, plainAddress } from '../../platform/network-list.js';
 /** Trusts reports whether an address is that of a trusted proxy. */
 export type Trusts = (address: string) => boolean;
 
-/** Returns the function for a list of trusted addresses and networks. Undefined if the list is empty. */
+/**
+ * Creates the `Trusts` function for a list of trusted addresses and networks. Returns undefined if the list is empty.
+ */
 export function trustsOf(trustedProxies: readonly string[]): Trusts | undefined {
   if (trustedProxies.length === 0) return undefined;
   const list = NetworkList.of(trustedProxies);
@@ -13,9 +15,10 @@ export function trustsOf(trustedProxies: readonly string[]): Trusts | undefined 
 }
 
 /**
- * Returns the address of the client. Reads `X-Forwarded-For` from the end, and returns the first address that is not a
- * trusted proxy. Returns the address of the connection if that is not a trusted proxy, or if an entry is malformed.
- * @param forwardedFor all values of the header, joined with commas. Undefined if it is missing.
+ * Returns the IP address of the client. Reads `X-Forwarded-For` from the end, and returns the first address that is not
+ * a trusted proxy. If all addresses are trusted proxies, returns the first entry of the header. Returns the address of
+ * the connection if its peer is not a trusted proxy, or if an entry is malformed.
+ * @param forwardedFor all values of the header, joined with commas. Undefined if the header is missing.
  */
 export function clientAddress(
   remoteAddress: string | undefined,
@@ -34,7 +37,9 @@ export function clientAddress(
   return address;
 }
 
-/** Some load balancers append the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/**
+ * Matches addresses with an optional port, which some load balancers append: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+ */
 const ADDRESS_AND_PORT = /^(?:\[([0-9A-Fa-f:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?$/;
 
 function withoutPort(entry: string): string {

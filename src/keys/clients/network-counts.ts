@@ -1,4 +1,4 @@
-/** Counts open connections per network. */
+/** Counts the open connections of each client network. */
 import type { Socket } from 'node:net';
 import { clientNetwork } from '../client-network.js';
 
@@ -10,7 +10,7 @@ export class NetworkCounts {
   constructor() {
     const { counts } = this;
     this.countDown = function countDown() {
-      // Node caches the address after the first read, so it is available after the close.
+      // Node caches the address when `add` reads it, so the address is available after the close.
       const network = clientNetwork(this.remoteAddress ?? '');
       const left = (counts.get(network) ?? 0) - 1;
       if (left > 0) counts.set(network, left);
@@ -18,7 +18,10 @@ export class NetworkCounts {
     };
   }
 
-  /** Counts a connection until it closes. Returns the number of connections of its network, including this one. */
+  /**
+   * Counts a connection until the connection closes. Returns the number of open connections of its network, including
+   * this connection.
+   */
   add(socket: Socket): number {
     const network = clientNetwork(socket.remoteAddress ?? '');
     const count = (this.counts.get(network) ?? 0) + 1;

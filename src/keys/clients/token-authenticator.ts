@@ -1,25 +1,26 @@
 /**
- * Marks requests to endpoints that accept OAuth access tokens instead of API keys. The mark is in a `WeakMap`, so that
- * other requests need no additional field. The mark is read only for requests without a usable key.
+ * Marks requests to endpoints that accept OAuth access tokens instead of API keys. A `WeakMap` stores the marks, so
+ * that other requests need no additional field. The key step reads the mark only if a request has no usable key or is
+ * refused.
  */
 import type { Problem } from '../../platform/problems/errors.js';
 
 /** TokenAuthenticator authenticates the requests to an endpoint that accepts access tokens. */
 export interface TokenAuthenticator {
-  /** Returns the token of a request, or the error if there is none. */
+  /** Returns the access token of a request, or the problem if there is none. */
   read(authorization: string | undefined): string | Problem;
-  /** Returns the error to send instead of an error for API keys. */
+  /** Returns the problem to send instead of a problem about API keys. */
   refusal(problem: Problem): Problem;
 }
 
 const authenticators = new WeakMap<object, TokenAuthenticator>();
 
-/** Marks a request as sent to an endpoint of this authenticator. */
+/** Marks a request as a request to an endpoint of this authenticator. */
 export function markForAuthenticator(authenticator: TokenAuthenticator, message: object): void {
   authenticators.set(message, authenticator);
 }
 
-/** Returns the authenticator of a marked request. Undefined for endpoints that accept API keys. */
+/** Returns the authenticator of a marked request. Returns undefined for requests that need an API key. */
 export function tokenAuthenticatorOf(message: object): TokenAuthenticator | undefined {
   return authenticators.get(message);
 }

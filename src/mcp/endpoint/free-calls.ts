@@ -1,4 +1,7 @@
-/** Rate limit for free calls, which use no quota: lists, prompts and the server's own tools. */
+/**
+ * Limits the rate of free MCP calls, which use no quota. All methods and notifications are free, except for calls of
+ * API operations.
+ */
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { OwnPolicy } from '../../quota/model/headers.js';
 import type { Limiter } from '../../quota/limiter.js';
@@ -6,12 +9,12 @@ import { retryAfterOf, type Throttle } from '../../quota/throttle.js';
 import { THROTTLES } from '../../quota/model/throttle-rows.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** Policy name in the `RateLimit` field. */
+/** Name of the limit in the `RateLimit` field. */
 export const FREE_CALLS_POLICY = 'mcp-free-calls';
 
 const { limit: LIMIT, windowMs: WINDOW_MS } = THROTTLES.mcpFreeCalls;
 
-/** FreeCalls counts the free calls of each API key. */
+/** FreeCalls counts and limits the free calls of each API key. */
 export class FreeCalls {
   private readonly throttle: Throttle;
 
@@ -19,7 +22,10 @@ export class FreeCalls {
     this.throttle = quotas.throttle(THROTTLES.mcpFreeCalls);
   }
 
-  /** Counts a call. Returns the state of the limit, or the problem if the limit is exceeded. */
+  /**
+   * Counts a free call of a key. Resolves to the state of the limit, or to the problem if the limit is exceeded.
+   * Rejects if the counters are unavailable.
+   */
   async count({ record }: CachedKey): Promise<OwnPolicy | Problem> {
     const verdict = await this.throttle.count(record.keyId);
     const resetSeconds = retryAfterOf(verdict);

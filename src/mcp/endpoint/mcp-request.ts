@@ -1,7 +1,7 @@
 /**
  * Processes a request to the MCP server. Checks host and origin, key, body, message and method, in this order. The
- * first failure ends the request. Failures before the message is parsed are HTTP problems. Later failures are JSON-RPC
- * errors.
+ * first failure ends the request. Failures before the body is parsed, exceeded rate limits and unexpected errors are
+ * HTTP problems. Other failures are JSON-RPC errors.
  */
 import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
 import type { RequestSource } from '../../admission/mounted/request-source.js';
@@ -26,7 +26,7 @@ import { letPageRead, respondToPreflight } from './pages.js';
 import { readBody } from './read-body.js';
 import { respondAccepted, respondJson } from './respond.js';
 
-/** Source of the request in logs, unless the request calls a tool. */
+/** Source of the request for its log line. Replaced if the request calls a tool. */
 const SOURCE: RequestSource = { name: 'mcp', tool: '', isCarrier: false };
 
 const NOT_POST = new Problem('method_not_allowed', {
@@ -45,16 +45,16 @@ const USUAL_ACCEPT = 'application/json, text/event-stream';
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 const ACCEPTS_JSON = /\bapplication\/(?:json|\*)|\*\/\*/i;
 
-/** McpRequest processes one request and sends its response. */
+/** McpRequest processes one request to the MCP server and sends its response. */
 export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
   key!: CachedKey;
   message!: RpcRequest;
   era: Era = 'legacy';
-  /** The requested method, if it exists. Label of the metrics. */
+  /** Requested method, for the metrics. Undefined until the message is parsed, or if the method does not exist. */
   private method: Method | undefined;
   private isNotification = false;
   private fields!: McpFields;
-  /** The body, if it arrived after the head. Undefined until it has arrived. */
+  /** Body that arrived after the head. Undefined until it has arrived, and if the body arrived with the head. */
   private lateBody: Buffer | undefined;
 
   constructor(
@@ -64,7 +64,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     private readonly freeCalls: FreeCalls,
   ) {}
 
-  /** Processes the request. Never throws. */
+  /** Processes the request up to its response. Never throws. */
   begin(): void {
     this.guard(() => {
       const { request, parts } = this;
@@ -80,7 +80,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     });
   }
 
-  /** Continues with the result of a key look-up. */
+  /** Continues with the late result of the key step. */
   answered(late: CachedKey | Problem): void {
     this.guard(() => this.onKey(this.parts.keyStep.conclude(this.request, late)));
   }
@@ -97,7 +97,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
 
   fail(error: RpcError): void {
     this.countOutcome('protocol_error');
-    // Legacy clients expect 200 for a JSON-RPC error of a parsed message.
+    // Legacy clients expect a 200 for a JSON-RPC error if their message could be parsed.
     respondJson(this.request, this.era === 'legacy' ? 200 : error.status, errorText(error, this.message.id));
   }
 
@@ -122,10 +122,13 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     if (mayPass !== undefined) this.onKey(mayPass);
   }
 
-  /** Continues after the check of the key: with the head, or with the body if it has arrived. */
+  /**
+   * Continues after the key step. Checks the head after the first check of the key. After the second check, parses the
+   * body that has arrived.
+   */
   private onKey(mayPass: boolean): void {
     const { request, parts, lateBody } = this;
-    // The client has disconnected, and its request has already been recorded.
+    // The client has disconnected, and the gateway has already recorded the end of the request.
     if (request.response.isGone) return;
     const { key } = request;
     if (!mayPass || key === undefined) return parts.host.refuse(request, request.refusal);
@@ -148,7 +151,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     const { request } = this;
     request.bytesIn = body.length;
     if (request.message.body !== undefined) return this.onText(body);
-    // Check the key again, because reading the body can take long.
+    // Check the key again, because reading the body may have taken long.
     this.lateBody = body;
     this.checkKey();
   }
@@ -165,7 +168,10 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     this.onMessage(message);
   }
 
-  /** Passes on a client's reply to a request of the server. Returns false if the body is not such a reply. */
+  /**
+   * Passes a client's reply to `takeReply` if this server sends requests. Returns false if the body is not a reply to a
+   * request of the server.
+   */
   private isReply(body: unknown): boolean {
     return this.methods.takeReply !== undefined && isReply(body) && this.methods.takeReply(body);
   }
@@ -192,14 +198,17 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     });
   }
 
-  /** Counts a free call, and calls `run` if the rate limit allows it. */
+  /**
+   * Counts a free call. Calls `run` if the rate limit allows the call, otherwise refuses the request. Errors of `run`
+   * refuse the request, too.
+   */
   private runFree(run: () => void | Promise<void>): void {
     void this.countFree()
       .then((problem) => (problem === undefined ? run() : this.refuse(problem)))
       .catch((error: unknown) => this.refuse(error));
   }
 
-  /** Responds with the error of a message that could not be parsed. */
+  /** Responds with the error of a message that is invalid, or whose metadata is. */
   private failUnparsed(error: RpcError, body: unknown): void {
     this.countOutcome('protocol_error');
     respondJson(this.request, error.status, errorText(error, idIn(body)));
@@ -212,7 +221,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     );
   }
 
-  /** Calls `run`, and refuses the request if it throws. */
+  /** Calls `run`, and refuses the request if `run` throws. */
   private guard(run: () => void): void {
     try {
       run();

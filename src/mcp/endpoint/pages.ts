@@ -1,10 +1,13 @@
-/** CORS for pages in browsers that use the MCP server (Fetch standard, section 3.2). */
+/**
+ * Adds CORS to the MCP server, for pages in browsers (Fetch standard, CORS protocol). Origins have been checked before
+ * (`allowed-callers.ts`).
+ */
 import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 
 const PREFLIGHT_SECONDS = 600;
 /**
- * Allowed methods and header fields. The server has no sessions. But clients that also use servers with sessions send
+ * Fields of preflight responses. The server has no sessions. But clients that also use servers with sessions send
  * `Mcp-Session-Id`, `Last-Event-ID` and DELETE. A failed preflight would hide the 405 from them.
  */
 const PREFLIGHT =
@@ -13,7 +16,7 @@ const PREFLIGHT =
   'Mcp-Session-Id, Last-Event-ID\r\n' +
   `Access-Control-Max-Age: ${PREFLIGHT_SECONDS}\r\n`;
 
-/** Adds the fields that let the requesting page read the response. Does nothing without `Origin`. */
+/** Sets the CORS fields that let the requesting page read the response. Does nothing for requests without `Origin`. */
 export function letPageRead(request: EndpointRequest): void {
   const { origin } = request.message.headers;
   if (origin === undefined) return;
@@ -22,7 +25,7 @@ export function letPageRead(request: EndpointRequest): void {
     'Access-Control-Expose-Headers: Retry-After, WWW-Authenticate, X-Request-Id\r\n';
 }
 
-/** Responds to a preflight, which carries no key. */
+/** Responds to a preflight with 204. A preflight carries no key. */
 export function respondToPreflight(request: EndpointRequest): void {
   request.nodeResponse.writeHead(204, fieldsOfLines(PREFLIGHT + request.responseLines)).end();
 }

@@ -3,9 +3,9 @@ import type { EndpointRequest } from '../../admission/mounted/endpoint-request.j
 import { Problem } from '../../platform/problems/errors.js';
 import { expectsContinue } from '../../proxy/calls/request-body.js';
 
-/** Maximum size of a message. The arguments of an assistant are far smaller. */
+/** Maximum size of a message in bytes. The arguments of an assistant are far smaller. */
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Timeout for the whole body. */
+/** Time limit for the complete body. */
 export const BODY_TIMEOUT_MS = 10_000;
 
 const TOO_LARGE = new Problem('content_too_large', {
@@ -16,7 +16,7 @@ const TOO_SLOW = new Problem('request_timeout', {
 });
 
 /**
- * Reads the body of a request.
+ * Reads the body of a request. A problem is `content_too_large` or `request_timeout`.
  * @param done called once with the body or a problem, but not if the client disconnects
  */
 export function readBody(request: EndpointRequest, done: (body: Buffer | Problem) => void): void {
@@ -41,6 +41,6 @@ export function readBody(request: EndpointRequest, done: (body: Buffer | Problem
   const onClose = (): void => clearTimeout(timer);
   const timer = setTimeout(() => finish(TOO_SLOW), BODY_TIMEOUT_MS).unref();
   incoming.on('data', onData).on('end', onEnd).on('close', onClose);
-  // Ignore the error. The owner of the connection handles a disconnect.
+  // Ignore the error. The gateway handles the end of the connection.
   incoming.on('error', () => {});
 }

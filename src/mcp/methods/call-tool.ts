@@ -1,6 +1,6 @@
 /**
- * `tools/call`: calls one of the server's own tools, which are free, or an API operation at its normal cost. The scope
- * step refuses operations that the key may not call.
+ * Implements `tools/call`. Calls one of the server's own tools, which are free, or an API operation at its normal cost.
+ * The scope step refuses operations that the key may not call.
  */
 import { isObject, type JsonObject } from '../protocol/message.js';
 import { invalidParams, quoted } from '../protocol/rpc-error.js';
@@ -14,7 +14,7 @@ export const callTool: Method = {
   name: 'tools/call',
   serve(call) {
     const { name } = call.message.params;
-    // Some clients send null for no arguments.
+    // Some clients send null if there are no arguments.
     const args = call.message.params['arguments'] ?? NO_ARGUMENTS;
     if (typeof name !== 'string') return call.fail(invalidParams('"name" must be the name of a tool.'));
     if (!isObject(args)) return call.fail(invalidParams('"arguments" must be an object.'));

@@ -1,4 +1,4 @@
-/** `server/discover` (2026-07-28, Discovery): returns versions, capabilities and instructions. */
+/** Implements `server/discover` (2026-07-28, Discovery), which returns versions, capabilities and instructions. */
 import { MODERN_VERSION } from '../protocol/versions.js';
 import type { Method } from '../method-call.js';
 import { serverMembers } from './server-words.js';

@@ -1,6 +1,6 @@
 /**
- * `initialize` of the legacy versions (2025-11-25, Lifecycle): negotiates a version. The server has no sessions, so it
- * stores nothing.
+ * Implements `initialize` of the legacy versions (2025-11-25, Lifecycle), which negotiates a version. The server has no
+ * sessions, so it does not store the version.
  */
 import { invalidParams } from '../protocol/rpc-error.js';
 import { legacyVersionFor } from '../protocol/versions.js';

@@ -1,6 +1,6 @@
 /**
- * `resources/list` and `resources/templates/list`. The resources are one OpenAPI document per API, and the error codes.
- * There are no templates, and each list has one page.
+ * Implements `resources/list` and `resources/templates/list`. The resources are one OpenAPI document per API, and the
+ * error codes. There are no templates, and each list has one page.
  */
 import { invalidParams } from '../protocol/rpc-error.js';
 import type { Method, MethodCall } from '../method-call.js';
@@ -23,7 +23,7 @@ export const listResourceTemplates: Method = {
 
 const NO_CURSOR = invalidParams('The cursor is invalid: there is one page.');
 
-/** Reports whether the request has a cursor. Lists with one page never return a cursor, so every cursor is invalid. */
+/** Reports whether a request has a cursor. A list with one page never returns a cursor, so every cursor is invalid. */
 export function hasCursor({ message }: MethodCall): boolean {
   return message.params['cursor'] !== undefined;
 }

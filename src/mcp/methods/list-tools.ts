@@ -1,4 +1,7 @@
-/** `tools/list`: lists the tools that the key may call, in configuration order and in pages. */
+/**
+ * Implements `tools/list`, which lists the tools that the key may call, in pages. The server's own tools come first,
+ * then the operations in configuration order.
+ */
 import { invalidParams } from '../protocol/rpc-error.js';
 import { visibleTools } from '../tools/visible-tools.js';
 import type { Method } from '../method-call.js';

@@ -1,6 +1,6 @@
 /**
- * `subscriptions/listen` (2026-07-28, Subscriptions): opens an event stream that notifies of changes to the tool list.
- * Resources and prompts do not change, so the server has no notifications for them.
+ * Implements `subscriptions/listen` (2026-07-28, Subscriptions), which opens an event stream with notifications of
+ * changes to the tool list. Resources and prompts do not change, so the server has no notifications for them.
  */
 import { isObject } from '../protocol/message.js';
 import { invalidParams } from '../protocol/rpc-error.js';

@@ -1,5 +1,6 @@
 /**
- * The supported methods of the Model Context Protocol. Completions and methods that need sessions are not supported.
+ * Lists the supported methods of the Model Context Protocol. Completions and methods that need sessions are not
+ * supported.
  */
 import type { Method, ServedMethods } from '../method-call.js';
 import { callTool } from './call-tool.js';
@@ -26,5 +27,5 @@ const METHODS: readonly Method[] = [
   listen,
 ];
 
-/** The methods of the program. The set has no `takeReply`, because the server sends no requests to clients. */
+/** Methods that the MCP server supports. There is no `takeReply`, because the server sends no requests to clients. */
 export const SERVED_METHODS: ServedMethods = { byName: new Map(METHODS.map((method) => [method.name, method])) };

@@ -1,4 +1,4 @@
-/** `prompts/list` and `prompts/get`: prompts for the most common questions about an API. */
+/** Implements `prompts/list` and `prompts/get`, with prompts for the most common questions about an API. */
 import { isObject } from '../protocol/message.js';
 import { invalidParams, quoted } from '../protocol/rpc-error.js';
 import type { Method } from '../method-call.js';
@@ -69,7 +69,10 @@ export const getPrompt: Method = {
   },
 };
 
-/** Returns the arguments of a prompt, or undefined if they are not an object of texts of limited length. */
+/**
+ * Returns the arguments of a prompt. Returns undefined if they are not an object of strings with at most
+ * `LONGEST_ARGUMENT` characters.
+ */
 function textArguments(given: unknown): Readonly<Record<string, string>> | undefined {
   if (!isObject(given)) return undefined;
   const isText = (value: unknown) => typeof value === 'string' && value.length <= LONGEST_ARGUMENT;

@@ -1,4 +1,4 @@
-/** `resources/read`: returns an OpenAPI document or the error codes. */
+/** Implements `resources/read`, which returns an OpenAPI document or the error codes. */
 import { invalidParams, LEGACY_RESOURCE_NOT_FOUND, RpcError } from '../protocol/rpc-error.js';
 import type { Method } from '../method-call.js';
 import { resourcesOf } from './resources.js';

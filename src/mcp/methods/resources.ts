@@ -1,22 +1,22 @@
-/** Resources for assistants: the OpenAPI document of each API, and the error codes. */
+/** Provides the resources for assistants: the OpenAPI document of each API, and the error codes. */
 import type { McpReference } from '../mcp-parts.js';
 
 /**
- * Maximum size of a document that is returned. A larger document would fill the assistant's context, so only its URL is
- * returned.
+ * Maximum size of a document in bytes. A larger document would fill the assistant's context, so the text of the
+ * resource is then only a hint with its URL.
  */
 const MAX_DESCRIPTION_BYTES = 1024 * 1024;
 
 /** Resource is a document that assistants can read. */
 export interface Resource {
   readonly uri: string;
-  /** Entry in `resources/list`, as JSON. */
+  /** Entry of the resource in `resources/list`, as JSON. */
   readonly json: string;
   readonly mimeType: string;
   readonly text: () => string;
 }
 
-/** Returns all resources in their current version. */
+/** Returns all resources in their current versions. */
 export function resourcesOf({ openApis, errors }: McpReference): readonly Resource[] {
   const documents = openApis();
   const descriptions = documents.map(({ body, url, title }, at) =>

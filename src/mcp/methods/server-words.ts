@@ -1,9 +1,12 @@
-/** The server's description of itself: capabilities, instructions, name and version. */
+/** Describes the MCP server to clients: capabilities, instructions, name and version. */
 import { serverInfoText } from '../protocol/response-text.js';
 import type { MethodCall } from '../method-call.js';
 import type { McpSettings } from '../settings.js';
 
-/** Capabilities. Only modern clients have `subscriptions/listen`, and so `listChanged`. */
+/**
+ * Capabilities for modern clients, as JSON. `listChanged` needs `subscriptions/listen`, which legacy clients do not
+ * have.
+ */
 const MODERN_CAPABILITIES = '{"tools":{"listChanged":true},"resources":{},"prompts":{}}';
 const LEGACY_CAPABILITIES = '{"tools":{},"resources":{},"prompts":{}}';
 
@@ -13,7 +16,7 @@ const USUAL_INSTRUCTIONS =
   'wait; get_usage says what is left and costs nothing. Long lists come in pages: ask for the next one with what ' +
   'the last one gave.';
 
-/** Returns capabilities and instructions, as members of a result in JSON. */
+/** Returns the capabilities and instructions as members of a result, in JSON without braces. */
 export function serverMembers({ era, parts }: MethodCall): string {
   const { instructions = USUAL_INSTRUCTIONS } = parts.settings();
   const capabilities = era === 'modern' ? MODERN_CAPABILITIES : LEGACY_CAPABILITIES;
@@ -22,7 +25,7 @@ export function serverMembers({ era, parts }: MethodCall): string {
 
 const infos = new WeakMap<McpSettings, string>();
 
-/** Returns the name and version of the server, as JSON. */
+/** Returns the name and version of the server as JSON, cached per settings object. */
 export function serverInfo({ parts }: Pick<MethodCall, 'parts'>): string {
   const settings = parts.settings();
   let info = infos.get(settings);

@@ -1,6 +1,6 @@
 /**
  * Determines the era of a message, and checks the metadata of modern messages. Version, method and name must be the
- * same in headers and body, so that proxies can rely on the headers (2026-07-28, Streamable HTTP, Request metadata).
+ * same in headers and body, so that proxies can use the headers (2026-07-28, Streamable HTTP, Request metadata).
  */
 import type { McpFields } from './mcp-fields.js';
 import { isObject, type JsonObject, type RpcMessage } from './message.js';
@@ -9,14 +9,14 @@ import { CAPABILITIES_MEMBER, isLegacyVersion, MODERN_VERSION, VERSION_MEMBER, t
 
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
-/** The parameter that `Mcp-Name` repeats, by method. */
+/** Parameter whose value `Mcp-Name` repeats, by method. */
 const NAME_MEMBERS: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
 ]);
 
-/** Returns the era of a message, or the error in its metadata. */
+/** Returns the era of a message, or the error in its version or metadata. */
 export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
   const inHeader = headers['mcp-protocol-version'];
   const meta = metaOf(message.params);
@@ -24,7 +24,7 @@ export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
   if (inBody === undefined) {
     if (inHeader === undefined || isLegacyVersion(inHeader)) return 'legacy';
     if (inHeader !== MODERN_VERSION) return unsupportedVersion(inHeader);
-    // The specification defines no headers for notifications of modern clients.
+    // The specification defines no metadata headers for notifications of modern clients.
     return message.id === undefined ? 'modern' : missingMeta(VERSION_MEMBER);
   }
   if (typeof inBody !== 'string') return missingMeta(VERSION_MEMBER);
@@ -36,13 +36,13 @@ export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
   return message.id === undefined ? 'modern' : (metadataError(headers, message, meta!) ?? 'modern');
 }
 
-/** Returns the `_meta` object of parameters, or undefined if there is none. */
+/** Returns the `_meta` object of a message's parameters, or undefined if there is none. */
 export function metaOf(params: JsonObject): JsonObject | undefined {
   const { _meta: meta } = params;
   return isObject(meta) ? meta : undefined;
 }
 
-/** Returns the error in the headers and `_meta` of a modern request, or undefined. */
+/** Returns the error in the headers or `_meta` of a modern request, or undefined. */
 function metadataError(headers: McpFields, { method, params }: RpcMessage, meta: JsonObject): RpcError | undefined {
   const methodHeader = headers['mcp-method'];
   if (methodHeader !== method) {
@@ -61,7 +61,7 @@ function metadataError(headers: McpFields, { method, params }: RpcMessage, meta:
   return isObject(meta[CAPABILITIES_MEMBER]) ? undefined : missingMeta(CAPABILITIES_MEMBER);
 }
 
-/** Decodes a header value, plain or Base64. Returns undefined for invalid Base64. */
+/** Decodes a header value that is plain text or Base64 (`=?base64?…?=`). Returns undefined for invalid Base64. */
 export function decodedValue(value: string): string | undefined {
   if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
   const base64 = ENCODED.exec(value)?.[1];

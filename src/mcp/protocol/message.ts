@@ -1,19 +1,21 @@
-/** JSON-RPC 2.0 messages as MCP uses them: one per body, with named parameters. */
+/** Parses JSON-RPC 2.0 messages as MCP uses them: one message per body, with named parameters. */
 import { type ExactNumber, isExactNumber, isWhole } from '../../platform/json/exact-json.js';
 import { invalidRequest, RpcError } from './rpc-error.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
-/** Type of message IDs. Numeric IDs keep all their digits. */
+/**
+ * RequestId is the ID of a message. `ExactNumber` keeps all digits of a number that a JavaScript number would change.
+ */
 export type RequestId = string | number | ExactNumber;
 
-/** RpcRequest is a message that expects a response. */
+/** RpcRequest is a message to which the client expects a response. */
 export interface RpcRequest {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
 }
 
-/** RpcNotification is a message without a response. */
+/** RpcNotification is a message to which the client expects no response. */
 export interface RpcNotification {
   readonly id: undefined;
   readonly method: string;
@@ -26,7 +28,7 @@ const LONGEST_ID = 1_000;
 const LONGEST_METHOD = 200;
 const NO_PARAMS: JsonObject = Object.freeze({});
 
-/** Parses a message from a JSON body, or returns the error. */
+/** Returns the message in a parsed JSON body, or the error. */
 export function messageIn(body: unknown): RpcMessage | RpcError {
   if (Array.isArray(body)) return invalidRequest('Send one message in a body: batches are not taken.');
   if (!isObject(body)) return invalidRequest('The body is not an object of JSON-RPC.');
@@ -44,12 +46,12 @@ export function messageIn(body: unknown): RpcMessage | RpcError {
   return { id, method, params };
 }
 
-/** Reports whether a body is a reply to a request of the server. */
+/** Reports whether a body has the form of a reply to a request. */
 export function isReply(body: unknown): body is JsonObject {
   return isObject(body) && body['method'] === undefined && ('result' in body || 'error' in body);
 }
 
-/** Returns the ID for an error response, or undefined if the body has no valid ID. */
+/** Returns the ID of the message in a body, for an error response. Returns undefined if there is no valid ID. */
 export function idIn(body: unknown): RequestId | undefined {
   return isObject(body) && isId(body['id']) ? body['id'] : undefined;
 }

@@ -1,4 +1,7 @@
-/** Event streams of `subscriptions/listen`. */
+/**
+ * Manages the event streams of `subscriptions/listen`: notifications, keep-alive, limits, and the end of streams whose
+ * key may no longer be used.
+ */
 import type { EndpointRequest } from '../../admission/mounted/endpoint-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { Invalidation } from '../../keys/api-key.js';
@@ -8,17 +11,19 @@ import type { RequestId } from '../protocol/message.js';
 import { SUBSCRIPTION_MEMBER } from '../protocol/versions.js';
 
 /**
- * Maximum number of streams per API key. Beyond it, the oldest stream is closed, because clients that lost a connection
- * open a new one.
+ * Maximum number of streams per API key. Above it, the oldest stream is ended, because clients that lost a connection
+ * open a new stream.
  */
 const MAX_STREAMS_OF_KEY = 8;
-/** Maximum number of streams per process. Beyond it, the oldest stream is closed. */
+/** Maximum number of streams per process. Above it, the oldest stream is ended. */
 const MAX_STREAMS = 2_000;
-/** Interval of keep-alive comments. Shorter than the idle timeout of common load balancers. */
+/** Interval between keep-alive comments. Shorter than the idle timeout of common load balancers. */
 const KEEP_ALIVE_MS = 20_000;
-/** Maximum lifetime of a stream. The client must then open another one. */
+/** Maximum lifetime of a stream. The client must then open another stream. */
 const MAX_LIFETIME_MS = 3_600_000;
-/** Maximum unsent data of a stream. Beyond it, the client is considered not to read. */
+/**
+ * Maximum unsent data of a stream, in bytes. Above it, the client has stopped reading, and its connection is closed.
+ */
 const MAX_UNREAD_BYTES = 16 * 1024;
 
 const HEAD = 'Content-Type: text/event-stream\r\nCache-Control: no-store, no-transform\r\nX-Accel-Buffering: no\r\n';
@@ -30,7 +35,7 @@ const KEEP_ALIVE = ':\n\n';
  */
 export type RecheckKey = (hash: string, address: string) => Promise<Problem | undefined>;
 
-/** Subscriptions manages the open streams. */
+/** Subscriptions opens event streams, notifies them and ends them. */
 export class Subscriptions {
   private readonly streams = new Set<EventStream>();
   private timer: NodeJS.Timeout | undefined;
@@ -47,7 +52,7 @@ export class Subscriptions {
   }
 
   /**
-   * Opens a stream as the response to a request.
+   * Opens a stream as the response to a request. Does nothing if the client has disconnected.
    * @param wantsToolChanges whether to send notifications of tool changes
    */
   open(request: EndpointRequest, id: RequestId, key: CachedKey, wantsToolChanges: boolean): void {
@@ -63,14 +68,14 @@ export class Subscriptions {
     else this.recheckStream(stream, false);
   }
 
-  /** Notifies all streams that the tools have changed. */
+  /** Notifies all streams that the tools of the configuration have changed. */
   notifyToolsChanged(): void {
     for (const stream of this.streams) stream.notifyToolsChanged();
   }
 
   /**
    * Handles a changed key or account. Ends the streams whose key may no longer be used. Notifies the other streams of
-   * the key or account, because the visible tools may differ.
+   * the key or account, because the key may have other tools now.
    */
   onChange(change: Invalidation): void {
     for (const stream of this.streams) {
@@ -81,8 +86,8 @@ export class Subscriptions {
   }
 
   /**
-   * Ends all streams, and from now on each new stream at once. The specification requires a final response to the
-   * request.
+   * Ends all streams. From now on, `open` ends each new stream immediately. The specification requires a final response
+   * to the request of a stream.
    */
   stop(): void {
     this.hasEnded = true;
@@ -93,7 +98,7 @@ export class Subscriptions {
 
   /**
    * Checks the key of a stream again, and ends the stream if the key may no longer be used.
-   * @param notifies whether to notify of tool changes if the key is valid
+   * @param notifies whether to notify the stream of tool changes if the key is valid
    */
   private recheckStream(stream: EventStream, notifies: boolean): void {
     void this.recheck(stream.key.record.hash, stream.request.clientAddress).then((problem) => {
@@ -102,13 +107,13 @@ export class Subscriptions {
     });
   }
 
-  /** Ends a stream. Can be called twice for a stream, if two checks of its key fail. */
+  /** Ends a stream. May be called twice for a stream, if two checks of its key fail. */
   private end(stream: EventStream): void {
     this.streams.delete(stream);
     stream.end();
   }
 
-  /** Sends a keep-alive comment on every stream, and ends those that have reached their maximum lifetime. */
+  /** Sends a keep-alive comment on every stream. Ends the streams that have reached their maximum lifetime. */
   private keepAlive(): void {
     const nowMs = this.nowMs();
     for (const stream of this.streams) {
@@ -120,7 +125,10 @@ export class Subscriptions {
     this.timer = undefined;
   }
 
-  /** Ends the oldest stream of a key, and the oldest of all streams, if a limit is reached. */
+  /**
+   * Makes room for a new stream of a key. If the key has too many streams, ends its oldest stream. If there are too
+   * many streams in total, ends the oldest stream of all.
+   */
   private makeRoom(keyId: string): void {
     const own = [...this.streams].filter(({ key }) => key.record.keyId === keyId);
     const oldest = own.length >= MAX_STREAMS_OF_KEY ? own[0] : undefined;
@@ -133,7 +141,7 @@ export class Subscriptions {
   }
 }
 
-/** EventStream is one open stream of server-sent events. */
+/** EventStream writes one open stream of server-sent events. */
 class EventStream {
   private readonly meta: string;
   private isOver = false;
@@ -143,7 +151,7 @@ class EventStream {
     private readonly id: RequestId,
     readonly key: CachedKey,
     private readonly wantsToolChanges: boolean,
-    /** Time at which the stream ends, by the clock of `Subscriptions`. */
+    /** Time at which the stream must end, by the clock of `Subscriptions`. */
     readonly endsMs: number,
   ) {
     this.meta = `"_meta":{"${SUBSCRIPTION_MEMBER}":${JSON.stringify(id)}}`;
@@ -175,7 +183,7 @@ class EventStream {
   write(text: string): void {
     const { nodeResponse, response } = this.request;
     if (this.isOver || response.isGone) return;
-    // The client does not read, so it would not receive a final response. Close the connection.
+    // The client does not read, so it would not receive a final response.
     if (nodeResponse.writableLength > MAX_UNREAD_BYTES) response.destroy();
     else nodeResponse.write(text);
     this.request.bytesOut += text.length;

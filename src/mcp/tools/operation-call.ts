@@ -1,4 +1,4 @@
-/** Calls an API operation: turns the arguments into an API request, and its response into a tool result. */
+/** Calls API operations as tools. Turns the arguments into an API request, and the response into a tool result. */
 import type { InnerResponse } from '../../admission/mounted/inner-call.js';
 import { areFaults, type Tool } from '../../config/tools/tool.js';
 import type { MethodCall } from '../method-call.js';
@@ -8,7 +8,7 @@ import { faultsText, refusalText } from './refusal-words.js';
 import { responseResult } from './response-words.js';
 import { errorResult } from './result.js';
 
-/** Calls the operation of a tool and responds. If the client disconnects, the call is canceled. */
+/** Calls the operation of a tool, and responds with the tool result. If the client disconnects, cancels the call. */
 export function callOperation(call: MethodCall, tool: Tool, args: JsonObject): void {
   const bound = tool.bind(args);
   if (areFaults(bound)) {
@@ -57,7 +57,7 @@ function warn({ parts }: MethodCall, { name }: Tool, fields: readonly string[]):
   parts.misfits.warn({ event: 'tool_result_misfit', tool: name, fields }, message);
 }
 
-/** Responds to a call with invalid arguments. No API request was sent, so the call counts as a free call. */
+/** Responds to a call with invalid arguments. No API request was sent, so this is a free call. */
 function refuseFaults(call: MethodCall, text: string): void {
   void call.countFree().then((problem) => {
     countCall('tools/call', 'tool_error');

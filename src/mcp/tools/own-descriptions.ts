@@ -1,16 +1,16 @@
-/** Descriptions of the server's own tools for `tools/list`. */
+/** Provides the descriptions of the server's own tools for `tools/list`. */
 import type { Tool } from '../../config/tools/tool.js';
 
-/** ListedTool is an entry of `tools/list`. */
+/** ListedTool is a tool in `tools/list`. */
 export interface ListedTool {
   readonly name: string;
-  /** The entry as JSON. */
+  /** Entry of the tool in `tools/list`, as JSON. */
   readonly json: string;
 }
 
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** Tool that returns limits and usage. */
+/** GET_USAGE describes the tool that returns limits and usage. */
 export const GET_USAGE = listed({
   name: 'get_usage',
   title: 'Limits and usage',
@@ -21,7 +21,7 @@ export const GET_USAGE = listed({
   annotations: READS,
 });
 
-/** Tool that searches the operations. */
+/** SEARCH_OPERATIONS describes the tool that searches the operations. */
 export const SEARCH_OPERATIONS = listed({
   name: 'search_operations',
   title: 'Search operations',
@@ -45,7 +45,10 @@ export const SEARCH_OPERATIONS = listed({
   annotations: READS,
 });
 
-/** Describes the tool that calls an operation by its name. The tool is read-only if all operations are. */
+/**
+ * Describes the tool that calls an operation by its name. The tool is described as read-only only if all operations
+ * are.
+ */
 export function callOperationTool(tools: readonly Tool[]): ListedTool {
   const reads = tools.every(({ annotations }) => annotations.readOnlyHint);
   return listed({

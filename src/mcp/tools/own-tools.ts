@@ -1,5 +1,6 @@
 /**
- * The server's own tools: one for usage, and two that search and call the operations of APIs with very many of them.
+ * Implements the server's own tools: `get_usage`, and two tools for APIs with too many operations to list.
+ * `search_operations` finds operations, and `call_operation` calls them.
  */
 import type { ArgumentFault } from '../../config/tools/tool.js';
 import type { RequestSource } from '../../admission/mounted/request-source.js';
@@ -15,9 +16,9 @@ import { errorResult, textResult } from './result.js';
 import { allNamesText, foundText, foundTools } from './search.js';
 import { visibleTools } from './visible-tools.js';
 
-/** OwnTool is a tool that is not an API operation. */
+/** OwnTool serves the calls of a tool that is not an API operation. */
 interface OwnTool {
-  /** Counts the call, runs it and responds. Never throws. */
+  /** Counts a call, runs the tool and responds. Never throws. */
   serve(call: MethodCall, args: JsonObject): void;
 }
 
@@ -26,14 +27,14 @@ const MAX_RESULTS = 20;
 const LONGEST_QUERY = 200;
 const MAX_FAULTS = 10;
 
-/** The server's own tools by name. */
+/** Own tools of the server, by name. */
 export const OWN_TOOLS: ReadonlyMap<string, OwnTool> = new Map<string, OwnTool>([
   ['get_usage', { serve: (call, args) => runFree(call, 'get_usage', () => usageResult(call, args)) }],
   ['search_operations', { serve: (call, args) => runFree(call, 'search_operations', () => searchResult(call, args)) }],
   ['call_operation', { serve: callByName }],
 ]);
 
-/** Counts a free call, and responds with its result or with the error. */
+/** Counts a free call, and responds with the result of the tool or with the error. */
 function runFree(call: MethodCall, tool: string, result: () => string | Promise<string>): void {
   call.request.source = ownSource(tool);
   void call
@@ -88,7 +89,7 @@ function searchResult({ key, parts, request }: MethodCall, args: JsonObject): st
   return textResult(found.length > 0 ? foundText(found) : allNamesText(tools));
 }
 
-/** Serves `call_operation`. Invalid arguments count as a free call. */
+/** Serves `call_operation`. A call with invalid arguments is a free call. */
 function callByName(call: MethodCall, given: JsonObject): void {
   const { name } = given;
   const args = given['arguments'] ?? {};
@@ -103,7 +104,7 @@ function callByName(call: MethodCall, given: JsonObject): void {
   else runFree(call, 'call_operation', () => errorResult(faultsText({ faults }, call.request.requestId)));
 }
 
-/** Returns a fault for each unknown argument, up to `MAX_FAULTS`. */
+/** Returns an error for each unknown argument, up to `MAX_FAULTS` errors. */
 function unknownIn(args: JsonObject, known: readonly string[]): ArgumentFault[] {
   const unknown = Object.keys(args).filter((name) => !known.includes(name));
   return unknown

@@ -1,16 +1,19 @@
-/** Texts of refusals for assistants: the fields of the API's error that matter to an assistant, and advice. */
+/** Formats refusals for assistants, with the fields of the API's error that matter to an assistant, and with advice. */
 import type { ArgumentFaults } from '../../config/tools/tool.js';
 import { fieldValue } from '../../http/grammar/fields.js';
 import type { ErrorEntry } from '../../platform/problems/error-entry.js';
 import { ERRORS, type ErrorCode, type Problem } from '../../platform/problems/errors.js';
 
-/** Returns the advice for an error code. Undefined if the detail is enough, or if the code comes from a backend. */
+/**
+ * Returns the advice for an error code. Undefined if the detail of the error is sufficient, or if a backend defined the
+ * code.
+ */
 function adviceOn(code: string): string | undefined {
   const entry: ErrorEntry | undefined = Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode] : undefined;
   return entry?.assistant;
 }
 
-/** Formats a problem as compact JSON. */
+/** Formats a problem as compact JSON. Members without a value are omitted. */
 export function refusalText(problem: Problem, requestId: string): string {
   const { code, status, options } = problem;
   const { detail, errors, violatedPolicies, retryAfter, resetsAt, missingScopes, reason, headers } = options;
@@ -30,7 +33,7 @@ export function refusalText(problem: Problem, requestId: string): string {
 }
 
 /**
- * Formats a stored problem.
+ * Formats a problem that was stored for an idempotency key. Returns the body unchanged if it is not JSON.
  * @param body body of the stored response
  */
 export function storedRefusalText(body: Buffer, requestId: string): string {
@@ -43,7 +46,7 @@ export function storedRefusalText(body: Buffer, requestId: string): string {
   }
 }
 
-/** Formats argument errors, for which no request was sent. */
+/** Formats the errors in the arguments of a call for which no API request was sent. */
 export function faultsText({ faults }: ArgumentFaults, requestId: string): string {
   return JSON.stringify({
     error: 'validation_failed',
@@ -54,7 +57,7 @@ export function faultsText({ faults }: ArgumentFaults, requestId: string): strin
   });
 }
 
-/** Returns the seconds of `Retry-After`, or undefined. */
+/** Returns the seconds in `Retry-After`, or undefined if the header is missing or not a number of seconds. */
 function waitIn(headers: readonly string[] | undefined): number | undefined {
   const value = headers === undefined ? undefined : fieldValue(headers, 'retry-after');
   return value === undefined || !/^\d{1,9}$/.test(value) ? undefined : Number(value);

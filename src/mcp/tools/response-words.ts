@@ -9,23 +9,26 @@ import { isObject } from '../protocol/message.js';
 import { storedRefusalText } from './refusal-words.js';
 import { errorResult, structuredResult, textResult } from './result.js';
 
-// Field lines, each with CRLF.
+// Patterns for field lines, each with its CRLF.
 const CONTENT_TYPE = /(?:^|\n)content-type:[ \t]*([^;\r\n]*[^;\r\n \t])/i;
 const LOCATION = /(?:^|\n)location:[ \t]*([^\r]*?)[ \t]*\r/i;
 const USUAL_TYPE = 'application/json';
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/i;
 const TEXT_TYPE = /^(?:text\/|application\/(?:xml|x-www-form-urlencoded|yaml|x-ndjson|[\w.+-]+\+xml)$)/i;
 const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/i;
-/** Whitespace of pretty-printed JSON, and the number of characters that are searched for it. */
+/** Pattern for the whitespace of pretty-printed JSON, and the number of characters in which it is searched. */
 const PRETTY_PRINTED = /[\r\n]|(?<=":) |(?<=,) (?=")/;
 const SEARCHED_CHARACTERS = 200;
 const MAX_MISSING = 10;
 
-/** Receives the names of fields that structured content omits, because their types violate the output schema. */
+/**
+ * OnMisfit receives the names of fields that structured content omits, because their types contradict the output
+ * schema.
+ */
 export type OnMisfit = (fields: readonly string[]) => void;
 
 /**
- * Returns the tool result, as members of a JSON-RPC result.
+ * Returns the tool result for an API response, as members of a JSON-RPC result.
  * @param mostBytes size at which the response was truncated
  */
 export function responseResult(
@@ -36,7 +39,7 @@ export function responseResult(
   onMisfit: OnMisfit,
 ): string {
   const { status, lines, body, isCut } = response;
-  // An error without a `problem` was stored for an earlier call with the same idempotency key.
+  // An error response without a `problem` was stored for an earlier call with the same idempotency key.
   if (status >= 400) return errorResult(storedRefusalText(body, requestId));
   if (status >= 300) return errorResult(emptyText(status, lines));
   if (body.length === 0) return withStructure(tool, emptyText(status, lines), undefined, onMisfit);
@@ -52,7 +55,7 @@ export function responseResult(
   return errorResult(`The response is ${type} of ${body.length} bytes, which is no text: ask for it over HTTP.`);
 }
 
-/** Removes a byte order mark. Some backends write it before JSON, although it is not JSON (RFC 8259 section 8.1). */
+/** Removes a byte order mark. Some backends write it before JSON, which RFC 8259 section 8.1 does not allow. */
 function withoutByteOrderMark(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
@@ -64,16 +67,16 @@ function jsonResult(tool: Tool, text: string, onMisfit: OnMisfit): string {
   try {
     value = parseExact(text);
   } catch {
-    // The content type is JSON but the body is not. Return the plain text.
+    // The content type is JSON, but the body is not. Return the body as text.
     return tool.outputSchema === undefined ? textResult(text) : errorResult(text, 'The response is not JSON.');
   }
   return withStructure(tool, isPrettyPrinted ? JSON.stringify(value) : text, value, onMisfit);
 }
 
-/** Adds structured content, which a tool with an output schema must have. */
+/** Returns a result with text and, for a tool with an output schema, with the required structured content. */
 function withStructure(tool: Tool, text: string, value: unknown, onMisfit: OnMisfit): string {
   const structured = tool.outputSchema === undefined ? undefined : tool.structure(value);
-  // Clients that show only structured content would not show these fields.
+  // Clients that show only structured content would not show the omitted fields.
   const missing = value === undefined || structured === undefined ? [] : omittedFields(structured, value);
   if (missing.length > 0) onMisfit(missing);
   return structured === undefined
@@ -81,7 +84,7 @@ function withStructure(tool: Tool, text: string, value: unknown, onMisfit: OnMis
     : structuredResult(text, toWellFormedJson(JSON.stringify(structured)));
 }
 
-/** Returns up to ten names of fields that the structured content omits. */
+/** Returns the names of fields that the structured content omits, up to `MAX_MISSING` names. */
 function omittedFields(structured: Readonly<Record<string, unknown>>, value: unknown): readonly string[] {
   const missing: string[] = [];
   const compare = (kept: unknown, original: unknown, path: string): void => {
@@ -100,13 +103,16 @@ function omittedFields(structured: Readonly<Record<string, unknown>>, value: unk
   return missing;
 }
 
-/** Describes a response without a body by its status, and by the location of a created resource or a redirect. */
+/** Describes a response without a body, or a redirect, by its status and its `Location`. */
 function emptyText(status: number, lines: string): string {
   const detail = status >= 300 ? 'The API redirects, and tools do not follow. Tell the person.' : undefined;
   return JSON.stringify({ status, location: LOCATION.exec(lines)?.[1], detail });
 }
 
-/** Returns a truncated response with advice. The result is an error, because it cannot match the output schema. */
+/**
+ * Returns a truncated response with advice. The result is an error, because a truncated response cannot match the
+ * output schema.
+ */
 function truncatedResult({ pagingArguments }: Tool, type: string, body: Buffer, mostBytes: number): string {
   const howTo =
     pagingArguments.length > 0
@@ -118,7 +124,7 @@ function truncatedResult({ pagingArguments }: Tool, type: string, body: Buffer, 
     : errorResult(words);
 }
 
-/** Decodes UTF-8 that may end within a character. Drops the incomplete character. */
+/** Decodes UTF-8 bytes that may end within a character. Omits an incomplete character at the end. */
 function textOfTruncated(bytes: Buffer): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -1,4 +1,4 @@
-/** Formats tool results as members of a JSON-RPC result: JSON without braces. */
+/** Formats tool results as members of a JSON-RPC result, in JSON without braces. */
 
 /**
  * Returns a result with one text.
@@ -10,13 +10,13 @@ export function textResult(text: string): string {
 
 /**
  * Returns a result with text and structured content.
- * @param structured the structured content as JSON
+ * @param structured the structured content, as JSON
  */
 export function structuredResult(text: string, structured: string): string {
   return `${textResult(text)},"structuredContent":${structured}`;
 }
 
-/** Returns an error result. Each text is a separate part of the content. */
+/** Returns an error result. Each text becomes a separate block of the content. */
 export function errorResult(...texts: readonly string[]): string {
   const blocks = texts.map((text) => `{"type":"text","text":${JSON.stringify(text)}}`);
   return `"content":[${blocks.join(',')}],"isError":true`;

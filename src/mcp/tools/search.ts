@@ -1,31 +1,32 @@
 /**
- * Full-text search of tools. Matches in names count most, then those in titles and paths, then those in descriptions.
- * The result has the arguments of the best matches and the names of the others, in at most 1,500 tokens.
+ * Searches tools by words. Matches in names have the highest score, then matches in titles and paths, then matches in
+ * descriptions. The result contains the arguments of the best matches and the names of the others, in at most about
+ * 1,500 tokens.
  */
 import type { Tool } from '../../config/tools/tool.js';
 
 const WORD = /[\p{L}\p{N}]+/gu;
-/** Scores of a word by field. A prefix match scores half. */
+/** Scores of a word that matches in a field. A prefix match scores half. */
 const NAME_SCORE = 8;
 const TITLE_SCORE = 4;
 const PATH_SCORE = 4;
 const DESCRIPTION_SCORE = 2;
 /**
- * Penalty for each word of the name that is not in the query, so that `create issue` finds `create_issue` before
+ * Penalty for each word of the name that is not in the query. With it, `create issue` finds `create_issue` before
  * `create_issue_label`.
  */
 const EXTRA_WORD_PENALTY = 1;
-/** A tool matches if more than this share of the query words match it. */
+/** A tool is found only if more than this share of the query's words match. */
 const MIN_MATCHED_SHARE = 2 / 3;
-/** 1,500 tokens of about four characters each. */
+/** Maximum length of a result: 1,500 tokens of about four characters each. */
 const MAX_CHARACTERS = 6_000;
-/** Number of matches with full arguments. */
+/** Maximum number of matches that are returned with their schema. */
 const MAX_WITH_SCHEMA = 2;
 const LONGEST_DESCRIPTION = 200;
 
-/** Words that a query may contain but that are not searched. */
+/** Words of a query that are not searched, unless it has no other words. */
 const STOP_WORDS = new Set('a all an and by for from in is me my of on or please the to with'.split(' '));
-/** Common words, and the words that APIs use instead. */
+/** Words of queries, and the words that APIs usually use instead. */
 const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ['add', 'create'],
   ['change', 'update'],
@@ -49,7 +50,7 @@ interface IndexedTool {
 const indexes = new WeakMap<Tool, IndexedTool>();
 
 /**
- * Returns the matching tools, best first. Tools with equal scores keep the configuration order.
+ * Returns the tools that match a query, best match first. Tools with equal scores keep the configuration order.
  * @param maxTools maximum number of tools
  */
 export function foundTools(tools: readonly Tool[], query: string, maxTools: number): readonly Tool[] {
@@ -65,8 +66,8 @@ export function foundTools(tools: readonly Tool[], query: string, maxTools: numb
 }
 
 /**
- * Formats matches as JSON for the assistant.
- * @param found best first
+ * Formats the found tools as JSON for the assistant. Omits the last tools if the text would be too long.
+ * @param found tools, best match first
  */
 export function foundText(found: readonly Tool[]): string {
   const listed: string[] = [];
@@ -81,7 +82,7 @@ export function foundText(found: readonly Tool[]): string {
   return `{"operations":[${listed.join(',')}]}`;
 }
 
-/** Returns as many tool names as fit, for a search without matches. */
+/** Formats the names of all tools as JSON, for a search without matches. Omits names that do not fit. */
 export function allNamesText(tools: readonly Tool[]): string {
   let left = MAX_CHARACTERS - '{"operations":[],"all_names":[]}'.length;
   const names = tools.map(({ name }) => name).filter((name) => (left -= name.length + 3) >= 0);
@@ -92,7 +93,10 @@ function withSchema({ name, title, description, inputSchema }: Tool): string {
   return JSON.stringify({ name, title, description, inputSchema });
 }
 
-/** Formats a tool with its argument names, if its schema is too long. A call reports invalid arguments. */
+/**
+ * Formats a tool with the names of its arguments, for a tool whose schema is too long. A call reports invalid
+ * arguments.
+ */
 function withArguments({ name, title, description, inputSchema }: Tool): string {
   const { properties = {}, required = [] } = inputSchema as { properties?: object; required?: readonly string[] };
   const args = Object.keys(properties);
@@ -107,7 +111,7 @@ function shortened(text: string): string {
   return text.length <= LONGEST_DESCRIPTION ? text : `${text.slice(0, LONGEST_DESCRIPTION - 1).toWellFormed()}…`;
 }
 
-/** Returns the score of a tool for the words of a query. 0 if too few words match. */
+/** Returns the score of a tool for the words of a query. Returns 0 if too few words match. */
 function scoreOf({ name, title, path, description }: IndexedTool, words: readonly string[]): number {
   let [score, matched] = [0, 0];
   const searched = new Set<string>();
@@ -128,8 +132,8 @@ function scoreOf({ name, title, path, description }: IndexedTool, words: readonl
 }
 
 /**
- * Returns 1 for an exact match, and 1/2 if one word is a prefix of the other, such as `customer` and `customers`.
- * Otherwise 0.
+ * Returns 1 if one of the texts equals the word. Returns 1/2 if one is a prefix of the other, such as `customer` and
+ * `customers`. Otherwise returns 0.
  */
 function matchOf(texts: readonly string[], word: string): number {
   if (texts.includes(word)) return 1;

@@ -1,6 +1,6 @@
 /**
- * Tools that a key can see: the operations that its scopes allow, and the server's own tools. Cached per set of scopes
- * and configuration.
+ * Determines the tools that a key can see: the operations that its scopes allow, and the server's own tools. The result
+ * is cached per configuration and set of scopes.
  */
 import type { Tool, ToolSet } from '../../config/tools/tool.js';
 import type { ScopeSet } from '../../keys/scopes.js';
@@ -10,11 +10,11 @@ import { GET_USAGE, SEARCH_OPERATIONS, callOperationTool, type ListedTool } from
 const PAGE_TOOLS = 50;
 const CURSOR_PREFIX = 'after:';
 
-/** VisibleTools is the tools for one set of scopes. */
+/** VisibleTools holds the tools for one set of scopes, and formats the pages of `tools/list`. */
 export class VisibleTools {
-  /** Tools of operations, in configuration order. */
+  /** Tools for API operations, in configuration order. */
   readonly tools: readonly Tool[];
-  /** Whether tools are searched instead of listed. */
+  /** Whether there are too many operations to list, so that assistants must search them. */
   readonly isSearched: boolean;
   private readonly listed: readonly ListedTool[];
   private readonly pages = new Map<number, string>();
@@ -27,7 +27,10 @@ export class VisibleTools {
       : [GET_USAGE, ...this.tools];
   }
 
-  /** Returns the result members for a page of the list as JSON. Undefined if the cursor is invalid. */
+  /**
+   * Returns the result members of a page of `tools/list`, as JSON without braces. Returns undefined if the cursor is
+   * invalid.
+   */
   page(cursor: unknown): string | undefined {
     const from = cursor === undefined ? 0 : this.positionAfter(cursor);
     if (from === undefined) return undefined;
@@ -49,7 +52,7 @@ export class VisibleTools {
 
   /**
    * Returns the position after a cursor, or undefined if the cursor is invalid. A cursor names a tool, so it stays
-   * valid when the configuration changes.
+   * valid when the configuration changes, unless the tool is removed.
    */
   private positionAfter(cursor: unknown): number | undefined {
     if (typeof cursor !== 'string') return undefined;
@@ -60,10 +63,10 @@ export class VisibleTools {
   }
 }
 
-/** Cached visible tools, by tool set and scope set. */
+/** Visible tools that are cached, by tool set and scope set. */
 const visibleOf = new WeakMap<ToolSet, WeakMap<ScopeSet, VisibleTools>>();
 
-/** Returns the visible tools of a set of scopes, for the current tools and settings. */
+/** Returns the visible tools for a set of scopes, with the current tools and settings. */
 export function visibleTools(
   { tools, settings }: Pick<McpParts, 'tools' | 'settings'>,
   scopeSet: ScopeSet,

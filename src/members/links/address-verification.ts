@@ -1,4 +1,7 @@
-/** Verification of a member's own email address, with a link that is mailed to it. */
+/**
+ * Mails links with which members verify their own email address. Each link is mailed to the address that the link
+ * verifies.
+ */
 import type { Transaction } from 'kysely';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -15,7 +18,7 @@ import { checkThrottle } from './invitation-pace.js';
 const LINK_MS = 24 * 3_600_000;
 const KIND = 'email_verification';
 
-/** AddressVerification mails verification links. */
+/** AddressVerification queues mails with verification links. */
 export class AddressVerification {
   constructor(
     private readonly database: DatabaseHandle,
@@ -24,8 +27,9 @@ export class AddressVerification {
   ) {}
 
   /**
-   * Sends a verification link to the member's address and revokes the previous one.
-   * @throws Problem `conflict` if mail is not configured or the address is already verified; `too_many_requests`
+   * Queues a mail with a verification link to the member's address, and revokes the member's previous link.
+   * @throws Problem `conflict` if mail is not configured or the address is already verified; `too_many_requests` for
+   * more than five links in an hour
    * @returns when the link expires, in milliseconds since the epoch
    */
   async request(memberId: string, context: ChangeContext): Promise<number> {

@@ -1,4 +1,4 @@
-/** Request schemas for invitations and memberships. */
+/** Request schemas of the admin API for invitations and for changes of memberships. */
 import { z } from 'zod';
 import { emailField, localeField } from '../member-fields.js';
 import { ROLES } from '../permissions.js';

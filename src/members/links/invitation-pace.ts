@@ -1,4 +1,7 @@
-/** Rate limit for invitations. Each invitation may send mail to a person who did not ask for it. */
+/**
+ * Limits the rate of invitations and verification links by counting their rows. Each invitation may send mail to a
+ * person who did not ask for it.
+ */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js';
@@ -26,7 +29,7 @@ export async function checkInvitationLimits(
     .orderBy('id', 'desc')
     .limit(THROTTLES.invitations.limit)
     .execute();
-  // Ignore links dated in the future by a clock that was ahead.
+  // Ignore links with a future date, which a process whose clock was ahead may have created.
   const recent = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < THROTTLES.invitations.windowMs);
   const toAddress = recent.filter((link) => link.email_key === emailKey);
   checkThrottle(THROTTLES.invitations, recent, 'You sent too many invitations within an hour.', nowMs);
@@ -39,7 +42,7 @@ export async function checkInvitationLimits(
 }
 
 /**
- * Throws `too_many_requests` if the limit of a throttle is reached.
+ * Throws `too_many_requests` with `Retry-After` if the limit of a throttle is reached.
  * @param links links created within the throttle's window, newest first
  */
 export function checkThrottle(

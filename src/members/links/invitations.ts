@@ -1,6 +1,6 @@
 /**
- * Invitations to an account, each for one email address and one role. Resending an invitation revokes the previous
- * link.
+ * Creates, resends and revokes invitations to an account, each for one email address and one role. Resending an
+ * invitation revokes the previous link.
  */
 import type { Transaction } from 'kysely';
 import { lockAccount } from '../../accounts/accounts.js';
@@ -21,27 +21,27 @@ import type { CallerAccess, Role } from '../permissions.js';
 import { checkMayGive } from '../role-rules.js';
 import { MAILED, verifiedMemberByEmail } from '../verified-addresses.js';
 
-/** An invitation without its link. */
+/** Invitation is an invitation without its link. Times are in milliseconds since the epoch. */
 export interface Invitation {
   readonly id: string;
   readonly accountId: string;
   readonly email: string;
   readonly role: Role;
   readonly status: 'open' | 'accepted' | 'revoked' | 'expired';
-  /** Delivery status of the mail; `none` if the caller received the link instead. */
+  /** Delivery status of the mail. `none` if no mail was sent, because the inviting caller received the link. */
   readonly mail: MailState | 'none';
   readonly createdBy: string;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
 
-/** A new invitation and its token. The token is null if the link is sent by mail. */
+/** MadeInvitation is a new invitation and the token of its link. The token is null if the link is sent by mail. */
 export interface MadeInvitation {
   readonly invitation: Invitation;
   readonly token: string | null;
 }
 
-/** Fields of a new invitation. `lastsMs` is its lifetime in milliseconds. */
+/** NewInvitation holds the fields of a new invitation. `lastsMs` is its lifetime in milliseconds. */
 interface NewInvitation {
   readonly accountId: string;
   readonly email: string;
@@ -91,7 +91,7 @@ export class Invitations {
     });
   }
 
-  /** Lists the invitations of an account, newest first, including ended ones. */
+  /** Returns a page of an account's invitations, newest first, including accepted, revoked and expired ones. */
   async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<Invitation>> {
     const list = `invitations:${accountId}`;
     const now = this.clock.now();
@@ -110,8 +110,9 @@ export class Invitations {
   }
 
   /**
-   * Creates a new invitation for the same address and revokes the old one.
-   * @throws Problem `resource_not_found`, `forbidden`, `conflict`, `too_many_requests`
+   * Creates a new invitation with the same address, role and lifetime, and revokes the old invitation.
+   * @throws Problem `resource_not_found`, `forbidden`, `already_a_member`, `too_many_requests`; `conflict` if the
+   * invitation was accepted or revoked
    */
   async resend(id: string, giver: CallerAccess, context: ChangeContext): Promise<MadeInvitation> {
     const now = this.clock.now();
@@ -137,8 +138,8 @@ export class Invitations {
   }
 
   /**
-   * Revokes an invitation. Revoking it again changes nothing.
-   * @throws Problem `resource_not_found`, `forbidden`, `conflict` if it was accepted
+   * Revokes an invitation. Revoking a revoked invitation changes nothing.
+   * @throws Problem `resource_not_found`, `forbidden`, `conflict` if the invitation was accepted
    */
   async revoke(id: string, giver: CallerAccess, context: ChangeContext): Promise<Invitation> {
     const now = this.clock.now();
@@ -189,8 +190,8 @@ export class Invitations {
   }
 
   /**
-   * Reads the account name and the inviting member for the mail. `inviter` is undefined for programs and the operator
-   * token.
+   * Reads the name of the account and the inviting member, for the mail. `inviter` is undefined if a program or the
+   * operator token created the invitation.
    */
   private async namesOf(trx: Transaction<Tables>, accountId: string, actor: string) {
     const account = trx.selectFrom('account').select('name').where('id', '=', accountId);

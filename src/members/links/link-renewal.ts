@@ -1,9 +1,15 @@
-/** Renews the token of a link. The mail worker does this when it sends a mail, so that no token is ever stored. */
+/**
+ * Renews the token of a link. The mail worker renews the token when it sends the link's mail, so that no token is ever
+ * stored.
+ */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { createToken, hashToken } from '../session-token.js';
 
-/** Replaces and returns the token of a link. Returns undefined if the link is used, revoked or expired. */
+/**
+ * Gives a link a new token and returns the token. The previous token no longer works. Returns undefined if the link is
+ * used, revoked or expired.
+ */
 export async function renewLinkToken(db: Kysely<Tables>, linkId: string, nowMs: number): Promise<string | undefined> {
   const token = createToken();
   const { numUpdatedRows } = await db

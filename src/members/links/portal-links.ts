@@ -1,4 +1,7 @@
-/** Portal links, with which a company signs its own customers in to the panel without another sign-in. */
+/**
+ * Creates portal links, with which a company signs its own customers in to the panel without another sign-in. Anyone
+ * who has an unused link gets its access, so a link works only once and for 15 minutes.
+ */
 import { z } from 'zod';
 import { nameField } from '../../records/account-fields.js';
 import { plainText } from '../../records/plain-text.js';
@@ -36,7 +39,7 @@ export const createPortalSessionSchema = z
 
 export type CreatePortalSession = z.output<typeof createPortalSessionSchema>;
 
-/** PortalLinks creates portal links and ends all portal access of an account. */
+/** PortalLinks creates portal links, and ends all portal sessions and links of an account. */
 export class PortalLinks {
   constructor(
     private readonly database: DatabaseHandle,
@@ -54,7 +57,7 @@ export class PortalLinks {
     context: ChangeContext,
   ): Promise<{ readonly id: string; readonly token: string; readonly expiresAt: number }> {
     const { account_id: accountId, role, return_url: returnUrl } = input;
-    // Prevents open redirects: only configured origins are accepted.
+    // Accept only configured origins, to prevent open redirects.
     if (!this.returnOrigins().includes(new URL(returnUrl).origin)) {
       const errors = [{ pointer: '#/return_url', detail: 'must have an origin of admin.portal.returnOrigins' }];
       throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
@@ -74,7 +77,10 @@ export class PortalLinks {
     });
   }
 
-  /** Revokes every portal link of an account and ends its portal sessions. */
+  /**
+   * Revokes all portal links of an account and ends its portal sessions. Rejects with `resource_not_found` for the
+   * account.
+   */
   async endAll(accountId: string, context: ChangeContext): Promise<void> {
     const now = this.clock.now();
     await this.database.db.transaction().execute(async (trx) => {

@@ -1,10 +1,13 @@
-/** HTTP for calls to identity providers, with a limit on the response size. The caller sets the deadline. */
+/**
+ * Fetches responses of identity providers with a limit on their size, so that a provider cannot exhaust the memory. The
+ * caller sets the timeout.
+ */
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
 
-/** Maximum size of a decoded response body. Metadata, keys and tokens take a few kilobytes. */
+/** Maximum size of a decoded response body: 1 MiB. Metadata, keys and tokens take a few kilobytes. */
 const LARGEST_RESPONSE_BYTES = 1_048_576;
 
-/** Fetches a URL and rejects if the response exceeds 1 MiB. */
+/** Fetches a URL. Rejects if the decoded response body exceeds 1 MiB. */
 export const boundedFetch: CustomFetch = async (url: string, options: CustomFetchOptions): Promise<Response> => {
   const response = await fetch(url, options as RequestInit);
   const { status, statusText, headers, body } = response;
@@ -20,7 +23,7 @@ export const boundedFetch: CustomFetch = async (url: string, options: CustomFetc
   return new Response(isEmpty ? null : Buffer.concat(chunks), { status, statusText, headers: plainHeaders(headers) });
 };
 
-/** Drops the header fields that do not match the decoded body. */
+/** Removes the header fields that describe the encoded body, because the returned body is decoded. */
 function plainHeaders(headers: Headers): Headers {
   const plain = new Headers(headers);
   plain.delete('content-encoding');

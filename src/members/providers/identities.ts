@@ -1,6 +1,6 @@
 /**
- * Links between members and their identities at providers. The issuer and the subject identify a person, never the
- * email address.
+ * Links members to their identities at identity providers. The issuer and the subject identify a person. The email
+ * address never does, because it can be reassigned.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { AuditAction } from '../../records/audit-actions.js';
@@ -15,17 +15,22 @@ import { markVerified } from '../verified-addresses.js';
 import type { SignInMethods } from '../sign-in-methods.js';
 import type { ProviderIdentity } from './provider-identity.js';
 
-/** A linked identity, as shown to its owner. */
+/**
+ * MemberIdentity is a linked identity, as the panel shows it to its member. Times are in milliseconds since the epoch.
+ * `lastUsedAt` is null if the identity was never used.
+ */
 export interface MemberIdentity {
   readonly id: string;
   readonly issuer: string;
-  /** The email address that the provider reported last. */
+  /** Email address that the provider reported last. Null if the provider reported none. */
   readonly email: string | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
 }
 
-/** Identities links identities to members and finds members by identity. */
+/**
+ * Identities links identities to members, and finds members by identity. Methods also reject with the database's error.
+ */
 export class Identities {
   constructor(
     private readonly database: DatabaseHandle,
@@ -34,8 +39,8 @@ export class Identities {
   ) {}
 
   /**
-   * Returns the ID of the member who has linked an identity, or null if there is none. Records the use. Marks the
-   * member's address as verified if the provider has verified the same address.
+   * Returns the ID of the member who has linked an identity, or null if no member has. Records the use and the reported
+   * email address. Marks the member's address as verified if the provider has verified the same address.
    */
   async use(identity: ProviderIdentity, trx: Transaction<Tables>): Promise<string | null> {
     const row = await this.updateLastUse(identity, trx).returning('member_id').executeTakeFirst();
@@ -44,15 +49,19 @@ export class Identities {
     return row.member_id;
   }
 
-  /** Records the use of an identity if this member has linked it. Reports whether the member has. */
+  /**
+   * Records the use of an identity by this member. Returns false, and records nothing, if the member has not linked the
+   * identity.
+   */
   async useOwn(identity: ProviderIdentity, memberId: string): Promise<boolean> {
     const own = this.updateLastUse(identity, this.database.db).where('member_id', '=', memberId);
     return (await own.executeTakeFirst()).numUpdatedRows === 1n;
   }
 
   /**
-   * Links an identity to a member, in the caller's transaction. Linking one's own identity again changes nothing.
-   * @throws Problem `conflict` if another member has linked it
+   * Links an identity to a member, in the caller's transaction. If the member has already linked the identity, changes
+   * nothing.
+   * @throws Problem `conflict` if another member has linked the identity
    */
   async link(
     trx: Transaction<Tables>,
@@ -91,7 +100,7 @@ export class Identities {
   }
 
   /**
-   * Unlinks an identity.
+   * Unlinks an identity from a member.
    * @throws Problem `resource_not_found`; `last_way_to_sign_in`
    */
   async unlink(memberId: string, id: string, context: ChangeContext): Promise<void> {

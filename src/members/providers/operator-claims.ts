@@ -1,4 +1,4 @@
-/** Operator rights from a claim of an identity provider, applied at each sign-in. */
+/** Applies the operator rights in the claims of an identity provider to the member, at each sign-in. */
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { AccessChange } from '../credential-ends.js';
 import { updateMemberRow } from '../member-admin.js';
@@ -8,8 +8,8 @@ import type { ProviderIdentity } from './provider-identity.js';
 
 /**
  * Grants or removes operator rights, as the provider's claim says. Does nothing if the provider has no `operators`
- * rule. A change ends the member's older sessions, and credentials that they may no longer create.
- * @param access the transaction of the sign-in, before its session begins
+ * rule. A change ends the member's older sessions, and the credentials that the member may no longer create.
+ * @param access the transaction of the sign-in, before the new session begins
  */
 export async function applyOperatorClaim(
   access: AccessChange,

@@ -1,6 +1,6 @@
 /**
- * OpenID Connect clients for the configured providers. Discovery runs at first use and is cached for ten minutes. A
- * failed discovery is cached too, for five seconds.
+ * Discovers the configured OpenID Connect providers and caches a client for each. The cache lifetime is ten minutes. A
+ * failed discovery is cached for five seconds, so that a broken provider does not slow down every sign-in.
  */
 import type { ClientAuth, Configuration } from 'openid-client';
 import type { ProviderConfig } from '../../config/model/admin-schema.js';
@@ -10,7 +10,7 @@ import { boundedFetch } from './bounded-fetch.js';
 /** Timeout of each call to a provider. */
 const CALL_TIMEOUT_MS = 5_000;
 const CACHE_MS = 10 * 60_000;
-/** Time after a failed discovery in which its error is returned again. */
+/** Time after the start of a failed discovery in which callers get its error without a new discovery. */
 const RETRY_MS = 5_000;
 /** Accepted difference between the provider's clock and ours. */
 const CLOCK_TOLERANCE_SECONDS = 30;
@@ -18,23 +18,25 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 type OpenIdClient = typeof import('openid-client');
 
 interface CachedClient {
-  /** Compared by reference, because a reloaded configuration has new objects. */
+  /** Configuration of the provider. Compared by reference, because a reload creates new objects. */
   readonly provider: ProviderConfig;
   readonly atMs: number;
   readonly client: Promise<Configuration>;
   hasFailed: boolean;
 }
 
-/** Imports the library at first use. */
+/** Imports the library `openid-client` at first use. */
 export const loadOpenIdClient = (): Promise<OpenIdClient> => import('openid-client');
 
-/** ProviderClients discovers providers and caches the result. */
+/** ProviderClients discovers providers and caches their clients. */
 export class ProviderClients {
   private readonly cache = new Map<string, CachedClient>();
 
   constructor(private readonly clock: Clock) {}
 
-  /** Returns the client of a provider. Rejects with the library's error if discovery fails. */
+  /**
+   * Returns the client of a provider. Rejects if discovery fails, or if the authorization endpoint is not a web page.
+   */
   async find(id: string, provider: ProviderConfig): Promise<Configuration> {
     const cached = this.cache.get(id);
     if (cached !== undefined && cached.provider === provider && this.isFresh(cached)) return await cached.client;
@@ -66,7 +68,7 @@ async function discover({ issuer, clientId, clientSecret }: ProviderConfig): Pro
   const insecure = issuer.startsWith('http:') ? [allowInsecureRequests] : [];
   const metadata = { [clockTolerance]: CLOCK_TOLERANCE_SECONDS };
   const found = await discovery(new URL(issuer), clientId, metadata, clientAuth(library, clientSecret), {
-    // Verify the signature of ID tokens. TLS alone is not enough.
+    // Verify the signature of ID tokens, because TLS alone is not enough.
     execute: [enableNonRepudiationChecks, ...insecure],
     timeout: CALL_TIMEOUT_MS / 1_000,
     [customFetch]: boundedFetch,
@@ -76,8 +78,8 @@ async function discover({ issuer, clientId, clientSecret }: ProviderConfig): Pro
 }
 
 /**
- * Rejects `javascript:` and other URLs to which a browser must not be redirected. The library does not check the
- * scheme.
+ * Throws if the authorization endpoint is not a URL to which a browser may be redirected, such as a `javascript:` URL.
+ * The library does not check the scheme.
  */
 function checkAuthorizationEndpoint(endpoint: string | undefined, issuer: string): void {
   const url = URL.parse(endpoint ?? '');
@@ -86,8 +88,9 @@ function checkAuthorizationEndpoint(endpoint: string | undefined, issuer: string
 }
 
 /**
- * Sends the client secret with HTTP Basic, which providers must support (RFC 6749 section 2.3.1). If the provider's
- * metadata does not list this method, sends the secret in the body.
+ * Returns a function that adds the client secret to a token request. HTTP Basic is preferred, because providers must
+ * support it (RFC 6749 section 2.3.1). If the provider's metadata does not list HTTP Basic, the function adds the
+ * secret to the body.
  */
 function clientAuth({ ClientSecretBasic, ClientSecretPost }: OpenIdClient, secret: string): ClientAuth {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];

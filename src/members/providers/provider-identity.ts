@@ -1,38 +1,54 @@
-/** Mapping of the claims of an identity provider to an identity. */
+/**
+ * Converts the claims of an identity provider to an identity. The configuration limits which claims are trusted, for
+ * example to the domains of email addresses.
+ */
 import { nameField } from '../../records/account-fields.js';
 import { plainText } from '../../records/plain-text.js';
 import type { ProviderConfig } from '../../config/model/admin-schema.js';
 import { emailAddress } from '../../config/model/mail-values.js';
 
 const LONGEST_NAME = 200;
-/** OpenID Connect Core 1.0 section 2: at most 255 characters. */
+/** Schema of the subject claim: at most 255 characters (OpenID Connect Core 1.0 section 2). */
 const SUBJECT = plainText(255).min(1);
 
-/** A person's identity at a provider. */
+/** ProviderIdentity is a person's identity at an identity provider, as the claims of one sign-in describe it. */
 export interface ProviderIdentity {
   readonly provider: string;
-  /** Identifies the person together with `subject`. Email addresses do not, because they can be reassigned. */
+  /**
+   * Issuer of the ID token. Issuer and `subject` together identify the person. Email addresses do not, because they can
+   * be reassigned.
+   */
   readonly issuer: string;
   readonly subject: string;
   readonly email: string | null;
-  /** Whether the provider verified the address, and the configuration allows it to verify addresses of this domain. */
+  /**
+   * Whether the provider verified the address, and the configuration allows the provider to verify addresses of this
+   * domain.
+   */
   readonly isEmailVerified: boolean;
   readonly name: string | null;
-  /** Whether the provider grants operator rights; null if it has no `operators` rule. */
+  /** Whether the claims grant operator rights. Null if the provider has no `operators` rule. */
   readonly isOperator: boolean | null;
-  /** Time of the last sign-in at the provider, in seconds since the epoch; null if not reported. */
+  /**
+   * Time of the last sign-in at the provider, in seconds since the epoch. Null if the provider did not report the time.
+   */
   readonly authTime: number | null;
 }
 
-/** Claims of an ID token or of a userinfo response. */
+/** Claims holds the claims of an ID token or of a userinfo response. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Reports whether a subject is valid. Longer or unprintable subjects could collide in a database column. */
+/**
+ * Reports whether a subject claim is valid. Longer or unprintable subjects of two people could become equal in a
+ * database column.
+ */
 export function isSubject(subject: unknown): boolean {
   return SUBJECT.safeParse(subject).success;
 }
 
-/** Reads the identity from the claims. Check the subject with `isSubject` first. */
+/**
+ * Reads the identity from the claims. Check the subject with `isSubject` first. Ignores invalid names and addresses.
+ */
 export function identityOf(id: string, provider: ProviderConfig, idToken: Claims, userInfo: Claims): ProviderIdentity {
   // Signed claims take precedence over userinfo claims.
   const claims = { ...userInfo, ...idToken };
@@ -59,19 +75,20 @@ export function identityOf(id: string, provider: ProviderConfig, idToken: Claims
 
 /**
  * Reports whether the provider may sign in this person. A provider that is limited to domains may sign in only people
- * with a verified address in one of them.
+ * with a verified address in one of these domains.
  */
 export function isAllowedDomain(provider: ProviderConfig, identity: ProviderIdentity): boolean {
   return provider.domains.length === 0 || identity.isEmailVerified;
 }
 
 /**
- * Returns a name that pages and mail headers can safely show, cut to its maximum length. Returns null if there is none.
+ * Returns the claimed name, cut to its maximum length. Returns null if pages and mail headers could not safely show the
+ * name.
  */
 function nameOf(claim: unknown): string | null {
   if (typeof claim !== 'string') return null;
   const start = claim.trim().slice(0, LONGEST_NAME);
-  // Drop half a surrogate pair at the cut.
+  // Remove half of a surrogate pair at the cut.
   const name = nameField.safeParse(start.isWellFormed() ? start : start.slice(0, -1));
   return name.success ? name.data : null;
 }

@@ -1,4 +1,4 @@
-/** Invitations accepted by signing in at an identity provider that verifies the invited address. */
+/** Accepts invitations by a sign-in at an identity provider that has verified the invited address. */
 import type { Transaction } from 'kysely';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -17,7 +17,7 @@ import { applyOperatorClaim } from './operator-claims.js';
 import type { ProviderIdentity } from './provider-identity.js';
 import type { ProviderArrival } from './providers.js';
 
-/** The fields of an invitation link that an acceptance needs. */
+/** Invited holds the fields of an invitation link that an acceptance needs. */
 interface Invited {
   readonly accountId: string;
   readonly role: NonNullable<LinkRow['role']>;
@@ -25,7 +25,7 @@ interface Invited {
   readonly emailKey: string;
 }
 
-/** ProviderInvitations accepts invitations. */
+/** ProviderInvitations accepts invitations for identities, and creates members for new identities. */
 export class ProviderInvitations {
   constructor(
     private readonly database: DatabaseHandle,
@@ -36,7 +36,7 @@ export class ProviderInvitations {
   ) {}
 
   /**
-   * Returns the hash of an invitation link, to which the caller binds the sign-in. Does not use the link.
+   * Checks an invitation link without using it. Returns the hash of the link, to which the caller binds the sign-in.
    * @throws Problem `link_ended`
    */
   async begin(token: string): Promise<string> {
@@ -47,7 +47,7 @@ export class ProviderInvitations {
 
   /**
    * Accepts the invitation for the identity's member, or for a new member, and starts a session.
-   * @throws Problem `link_ended`, `already_a_member`
+   * @throws Problem `link_ended`, `already_a_member`; `resource_not_found` if the account is being deleted
    * @throws Problem `identity_unknown` if the provider does not verify the invited address
    * @throws Problem `missing_credentials` if another member has the address and has not linked the identity
    */
@@ -68,7 +68,10 @@ export class ProviderInvitations {
     });
   }
 
-  /** Creates a member with this identity. An existing member is never linked by email address alone. */
+  /**
+   * Creates a member with the invited address and this identity. An email address alone never links an identity to an
+   * existing member.
+   */
   private async createMember(
     trx: Transaction<Tables>,
     identity: ProviderIdentity,

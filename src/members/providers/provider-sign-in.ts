@@ -1,5 +1,6 @@
 /**
- * Completes a sign-in at an identity provider: starts a session, links the identity, or confirms the current session.
+ * Completes a sign-in at an identity provider, depending on its purpose. It starts a session, links the identity to the
+ * member, or confirms the current session.
  */
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -25,7 +26,8 @@ export class ProviderSignIn {
 
   /**
    * Signs in the member who has linked this identity. The email address is ignored, because it can be reassigned.
-   * @throws Problem `identity_unknown`
+   * @throws Problem `identity_unknown` if no member has linked the identity; `invalid_credentials` if the member is
+   * disabled
    */
   async finish({ identity }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
     const { kind } = this.database;
@@ -43,7 +45,8 @@ export class ProviderSignIn {
 
   /**
    * Links the identity to the signed-in member.
-   * @throws Problem `conflict` if another member has linked it; `session_ended`
+   * @throws Problem `conflict` if another member has linked the identity; `session_ended` if the member's session has
+   * ended
    */
   async link({ identity, memberId }: ProviderArrival, sessionId: string, context: ChangeContext): Promise<void> {
     if (memberId === null) throw new Error('an identity is linked to somebody');
@@ -55,8 +58,9 @@ export class ProviderSignIn {
   }
 
   /**
-   * Confirms the session with an identity that the member has linked.
-   * @throws Problem `invalid_credentials` if the identity is not theirs; `session_ended`
+   * Records that the member confirmed their session with an identity that they have linked.
+   * @throws Problem `invalid_credentials` if the member has not linked the identity; `session_ended` if the session has
+   * ended
    */
   async confirm({ identity, memberId }: ProviderArrival, sessionId: string, browser: Browser): Promise<void> {
     const isTheirs = await this.identities.useOwn(identity, memberId ?? '');

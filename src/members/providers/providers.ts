@@ -1,6 +1,7 @@
 /**
- * OpenID Connect sign-in: authorization code flow with PKCE, `state` and `nonce`. The result is a verified identity.
- * `provider-sign-in.ts` decides what that identity may do.
+ * Starts and verifies sign-ins at OpenID Connect providers, with authorization code flow, PKCE, `state` and `nonce`.
+ * The result is a verified identity. `provider-sign-in.ts` and `provider-invitations.ts` decide what happens with the
+ * identity.
  */
 import type { Configuration, IDToken } from 'openid-client';
 import type { ProviderConfig } from '../../config/model/admin-schema.js';
@@ -12,11 +13,12 @@ import { identityOf, isAllowedDomain, isSubject, type Claims, type ProviderIdent
 import { returnPath } from '../sign-in/return-to.js';
 import type { BegunStep, SignInStep, SignInSteps, StepData } from '../sign-in/steps.js';
 
-/** Accepted clock difference when a sign-in must be fresh. */
+/** Accepted clock difference when a sign-in at the provider must be fresh. */
 const CLOCK_TOLERANCE_MS = 30_000;
 
 /**
- * Error codes that a wrong callback of the browser causes. All other codes are faults of the provider or the network.
+ * Error codes of the library for an invalid callback of the browser. `isRefusal` also counts the error `invalid_grant`
+ * of the token endpoint. All other errors are faults of the provider or the network.
  */
 const CALLBACK_ERRORS: ReadonlySet<unknown> = new Set([
   'OAUTH_AUTHORIZATION_RESPONSE_ERROR',
@@ -24,31 +26,31 @@ const CALLBACK_ERRORS: ReadonlySet<unknown> = new Set([
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
 ]);
-/** Maximum number of messages in a logged error, such as `fetch failed: connect ECONNREFUSED …`. */
+/** Maximum number of nested causes in a logged error, such as `fetch failed: connect ECONNREFUSED …`. */
 const MAX_CAUSES = 3;
-/** OAuth error codes for a provider outage, RFC 6749 section 4.1.2.1. */
+/** OAuth error codes for an outage of the provider (RFC 6749 section 4.1.2.1). */
 const OUTAGES: ReadonlySet<unknown> = new Set(['server_error', 'temporarily_unavailable']);
 
-/** Reason for the sign-in at a provider. */
+/** ProviderPurpose is the reason for a sign-in at a provider. */
 export type ProviderPurpose = StepData['oidc']['purpose'];
 
-/** Parameters of a sign-in at a provider. */
+/** ProviderJourney holds the parameters of a sign-in at a provider. */
 export interface ProviderJourney {
   readonly purpose: ProviderPurpose;
-  /** The signed-in member, if the purpose needs one. */
+  /** ID of the signed-in member. Null if the purpose needs no signed-in member. */
   readonly memberId: string | null;
-  /** Hash of the invitation link that is being accepted. */
+  /** Hash of the invitation link that the sign-in accepts. Null for other purposes. */
   readonly linkHash: string | null;
   readonly returnTo: string | undefined;
 }
 
-/** Result of a completed sign-in at a provider. */
+/** ProviderArrival is the result of a completed sign-in at a provider. `returnTo` is a path of the panel. */
 export interface ProviderArrival extends Omit<ProviderJourney, 'returnTo'> {
   readonly identity: ProviderIdentity;
   readonly returnTo: string;
 }
 
-/** Dependencies of `Providers`. */
+/** ProviderParts holds the dependencies of `Providers`. */
 export interface ProviderParts {
   /** Returns the providers in the current configuration. */
   readonly providers: () => Readonly<Record<string, ProviderConfig>>;
@@ -69,7 +71,7 @@ export class Providers {
     return Object.entries(this.parts.providers()).map(([id, { label }]) => ({ id, label }));
   }
 
-  /** Returns the ID of the provider with this issuer, or null. */
+  /** Returns the ID of the configured provider with this issuer. Returns null if no provider has the issuer. */
   named(issuer: string): string | null {
     const found = Object.entries(this.parts.providers()).find(([, provider]) => provider.issuer === issuer);
     return found?.[0] ?? null;
@@ -81,7 +83,7 @@ export class Providers {
   }
 
   /**
-   * Starts a sign-in at a provider. Returns the URL to send the browser to.
+   * Starts a sign-in at a provider. Returns the URL to which the caller redirects the browser, and the sign-in step.
    * @throws Problem `resource_not_found`; `identity_provider_unavailable` if discovery fails
    */
   async begin(id: string, journey: ProviderJourney): Promise<{ readonly url: string; readonly step: BegunStep }> {
@@ -116,7 +118,7 @@ export class Providers {
 
   /**
    * Consumes the sign-in step of a browser that returns from a provider.
-   * @throws Problem `sign_in_ended` if the step expired or the browser has none
+   * @throws Problem `sign_in_ended` if the step has expired or the browser has no step
    */
   async takeStep(stepToken: string | undefined): Promise<SignInStep<'oidc'>> {
     return await this.parts.steps.take(stepToken, 'oidc');
@@ -125,11 +127,12 @@ export class Providers {
   /**
    * Verifies the provider's callback and returns the identity.
    * @param query query string of the callback, unchanged
-   * @throws Problem `invalid_credentials` if state, nonce, issuer or code is wrong; `identity_unknown` for a domain
-   * that the provider may not sign in; `identity_provider_unavailable`
+   * @throws Problem `invalid_credentials` if the state, nonce, issuer or code is wrong, or a confirmation was not fresh
+   * @throws Problem `identity_unknown` for a domain that the provider may not sign in
+   * @throws Problem `identity_provider_unavailable`; `resource_not_found` if the provider is no longer configured
    */
   async finish(id: string, { memberId, data }: SignInStep<'oidc'>, query: string): Promise<ProviderArrival> {
-    // The callback must come from the provider with which the step began (mix-up attack).
+    // Reject callbacks of another provider than the one with which the step began (mix-up attack).
     if (data.provider !== id) throw rejected();
     const provider = this.providerOf(id);
     const client = await this.clientOf(id, provider);
@@ -146,7 +149,7 @@ export class Providers {
     return { identity, purpose, memberId, linkHash, returnTo };
   }
 
-  /** Returns the client of a provider. Reports every failure as `identity_provider_unavailable`. */
+  /** Returns the client of a provider. Converts every failure to `identity_provider_unavailable`. */
   private async clientOf(id: string, provider: ProviderConfig): Promise<Configuration> {
     try {
       return await this.parts.clients.find(id, provider);
@@ -191,14 +194,14 @@ export class Providers {
     return provider;
   }
 
-  /** Logs why a sign-in is refused. Returns the error to throw, which does not name the cause. */
+  /** Logs why a sign-in is refused. Returns the error for the caller to throw, which does not reveal the cause. */
   private logRefusal(id: string, cause: unknown): Problem {
     const fields = { event: 'identity_refused', ...errorFields(id, cause) };
     this.parts.log.warn(fields, 'A sign-in from an identity provider was refused');
     return rejected();
   }
 
-  /** Logs why a provider cannot be used. Returns the error to throw. */
+  /** Logs why a provider cannot be used. Returns the error for the caller to throw. */
   private logFailure(id: string, cause: unknown): Problem {
     const fields = { event: 'identity_provider_failed', ...errorFields(id, cause) };
     this.parts.log.warn(fields, 'An identity provider cannot be used');
@@ -210,12 +213,15 @@ export class Providers {
   }
 }
 
-/** Returns the claims that the ID token must have. If one is missing, the userinfo endpoint is queried. */
+/**
+ * Returns the names of the claims that a sign-in needs. If the ID token lacks one of them, the userinfo endpoint is
+ * queried.
+ */
 function neededClaims({ operators }: ProviderConfig): readonly string[] {
   return ['email', ...(operators === undefined ? [] : [operators.claim])];
 }
 
-/** Formats an error for the log: its codes and messages, without the request or the response. */
+/** Returns the log fields of an error: its codes and messages, without the request or the response. */
 function errorFields(provider: string, fault: unknown) {
   const { code, error } = fault as { code?: unknown; error?: unknown };
   const details: string[] = [];
@@ -225,7 +231,7 @@ function errorFields(provider: string, fault: unknown) {
   return { provider, reason: code ?? null, error: error ?? null, detail: details.join(': ') };
 }
 
-/** Reports whether the browser's callback caused the error. */
+/** Reports whether the browser's callback caused the error, rather than the provider or the network. */
 function isRefusal(fault: unknown): boolean {
   const { code, error } = fault as { code?: unknown; error?: unknown };
   if (code === 'OAUTH_RESPONSE_BODY_ERROR') return error === 'invalid_grant';

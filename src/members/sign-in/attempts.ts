@@ -1,7 +1,7 @@
 /**
- * Rate limits for failed sign-ins, by network and by the name that was tried. Unknown names count like known ones.
- * Attempts count before the slow password hash, so that concurrent attempts cannot exceed the limit. Attempts that were
- * not failures are refunded.
+ * Limits the rate of failed sign-ins, by network and by the name that was tried. Unknown names count like known names.
+ * An attempt counts before the slow password hash, so that concurrent attempts cannot exceed the limit. Attempts that
+ * were not failures are refunded.
  */
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../../keys/client-network.js';
@@ -10,29 +10,38 @@ import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js'
 import type { ThrottleVerdict, ThrottleWindows } from '../../quota/throttle-windows.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** Limits per network. They allow for a few typing errors per person, and for several people on one network. */
+/** Limits per network. The limits allow a few typing errors per person, and several people on one network. */
 const BY_NETWORK: readonly ThrottleRow[] = [THROTTLES.signInNetwork, THROTTLES.signInNetworkHour];
-/** Limits per name, for guesses from any number of networks. */
+/** Limits per email address, against guesses from any number of networks. */
 const BY_NAME: readonly ThrottleRow[] = [THROTTLES.signInName];
-/** Limits per browser in which the member signed in before. Guessing in other browsers cannot lock that browser out. */
+/**
+ * Limits per browser in which the member has signed in before. Guesses from other browsers do not count in these
+ * limits, so that they cannot lock the member out.
+ */
 const BY_BROWSER: readonly ThrottleRow[] = [THROTTLES.signInBrowser];
 /** Limits for second-factor codes. Three of a million codes are valid at a time, so the daily limit is small. */
 const BY_CODES: readonly ThrottleRow[] = [THROTTLES.signInCodes, THROTTLES.signInCodesDay];
 
-/** AttemptedSignIn describes who tries to sign in, and as whom. */
+/** AttemptedSignIn describes an attempt: its network address, the member whom it names, and the browser. */
 export interface AttemptedSignIn {
   readonly address: string;
   /** The normalized email address, or the member's ID for second-factor codes and recovery codes. */
   readonly subject: string;
-  /** The ID that `KnownBrowsers` found, or null if the member has not signed in with this browser before. */
+  /** ID that `KnownBrowsers` found in the cookie. Null if the member has not signed in with this browser before. */
   readonly browser: string | null;
 }
 
-/** CountedAttempt is an attempt in progress. The attempt counts as a failure unless one of these methods is called. */
+/**
+ * CountedAttempt is an attempt in progress. The attempt counts as a failure unless the caller calls one of these
+ * methods.
+ */
 export interface CountedAttempt {
-  /** Records a complete sign-in. Clears the member's failures but not those of other attempts from the network. */
+  /**
+   * Records a success. Removes this attempt from the count, and clears the earlier failures of the member or browser.
+   * Failures of other attempts from the network still count.
+   */
   succeeded(): Promise<void>;
-  /** Removes this attempt from the count, if the attempt had no result or needs another factor. */
+  /** Removes this attempt from the count, because an error prevented a result or another factor is needed. */
   refunded(): Promise<void>;
 }
 
@@ -45,12 +54,12 @@ interface Counted extends Count {
   readonly verdict: ThrottleVerdict;
 }
 
-/** SignInAttempts counts failed attempts and rejects more than the limits allow. */
+/** SignInAttempts counts failed attempts, and rejects attempts beyond the limits. */
 export class SignInAttempts {
   constructor(private readonly windows: ThrottleWindows) {}
 
   /**
-   * Starts a password attempt.
+   * Starts an attempt with a password.
    * @throws Problem `too_many_failed_attempts` with `Retry-After`; the attempt is then not counted
    */
   async beginPassword(attempted: AttemptedSignIn): Promise<CountedAttempt> {
@@ -66,7 +75,7 @@ export class SignInAttempts {
   }
 
   /**
-   * Starts an attempt without a name, such as a passkey or a link. Only the network's limit applies.
+   * Starts an attempt without a name, such as a passkey or a link. Only the limits of the network apply.
    * @throws Problem `too_many_failed_attempts` with `Retry-After`; the attempt is then not counted
    */
   async beginUnnamed(address: string): Promise<CountedAttempt> {
@@ -85,7 +94,7 @@ export class SignInAttempts {
   }
 
   private subjectCounts(subject: string, browser: string | null, subjectRows: readonly ThrottleRow[]): Count[] {
-    // Hash the name, because the name may be the address of someone who is not a member.
+    // Hash the subject, because it may be the email address of someone who is not a member.
     const rows = browser === null || subjectRows === BY_CODES ? subjectRows : BY_BROWSER;
     const key = createHash('sha256')
       .update(`${subject}\0${browser ?? ''}`)
@@ -93,7 +102,7 @@ export class SignInAttempts {
     return rows.map((row) => ({ throttle: new Throttle(this.windows, row), key }));
   }
 
-  /** Counts the attempt in every window, or in none if one window is full. */
+  /** Counts the attempt in every window. If one window is full, counts the attempt in none and throws. */
   private async count(counts: readonly Count[]): Promise<readonly Counted[]> {
     const counted: Counted[] = [];
     for (const { throttle, key } of counts) {
@@ -125,7 +134,7 @@ async function refund(counted: readonly Counted[]): Promise<void> {
 function tooManyAttempts(verdict: ThrottleVerdict): Problem {
   const seconds = String(retryAfterOf(verdict));
   return new Problem('too_many_failed_attempts', {
-    // The text is the same for all limits, so that it does not reveal which names are being guessed.
+    // Use one text for all limits, so that the error does not reveal which names are being guessed.
     detail: `Too many failed attempts to sign in. Wait ${seconds} seconds.`,
     headers: ['Retry-After', seconds],
   });

@@ -1,4 +1,7 @@
-/** Cookie that marks browsers in which a member has signed in before. Such browsers have their own rate limit. */
+/**
+ * Creates and verifies the cookie that marks browsers in which a member has signed in before. Such browsers have their
+ * own rate limit, so that guesses in other browsers cannot lock a member out.
+ */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const ID_BYTES = 16;
@@ -19,7 +22,9 @@ export class KnownBrowsers {
     return `${id.toString('base64url')}.${untilSeconds}.${this.mac(id, untilSeconds, memberId).toString('base64url')}`;
   }
 
-  /** Returns the browser's ID if the cookie value is valid for this member, otherwise null. */
+  /**
+   * Returns the browser's ID if the cookie value is valid for this member and has not expired. Otherwise returns null.
+   */
   find(value: string | undefined, memberId: string, nowMs: number): string | null {
     const [, id = '', until = '', mac = ''] = /^([\w-]{22})\.(\d{1,11})\.([\w-]{43})$/.exec(value ?? '') ?? [];
     const given = Buffer.from(mac, 'base64url');

@@ -1,7 +1,7 @@
 /**
- * Reset of a member's sign-in methods with a reset link. A reset removes passkeys and identities, because someone else
- * may have added them after intercepting the invitation. It keeps the authenticator app, because a link alone must not
- * remove a second factor. Operators can remove the app.
+ * Resets a member's sign-in methods with a reset link. A reset removes passkeys and identities, because someone else
+ * may have added them after intercepting the invitation. A reset keeps a confirmed authenticator app, because a link
+ * alone must not remove a second factor. Operators can remove the app.
  */
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
@@ -13,18 +13,21 @@ import { lockMember } from '../member-rows.js';
 import { setPassword } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 
-/** A sign-in method other than the password. */
+/**
+ * Factor is a passkey, a linked identity or an authenticator app of a member. Times are in milliseconds since the
+ * epoch. `lastUsedAt` is null if the factor was never used, and for an authenticator app.
+ */
 export interface Factor {
   readonly type: 'passkey' | 'identity' | 'totp';
-  /** The name of a passkey or the email address of an identity; empty if the factor has none. */
+  /** Name of a passkey, or email address of an identity. Empty if the factor has neither. */
   readonly name: string;
-  /** The identity provider; null for other factors. */
+  /** Issuer of an identity. Null for other factors. */
   readonly issuer: string | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
 }
 
-/** Lists the member's sign-in methods other than the password, oldest first within each type. */
+/** Lists the member's passkeys, linked identities and confirmed authenticator app, oldest first within each type. */
 export async function listFactors(db: Kysely<Tables>, memberId: string): Promise<readonly Factor[]> {
   const passkeys = await db
     .selectFrom('member_passkey')
@@ -52,9 +55,10 @@ export async function listFactors(db: Kysely<Tables>, memberId: string): Promise
 }
 
 /**
- * Sets a new password, removes passkeys and identities, and ends sessions, sign-in steps and open reset links. Writes
- * an audit entry for each removed factor. Call it in the transaction that uses the link.
- * @param phc hash of the new password; null if passwords are turned off
+ * Sets a new password, removes passkeys and identities, and ends sessions, sign-in steps and open reset links. Discards
+ * an authenticator app whose setup was not confirmed. Writes an audit entry for each removed passkey and identity. Call
+ * it in the transaction that uses the link.
+ * @param phc hash of the new password; null removes the password, because passwords are turned off
  */
 export async function resetSignIn(
   trx: Transaction<Tables>,
@@ -65,13 +69,13 @@ export async function resetSignIn(
   nowMs: number,
   notices: SignInNotices,
 ): Promise<void> {
-  // The lock keeps a concurrent session from adding a factor after the removal.
+  // Lock the member, so that a concurrent session cannot add a factor after the removal.
   await lockMember(trx, kind, memberId);
   const removed = [
     ...(await removePasskeys(trx, memberId, context, nowMs)),
     ...(await removeIdentities(trx, memberId, context, nowMs)),
   ];
-  // Discard an unconfirmed app. The person who started its setup may know the secret.
+  // Discard an authenticator app whose setup was not confirmed. The person who started the setup may know the secret.
   await trx
     .updateTable('member')
     .set({ totp_secret: null })

@@ -1,4 +1,7 @@
-/** Single-use links: describes a link to the person who opens it, and performs the action of the link. */
+/**
+ * Describes a single-use link to the person who opens it, and performs the action of the link. Links that are used,
+ * revoked, expired or unknown get `link_ended`.
+ */
 import type { Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -18,7 +21,10 @@ import type { NewPasswords } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
 
-/** Description of a link before it is used. */
+/**
+ * LinkShown describes a link before its use. `expiresAt` is in milliseconds since the epoch. `accountName`, `email` and
+ * `role` are null if the link has none.
+ */
 export interface LinkShown {
   readonly kind: LinkRow['kind'];
   readonly accountName: string | null;
@@ -26,20 +32,20 @@ export interface LinkShown {
   readonly role: LinkRow['role'];
   readonly expiresAt: number;
   /**
-   * Ways to use the link. One of them is enough. An empty list means that the link needs no input. `password` is a new
-   * password, with a name if a member is created. `name` creates a member without a password. `provider` is a sign-in
-   * at a provider that verifies the address. `sign_in` is a session of an existing member. An invitation that was not
-   * mailed lists the same ways for every address, so that the list does not reveal members.
+   * Ways to use the link, of which one is enough. An empty list means that the link needs no input. `password` is a new
+   * password, with a name if the link creates a member. `name` creates a member without a password. `provider` is a
+   * sign-in at a provider that verifies the address. `sign_in` is a session of an existing member. An invitation that
+   * was not mailed lists the same ways for every address, so that the list does not reveal members.
    */
   readonly ways: readonly ('password' | 'name' | 'provider' | 'sign_in')[];
   /**
-   * For a reset: the member's sign-in methods other than the password. The reset removes all of them except the
-   * authenticator app. Empty for other links.
+   * Passkeys, identities and authenticator app of the member, for a reset link. The reset removes all of them except
+   * the authenticator app. Empty for other links.
    */
   readonly factors: readonly Factor[];
 }
 
-/** Input of a request that uses a link. */
+/** TakenWith holds the input of a request that uses a link. */
 export interface TakenWith {
   readonly token: string;
   readonly email?: string | undefined;
@@ -48,16 +54,16 @@ export interface TakenWith {
   readonly locale?: Locale | undefined;
 }
 
-/** Result of using a link: a member's session, a portal session, or a pending second factor. */
+/** LinkResult is the result of using a link: a member's session, a portal session, or a pending second factor. */
 export type LinkResult =
   | ({ readonly state: 'signed_in' } & SignedInMember)
   | { readonly state: 'portal'; readonly token: string }
   | { readonly state: 'second_factor'; readonly memberId: string };
 
-/** Portal sessions are short. The company's own page can create another link at any time. */
+/** Maximum lifetime of a portal session: one hour. The company's own page can create another link at any time. */
 const PORTAL_SESSION_MS = 60 * 60_000;
 
-/** LinkUse describes and uses links. */
+/** LinkUse describes links, and uses links for the people who open them. */
 export class LinkUse {
   constructor(
     private readonly database: DatabaseHandle,
@@ -94,10 +100,11 @@ export class LinkUse {
   }
 
   /**
-   * Uses a link.
+   * Uses a link and performs its action.
    * @param live the browser's current session, if any
-   * @throws Problem `link_ended`, `validation_failed`, `missing_credentials`, `sign_in_busy`; `already_a_member` for an
-   * invitation; `forbidden` for a password if passwords are turned off
+   * @throws Problem `link_ended`, `validation_failed`, `missing_credentials`, `sign_in_busy`
+   * @throws Problem `already_a_member` for an invitation, `session_ended` if the current session has ended
+   * @throws Problem `forbidden` for a password or a new member that the configuration does not allow
    */
   async take(given: TakenWith, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
     const link = await findLink(this.database.db, given.token, this.clock.now());
@@ -129,8 +136,9 @@ export class LinkUse {
 
   /**
    * Accepts an invitation. The person with the link may also have created it, so the link never signs in an existing
-   * member. Members join with their current session. A request with a name creates a new member with the invited
-   * address. If the invitation was mailed and a member has verified its address, only that member can accept it.
+   * member. Existing members join with their current session. A request with a name creates a new member with the
+   * invited address. If the invitation was mailed and a member has verified the address, only that member can accept
+   * the invitation.
    */
   private async acceptInvitation(
     link: LinkRow,
@@ -166,7 +174,7 @@ export class LinkUse {
     });
   }
 
-  /** Marks the member's address as verified if the link was mailed to it. Returns the member's ID. */
+  /** Marks the member's address as verified if the link was mailed to the address. Returns the member's ID. */
   private async markAddressVerified(
     trx: Transaction<Tables>,
     link: LinkRow,
@@ -196,8 +204,8 @@ export class LinkUse {
   }
 
   /**
-   * Verifies the member's address. Requires a session of the member who requested the link. Otherwise, the owner of a
-   * mailbox could verify the address for a member who entered the wrong one.
+   * Verifies the member's address. Requires a session of the member who requested the link. If a member entered a wrong
+   * address, the owner of that mailbox could otherwise verify the address for them.
    */
   private async verifyAddress(link: LinkRow, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
     const member = await this.memberOfLink(link);
@@ -233,7 +241,8 @@ export class LinkUse {
       await takeLink(trx, link.hash, this.clock.now());
       const owner = { portal, absoluteMs: PORTAL_SESSION_MS, createdBy: link.created_by };
       const created = await this.sessions.begin(owner, 'portal', browser, browser.session, trx);
-      // Links the audit actor `portal:ses_…` to the portal link, and so to its creator.
+      // Record the session ID. It connects the audit actor `portal:ses_…` with the portal link, and so with the link's
+      // creator.
       const context = contextOf(`portal:${created.session.id}`, browser);
       const target = { accountId, targetType: 'portal_session', targetId: link.id } as const;
       const change = { action: 'portal_session.begun', before: null, after: { session: created.session.id } } as const;
@@ -248,7 +257,9 @@ export class LinkUse {
     return { state: 'portal', token: begun.token };
   }
 
-  /** Uses the link, performs its action and starts the session, in one transaction. */
+  /**
+   * Uses the link, performs `change`, and starts the session of the member that `change` returns, in one transaction.
+   */
   private async useLinkAndSignIn(
     link: LinkRow,
     browser: Browser,
@@ -264,8 +275,8 @@ export class LinkUse {
   }
 
   /**
-   * Returns the member who alone may use the link. Returns undefined if any person with the link may use it. This
-   * applies to links that name no member, unless a member has verified the address that the link was mailed to.
+   * Returns the only member who may use the link, or undefined if any person with the link may use it. For a mailed
+   * invitation, this is the member who has verified the invited address. For links of a member, this is that member.
    */
   private async memberOfLink(link: LinkRow): Promise<MemberRow | undefined> {
     const { db } = this.database;
@@ -275,8 +286,8 @@ export class LinkUse {
   }
 
   /**
-   * Validates and hashes a new password. Slow, so call it outside of transactions. Returns null if passwords are turned
-   * off.
+   * Validates and hashes a new password. Call it outside of transactions, because hashing is slow. Returns null if
+   * passwords are turned off. Rejects with `validation_failed`, `forbidden` or `sign_in_busy`.
    */
   private async newPassword(
     password: string | undefined,
@@ -297,13 +308,16 @@ export class LinkUse {
     browser: Browser,
   ): Promise<MemberRow> {
     const member = { ...fields, locale: locale ?? null };
-    // A member with this address may have been created in the meantime.
+    // Another request may have created a member with this address in the meantime.
     const taken = (): Problem => signInFirst(fields.email);
     return addMember(trx, member, (id) => contextOf(id, browser), taken, this.clock.now());
   }
 }
 
-/** Data of a portal link. */
+/**
+ * PortalData is the data of a portal link. `scopes` limits the session to keys within these scopes; null means all
+ * keys.
+ */
 export interface PortalData {
   readonly scopes: readonly string[] | null;
   readonly label: string;
@@ -321,7 +335,7 @@ function waysOf(link: LinkRow, member: MemberRow | undefined, offered: OfferedMe
   return [...(asNew.length > 0 ? asNew : (['name'] as const)), 'sign_in'];
 }
 
-/** Returns the address as the inviting member entered it, or null if the link has none. */
+/** Returns the address in the link's data, as a person entered the address. Returns null if the link has no address. */
 function emailOf(link: LinkRow): string | null {
   const { email } = dataOf(link);
   return typeof email === 'string' ? email : link.email_key;

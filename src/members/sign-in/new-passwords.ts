@@ -1,4 +1,4 @@
-/** New passwords: validation, hashing and replacement. */
+/** Validates, hashes and stores new passwords of members. A new password ends the member's sessions. */
 import type { Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -13,15 +13,15 @@ import type { SignInNotices } from './sign-in-notices.js';
 
 /** NewPasswords validates and hashes new passwords. */
 export class NewPasswords {
-  /** @param host returns the host name of the panel, which passwords must not consist of */
+  /** @param host returns the host name of the panel, which is a guessable part of a password */
   constructor(
     private readonly passwords: Passwords,
     private readonly host: () => string,
   ) {}
 
   /**
-   * Validates and hashes a new password. Slow, so call it outside of transactions.
-   * @throws Problem `validation_failed`, `sign_in_busy`
+   * Validates and hashes a new password. Call it outside of transactions, because hashing is slow.
+   * @throws Problem `validation_failed` if the password breaks a rule, `sign_in_busy`
    */
   async hash(password: string, member: Omit<PasswordContext, 'host'>): Promise<string> {
     const fault = passwordFault(password, { ...member, host: this.host() });
@@ -33,8 +33,8 @@ export class NewPasswords {
 
 /**
  * Sets a member's password. Ends all sessions, unfinished sign-in steps and open reset links, which someone else may
- * have. Mails a notice, unless this is the member's first password and nothing was removed.
- * @param phc the hash; null removes the password
+ * have. Mails a notice, unless the member had no password and nothing was removed.
+ * @param phc hash of the new password; null removes the password
  * @param removed other factors that the same change removed, for the notice
  */
 export async function setPassword(

@@ -36,16 +36,16 @@ import { SignInSteps } from './steps.js';
 export interface MembersParts {
   /** Revokes the keys of OAuth clients when the member who authorized them loses access. */
   readonly keys: KeyRevocations;
-  /** Counters of sign-in attempts. */
+  /** Counts sign-in attempts. */
   readonly windows: ThrottleWindows;
   /**
-   * Secret of the installation, from which the key of the known browser cookie is derived. It is the same on every
-   * node, so that all nodes accept the cookie.
+   * Secret of the installation, from which the key of the known browser cookie is derived. The secret is the same on
+   * every node, so that all nodes accept the cookie.
    */
   readonly operatorToken: string;
 }
 
-/** The services of `src/members`. */
+/** Members holds the services of `src/members`. */
 export interface Members {
   readonly database: DatabaseHandle;
   readonly access: AccountAccess;
@@ -74,7 +74,7 @@ export interface Members {
   readonly portal: PortalLinks;
 }
 
-/** Creates the services. They read the current `admin` configuration at each use. */
+/** Creates the services. The services read the current `admin` configuration at each use. */
 export function openMembers(
   shared: Pick<SharedDependencies, 'config' | 'database' | 'clock' | 'log' | 'secretBox'>,
   { keys, windows, operatorToken }: MembersParts,

@@ -1,4 +1,7 @@
-/** Passkeys: registration, sign-in, confirmation and management. A passkey needs no second factor. */
+/**
+ * Registers, verifies and manages the passkeys of members. A passkey needs no second factor, because the browser
+ * verifies the user.
+ */
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -33,7 +36,10 @@ import {
 /** Maximum number of passkeys per member. */
 const MAX_PASSKEYS = 20;
 
-/** A passkey as shown to its owner. */
+/**
+ * Passkey is a passkey as the panel shows it to its owner. Times are in milliseconds since the epoch. `lastUsedAt` is
+ * null if the passkey was never used.
+ */
 export interface Passkey {
   readonly id: string;
   readonly name: string;
@@ -43,13 +49,13 @@ export interface Passkey {
   readonly lastUsedAt: number | null;
 }
 
-/** Options for the browser, with the sign-in step that its response must match. */
+/** BegunPasskey holds the options for the browser, and the sign-in step that the browser's response must match. */
 export interface BegunPasskey<Options> {
   readonly options: Options;
   readonly step: BegunStep;
 }
 
-/** Dependencies of `Passkeys`. */
+/** PasskeyParts holds the dependencies of `Passkeys`. */
 export interface PasskeyParts {
   readonly database: DatabaseHandle;
   readonly clock: Clock;
@@ -60,13 +66,13 @@ export interface PasskeyParts {
   readonly notices: SignInNotices;
 }
 
-/** Passkeys registers, verifies, renames and removes passkeys. */
+/** Passkeys registers, verifies, renames and removes passkeys. Methods also reject with the database's error. */
 export class Passkeys {
   constructor(private readonly parts: PasskeyParts) {}
 
   /**
    * Starts the registration of a passkey.
-   * @throws Problem `conflict` if the member has the maximum number
+   * @throws Problem `conflict` if the member already has 20 passkeys
    */
   async beginRegistration(owner: PasskeyOwner): Promise<BegunPasskey<PublicKeyCredentialCreationOptionsJSON>> {
     const kept = await this.rowsOf(owner.id);
@@ -77,9 +83,9 @@ export class Passkeys {
   }
 
   /**
-   * Completes the registration of a passkey.
-   * @throws Problem `sign_in_ended` if the step expired; `validation_failed` if the response is invalid or the passkey
-   * exists; `session_ended` if the session ended in the meantime
+   * Completes the registration of a passkey. Consumes the step even on failure.
+   * @throws Problem `sign_in_ended` if the step has expired, `session_ended` if the session ended in the meantime
+   * @throws Problem `validation_failed` if the response is invalid or the passkey is already registered
    */
   async register(
     memberId: string,
@@ -137,7 +143,7 @@ export class Passkeys {
 
   /**
    * Starts a confirmation of the signed-in member with one of their passkeys.
-   * @throws Problem `conflict` if they have none
+   * @throws Problem `conflict` if the member has no passkey
    */
   async beginConfirmation(memberId: string): Promise<BegunPasskey<PublicKeyCredentialRequestOptionsJSON>> {
     const rows = await this.rowsOf(memberId);
@@ -146,9 +152,10 @@ export class Passkeys {
   }
 
   /**
-   * Completes a sign-in or confirmation and returns the member and passkey. Consumes the step even on failure.
-   * @throws Problem `sign_in_ended` if the step expired; `invalid_credentials` if the passkey is unknown or belongs to
-   * another member, or the response is invalid
+   * Completes a sign-in or a confirmation. Returns the IDs of the member and the passkey. Consumes the step even on
+   * failure.
+   * @throws Problem `sign_in_ended` if the step has expired or has another purpose
+   * @throws Problem `invalid_credentials` if the response is invalid, or the passkey is unknown or of another member
    */
   async authenticate(
     stepToken: string | undefined,
@@ -212,9 +219,9 @@ export class Passkeys {
   }
 
   /**
-   * Stores the signature counter of a use. Throws `WebAuthnRefusal` if the passkey was removed, or another use stored
-   * the same or a higher counter first. Two uses with the same counter indicate a cloned passkey. Authenticators
-   * without a counter always send 0.
+   * Stores the signature counter of a use. Rejects with `WebAuthnRefusal` if the passkey was removed, or if another use
+   * has already stored the same or a higher counter. Two uses with one counter indicate a cloned passkey.
+   * Authenticators without a counter always send 0.
    */
   private async recordUse({ id, counter: before }: MemberPasskeyTable, used: UsedPasskey): Promise<void> {
     const { counter, isBackedUp } = used;
@@ -259,7 +266,10 @@ export class Passkeys {
     await recordChange(trx, context, { ...target, ...change }, this.parts.clock.now());
   }
 
-  /** Runs a verification. If the response is invalid, logs the reason and throws only the general error `refusal`. */
+  /**
+   * Runs a verification. If the response is invalid, logs the reason and throws the error of `refusal`, which does not
+   * reveal the reason.
+   */
   private async convertRefusal<Result>(verify: () => Promise<Result>, refusal: () => Problem, passkeyId?: string) {
     try {
       return await verify();

@@ -1,4 +1,7 @@
-/** Password change by the member. It ends every session and starts a new one for the current browser. */
+/**
+ * Changes a member's own password. The change ends every session of the member and starts a new session for the current
+ * browser.
+ */
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Clock } from '../../platform/clock.js';
@@ -8,7 +11,7 @@ import { setPassword, type NewPasswords } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser } from './sign-in.js';
 
-/** PasswordChange changes a member's own password. */
+/** PasswordChange changes the passwords of signed-in members. */
 export class PasswordChange {
   constructor(
     private readonly database: DatabaseHandle,

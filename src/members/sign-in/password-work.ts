@@ -1,9 +1,12 @@
 /**
- * Queue for password hashes. By design, each hash takes 19 MiB and much CPU time, in the process that serves requests.
+ * Limits the concurrent computation of password hashes. Each hash takes 19 MiB and much CPU time by design, in the
+ * process that serves requests.
  */
 import { Problem } from '../../platform/problems/errors.js';
 
-/** Maximum number of concurrent hashes. They use libuv's pool of four threads, which DNS and file access share. */
+/**
+ * Maximum number of concurrent hashes. The hashes use libuv's pool of four threads, which DNS and file access share.
+ */
 const MAX_AT_ONCE = 2;
 const MAX_WAITING = 20;
 const LONGEST_WAIT_MS = 3_000;
@@ -14,19 +17,19 @@ interface Waiter {
   readonly timer: NodeJS.Timeout;
 }
 
-/** PasswordWork limits concurrent hashes, queues a few more, and rejects the rest. */
+/** PasswordWork runs a few hashes at a time, queues a few more, and rejects the rest. */
 export class PasswordWork {
   private running = 0;
   private readonly waiting: Waiter[] = [];
 
-  /** Current length of the queue. */
+  /** Number of tasks in the queue. */
   get waitingCount(): number {
     return this.waiting.length;
   }
 
   /**
-   * Runs a task when there is capacity and returns its result.
-   * @throws Problem `sign_in_busy` if the queue is full or the wait is too long; the task has not started
+   * Runs a task as soon as fewer than two tasks are running, and returns its result.
+   * @throws Problem `sign_in_busy` if the queue is full or the wait exceeds three seconds; the task is then not started
    */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.running < MAX_AT_ONCE) this.running++;
@@ -39,8 +42,8 @@ export class PasswordWork {
   }
 
   /**
-   * Waits until a finished task passes its slot on. Rejects with `sign_in_busy` if the queue is full or the wait is too
-   * long.
+   * Waits until a finished task passes on its slot. Rejects with `sign_in_busy` if the queue is full or the wait
+   * exceeds `LONGEST_WAIT_MS`.
    */
   private async waitForSlot(): Promise<void> {
     if (this.waiting.length >= MAX_WAITING) throw busy();

@@ -1,17 +1,26 @@
-/** Password hashes: argon2id (RFC 9106) as PHC strings, which include the cost so that it can be raised later. */
+/**
+ * Creates and verifies password hashes: argon2id (RFC 9106) in PHC string format. Each hash includes its cost, so that
+ * a later version can raise the cost.
+ */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { LONGEST_PASSWORD } from './password-rules.js';
 import type { PasswordWork } from './password-work.js';
 
-/** PasswordCost holds the cost parameters of a hash. */
+/**
+ * PasswordCost holds the argon2id parameters of a hash. `memoryKib` is in KiB, and `passes` is the number of
+ * iterations.
+ */
 export interface PasswordCost {
   readonly memoryKib: number;
   readonly passes: number;
   readonly parallelism: number;
 }
 
-/** OWASP's minimum for argon2id, about 46 ms of one CPU core. The next sign-in replaces hashes of another cost. */
+/**
+ * Cost of new hashes: OWASP's minimum for argon2id, about 46 ms of one CPU core. A member's next sign-in replaces a
+ * hash of another cost.
+ */
 export const PASSWORD_COST: PasswordCost = { memoryKib: 19_456, passes: 2, parallelism: 1 };
 
 const SALT_BYTES = 16;
@@ -19,7 +28,7 @@ const TAG_BYTES = 32;
 const VERSION = 19;
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,3})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
-/** DeriveKey is the slow key derivation function. */
+/** DeriveKey derives a key of `tagBytes` bytes from a password. The function is slow by design. */
 export type DeriveKey = (message: Buffer, salt: Buffer, tagBytes: number, cost: PasswordCost) => Promise<Buffer>;
 
 const runArgon2 = promisify(argon2);
@@ -41,7 +50,10 @@ export interface PasswordVerdict {
   readonly outdated: boolean;
 }
 
-/** Dummy hash for unknown members, with the same cost. No password matches it, because its tag consists of zeros. */
+/**
+ * Hash that is checked for unknown members, so that the check takes the usual time. No password matches the hash,
+ * because its tag consists of zeros.
+ */
 const DUMMY_HASH: PasswordHash = { cost: PASSWORD_COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
 
 /** Passwords creates and verifies hashes. */
@@ -52,7 +64,7 @@ export class Passwords {
   ) {}
 
   /**
-   * Hashes a new password. Check it with `passwordFault` first.
+   * Hashes a new password. Check the password with `passwordFault` first.
    * @throws Problem `sign_in_busy`
    */
   async hash(password: string): Promise<string> {
@@ -64,8 +76,8 @@ export class Passwords {
   }
 
   /**
-   * Compares a password with a hash. A null hash and an overlong password take the same time, so that timing does not
-   * reveal members.
+   * Compares a password with a hash. The hash null matches no password. A null hash and an overlong password take as
+   * much time as a wrong password, so that timing does not reveal members.
    * @throws Problem `sign_in_busy`
    */
   async check(phc: string | null, password: string): Promise<PasswordVerdict> {
@@ -79,7 +91,7 @@ export class Passwords {
 }
 
 /**
- * Encodes a password in NFKC, so that the same password from different keyboards matches (NIST SP 800-63B-4, 3.1.1.2).
+ * Encodes a password in Unicode form NFKC, so that input from different keyboards matches (NIST SP 800-63B-4, 3.1.1.2).
  */
 function messageOf(password: string): Buffer {
   return Buffer.from(password.normalize('NFKC'), 'utf8');
@@ -89,7 +101,7 @@ function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
 }
 
-/** @throws Error if the stored hash is damaged. That is a server error, not a wrong password. */
+/** @throws Error if the stored hash is malformed. This is a server error, not a wrong password. */
 function parsePhc(phc: string): PasswordHash {
   const [, memoryKib, passes, parallelism, salt, tag] = PHC.exec(phc) ?? [];
   if (salt === undefined || tag === undefined) throw new Error('The stored password hash is malformed');

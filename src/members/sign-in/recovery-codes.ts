@@ -1,9 +1,9 @@
-/** Single-use recovery codes for members who lost their authenticator app. */
+/** Creates and checks single-use recovery codes, with which members sign in who have lost their authenticator app. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 
-/** Number of codes in a set. A new set replaces the old one. */
+/** Number of recovery codes in a set. A new set replaces the previous set. */
 export const RECOVERY_CODES = 10;
 /**
  * Number of characters of a code, with 5 bits each. 80 random bits are safe with unsalted SHA-256, so a slow hash would
@@ -12,10 +12,10 @@ export const RECOVERY_CODES = 10;
 const CODE_LENGTH = 16;
 /** Crockford's base 32 in lower case, without the ambiguous i, l, o and u. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-/** Letters that people may type instead of a digit. */
+/** Digits for the letters that people may type instead of them. */
 const READ_AS: Readonly<Record<string, string>> = { i: '1', l: '1', o: '0' };
 
-/** Generates codes such as `k3f9-0xqz-71mb-w4ne`. */
+/** Generates a set of random codes, such as `k3f9-0xqz-71mb-w4ne`. */
 export function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => {
     const characters = Array.from(randomBytes(CODE_LENGTH), (byte) => ALPHABET[byte & 31]).join('');
@@ -37,8 +37,8 @@ export function recoveryCodeHash(typed: string): string | null {
 }
 
 /**
- * Replaces all codes of a member and returns the new ones. Only their hashes are stored, so the codes cannot be read
- * again.
+ * Replaces all codes of a member and returns the new codes. Only hashes of the codes are stored, so the codes cannot be
+ * read again.
  */
 export async function replaceRecoveryCodes(transaction: Kysely<Tables>, memberId: string): Promise<string[]> {
   const codes = newRecoveryCodes();
@@ -54,8 +54,8 @@ export async function removeRecoveryCodes(transaction: Kysely<Tables>, memberId:
 }
 
 /**
- * Marks a member's code as used. Returns false if the code is wrong or was used before. Only one of several concurrent
- * calls returns true.
+ * Marks a member's code as used. Returns false if the code is wrong or was already used. Only one of several concurrent
+ * calls with a code returns true.
  */
 export async function takeRecoveryCode(
   db: Kysely<Tables>,
@@ -75,7 +75,7 @@ export async function takeRecoveryCode(
   return numUpdatedRows === 1n;
 }
 
-/** Counts the member's unused codes. */
+/** Returns the number of the member's unused codes. */
 export async function recoveryCodesLeft(db: Kysely<Tables>, memberId: string): Promise<number> {
   const { left } = await db
     .selectFrom('recovery_code')

@@ -1,12 +1,12 @@
-/** Validation of the page to open after a sign-in, against open redirects. */
+/** Validates the path of the page that the panel opens after a sign-in, to prevent open redirects. */
 
 const LONGEST_PATH = 2_000;
-/** Placeholder origin for parsing. It never appears in the result. */
+/** Placeholder origin for parsing, which never appears in the result. */
 const PLACEHOLDER_ORIGIN = 'https://panel.invalid';
 
 /**
- * Returns path, query and fragment of a panel page. Returns `/` for anything that could lead to another origin, such as
- * `//host` or `/\host`.
+ * Returns the path, query and fragment of a panel page. Returns `/` for a missing or overlong text, and for any text
+ * that could lead to another origin, such as `//host` or `/\host`.
  */
 export function returnPath(text: string | undefined): string {
   if (text === undefined || text.length > LONGEST_PATH || !/^\/(?![/\\])[\x21-\x7e]*$/.test(text)) return '/';

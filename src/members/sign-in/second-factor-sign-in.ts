@@ -1,4 +1,7 @@
-/** Second step of a sign-in: a code of the authenticator app, or a recovery code. */
+/**
+ * Completes a sign-in with a second factor, after the password or a reset link. The second factor is a code of the
+ * authenticator app, or a recovery code.
+ */
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -8,7 +11,7 @@ import type { SecondFactors, ShownFactor } from './second-factors.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
 import type { BegunStep, SignInSteps, StepData } from './steps.js';
 
-/** SecondFactorSignIn starts and completes the second step. */
+/** SecondFactorSignIn starts and completes the second step of a sign-in. */
 export class SecondFactorSignIn {
   constructor(
     private readonly steps: SignInSteps,
@@ -19,15 +22,16 @@ export class SecondFactorSignIn {
     private readonly clock: Clock,
   ) {}
 
-  /** Starts the step after the first factor `method`. */
+  /** Starts the second step after the first factor `method`. The browser must send the returned token with the code. */
   async begin(memberId: string, method: StepData['second_factor']['method']): Promise<BegunStep> {
     return await this.steps.begin('second_factor', memberId, { method });
   }
 
   /**
    * Completes a sign-in and starts the session.
-   * @throws Problem `invalid_credentials` for a wrong or used code, `sign_in_ended` after five attempts or when the
-   * step expired; `too_many_failed_attempts`
+   * @throws Problem `invalid_credentials` for a wrong or used code, `too_many_failed_attempts`
+   * @throws Problem `sign_in_ended` after five attempts or if the step has expired
+   * @throws Problem `resource_not_found` if the member no longer exists
    */
   async finish(stepToken: string | undefined, shown: ShownFactor, browser: Browser): Promise<SignedInMember> {
     const { memberId, data } = await this.steps.attempt(stepToken, 'second_factor');
@@ -42,8 +46,8 @@ export class SecondFactorSignIn {
   }
 
   /**
-   * Reports whether the second factor is right, and marks a right code as used. A wrong code counts as a failed
-   * sign-in. Also checks members who are already signed in.
+   * Reports whether the code is right, and marks a right code as used. A wrong code counts as a failed sign-in.
+   * Confirmations of signed-in members use this method too.
    * @throws Problem `too_many_failed_attempts`
    */
   async isRight(memberId: string, shown: ShownFactor, browser: Browser): Promise<boolean> {

@@ -1,4 +1,7 @@
-/** Second factors: authenticator apps (TOTP) and their recovery codes. */
+/**
+ * Manages the second factors of members: an authenticator app (TOTP) and its recovery codes. Apps need
+ * `TRAILGATE_SECRETS_KEY`, because the database stores their secrets encrypted.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
@@ -13,15 +16,15 @@ import { recoveryCodesLeft, removeRecoveryCodes, replaceRecoveryCodes, takeRecov
 import type { SignInNotices } from './sign-in-notices.js';
 import { base32, matchingStep, otpauthUri, TOTP_SECRET_BYTES } from './totp.js';
 
-/** Setup data of an authenticator app, shown once. */
+/** TotpSetup is the setup data of an authenticator app. The panel shows the data only once. */
 export interface TotpSetup {
-  /** Base 32, for manual entry. */
+  /** Secret in base 32, for manual entry. */
   readonly secret: string;
-  /** `otpauth://…`, for the QR code. */
+  /** URI (`otpauth://…`) for the QR code. */
   readonly uri: string;
 }
 
-/** The second factor in a request. */
+/** ShownFactor is the second factor in a request: a code of the app, or a recovery code. */
 export type ShownFactor = { readonly code: string } | { readonly recoveryCode: string };
 
 type TotpRow = Pick<MemberTable, 'id' | 'email' | 'totp_secret' | 'totp_confirmed_at' | 'totp_last_step'>;
@@ -31,26 +34,26 @@ export class SecondFactors {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
-    /** Encrypts the secrets of apps. Null if the installation has no key. Apps then cannot be set up. */
+    /** Encrypts the secrets of apps. Null if the installation has no key. Members then cannot set up apps. */
     private readonly box: SecretBox | null,
-    /** Returns the issuer name that apps show. */
+    /** Returns the name of the installation, which apps show next to the code. */
     private readonly issuer: () => string,
     private readonly notices: SignInNotices,
   ) {}
 
-  /** Whether apps can be set up. */
+  /** Whether members can set up an app. */
   get isOffered(): boolean {
     return this.box !== null;
   }
 
-  /** Reports whether the member must provide a second factor. */
+  /** Reports whether the member must provide a second factor. Rejects with `resource_not_found`. */
   async isNeeded(memberId: string): Promise<boolean> {
     return (await this.rowOf(this.database.db, memberId)).totp_confirmed_at !== null;
   }
 
   /**
-   * Starts the setup of an app. The app has no effect until `confirm`. Starting again replaces an unconfirmed setup.
-   * @throws Problem `conflict` if the member has an app, or apps cannot be set up
+   * Starts the setup of an app. The app has no effect until `confirm`. A second call replaces an unconfirmed setup.
+   * @throws Problem `conflict` if the member has an app, or the installation has no key
    */
   async begin(memberId: string): Promise<TotpSetup> {
     const { box } = this;
@@ -68,9 +71,11 @@ export class SecondFactors {
   }
 
   /**
-   * Completes the setup with a code of the app. Later sign-ins with a password need a second factor.
-   * @returns new recovery codes, shown once
-   * @throws Problem `conflict` if no setup was started or an app exists; `validation_failed` for a wrong code
+   * Completes the setup with a code of the app. From now on, a sign-in with a password or a reset link needs a second
+   * factor.
+   * @returns new recovery codes, which are shown only once
+   * @throws Problem `conflict` if no setup is in progress or the member already has an app; `validation_failed` for a
+   * wrong code
    */
   async confirm(memberId: string, code: string, context: ChangeContext): Promise<readonly string[]> {
     return await this.database.db.transaction().execute(async (trx) => {
@@ -91,7 +96,7 @@ export class SecondFactors {
     });
   }
 
-  /** Removes the app and the recovery codes. Does nothing if there are none. */
+  /** Removes the app, also an unconfirmed one, and the recovery codes. Does nothing if the member has no app. */
   async remove(memberId: string, context: ChangeContext): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {
       const row = await this.rowOf(trx, memberId, true);
@@ -113,8 +118,8 @@ export class SecondFactors {
   }
 
   /**
-   * Replaces the recovery codes.
-   * @returns the new codes, shown once
+   * Replaces the recovery codes of a member.
+   * @returns the new codes, which are shown only once
    * @throws Problem `conflict` if the member has no app
    */
   async replaceCodes(memberId: string, context: ChangeContext): Promise<readonly string[]> {
@@ -127,14 +132,14 @@ export class SecondFactors {
     });
   }
 
-  /** Counts the unused recovery codes. */
+  /** Returns the number of unused recovery codes. */
   async codesLeft(memberId: string): Promise<number> {
     return await recoveryCodesLeft(this.database.db, memberId);
   }
 
   /**
-   * Verifies a code and marks it as used. Returns false if the code is wrong or was used before. Each code works once,
-   * across all nodes.
+   * Verifies a code and marks the code as used. Returns false if the code is wrong or was already used, or if the
+   * member has no app. Each code works once, across all nodes.
    */
   async take(memberId: string, shown: ShownFactor): Promise<boolean> {
     const { db } = this.database;
@@ -153,7 +158,10 @@ export class SecondFactors {
     return numUpdatedRows === 1n;
   }
 
-  /** Returns the time step of an app's code, or null if the code is wrong or too old. */
+  /**
+   * Returns the time step of an app's code. Returns null if the code is wrong, or not newer than the last accepted
+   * code.
+   */
   private timeStepOf(row: TotpRow, sealed: string, code: string): number | null {
     if (this.box === null) throw notOffered();
     const secret = this.box.open(sealed, encryptionContext(row.id));
@@ -189,7 +197,7 @@ function touched<Version>(version: Version, nowMs: number): { version: Version; 
   return { version, updated_at: nowMs };
 }
 
-/** Returns the name that binds an encrypted secret to its member. */
+/** Returns the encryption context, which binds an encrypted secret to its member. */
 function encryptionContext(memberId: string): string {
   return `member:${memberId}`;
 }

@@ -1,4 +1,4 @@
-/** Mail to members when their sign-in methods change, so that they notice a hijacked session. */
+/** Mails members when their sign-in methods change, so that they notice a hijacked session. */
 import type { Transaction } from 'kysely';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { Tables } from '../../stores/database/schema.js';
@@ -6,17 +6,17 @@ import { addNotice } from '../../mail/mail-outbox.js';
 import type { SignInChange, SignInChangeKind } from '../../mail/notice-texts.js';
 import type { Clock } from '../../platform/clock.js';
 
-/** Name of the changed passkey, and other removed factors. */
+/** NoticeDetails holds the name of the changed passkey, and the factors that the change removed. */
 type NoticeDetails = Pick<SignInChange, 'name' | 'removed'>;
 
-/** SignInNotices queues the mail in the transaction of the change. */
+/** SignInNotices queues a mail about a change, in the transaction of the change. */
 export class SignInNotices {
   constructor(
     private readonly clock: Clock,
     private readonly hasMail: () => boolean,
   ) {}
 
-  /** Queues the mail about a change. Does nothing if mail is not configured. */
+  /** Queues a mail about a change to the member. Does nothing if no mail server is configured. */
   async add(
     trx: Transaction<Tables>,
     memberId: string,

@@ -1,6 +1,6 @@
 /**
- * Sign-in with a password, and the start of sessions. All failures have the same text and take the same time, so that
- * they do not reveal members.
+ * Signs members in with a password, and starts the sessions of all sign-in methods. An unknown member, a wrong password
+ * and a disabled member get the same error after the same time, so that failures do not reveal members.
  */
 import { LRUCache } from 'lru-cache';
 import type { Transaction } from 'kysely';
@@ -18,49 +18,55 @@ import type { SignInAttempts } from './attempts.js';
 import type { KnownBrowsers } from './known-browsers.js';
 import type { Passwords } from './passwords.js';
 
-/** Data about the browser that signs in. */
+/** Browser holds data about the browser that signs in. */
 export interface Browser extends SeenFrom {
   readonly requestId: string;
-  /** Cookie of its current session, which the sign-in replaces. */
+  /** Cookie of the browser's current session, which the sign-in replaces. */
   readonly session: string | undefined;
-  /** Cookie that marks the browser as known (`KnownBrowsers`). */
+  /** Cookie that marks the browser as known to `KnownBrowsers`. */
   readonly known: string | undefined;
 }
 
-/** A complete sign-in. */
+/** SignedInMember is the result of a complete sign-in. */
 export interface SignedInMember extends BegunSession {
   readonly memberId: string;
-  /** New value of the known browser cookie. */
+  /** New value of the cookie that marks the browser as known. */
   readonly known: string;
 }
 
-/** Result of a correct password: a session, or a pending second factor. */
+/** PasswordResult is the result of a correct password: a session, or a pending second factor. */
 export type PasswordResult =
   | ({ readonly state: 'signed_in' } & SignedInMember)
   | { readonly state: 'second_factor'; readonly memberId: string };
 
-/** Options of `finish`. */
+/** FinishOptions holds the options of `finish`. */
 interface FinishOptions {
-  /** The caller's transaction, if it has one. */
+  /** Transaction of the caller. Undefined: `finish` starts a transaction. */
   readonly trx?: Transaction<Tables>;
-  /** Session that the new session extends, if the member has not signed in again. */
+  /** Session that the new session continues. Undefined if the member has signed in again. */
   readonly continuing?: Session | undefined;
-  /** Row of the member whose password was checked. `finish` rejects if the password has changed since. */
+  /** Row of the member whose password was checked. `finish` rejects if the password has changed since the check. */
   readonly compared?: Pick<MemberRow, 'password_changed_at'>;
-  /** The second factor, if one was used. */
+  /** Second factor of the sign-in. Undefined if the sign-in needed none. */
   readonly secondFactor?: SecondFactorKind;
 }
 
-/** Type of second factor. Recovery codes are recorded separately because they are for emergencies. */
+/**
+ * SecondFactorKind is the type of a second factor. The audit log names recovery codes separately, because they are for
+ * emergencies.
+ */
 export type SecondFactorKind = 'totp' | 'recovery_code';
 
-/** Minimum time between two recorded refusals of one member, because an attacker may cause any number of them. */
+/**
+ * Minimum time between two audit entries for refused sign-ins of one member, because an attacker may cause any number
+ * of refusals.
+ */
 const REFUSAL_INTERVAL_MS = 60_000;
 const MAX_REFUSED = 10_000;
 
-/** SignIn signs members in. */
+/** SignIn checks passwords, starts sessions, and records refused sign-ins. */
 export class SignIn {
-  /** Time of the last recorded refusal by member ID, in milliseconds. */
+  /** Time of the last audit entry for a refusal, by member ID, in milliseconds since the epoch. */
   private readonly refusals = new LRUCache<string, number>({ max: MAX_REFUSED });
 
   constructor(
@@ -74,7 +80,7 @@ export class SignIn {
   ) {}
 
   /**
-   * Signs in with a password, or returns that a second factor is needed.
+   * Signs in with a password, or reports that a second factor is needed.
    * @throws Problem `invalid_credentials`, `too_many_failed_attempts`, `sign_in_busy`
    */
   async withPassword(email: string, password: string, browser: Browser): Promise<PasswordResult> {
@@ -115,8 +121,8 @@ export class SignIn {
         update = update.where('password_changed_at', 'is not distinct from', compared.password_changed_at);
       }
       const { numUpdatedRows } = await update.executeTakeFirst();
-      // The member was disabled or got another password after the check. The session of this sign-in did not exist yet
-      // when their sessions were ended.
+      // The member was disabled or changed their password after the check. That change ended all existing sessions, so
+      // this sign-in must not start a new session.
       if (numUpdatedRows === 0n) throw wrongCredentials();
       const { session: replaced } = browser;
       const begun = await this.sessions.begin({ memberId, continuing }, method, browser, replaced, transaction);
@@ -132,8 +138,8 @@ export class SignIn {
   }
 
   /**
-   * Records a failed sign-in in the log, the metric and the member's audit log. Does not wait for the audit log,
-   * because the time would reveal whether the member exists.
+   * Records a failed sign-in in the log, the metrics and the member's audit log. Does not wait for the audit log,
+   * because the response time would reveal whether the member exists.
    */
   noteRefused(memberId: string | null, method: SignInMethod, browser: Browser, secondFactor?: SecondFactorKind): void {
     const shown = { method, ...(secondFactor === undefined ? {} : { second_factor: secondFactor }) };
@@ -174,7 +180,7 @@ export class SignIn {
         return true;
       }
     } catch (error) {
-      // Server overload or a database error is not a failed guess.
+      // An overloaded server or a database error is not a failed guess.
       await attempt.refunded();
       throw error;
     }
@@ -192,8 +198,8 @@ export class SignIn {
   }
 
   /**
-   * Replaces a hash with an outdated cost, if it is still the hash that was compared. Another sign-in or a new password
-   * may have replaced it.
+   * Replaces a hash with an outdated cost. Does nothing if another sign-in or a new password has already replaced the
+   * compared hash.
    */
   private async rehash(row: MemberRow, password: string): Promise<void> {
     const hash = await this.passwords.hash(password);
@@ -202,7 +208,10 @@ export class SignIn {
   }
 }
 
-/** Creates the error for an unknown member, a wrong password and a disabled member alike. */
+/**
+ * Creates the error for an unknown member, a wrong password and a disabled member. The error is the same in all three
+ * cases.
+ */
 export function wrongCredentials(): Problem {
   return new Problem('invalid_credentials', {
     detail: 'Incorrect email or password.',

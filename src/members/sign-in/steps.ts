@@ -1,6 +1,6 @@
 /**
- * Unfinished sign-ins: a pending second factor, a passkey challenge, or a redirect to an identity provider. A step is
- * not a session. A step has its own cookie, expires within minutes and works once.
+ * Stores unfinished sign-ins: a pending second factor, a passkey challenge, or a redirect to an identity provider. A
+ * step is not a session. A step has its own cookie, expires within minutes and can be completed once.
  */
 import type { Kysely } from 'kysely';
 import type { SignInStepTable } from '../../stores/database/tables/member-tables.js';
@@ -11,7 +11,7 @@ import { createToken, hashToken, isToken } from '../session-token.js';
 
 const STEP_MS = 5 * 60_000;
 const PROVIDER_STEP_MS = 10 * 60_000;
-/** Lifetime of each kind of step. */
+/** Lifetime of each kind of step, in milliseconds. */
 const LIFETIMES_MS: Readonly<Record<StepKind, number>> = {
   second_factor: STEP_MS,
   passkey: STEP_MS,
@@ -19,15 +19,15 @@ const LIFETIMES_MS: Readonly<Record<StepKind, number>> = {
 };
 /** Maximum number of second-factor codes per step. */
 const MAX_ATTEMPTS = 5;
-/** Number of expired steps to delete when a new one starts. Anyone can start steps, so they must not accumulate. */
+/** Number of expired steps that each new step deletes. Anyone can start steps, so expired steps must not accumulate. */
 const REMOVED_AT_ONCE = 20;
 
-/** Kind of sign-in step. */
+/** StepKind is the kind of a sign-in step. */
 export type StepKind = SignInStepTable['kind'];
 
-/** Data of a step by kind, used to verify its completion. */
+/** StepData holds the data of each kind of step. The completion of the step is verified with this data. */
 export interface StepData {
-  /** The first factor. */
+  /** The first factor, which was already verified. */
   readonly second_factor: { readonly method: 'password' | 'link' };
   readonly passkey: { readonly challenge: string; readonly purpose: 'sign_in' | 'register' | 'confirm' };
   readonly oidc: {
@@ -36,35 +36,40 @@ export interface StepData {
     readonly nonce: string;
     readonly codeVerifier: string;
     readonly purpose: 'sign_in' | 'link' | 'confirm' | 'invitation';
-    /** Hash of the invitation link to accept; null for other purposes. */
+    /** Hash of the invitation link to accept. Null for other purposes. */
     readonly linkHash: string | null;
     readonly returnTo: string;
-    /** Start time in milliseconds since the epoch. A confirmation needs a sign-in at the provider after this time. */
+    /**
+     * Start time in milliseconds since the epoch. A confirmation needs a sign-in at the provider after the start time.
+     */
     readonly startedAt: number;
   };
 }
 
-/** A pending step. */
+/**
+ * SignInStep is a pending step. `memberId` is null if the member is not known yet. `expiresAt` is in milliseconds since
+ * the epoch.
+ */
 export interface SignInStep<Kind extends StepKind> {
   readonly memberId: string | null;
   readonly data: StepData[Kind];
   readonly expiresAt: number;
 }
 
-/** A new step with its token in plain text. The database stores only the hash of the token. */
+/** BegunStep is a new step with its token in plain text. The database stores only the hash of the token. */
 export interface BegunStep {
   readonly token: string;
   readonly expiresAt: number;
 }
 
-/** SignInSteps stores steps by the hash of their cookie. */
+/** SignInSteps stores steps under the hash of their token. Methods also reject with the database's error. */
 export class SignInSteps {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
   ) {}
 
-  /** Starts a step, and deletes some expired steps. */
+  /** Starts a step, and deletes some expired steps of any member. */
   async begin<Kind extends StepKind>(kind: Kind, memberId: string | null, data: StepData[Kind]): Promise<BegunStep> {
     await this.deleteEnded(REMOVED_AT_ONCE);
     const token = createToken();
@@ -97,7 +102,7 @@ export class SignInSteps {
   }
 
   /**
-   * Consumes a step. Only one of several concurrent calls returns it.
+   * Consumes a step. Only one of several concurrent calls returns the step.
    * @throws Problem `sign_in_ended` if the step is unknown or expired
    */
   async take<Kind extends StepKind>(token: string | undefined, kind: Kind): Promise<SignInStep<Kind>> {
@@ -112,7 +117,7 @@ export class SignInSteps {
     return stepOf(row);
   }
 
-  /** Deletes at most `most` expired steps. Returns their number. */
+  /** Deletes at most `most` expired steps. Returns the number of deleted steps. */
   async deleteEnded(most: number): Promise<number> {
     const expired = this.db
       .selectFrom('sign_in_step')

@@ -1,4 +1,7 @@
-/** WebAuthn: options for browsers, and verification of their responses. */
+/**
+ * Creates WebAuthn options for browsers, and verifies the responses of browsers. Invalid responses cause
+ * `WebAuthnRefusal`.
+ */
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -7,12 +10,13 @@ import type {
 } from '@simplewebauthn/server';
 
 /**
- * COSE identifiers of ES256, EdDSA and RS256. The library's default adds an experimental algorithm with keys of 1.3 kB.
+ * Accepted algorithms: the COSE identifiers of ES256, EdDSA and RS256. The library's default adds an experimental
+ * algorithm with keys of 1.3 kB.
  */
 const ALGORITHMS = [-7, -8, -257];
 const TIMEOUT_MS = 5 * 60_000;
 
-/** RelyingParty identifies the site (WebAuthn). Passkeys of another host or origin are not accepted. */
+/** RelyingParty identifies the panel to browsers (WebAuthn). Passkeys of another host or origin are refused. */
 export interface RelyingParty {
   /** Host name of the panel, without a port. */
   readonly id: string;
@@ -28,7 +32,7 @@ export interface PasskeyOwner {
   readonly name: string;
 }
 
-/** KeptPasskey holds the stored fields that verification needs. */
+/** KeptPasskey holds the stored fields of a passkey that verification needs. */
 export interface KeptPasskey {
   readonly credentialId: string;
   readonly publicKey: string;
@@ -42,21 +46,21 @@ export interface NewPasskey extends KeptPasskey {
   readonly isBackedUp: boolean;
 }
 
-/** UsedPasskey is the result of an authentication. */
+/** UsedPasskey is the result of an authentication. `counter` is the passkey's new signature counter. */
 export interface UsedPasskey {
   readonly counter: number;
   readonly isBackedUp: boolean;
 }
 
-/** Error for an invalid response. Its message is for the log only. */
+/** WebAuthnRefusal reports an invalid response of a browser. Only the log may contain its message. */
 export class WebAuthnRefusal extends Error {
   override readonly name = 'WebAuthnRefusal';
 }
 
-/** Loads the library on demand, because it costs 0.18 s and 30 MB. */
+/** Loads the library at first use, because loading takes 0.18 s and 30 MB of memory. */
 const loadLibrary = () => import('@simplewebauthn/server');
 
-/** Creates registration options. They exclude the member's passkeys, so that each device registers only once. */
+/** Creates registration options. The options exclude the member's passkeys, so that each device registers only once. */
 export async function registrationOptions(
   party: RelyingParty,
   owner: PasskeyOwner,
@@ -72,13 +76,14 @@ export async function registrationOptions(
     timeout: TIMEOUT_MS,
     attestationType: 'none',
     excludeCredentials: kept.map(descriptorOf),
-    // The passkey is discoverable, so that no user name is needed. User verification makes the passkey two factors.
+    // Require a discoverable passkey, so that no user name is needed. Require user verification, so that the passkey
+    // counts as two factors.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   });
 }
 
-/** Creates authentication options for these passkeys, or for any passkey of this host if the list is empty. */
+/** Creates authentication options for the given passkeys. An empty list allows any passkey of this host. */
 export async function authenticationOptions(
   party: RelyingParty,
   kept: readonly Pick<KeptPasskey, 'credentialId' | 'transports'>[],
@@ -93,7 +98,7 @@ export async function authenticationOptions(
 }
 
 /**
- * Verifies a registration.
+ * Verifies a browser's response to a registration.
  * @throws WebAuthnRefusal for a wrong challenge, origin, host or signature, or without user verification
  */
 export async function verifiedRegistration(
@@ -127,7 +132,8 @@ export async function verifiedRegistration(
 /**
  * Verifies that a passkey signed this challenge.
  * @returns the new counter, and whether the passkey is backed up
- * @throws WebAuthnRefusal like a registration, and if the counter went back, which indicates a clone
+ * @throws WebAuthnRefusal as `verifiedRegistration` does, and if the counter did not increase (except from 0 to 0),
+ * which indicates a clone
  */
 export async function verifiedAuthentication(
   party: RelyingParty,
@@ -160,7 +166,10 @@ function descriptorOf({ credentialId, transports }: Pick<KeptPasskey, 'credentia
   return { id: credentialId, transports: [...transports] };
 }
 
-/** Converts every error of the library to a `WebAuthnRefusal`, because each concerns the response. */
+/**
+ * Runs a verification of the library. Converts each of its errors to a `WebAuthnRefusal`, because each concerns the
+ * response.
+ */
 async function asRefusal<Result>(verify: () => Promise<Result>): Promise<Result> {
   try {
     return await verify();

@@ -1,4 +1,7 @@
-/** Page that lists the access tokens of an account. Its path `/access-tokens/new` opens the dialog that creates one. */
+/**
+ * Page on which owners and admins list, create and revoke the access tokens of an account. The path
+ * `/access-tokens/new` opens the dialog that creates a token.
+ */
 import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -59,13 +62,19 @@ export function AccessTokensPage() {
   );
 }
 
-/** Sorts active tokens before expired and revoked ones, each newest first. The API lists the oldest first. */
+/**
+ * Sorts active tokens before expired and revoked tokens, and each group newest first. The API lists the oldest token
+ * first.
+ */
 function sortTokens(tokens: readonly Token[]): readonly Token[] {
   const rank = ({ status }: Token): number => (status === 'active' ? 0 : 1);
   return tokens.toReversed().toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** Returns the label of each token status. The context is for languages whose labels depend on the noun's gender. */
+/**
+ * Returns the label of each token status. The message context lets translations agree with the gender of the noun
+ * "token".
+ */
 function useStatusWords(): Readonly<Record<Token['status'], string>> {
   const { t } = useLingui();
   return {

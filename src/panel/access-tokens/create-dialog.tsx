@@ -1,6 +1,6 @@
 /**
- * Dialog that creates an access token. It shows the form, then the secret once. The form keeps its values while the
- * dialog is closed.
+ * Dialog that creates an access token. The dialog shows the form, then the secret once. The form keeps its values while
+ * the dialog is closed.
  */
 import { Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -22,7 +22,9 @@ interface CreateDialogProps {
   readonly onClose: () => void;
 }
 
-/** Secret and name of the new token. Only the state of this dialog holds the secret. */
+/**
+ * Secret and name of the new token. The secret exists only in the state of this dialog, not in a cache or in storage.
+ */
 type CreatedToken = Pick<MadeToken, 'name' | 'secret'>;
 
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {

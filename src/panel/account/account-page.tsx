@@ -1,4 +1,4 @@
-/** Page that shows an account: plan, limits, time zone and status. Operators can edit and delete the account. */
+/** Page that shows an account: plan, limits, time zone and status. Only operators can edit or delete the account. */
 import { Badge, Button, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -78,7 +78,7 @@ export function AccountPage() {
   );
 }
 
-/** Button for operators that opens the edit dialog. The code of the dialog is loaded on the first click. */
+/** EditButton opens the dialog in which operators edit the account. The first click loads the code of the dialog. */
 function EditButton({ account }: { readonly account: Account }) {
   const [isOpen, setOpen] = useState(false);
   const [wasOpen, setWasOpen] = useState(false);
@@ -103,7 +103,9 @@ function EditButton({ account }: { readonly account: Account }) {
   );
 }
 
-/** Button for operators that opens the delete dialog. The code of the dialog is loaded on the first click. */
+/**
+ * DeleteButton opens the dialog in which operators delete the account. The first click loads the code of the dialog.
+ */
 function DeleteButton({ account }: { readonly account: Account }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -1,4 +1,7 @@
-/** Field for the allowed IP addresses of a key or access token. */
+/**
+ * Form field for the IP addresses and CIDR blocks from which a key or access token works. An empty list allows every
+ * address.
+ */
 import { TagsInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 

@@ -1,6 +1,6 @@
 /**
- * Dialog that creates an API key. It shows the form, then the secret once. The form keeps its values while the dialog
- * is closed.
+ * Dialog that creates an API key. The dialog shows the form, then the secret once. The form keeps its values while the
+ * dialog is closed.
  */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -14,12 +14,15 @@ import { SecretStep } from './secret-step.js';
 
 interface CreateDialogProps {
   readonly opened: boolean;
-  /** Query parameters of the page's URL. They prefill the form. */
+  /** Query parameters of the page's URL, which prefill the form. */
   readonly parameters: URLSearchParams;
   readonly onClose: () => void;
 }
 
-/** Secret, name and scopes of the new key. Only the state of this dialog holds the secret. */
+/**
+ * Secret, name and scopes of the new key. The secret exists only in the state of this dialog, not in a cache or in
+ * storage.
+ */
 type CreatedKey = Pick<MadeKey, 'name' | 'secret' | 'scopes'>;
 
 export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps) {

@@ -1,4 +1,7 @@
-/** Form that creates an API key. The API keys page and the AI assistants page use it. */
+/**
+ * Form that creates an API key, for the API keys page and the AI assistants page. If a response is lost, the next
+ * submit does not create a second key.
+ */
 import { useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { DialogForm } from '../layout/dialog-form.js';
@@ -14,7 +17,7 @@ interface CreateFormProps {
   /** Receives the new key with its secret. The form does not keep the secret. */
   readonly onMade: (made: MadeKey) => void;
   readonly onCancel: () => void;
-  /** Shown above the fields. */
+  /** Content above the fields. */
   readonly children?: ReactNode;
 }
 

@@ -1,4 +1,7 @@
-/** Alert: someone else changed the key during the edit. It lists the changed fields, who changed them and when. */
+/**
+ * Alert in the edit dialog of a key after the API rejected an edit, because someone else had changed the key. The alert
+ * lists the changed fields, who changed them and when.
+ */
 import { Alert, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ApiProblem } from '../api/problem.js';
@@ -13,7 +16,7 @@ import { useStatusWords } from './status.js';
 
 interface EditConflictProps {
   readonly error: ApiProblem;
-  /** Latest version of the key, read after the conflict. */
+  /** Current version of the key, which the panel read after the conflict. */
   readonly now: Key;
 }
 
@@ -43,7 +46,7 @@ export function EditConflict({ error, now }: EditConflictProps) {
   );
 }
 
-/** Returns a function that formats the value of one field of a key. */
+/** Returns a function that formats the value of a key field. `field` is the name of the field in the API. */
 function useValueWords(): (key: Key, field: string) => string {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();

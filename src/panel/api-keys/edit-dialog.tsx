@@ -1,4 +1,7 @@
-/** Dialog that edits an API key: name, permissions, expiration, IP restrictions and limits. */
+/**
+ * Dialog that edits an API key: name, permissions, expiration, IP restrictions and limits. If someone else changed or
+ * revoked the key in the meantime, the dialog says so.
+ */
 import { useLingui } from '@lingui/react/macro';
 import { hasCode } from '../api/problem.js';
 import { EditDialog as Dialog, type EditTarget } from '../layout/edit-dialog.js';
@@ -41,8 +44,8 @@ interface FieldsProps {
 }
 
 /**
- * Fields of the form. For the key of an OAuth client, they offer only what the client was granted. Until the grant is
- * loaded, they offer only what the key already has.
+ * Fields renders the form. For the key of an OAuth client, the form offers only the granted scopes and expirations.
+ * Until the grant is loaded, the form offers only the current scopes and expiration of the key.
  */
 function Fields(props: FieldsProps) {
   const { id, oauth_client: client, scopes, expires_at: end } = props.current;

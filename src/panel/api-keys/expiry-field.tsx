@@ -1,4 +1,4 @@
-/** Field for the expiration of a key or access token. */
+/** Form field for the expiration of a key or access token: a preset lifetime, a custom date, or none. */
 import { Group, Radio, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
@@ -8,9 +8,9 @@ import { EXPIRIES, lastDay, type Expiry, type KeyValues } from './key-values.js'
 
 interface ExpiryFieldProps {
   readonly values: Pick<KeyValues, 'expiry' | 'day'>;
-  /** Current expiration (ISO 8601), which the user can keep. Null: the key or token has none. */
+  /** Current expiration (ISO 8601), which the form offers as a choice. Null if there is no expiration to keep. */
   readonly kept?: string | null;
-  /** Latest date that the user can choose, such as `2027-01-31`. Null: any date, or no expiration. */
+  /** Latest date that the user can choose, such as `2027-01-31`. Null allows any date, and also no expiration. */
   readonly latest: string | null;
   readonly description: string;
   readonly error: string | undefined;

@@ -1,4 +1,7 @@
-/** Warning in the pause and revoke dialogs of a key. It names the operations that recently used the key. */
+/**
+ * Warning in the pause and revoke dialogs of a key. The warning lists the operations that used the key since yesterday,
+ * because they would break.
+ */
 import { Alert, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -6,16 +9,16 @@ import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useImpact } from './keys.js';
 
-/** Maximum number of operations to list. The total includes the others. */
+/** Maximum number of operations to list. The total also includes the operations that are not listed. */
 const MAX_NAMED = 5;
 
 interface ImpactProps {
   readonly id: string;
-  /** Text to show if recent usage could not be loaded. */
+  /** Text to show above the error box if the recent usage could not be loaded. */
   readonly unread: ReactNode;
 }
 
-/** Shows the number of admitted requests of yesterday and today, in total and by operation. */
+/** Impact shows how many requests of the key were admitted yesterday and today, in total and by operation. */
 export function Impact({ id, unread }: ImpactProps) {
   const { t } = useLingui();
   const { number } = useFormats();

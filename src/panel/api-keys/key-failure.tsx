@@ -1,4 +1,4 @@
-/** Error box for a failed change of a key. If someone revoked the key in the meantime, the box says who and when. */
+/** Error box for a failed change of a key. If someone had already revoked the key, the box says who and when. */
 import { Alert } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { hasCode } from '../api/problem.js';

@@ -1,4 +1,4 @@
-/** Form fields of an API key, shared by the create form and the edit dialog. */
+/** Form fields of an API key, and their validation. The create form and the edit dialog share these fields. */
 import { Button, Collapse, Group, Input, Radio, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -18,14 +18,14 @@ import { ScopePicker } from './scope-picker.js';
 
 interface KeyFieldsProps {
   readonly values: KeyValues;
-  /** The key to edit. Undefined: the form creates a key. */
+  /** The key to edit. Undefined if the form creates a key. */
   readonly current?: Key | undefined;
-  /** Upper bound for scopes and expiration of an OAuth client's key. Null for other keys. */
+  /** Scopes and latest expiration that an OAuth client was granted, for a key of that client. Null for other keys. */
   readonly grant?: OAuthGrant | null;
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
-/** Returns the validation errors of the form by API field name. */
+/** Returns the validation errors of the form, by API field name. False means that the field is valid. */
 export function useKeyChecks(values: KeyValues): Checks {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();

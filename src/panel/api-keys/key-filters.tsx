@@ -1,11 +1,11 @@
-/** Controls above the list of API keys: search, filters and sort order. */
+/** Controls above the list of API keys: search, status, environment and sort order. */
 import { Group, Select, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { Icon } from '../layout/icons.js';
 import type { KeyFilter } from './keys.js';
 import { useStatusWords } from './status.js';
 
-/** Default status filter. It hides expired and revoked keys. */
+/** Default status filter. It excludes expired and revoked keys. */
 export const DEFAULT_STATUS = 'active,paused';
 const ALL_STATUSES = 'active,paused,expired,revoked';
 
@@ -19,7 +19,7 @@ export const ORDERS = {
 
 export type Order = keyof typeof ORDERS;
 
-/** Current values of the controls. */
+/** Chosen search text, filters and sort order. */
 export interface Chosen {
   readonly search: string;
   readonly status: string;

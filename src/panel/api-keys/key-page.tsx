@@ -1,4 +1,4 @@
-/** Page of one API key: status, permissions, last use and actions. */
+/** Page of one API key: status, permissions, last use, and buttons to edit, rotate, pause and revoke the key. */
 import { Alert, Anchor, Badge, Box, Button, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -37,7 +37,7 @@ export function KeyPage() {
       </Stack>
     );
   const { data, etag } = key.data;
-  // The key belongs to another account. Redirect to its page in that account.
+  // The key belongs to another account. Redirect to the page of the key in that account.
   if (data.account_id !== account.id) return <Redirect to={`/${data.account_id}/api-keys/${id}`} replace />;
   return <KeyDetails shown={data} etag={etag} />;
 }
@@ -137,12 +137,15 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
   );
 }
 
-/** A key must keep at least one scope. */
+/** Minimum number of scopes that a key must keep. */
 const MIN_SCOPES = 1;
 /** Minimum age of a key before the page suggests removing scopes, in milliseconds. */
 const MIN_KEY_AGE_MS = 7 * 86_400_000;
 
-/** Lists the scopes that the key has not used for 30 days, with a button that removes them. */
+/**
+ * UnusedScopes suggests removing the scopes that no request of the key needed in the last 30 days. Renders nothing for
+ * keys younger than a week, or if no scope would remain.
+ */
 function UnusedScopes({ of: key, etag }: { readonly of: Key; readonly etag: string | null }) {
   const may = useCan();
   const words = useScopeWords();
@@ -242,7 +245,7 @@ function Facts({ of: key }: { readonly of: Key }) {
   );
 }
 
-/** Shows when the key was created. For the key of an OAuth client, also shows who authorized the client. */
+/** Creation shows when the key was created. For the key of an OAuth client, it also shows who authorized the client. */
 function Creation({ of: key }: { readonly of: Key }) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();

@@ -1,4 +1,4 @@
-/** List of API keys: a table on wide screens, cards on narrow ones. */
+/** List of API keys: a table on wide screens, cards on narrow screens. */
 import { Anchor, Badge, Box, Card, Code, Group, Stack, Table, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -12,10 +12,10 @@ import { MonthBar } from './month-bar.js';
 import { useScopeWords } from './scopes.js';
 import { Status } from './status.js';
 
-/** Maximum number of scopes that a row names. The row shows only the number of the others. */
+/** Maximum number of scopes that a row names. The row only counts the remaining scopes. */
 const SHOWN_SCOPES = 2;
 
-/** Memoized, so that typing in the search field does not render hundreds of rows with every letter. */
+/** KeyTable is memoized, so that typing in the search field does not render hundreds of rows at each keystroke. */
 export const KeyTable = memo(function KeyTable({ keys }: { readonly keys: readonly ListedKey[] }) {
   const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
   return isWide ? <Rows keys={keys} /> : <Cards keys={keys} />;
@@ -54,7 +54,7 @@ function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
   );
 }
 
-/** Memoized, so that loading another page does not render the existing rows again. */
+/** Row is memoized, so that loading another page does not render the existing rows again. */
 const Row = memo(function Row({ of: key }: { readonly of: ListedKey }) {
   return (
     <Table.Tr>
@@ -155,11 +155,14 @@ function LastUsed({ of: { last_used_at: at } }: { readonly of: ListedKey }) {
 
 interface ExpirationProps {
   readonly of: ListedKey;
-  /** Separator before the date. It is rendered only if there is a date. */
+  /** Separator before the date, such as ` · `. It appears only together with a date. */
   readonly before?: string;
 }
 
-/** Shows the expiration date without a line break inside. Renders nothing for expired and revoked keys. */
+/**
+ * Expiration shows the expiration date without a line break inside. Renders nothing for expired and revoked keys, and
+ * for keys that never expire.
+ */
 function Expiration({ of: { expires_at: at, status }, before = '' }: ExpirationProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);

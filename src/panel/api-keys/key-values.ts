@@ -1,4 +1,4 @@
-/** Values of the form for an API key, and the request bodies built from them. */
+/** Values of the form that creates or edits an API key, and the request bodies built from the values. */
 import { numberOf } from '../layout/number.js';
 import { LIMIT_PERIODS, type LimitPeriod } from '../words/limits.js';
 import { dayBefore, dayIn, dayOf, endOf } from '../words/zone.js';
@@ -6,23 +6,25 @@ import type { Key, KeyChange, NewKey, OAuthGrant } from './keys.js';
 
 /** Lifetimes that the form offers, in days. */
 export const EXPIRIES = ['30', '90', '365'] as const;
-/** Choice of the expiration: a lifetime in days, none, a custom date, or the current expiration. */
+/**
+ * Choice in the expiration field: a lifetime in days, `never`, a custom `date`, or `kept` for the current expiration.
+ */
 export type Expiry = (typeof EXPIRIES)[number] | 'never' | 'date' | 'kept';
 
 function limitTexts(textOf: (period: LimitPeriod) => string): Record<LimitPeriod, string> {
   return Object.fromEntries(LIMIT_PERIODS.map((period) => [period, textOf(period)])) as Record<LimitPeriod, string>;
 }
 
-/** Values of the form for an API key. */
+/** Values of the form that creates or edits an API key. */
 export interface KeyValues {
   readonly name: string;
   readonly environment: 'live' | 'test';
   readonly scopes: readonly string[];
   readonly expiry: Expiry;
-  /** Custom expiration date, such as `2027-01-31`. Only used if `expiry` is `date`. */
+  /** Custom expiration date, such as `2027-01-31`. The form uses this date only if `expiry` is `date`. */
   readonly day: string;
   readonly addresses: readonly string[];
-  /** Limits of the key as typed. An empty text means the limit of the plan. */
+  /** Limits of the key as typed. An empty text means that the plan sets the limit. */
   readonly limits: Readonly<Record<LimitPeriod, string>>;
 }
 
@@ -39,8 +41,8 @@ export const EMPTY: KeyValues = {
 const splitList = (text: string | null): string[] => (text ?? '').split(/[\s,]+/).filter((each) => each !== '');
 
 /**
- * Returns form values from the query parameters of a URL:
- * `?name=…&scopes=a,b&expires_in=90d&environment=test&allowed_ips=…`. A missing parameter keeps its default.
+ * Returns form values from the query parameters of a URL, such as
+ * `?name=…&scopes=a,b&expires_in=90d&environment=test&allowed_ips=…`. A missing or invalid parameter keeps its default.
  */
 export function valuesOf(parameters: URLSearchParams, timeZone: string): KeyValues {
   const expiresIn = parameters.get('expires_in') ?? '';
@@ -74,17 +76,21 @@ export function valuesOfKey(key: Key): KeyValues {
   };
 }
 
-/** Returns the last day of validity, such as `2027-01-31`. Empty if the key never expires or keeps its expiration. */
+/**
+ * Returns the last day of validity, such as `2027-01-31`. Empty if the key never expires, if it keeps its expiration,
+ * or if the custom date is missing.
+ */
 export function lastDay({ expiry, day }: Pick<KeyValues, 'expiry' | 'day'>, timeZone: string): string {
   if (expiry === 'never' || expiry === 'kept') return '';
   return expiry === 'date' ? day : dayIn(Number(expiry), timeZone);
 }
 
-/** Stands for no upper bound: the text sorts after every date that a user can choose. */
+/** Date that means no upper bound. The text sorts after every date that a user can choose. */
 const ANY_DAY = '9999-12-31';
 
 /**
- * Returns the last date whose end is still within the grant.
+ * Returns the latest expiration date that the grant allows. A key works until the end of that day, so the whole day
+ * must be within the grant.
  * @param grant grant of an OAuth client's key. Null: no bound.
  */
 export function latestDay(grant: OAuthGrant | null, timeZone: string): string {
@@ -94,15 +100,21 @@ export function latestDay(grant: OAuthGrant | null, timeZone: string): string {
   return Date.parse(endOf(day, timeZone) ?? '') <= Date.parse(latest) ? day : dayBefore(day);
 }
 
-/** Returns the expiration for the API (ISO 8601). Null: never expires. Undefined: unchanged, or no valid date. */
+/**
+ * Returns the expiration for the API (ISO 8601). Null if the key never expires. Undefined if the expiration stays
+ * unchanged or the date is invalid.
+ */
 function expiresAt(values: KeyValues, timeZone: string): string | null | undefined {
   if (values.expiry === 'never') return null;
-  // A key works until the end of its last day in the account's time zone, also for choices such as 30 days. A retry
-  // after a lost response therefore sends the same time.
+  // A key works until the end of its last day in the account's time zone, also for choices such as 30 days. A retry on
+  // the same day therefore sends the same expiration.
   return endOf(lastDay(values, timeZone), timeZone);
 }
 
-/** Returns the limits for the API. Null: the key uses the limits of the plan. */
+/**
+ * Returns the limits for the API. Periods without an entered limit are missing. Null if no limit was entered, so that
+ * the plan sets all limits.
+ */
 function limitsOf(values: KeyValues, locale: string): NonNullable<NewKey['limits']> | null {
   const entered = LIMIT_PERIODS.flatMap((period) => {
     const limit = numberOf(values.limits[period], locale);
@@ -123,7 +135,7 @@ export const newKey = (values: KeyValues, timeZone: string, locale: string): New
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Returns the request body for an edit, with only the changed fields. */
+/** Returns the request body for an edit. The body contains only the changed fields. */
 export function changeOf(before: KeyValues, after: KeyValues, timeZone: string, locale: string): KeyChange {
   const expires = expiresAt(after, timeZone);
   return {

@@ -1,4 +1,4 @@
-/** Page that lists the API keys of an account. Its path `/api-keys/new` opens the dialog that creates a key. */
+/** Page that lists the API keys of an account. The path `/api-keys/new` opens the dialog that creates a key. */
 import { Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';

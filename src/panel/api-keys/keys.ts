@@ -1,4 +1,4 @@
-/** Requests to the admin API that read and change API keys. */
+/** Queries and requests to the admin API that read and change API keys. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, unwrap, unwrapVersioned, idempotencyKeyHeader, ifMatchHeader } from '../api/client.js';
@@ -8,16 +8,16 @@ import { queries } from '../api/queries.js';
 export type Key = components['schemas']['ApiKey'];
 export type ListedKey = components['schemas']['ListedApiKey'];
 export type KeyStatus = Key['status'];
-/** A new key with its secret. */
+/** API key with its secret. Only the responses to a creation and a rotation contain the secret. */
 export type MadeKey = components['schemas']['ApiKeyWithSecret'];
-/** Upper bound for scopes and expiration of an OAuth client's key. */
+/** Scopes and latest expiration that an OAuth client was granted. Its key cannot exceed this grant. */
 export type OAuthGrant = NonNullable<components['schemas']['ApiKeyImpact']['oauth_grant']>;
 export type NewKey = components['schemas']['CreateApiKey'];
 export type KeyChange = components['schemas']['UpdateApiKey'];
 export type Scope = components['schemas']['Scope'];
 type ListQuery = NonNullable<operations['listApiKeys']['parameters']['query']>;
 
-/** Filters and sort order of a list of keys. */
+/** Search text, filters and sort order of a list of keys. */
 export type KeyFilter = Pick<
   ListQuery,
   'q' | 'status' | 'environment' | 'oauth_client' | 'authorized_by' | 'sort' | 'order'
@@ -29,7 +29,9 @@ export type Overlap = Rotation['overlap_seconds'];
 
 const listQueryKey = (accountId: string) => ['account', accountId, 'api-keys'] as const;
 
-/** Reads the keys of an account page by page. */
+/**
+ * Reads the keys of an account page by page. While a new filter loads, the keys of the previous filter stay visible.
+ */
 export const useKeys = (accountId: string, filter: KeyFilter) =>
   usePages(
     [...listQueryKey(accountId), filter],
@@ -43,28 +45,31 @@ export const useKeys = (accountId: string, filter: KeyFilter) =>
     { keepsPrevious: true },
   );
 
-/** Reads one key with its version (ETag). */
+/** Reads one key with its version (ETag), which `updateKey` and `rotateKey` need. */
 export const useKey = (id: string) =>
   useQuery({
     queryKey: ['api-key', id],
     queryFn: () => unwrapVersioned(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id } } })),
   });
 
-/** Reads recent usage of a key: what would break if it were paused, revoked or lost scopes. Runs if `isWanted`. */
+/**
+ * Reads the recent usage of a key, which shows what a pause, a revocation or fewer scopes would break. The query runs
+ * only if `isWanted` is true.
+ */
 export const useImpact = (id: string, isWanted: boolean) =>
   useQuery({
     queryKey: ['api-key', id, 'impact'],
     queryFn: () => unwrap(api.GET('/admin/v1/api-keys/{id}/impact', { params: { path: { id } } })),
     enabled: isWanted,
-    // The user decides by this data, so cached data is refetched.
+    // Users decide by this data, so each new component refetches the cached data.
     refetchOnMount: 'always',
   });
 
-/** Reads all scopes that a key of this installation can have. */
+/** Reads the scopes that the signed-in user can give a key. Cached data counts as current for five minutes. */
 export const useScopes = () =>
   useQuery({ queryKey: ['scopes'], queryFn: () => unwrap(api.GET('/admin/v1/scopes')), staleTime: 300_000 });
 
-/** Refetches the list of keys, and the page of the given key, after a change. */
+/** Refetches the lists of keys after a change. With a key ID, also refetches that key and its recent usage. */
 export async function readAgain(accountId: string, keyId?: string): Promise<void> {
   await Promise.all([
     queries.invalidateQueries({ queryKey: listQueryKey(accountId) }),
@@ -93,7 +98,7 @@ export const rotateKey = (id: string, body: Rotation, etag: string | null, reque
     }),
   );
 
-// Revoking sends no `If-Match`. It must work even if someone else changed the key in the meantime.
+// The following requests send no `If-Match`. They must work even if someone else changed the key in the meantime.
 export const revokeKey = (id: string) => unwrap(api.DELETE('/admin/v1/api-keys/{id}', { params: { path: { id } } }));
 export const pauseKey = (id: string) => unwrap(api.POST('/admin/v1/api-keys/{id}/pause', { params: { path: { id } } }));
 export const endPreviousSecret = (id: string) =>

@@ -1,15 +1,17 @@
-/** Progress bar: how much of its monthly limit a key has used. */
+/** Progress bar that shows how much of its monthly limit a key has used. */
 import { Box, Group, Progress, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFormats } from '../words/times.js';
 
 interface MonthBarProps {
   readonly used: number;
-  /** Monthly limit of the key. Null: only the number of requests is shown. */
+  /**
+   * Monthly limit of the key, in requests. Null if the key has no own limit. The component then shows only the usage.
+   */
   readonly limit: number | null;
 }
 
-/** Share of the limit from which the bar is orange. */
+/** Used share of the limit (0 to 1) at which the bar turns orange. */
 const WARNING_SHARE = 0.8;
 
 export function MonthBar({ used, limit }: MonthBarProps) {

@@ -5,10 +5,13 @@ import type { Key } from './keys.js';
 import { useAccount } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
 
-/** OAuth client that a key was issued to. */
+/** OAuth client for which the authorization server created a key. */
 export type OAuthClient = NonNullable<Key['oauth_client']>;
 
-/** Returns the verified host of a client. Without one, returns the unverified name that the client chose. */
+/**
+ * Returns the verified host of a client. If the client has no verified host, returns the unverified name that the
+ * client chose.
+ */
 export const clientName = ({ host, name }: OAuthClient): string => host ?? name;
 
 interface OAuthClientLinesProps {
@@ -16,7 +19,7 @@ interface OAuthClientLinesProps {
   readonly client: OAuthClient;
 }
 
-/** Lines in a list row: the client, who authorized it, and the date. */
+/** OAuthClientLines shows the client of a key in a list row, with the authorizing member and the date. */
 export function OAuthClientLines({ of: key, client }: OAuthClientLinesProps) {
   const place = clientName(client);
   return (
@@ -29,7 +32,7 @@ export function OAuthClientLines({ of: key, client }: OAuthClientLinesProps) {
   );
 }
 
-/** Line with the member who authorized the client, and the date. */
+/** AuthorizedBy shows which member authorized the client, and when. If the member is unknown, shows only the date. */
 export function AuthorizedBy({ of: key, client }: OAuthClientLinesProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
@@ -48,7 +51,10 @@ export function AuthorizedBy({ of: key, client }: OAuthClientLinesProps) {
   );
 }
 
-/** Name of the client, with a note whether the name is verified. */
+/**
+ * ClientIdentity shows the verified host of a client and the name that the client chose. Without a verified host, says
+ * that the name is unverified.
+ */
 export function ClientIdentity({ client: { host, name } }: { readonly client: OAuthClient }) {
   return (
     <>

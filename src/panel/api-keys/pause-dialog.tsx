@@ -1,4 +1,7 @@
-/** Dialog that pauses a key. It first shows what breaks, and afterwards offers an undo button. */
+/**
+ * Dialog that pauses a key. The dialog first lists the operations that would break. After the pause, a toast offers to
+ * undo the pause.
+ */
 import { Stack } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ConfirmDialog } from '../layout/confirm-dialog.js';

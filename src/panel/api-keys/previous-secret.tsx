@@ -1,4 +1,7 @@
-/** Alert while the previous secret of a rotated key still works: expiration, last use and a button to end it. */
+/**
+ * Alert on the page of a rotated key while the previous secret still works. It shows the expiration and the last use,
+ * and can end the previous secret early.
+ */
 import { Trans } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { PreviousSecretAlert } from '../layout/previous-secret-alert.js';
@@ -18,7 +21,7 @@ export function PreviousSecret({ of: key }: { readonly of: Key }) {
         </>
       }
       mayEnd={may('endPreviousApiKeySecret')}
-      // Refetch the last use, because the user decides by it.
+      // Refetch the last use of the secret, because the user decides by it.
       onAsk={() => void impact.refetch()}
       act={async () => {
         await endPreviousSecret(key.id);
@@ -31,7 +34,7 @@ export function PreviousSecret({ of: key }: { readonly of: Key }) {
   );
 }
 
-/** Sentence that says until when the previous secret works. */
+/** Until says how long the previous secret works. */
 export function Until({ of: { previous_secret_expires_at: at } }: { readonly of: Key }): ReactNode {
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
@@ -39,7 +42,10 @@ export function Until({ of: { previous_secret_expires_at: at } }: { readonly of:
   return <Trans>The previous secret works until {until}.</Trans>;
 }
 
-/** Sentence about the last use of the previous secret. Renders nothing if there is no previous secret. */
+/**
+ * LastUse says when and from which address the previous secret was last used. Renders nothing without a previous
+ * secret, or until its usage is loaded.
+ */
 export function LastUse({ of: key }: { readonly of: Key }): ReactNode {
   const { relative } = useFormats();
   const { data } = useImpact(key.id, true);

@@ -1,4 +1,7 @@
-/** Dialog that revokes a key permanently. It first shows what breaks. */
+/**
+ * Dialog that revokes a key permanently. The dialog first lists the operations that would break. For the key of an
+ * OAuth client, the texts speak of disconnecting an assistant.
+ */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -49,7 +52,7 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
   );
 }
 
-/** Describes the consequence of revoking the key. */
+/** Consequence says what stops working, and how to restore access. */
 function Consequence({ of: { name, oauth_client: client } }: { readonly of: Key }) {
   if (client === null)
     return (

@@ -1,4 +1,7 @@
-/** Dialog that rotates a key. It asks how long the current secret keeps working, then shows the new secret once. */
+/**
+ * Dialog that rotates a key. The user chooses how long the current secret keeps working. The dialog then shows the new
+ * secret once.
+ */
 import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -22,7 +25,7 @@ interface RotateDialogProps {
   readonly onClose: () => void;
 }
 
-/** Result of a rotation. Only the state of this dialog holds the secret. */
+/** Result of a rotation. The new secret exists only in the state of this dialog, not in a cache or in storage. */
 interface NewSecret {
   readonly secret: string;
   /** When the previous secret stops working (ISO 8601). */
@@ -76,11 +79,11 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const from = current?.last_used_ip ?? '';
   const rotate = () =>
     send(async (requestId) => {
-      // Ends the previous secret only if the dialog warned about it. Otherwise the API rejects the rotation while a
-      // previous secret still works.
+      // The request ends the previous secret only if the dialog warned about that. Otherwise, if a previous secret
+      // still works, the API rejects every rotation with an overlap.
       const body = { overlap_seconds: overlap, end_previous_secret: endsPrevious };
       const made = await rotateKey(shown.id, body, etag, requestId).catch((caught: unknown) => {
-        // Refetch the key, so that the dialog shows its current state before the next try.
+        // Refetch the key, so that the dialog shows the current state of the key before the next attempt.
         if (hasCode(caught, 'precondition_failed', 'previous_secret_active', 'conflict'))
           void readAgain(shown.account_id, shown.id);
         throw caught;

@@ -1,4 +1,7 @@
-/** Form field for the scopes of a key: buttons for common selections, then a checkbox for every scope by group. */
+/**
+ * Form field for the scopes of a key: buttons for common selections, and a checkbox for each scope. If the scopes
+ * cannot be loaded, an error box replaces the field.
+ */
 import { Button, Card, Checkbox, Fieldset, Group, Input, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFieldError } from '../layout/form-errors.js';
@@ -8,7 +11,7 @@ import { EVERYTHING, scopeGroups, useScopeWords } from './scopes.js';
 
 interface ScopePickerProps {
   readonly value: readonly string[];
-  /** Scopes that the user can choose. Null: all. */
+  /** Scopes to which the choice is limited. Null: no limit. */
   readonly granted: readonly string[] | null;
   readonly onChange: (scopes: readonly string[]) => void;
 }
@@ -32,7 +35,8 @@ export function ScopePicker({ value, granted, onChange }: ScopePickerProps) {
   const choices = groups.flatMap((group) => group.scopes);
   const singleScopes = choices.map(({ scope }) => scope);
   const readScopes = choices.filter(({ read_only: readOnly }) => readOnly).map(({ scope }) => scope);
-  // Unknown scopes come from the page's URL or an older version of the API. Show them, so the user can remove them.
+  // Unknown scopes come from the page's URL or an older version of the API. The picker shows them, so that the user can
+  // remove them.
   const grantedOrChosen = [...new Set([...(granted ?? []), ...value])];
   const unlisted = grantedOrChosen.filter((scope) => scope !== EVERYTHING && !singleScopes.includes(scope));
   const hasAll = value.includes(EVERYTHING);

@@ -1,4 +1,4 @@
-/** Groups the scopes of the public API and returns their labels. */
+/** Groups the scopes of the public API for forms, and provides their labels in the language of the page. */
 import { useLingui } from '@lingui/react/macro';
 import { type Scope, useScopes } from './keys.js';
 
@@ -6,7 +6,7 @@ import { type Scope, useScopes } from './keys.js';
 export const EVERYTHING = '*';
 
 export interface ScopeGroup {
-  /** Heading of the group, such as `Customers`, in the language of the page if translated. */
+  /** Heading of the group, such as `Customers`, in the language of the page if a translation exists. */
   readonly name: string;
   readonly scopes: readonly Scope[];
 }
@@ -17,7 +17,9 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
 
 const isReadScope = (scope: string): boolean => /:(?:read|list|get|view)$/.test(scope);
 
-/** Groups all scopes except wildcards. @param locale language of the page. */
+/**
+ * Groups all scopes except wildcards. Read-only scopes come first in each group. @param locale language of the page.
+ */
 export function scopeGroups(scopes: readonly Scope[], locale: string): readonly ScopeGroup[] {
   const groups = new Map<string, Scope[]>();
   for (const scope of scopes) {
@@ -27,12 +29,15 @@ export function scopeGroups(scopes: readonly Scope[], locale: string): readonly 
   }
   return [...groups].map(([name, each]) => ({
     name,
-    // Read-only scopes come first, because most keys need only those.
+    // Most keys need only read-only scopes.
     scopes: each.toSorted((one, other) => Number(other.read_only) - Number(one.read_only)),
   }));
 }
 
-/** Returns the translated name of each resource. Resources that the OpenAPI document does not translate are missing. */
+/**
+ * Returns the translated names of resources, by the part of a scope before the colon. Omits resources without a
+ * translation, and names that several resources share.
+ */
 function resourceNames(scopes: readonly Scope[], locale: string): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const { scope, translations } of scopes) {
@@ -40,20 +45,19 @@ function resourceNames(scopes: readonly Scope[], locale: string): ReadonlyMap<st
     if (typeof group === 'string')
       names.set(groupOf(scope), group.charAt(0).toLocaleLowerCase(locale) + group.slice(1));
   }
-  // A name that several resources share does not identify any of them.
   const isUnique = (name: string): boolean => [...names.values()].filter((each) => each === name).length === 1;
   return new Map([...names].filter(([, name]) => isUnique(name)));
 }
 
-/** Functions that return the label of a scope. */
+/** ScopeWords returns the labels of scopes in the language of the page. */
 export interface ScopeWords {
   /** Returns a short label for lists, such as `Read customers`. */
   short(scope: string): string;
-  /** Returns the description in the OpenAPI document. Without one, returns the short label. */
+  /** Returns the description from the OpenAPI document, or the short label if there is no description. */
   long(scope: string): string;
 }
 
-/** Returns the label functions. Names and descriptions are translated if the OpenAPI document has translations. */
+/** Returns the labels of scopes. Until the scopes are loaded, the labels are derived from the names of the scopes. */
 export function useScopeWords(): ScopeWords {
   const { t, i18n } = useLingui();
   const { data } = useScopes();

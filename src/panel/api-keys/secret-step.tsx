@@ -1,4 +1,4 @@
-/** Dialog step that shows the secret of a key once, with snippets to copy. */
+/** Dialog step that shows the secret of a key once, with an `.env` line and a curl command to copy. */
 import { useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import type { LeaveConfirmation } from '../layout/secret-dialog.js';

@@ -1,4 +1,4 @@
-/** Badge and explanation of the status of an API key. */
+/** Badge with the status of an API key, and alerts that explain the status. */
 import { Alert, Badge } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { Key, KeyStatus } from './keys.js';
@@ -18,7 +18,10 @@ export function useStatusWords(): Readonly<Record<KeyStatus, string>> {
 
 interface StatusProps {
   readonly status: KeyStatus;
-  /** Replaces the label, for objects whose noun has another gender in Spanish than the word for key. */
+  /**
+   * Replaces the usual label. In Spanish, objects whose noun has another gender than the word for key need another
+   * label.
+   */
   readonly word?: string;
 }
 
@@ -31,7 +34,7 @@ export function Status({ status, word }: StatusProps) {
   );
 }
 
-/** Explains the status of a key. Renders nothing for an active key. */
+/** State explains the status of a key that does not work, and says what to do. Renders nothing for an active key. */
 export function State({ of: { status, oauth_client: client } }: { readonly of: Key }) {
   if (client !== null) return <ClientState status={status} />;
   if (status === 'paused')
@@ -55,7 +58,10 @@ export function State({ of: { status, oauth_client: client } }: { readonly of: K
   return null;
 }
 
-/** Explains the status of an OAuth client's key as that of a connection. Renders nothing for an active key. */
+/**
+ * ClientState explains the status of an OAuth client's key, but speaks of a connection instead of a key. Renders
+ * nothing for an active key.
+ */
 function ClientState({ status }: Pick<Key, 'status'>) {
   if (status === 'paused')
     return (

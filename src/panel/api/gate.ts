@@ -1,17 +1,20 @@
 /**
  * Holds requests while the API requires a new sign-in or a confirmation. A dialog (the gate) opens over the page, so
- * form values are not lost. One dialog serves all waiting requests.
+ * that form values are not lost. One dialog serves all waiting requests.
  */
 
-/** Action that the user must take: sign in again, or confirm their identity. */
+/** Action that the user must take: sign in again (`sign_in`), or confirm their identity (`confirm`). */
 export type GateKind = 'sign_in' | 'confirm';
 
-/** The gate that is open now. */
+/** OpenGate is the gate that is open now. The gate dialog shows and settles it. */
 export interface OpenGate {
   readonly kind: GateKind;
-  /** Methods to confirm with, as the API names them. Empty if the API names none. */
+  /** Confirmation methods as the API names them, such as `passkey`. Empty if the API names none. */
   readonly ways: readonly string[];
-  /** Closes the gate. True: all waiting requests are retried. False: they end with their original error. */
+  /**
+   * Closes the gate. If `passed` is true, all waiting requests are sent again. Otherwise, they end with their original
+   * errors.
+   */
   settle(passed: boolean): void;
 }
 
@@ -34,28 +37,32 @@ export function onGate(listener: () => void): () => void {
 }
 
 /**
- * Arms or disarms the gate. The gate is disarmed before sign-in, because the sign-in page is shown then. Disarming it
- * at sign-out ends waiting requests with their error, so the next user never sends them.
+ * Arms or disarms the gate. While the gate is disarmed, requests fail with their original errors. Disarm the gate
+ * before sign-in, and at sign-out, so that the next user never sends the waiting requests.
  */
 export function armGate(armed: boolean): void {
   isArmed = armed;
   if (!armed) openGate?.settle(false);
 }
 
-/** Retries requests that wait for a sign-in. Call after any sign-in, for example in another tab or through a link. */
+/**
+ * Closes an open sign-in gate, so that the waiting requests are sent again. Call this function after any sign-in, for
+ * example in another tab or through a link.
+ */
 export function passSignIn(): void {
   if (openGate?.kind === 'sign_in') openGate.settle(true);
 }
 
 /**
- * Opens the gate and waits until it is closed. If a gate is already open, waits for that one, whatever its kind.
- * @returns true if the request can be retried; false if the user closed the gate, or it is not armed.
+ * Opens the gate and waits until the user closes the dialog. If a gate is already open, waits for that gate, whatever
+ * its kind.
+ * @returns true if the request can be sent again; false if the user closed the gate, or the gate is not armed.
  */
 export function passGate(kind: GateKind, ways: readonly string[]): Promise<boolean> {
   if (!isArmed) return Promise.resolve(false);
   gateResult ??= new Promise((resolve) => {
     const settle = (passed: boolean): void => {
-      // A late result of an earlier gate must not settle the current one.
+      // A late result of an earlier gate must not settle the current gate.
       if (openGate !== gate) return;
       openGate = null;
       gateResult = null;

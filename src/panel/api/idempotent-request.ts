@@ -1,21 +1,24 @@
-/** Hook that sends a request which must not be carried out twice, such as the creation of a secret. */
+/** Hook that sends a request which the API must not carry out twice, such as the creation of a secret. */
 import { useRef, useState } from 'react';
 import { Unreachable } from './problem.js';
 
 export interface SentOnce {
-  /** Failure of the last try. Null if there was none. */
+  /** Error of the last attempt. Null without an error, and while an attempt is running. */
   readonly error: unknown;
   readonly isPending: boolean;
   /**
-   * Sends the request with an idempotency key. After a lost response, the next try uses the same key, because the first
-   * request may have succeeded. Never rejects: the failure is in `error`.
+   * Sends the request with an idempotency key. If no response arrives, the next attempt uses the same key, because the
+   * API may have carried out the request. Never rejects: `error` holds the error.
    */
   readonly send: (sendRequest: (requestId: string) => Promise<void>) => Promise<void>;
-  /** Call when the form values change. The next `send` then uses a new idempotency key. */
+  /** Call this function when the form values change. The next `send` then uses a new idempotency key. */
   readonly changed: () => void;
 }
 
-/** Does not use a TanStack mutation, because the mutation cache would keep the secret. */
+/**
+ * Returns the state of the request, and the function that sends the request. A TanStack mutation would keep the secret
+ * of the response in its cache.
+ */
 export function useIdempotentRequest(): SentOnce {
   const [error, setError] = useState<unknown>(null);
   const [isPending, setPending] = useState(false);

@@ -1,4 +1,4 @@
-/** Reads lists of the admin API page by page. */
+/** Hook that reads a list of the admin API page by page, for example for `PagedList`. */
 import { keepPreviousData, useInfiniteQuery, type QueryKey } from '@tanstack/react-query';
 import { pollEvery } from './polling.js';
 
@@ -6,23 +6,23 @@ const DEFAULT_PAGE_SIZE = 50;
 
 /** Query parameters that select a page. */
 export interface PageQuery {
-  /** Maximum number of rows. */
+  /** Maximum number of rows of the page. */
   readonly limit: number;
-  /** Position from the previous page. Missing for the first page. */
+  /** `next_cursor` of the previous page. Missing for the first page. */
   readonly cursor?: string;
 }
 
 interface PagesOptions {
   /** Rows per page. Default: 50. */
   readonly size?: number;
-  /** Whether rows of the previous filter stay visible until the new ones arrive. */
+  /** Whether rows of the previous filter stay visible until the new rows arrive. */
   readonly keepsPrevious?: boolean;
   /** Polling interval in milliseconds. Each poll reads all loaded pages. False or undefined: no polling. */
   readonly everyMs?: number | false;
 }
 
 /**
- * Query hook for a list that loads page by page. Pass the result to `PagedList` or `ShowMore`.
+ * Reads a list page by page. Pass the result to `PagedList` or `ShowMore`.
  * @param read requests one page.
  */
 export const usePages = <Page extends { readonly next_cursor: string | null; readonly has_more: boolean }>(

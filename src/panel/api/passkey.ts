@@ -1,4 +1,4 @@
-/** Asks the browser for an existing passkey or a new one. The WebAuthn library is loaded on first use. */
+/** Asks the browser for an existing passkey, or to create a new passkey. Loads the WebAuthn library on first use. */
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
@@ -13,17 +13,20 @@ type RegistrationResponse = components['schemas']['PasskeyRegistrationResponse']
 /** Reports whether this browser supports passkeys. */
 export const supportsPasskeys = (): boolean => typeof PublicKeyCredential === 'function';
 
-/** Error: the user canceled the browser's dialog, or the dialog timed out. */
+/** PasskeyCanceled means that the user canceled the browser's dialog, or that the dialog timed out. */
 export class PasskeyCanceled extends Error {
   override readonly name = 'PasskeyNotShown';
 }
 
-/** Error: the device already has a passkey of this member. */
+/** PasskeyAlreadyExists means that the device already has a passkey of this member. */
 export class PasskeyAlreadyExists extends Error {
   override readonly name = 'PasskeyThereAlready';
 }
 
-/** Asks the user for a passkey. Rejects with `PasskeyCanceled` if the user cancels, and with browser errors. */
+/**
+ * Asks the user for an existing passkey. Rejects with `PasskeyCanceled` if the user cancels, and with other errors of
+ * the browser.
+ */
 export async function showPasskey(options: RequestOptions): Promise<PasskeyResponse> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
   // The OpenAPI document types some WebAuthn enumerations as plain strings.
@@ -33,7 +36,9 @@ export async function showPasskey(options: RequestOptions): Promise<PasskeyRespo
   return { id, rawId, type: 'public-key', response: { clientDataJSON, authenticatorData, signature, userHandle } };
 }
 
-/** Creates a passkey. Rejects with `PasskeyCanceled` or `PasskeyAlreadyExists`, and with browser errors. */
+/**
+ * Creates a passkey. Rejects with `PasskeyCanceled` or `PasskeyAlreadyExists`, and with other errors of the browser.
+ */
 export async function makePasskey(options: CreationOptions): Promise<RegistrationResponse> {
   const { startRegistration } = await import('@simplewebauthn/browser');
   const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;
@@ -42,7 +47,7 @@ export async function makePasskey(options: CreationOptions): Promise<Registratio
   return { id, rawId, type: 'public-key', response: { clientDataJSON, attestationObject, transports } };
 }
 
-/** Throws the panel's error for a WebAuthn error. Other errors are thrown unchanged. */
+/** Throws the panel's error for a known WebAuthn error. Throws other errors unchanged. */
 function throwPasskeyError(cause: unknown): never {
   const name = cause instanceof Error ? cause.name : '';
   if (name === 'InvalidStateError') throw new PasskeyAlreadyExists('There already', { cause });

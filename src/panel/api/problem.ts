@@ -1,20 +1,23 @@
 /** Errors that requests to the admin API can throw. */
 
-/** A field that the API rejected, with the reason. */
+/** Field or parameter that the API rejected, with the reason. */
 export interface RefusedField {
-  /** Path of the field in the request, such as `scopes` or `limits/minute`. Empty or `#`: the whole request. */
+  /**
+   * Path of the field in the body, such as `scopes` or `limits/minute`, or name of the query parameter. Empty or `#`
+   * means the whole request.
+   */
   readonly field: string;
   /** Reason in English, as the API states it. */
   readonly detail: string;
   /** Code of the reason. Missing if the API sends none. */
   readonly code?: string;
-  /** Actor who changed the field since it was read. Only set for edit conflicts. */
+  /** ID of the actor who changed the field since the panel read it. Only edit conflicts have this value. */
   readonly changedBy?: string;
-  /** When the field was changed (ISO 8601). Only set for edit conflicts. */
+  /** When the actor changed the field (ISO 8601). Only edit conflicts have this value. */
   readonly changedAt?: string;
 }
 
-/** The API responded with an error (problem details, RFC 9457). */
+/** ApiProblem is an error response of the API (problem details, RFC 9457). Its message is the English detail text. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
   readonly status: number;
@@ -22,9 +25,9 @@ export class ApiProblem extends Error {
   readonly code: string;
   readonly requestId: string | undefined;
   readonly fields: readonly RefusedField[];
-  /** The whole response body, for members that only some codes have. */
+  /** The whole response body, because some codes have further fields. Empty if the body is not a JSON object. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** Value of `Retry-After` in seconds. Undefined if missing or not a positive number. */
+  /** Value of `Retry-After` in seconds. Undefined if the header is missing or not a positive number. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(response: Response, body: unknown) {
@@ -40,7 +43,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** No response arrived, because the network failed or the server is down. */
+/** Unreachable means that no response arrived, because the network failed or the server is down. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }

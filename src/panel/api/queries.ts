@@ -6,10 +6,16 @@ import { ApiProblem, Unreachable } from './problem.js';
 const STALE_MS = 10_000;
 const MAX_RETRIES = 3;
 const MAX_RETRY_DELAY_MS = 8_000;
-/** After a 429 with a longer wait, the error is shown immediately instead of retrying. */
+/**
+ * Longest wait after a 429 response that delays a retry, in milliseconds. For a longer wait, the panel shows the error
+ * at once.
+ */
 const MAX_SILENT_WAIT_MS = 5_000;
 
-/** Reports whether a retry can help: after a network failure, an overload or a short 429, but not after a rejection. */
+/**
+ * Reports whether to retry a query. True after a network failure, after 502, 503 or 504, and after a 429 with a short
+ * wait.
+ */
 function isRetryable(error: Error): boolean {
   const wait = retryAfterMs(error);
   if (wait !== undefined) return wait <= MAX_SILENT_WAIT_MS;
@@ -23,10 +29,10 @@ export const queries = new QueryClient({
       retry: (failures, error) => failures < MAX_RETRIES && isRetryable(error),
       retryDelay: (failures, error) => retryAfterMs(error) ?? Math.min(1_000 * 2 ** failures, MAX_RETRY_DELAY_MS),
       refetchInterval: pollEvery(false),
-      // The browser's offline state is unreliable, so requests run anyway and report their failure.
+      // The browser's offline state is unreliable. Requests are sent anyway, and their failure is shown.
       networkMode: 'always',
-      // `networkMode: 'always'` turns this off by default. Stale and failed queries are refetched when the browser is
-      // online again.
+      // Refetches stale and failed queries when the browser is online again. `networkMode: 'always'` turns this off by
+      // default.
       refetchOnReconnect: true,
     },
     mutations: { networkMode: 'always', retry: false },

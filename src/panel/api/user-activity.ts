@@ -1,6 +1,9 @@
-/** Tracks whether the user is active. Background polling of an unattended page must not extend the session. */
+/**
+ * Tracks whether the user is active, for the `X-Unattended` header. Background polling of an unattended page must not
+ * extend the session.
+ */
 
-/** A page is unattended after this time without keyboard or pointer input, in milliseconds. */
+/** Time without keyboard or pointer input after which a page is unattended, in milliseconds. */
 const UNATTENDED_MS = 60_000;
 
 let lastInputMs = performance.now();
@@ -8,7 +11,7 @@ for (const event of ['keydown', 'pointerdown', 'pointermove', 'wheel', 'touchsta
   addEventListener(event, () => (lastInputMs = performance.now()), { capture: true, passive: true });
 }
 
-/** Reports whether there was input in the last minute. Loading the page counts as input. */
+/** Reports whether the user gave input in the last minute. Loading the page counts as input. */
 export function isUserActive(): boolean {
   return performance.now() - lastInputMs < UNATTENDED_MS;
 }

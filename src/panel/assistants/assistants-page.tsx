@@ -1,4 +1,7 @@
-/** Page that connects AI assistants to an account: setup instructions, keys, available tools and recent calls. */
+/**
+ * Page that explains how to connect AI assistants to an account. It has setup instructions, keys, the available tools
+ * and recent calls.
+ */
 import { Button, Skeleton } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -63,7 +66,7 @@ interface AssistantsContentProps {
   readonly mayCreate: boolean;
 }
 
-/** Content of the page if the installation offers at least one tool. */
+/** AssistantsContent is the content of the page if the MCP server is on and has at least one tool. */
 function AssistantsContent({ of: tools, mayCreate }: AssistantsContentProps) {
   const { t } = useLingui();
   const { id } = useAccount();

@@ -1,4 +1,4 @@
-/** Requests to the admin API that read MCP tools and recent MCP requests. */
+/** Queries to the admin API that read MCP tools and recent MCP requests. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
@@ -7,11 +7,11 @@ import { pollEvery } from '../api/polling.js';
 export type McpTools = components['schemas']['McpTools'];
 export type McpTool = components['schemas']['McpTool'];
 
-/** Number of recent requests to read, including protocol messages, which the page does not list. */
+/** Number of recent requests to read. It includes protocol messages, which the page does not list. */
 const MAX_REQUESTS = 50;
 const POLL_MS = 5_000;
 
-/** Reads the tools that a key with these scopes can call. Null: all tools. */
+/** Reads the tools that a key with the given scopes can call. Null reads all tools. */
 export const useTools = (accountId: string, scopes: readonly string[] | null) =>
   useQuery({
     queryKey: ['account', accountId, 'mcp-tools', scopes],
@@ -24,7 +24,9 @@ export const useTools = (accountId: string, scopes: readonly string[] | null) =>
     placeholderData: keepPreviousData,
   });
 
-/** Reads and polls the recent MCP requests of all keys: tool calls and protocol messages. */
+/**
+ * Reads and polls the recent MCP requests of all keys of an account, newest first: tool calls and protocol messages.
+ */
 export const useLatestCalls = (accountId: string) =>
   useQuery({
     queryKey: ['account', accountId, 'mcp-calls'],

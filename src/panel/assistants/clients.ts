@@ -1,6 +1,6 @@
-/** Configuration snippets for each AI assistant, ready to copy. */
+/** Configuration snippets with which the user connects each AI assistant to the MCP server. */
 
-/** Connection details of the MCP server. */
+/** Connection details of the MCP server that the snippets contain. */
 export interface Connection {
   /** URL of the MCP server. */
   readonly url: string;
@@ -10,7 +10,7 @@ export interface Connection {
   readonly secret: string;
 }
 
-/** A text to copy, and where the user pastes it. */
+/** Text to copy, and where the user pastes it. */
 export interface Snippet {
   /** File, settings page or field, as the assistant names it. */
   readonly place: string;
@@ -29,13 +29,19 @@ export const CLIENTS = [
 ] as const;
 export type Client = (typeof CLIENTS)[number];
 
-/** Shown in snippets instead of a secret that the page does not know. */
+/** Text in snippets where the user must insert the secret, because the page does not know the secret. */
 export const PLACEHOLDER = 'YOUR_API_KEY';
 
-/** Maximum length of a server name. Some assistants allow 64 characters for server and tool name together. */
+/**
+ * Maximum length of a server name, in characters. Some assistants allow 64 characters for server and tool name
+ * together.
+ */
 const MAX_SERVER_NAME_LENGTH = 16;
 
-/** Turns the title of the API into a server name: `Tourism API` becomes `tourism-api`. */
+/**
+ * Derives a server name from the title of the API, such as `tourism-api` from `Tourism API`. Returns `api` if no letter
+ * or digit remains.
+ */
 export function serverNameOf(title: string): string {
   const plain = title.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
   const slug = plain.replaceAll(/[^a-z0-9]+/g, '-').slice(0, MAX_SERVER_NAME_LENGTH);
@@ -84,7 +90,7 @@ export const asksForKey = (client: Client): boolean => client === 'vs-code';
 
 /**
  * Returns the server entry for Claude Desktop, which only starts local programs. The program `mcp-remote` connects to
- * the server over HTTP. The secret is in an environment variable, because Windows loses spaces in arguments.
+ * the server over HTTP. An environment variable holds the secret, because Windows loses spaces in arguments.
  */
 function bridge(url: string, bearer: string): object {
   const insecure = url.startsWith('http:') ? ['--allow-http'] : [];
@@ -92,7 +98,7 @@ function bridge(url: string, bearer: string): object {
   return { command: 'npx', args, env: { AUTHORIZATION: bearer } };
 }
 
-/** Returns a configuration for VS Code, which prompts for the key when it connects. */
+/** Returns a configuration for VS Code. When VS Code connects, it prompts for the key. */
 function vsCodeConfig(url: string, server: string): object {
   const id = `${server}-key`;
   return {
@@ -101,7 +107,7 @@ function vsCodeConfig(url: string, server: string): object {
   };
 }
 
-/** Returns a TOML configuration for Codex, which reads `http_headers` and ignores `headers`. */
+/** Returns a TOML configuration for Codex. Codex reads `http_headers` and ignores `headers`. */
 function codexConfig(url: string, server: string, bearer: string): string {
   return [
     `[mcp_servers.${server}]`,

@@ -1,4 +1,4 @@
-/** Instructions to connect an assistant: a menu of assistants, then steps and snippets for the chosen one. */
+/** Instructions to connect an assistant: a menu of assistants, and the steps and snippets for the chosen assistant. */
 import { Alert, Code, Select, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -12,7 +12,7 @@ interface ConnectProps {
   readonly onChoose: (client: Client) => void;
 }
 
-/** Product names. They are not translated. */
+/** Product names of assistants, which are not translated. */
 const NAMES: Readonly<Record<Exclude<Client, 'json'>, string>> = {
   'claude-code': 'Claude Code',
   'claude-desktop': 'Claude Desktop',

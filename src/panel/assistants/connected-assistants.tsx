@@ -1,4 +1,4 @@
-/** Lists the assistants that are connected with OAuth, with a button to disconnect each. */
+/** Section that lists the assistants that are connected with OAuth. Users can disconnect each of them. */
 import { Anchor, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
@@ -15,7 +15,10 @@ import { useAccount, useCan } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { Ago, useFormats } from '../words/times.js';
 
-/** @param url URL of the MCP server for assistants that sign in with OAuth. */
+/**
+ * ConnectedAssistants shows the URL that new assistants need, and lists the connected assistants.
+ * @param url URL of the MCP server for assistants that sign in with OAuth.
+ */
 export function ConnectedAssistants({ url }: { readonly url: string }) {
   const { t } = useLingui();
   const { id } = useAccount();

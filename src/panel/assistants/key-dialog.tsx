@@ -17,14 +17,17 @@ interface KeyDialogProps {
   readonly opened: boolean;
   readonly connection: Omit<Connection, 'secret'>;
   readonly client: Client;
-  /** Scopes that the read-only tools require. They are preselected. */
+  /**
+   * Scopes that the read-only tools require. The form preselects these scopes, except scopes that the user cannot give
+   * a key.
+   */
   readonly readingScopes: readonly string[];
   readonly onChoose: (client: Client) => void;
   readonly onMade: (keyId: string) => void;
   readonly onClose: () => void;
 }
 
-/** Secret and name of the new key. Only the state of this dialog holds the secret. */
+/** Secret and name of the new key. The secret exists only in the state of this dialog, not in a cache or in storage. */
 type CreatedKey = Pick<MadeKey, 'name' | 'secret'>;
 
 export function KeyDialog(props: KeyDialogProps) {

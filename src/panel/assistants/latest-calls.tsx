@@ -1,4 +1,7 @@
-/** Lists the recent tool calls of assistants. Each links to its request, which explains a failure. */
+/**
+ * Section that lists the recent tool calls of assistants. Each call links to its page in the logs, which explains a
+ * failure.
+ */
 import { Anchor, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from 'wouter';

@@ -1,4 +1,4 @@
-/** Lists the tools that an assistant can call with a key, and how many tokens of its context they use. */
+/** Section that lists the tools that an assistant can call with a key, and how many tokens of its context they use. */
 import { Alert, Badge, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useKeyChoice } from '../explain/key-choice.js';

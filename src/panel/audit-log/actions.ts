@@ -1,7 +1,10 @@
-/** Labels of the actions in the audit log. */
+/** Labels of the actions in the audit log, in the language of the page. */
 import { useLingui } from '@lingui/react/macro';
 
-/** Returns a function that returns the label of an action. An unknown action is shown by its code. */
+/**
+ * Returns a function that returns the label of an action. For an unknown action, that function returns the code of the
+ * action.
+ */
 export function useActionWords(): (action: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** Page with the audit log of an account, newest entry first. */
+/** Page on which owners and admins read the audit log of an account, newest entry first. */
 import { Code, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { components } from '../api/admin-api.js';
@@ -39,19 +39,24 @@ export function AuditLogPage() {
   );
 }
 
-/** Fields that identify an object which was created or removed. */
+/**
+ * Fields that identify an object. An entry shows them if no field changed, for example after a creation or deletion.
+ */
 const IDENTIFYING = ['email', 'role', 'amount'];
-/** Fields that explain a change: its reason, and until when a previous secret works. */
+/** Fields that explain a change: its reason, and how long a previous secret keeps working. */
 const EXPLANATORY = ['reason', 'cause', 'disabled_reason', 'previous_secret_expires_at', 'previous_secrets_expire_at'];
 
-/** A field of the changed object. `from` is missing if the field did not change. */
+/** Field of the object, as an entry shows it. `from` is missing if the field did not change. */
 interface ShownField {
   readonly name: string;
   readonly from?: unknown;
   readonly to: unknown;
 }
 
-/** Returns the fields to show: those that changed, and those that identify the object or explain the change. */
+/**
+ * Returns the fields that an entry shows: fields that changed, and fields that identify the object or explain the
+ * change.
+ */
 function fieldsOf({ before, after }: Entry): readonly ShownField[] {
   // After a deletion, only `before` has the fields.
   const state = after ?? before ?? {};

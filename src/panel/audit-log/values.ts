@@ -1,4 +1,7 @@
-/** Formats the values of fields in audit entries: statuses, roles, times, limits and lists. */
+/**
+ * Formats the values of fields in audit entries, such as statuses, roles, times, limits and lists, in the language of
+ * the page.
+ */
 import { useLingui } from '@lingui/react/macro';
 import { useScopeWords } from '../api-keys/scopes.js';
 import { useStatusWords } from '../api-keys/status.js';
@@ -15,7 +18,10 @@ type Words = Readonly<Record<string, string>>;
 
 const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [String(value)]);
 
-/** Returns a function that formats the value of a field. */
+/**
+ * Returns a function that formats the value of a field. `field` is the name of the field in the API. Unknown fields are
+ * shown as text or JSON.
+ */
 export function useValueWords(): (field: string, value: unknown) => string {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
@@ -53,7 +59,7 @@ export function useValueWords(): (field: string, value: unknown) => string {
     });
     return texts.join(', ');
   };
-  /** Texts for null or an empty text, by field. Other fields show a dash. */
+  /** Texts for null, for a missing value and for an empty text, by field. Other fields show a dash. */
   const nullWords: Words = {
     expires_at: t`No expiration`,
     limits: t`plan default`,

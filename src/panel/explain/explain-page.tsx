@@ -1,4 +1,7 @@
-/** Page that predicts whether a request of a key would be allowed now, and explains each check. Sends no request. */
+/**
+ * Page that predicts whether a request of a key would be allowed now, and explains each check. The page sends no
+ * request to a backend and counts nothing.
+ */
 import { Alert, Badge, Button, Card, Code, Group, Progress, Stack, Table, Text, Title } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -125,7 +128,7 @@ function Verdict({ explanation }: { readonly explanation: Explanation }) {
   );
 }
 
-/** Lists the gateway's checks in their order, including checks after the first that fails. */
+/** Steps lists the gateway's checks in their order, including the checks after the first failing check. */
 function Steps({ steps }: { readonly steps: Explanation['steps'] }) {
   const { t } = useLingui();
   const words = useCodeWords();

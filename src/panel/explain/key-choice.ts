@@ -1,4 +1,7 @@
-/** Hook for a field that chooses an API key. The API does the search, because an account can have very many keys. */
+/**
+ * Hook for a field in which the user chooses an API key. The API does the search, because an account can have very many
+ * keys.
+ */
 import { useDebouncedValue } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -11,7 +14,7 @@ const SEARCH_DELAY_MS = 200;
 const optionOf = ({ id, name, hint }: ListedKey) => ({ value: id, label: `${isolated(name)} (${hint})` });
 
 interface KeyChoice {
-  /** The chosen key. Undefined if none is chosen, or until the key was in a list. */
+  /** The chosen key. Undefined if none is chosen, or if the key has not been in a list yet. */
   readonly chosen: ListedKey | undefined;
   /** Props for Mantine's `Select`. The caller adds the label and `onChange`. */
   readonly props: {
@@ -26,7 +29,7 @@ interface KeyChoice {
 }
 
 /**
- * Returns the state of the field.
+ * Returns the chosen key, and the props of the field.
  * @param filter filter and sort order of the list.
  * @param value ID of the chosen key; null: none.
  */
@@ -40,7 +43,7 @@ export function useKeyChoice(accountId: string, filter: KeyFilter, value: string
   const keys = useKeys(accountId, q === '' || isChosenLabel ? filter : { ...filter, q });
   const found = keys.data?.pages[0]?.data ?? [];
   const listed = found.find(({ id }) => id === value);
-  // Remember the chosen key, because the next search may not list it.
+  // Remember the chosen key, because the result of the next search may not contain it.
   if (listed !== undefined && listed.id !== lastListed?.id) setLastListed(listed);
   const chosen = listed ?? (lastListed?.id === value ? lastListed : undefined);
   const options = chosen === undefined || listed !== undefined ? found : [chosen, ...found];

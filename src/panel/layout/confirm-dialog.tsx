@@ -1,4 +1,7 @@
-/** Confirmation dialog before an action that can do harm. */
+/**
+ * Dialog that asks for confirmation before an action that can do harm. If the action fails, the dialog stays open and
+ * shows the error.
+ */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -9,14 +12,14 @@ import { Dialog } from './dialog.js';
 interface SureDialogProps {
   readonly opened: boolean;
   readonly title: string;
-  /** Label of the button that confirms. */
+  /** Label of the confirm button. */
   readonly does: string;
   /** Color of the confirm button. Default: red. Use `river` for actions that can be fully undone. */
   readonly color?: 'river' | 'red';
   readonly onClose: () => void;
-  /** Runs the action. The dialog closes when it succeeds. */
+  /** Runs the action after the confirmation. The dialog closes if the action succeeds. */
   readonly act: () => Promise<unknown>;
-  /** Renders the error if the action fails. Default: the usual error box. */
+  /** Renders the error if the action fails. Default: the error box `Failure`. */
   readonly failure?: (error: unknown) => ReactNode;
   /** Describes the consequences of the action. */
   readonly children: ReactNode;

@@ -1,4 +1,4 @@
-/** A form in a dialog, with buttons to cancel and submit. */
+/** Form in a dialog, with buttons to cancel and submit. */
 import { Button, Group } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -10,11 +10,11 @@ interface DialogFormProps {
   readonly color?: 'river' | 'red';
   /** Label of the cancel button. Default: Cancel. */
   readonly keeps?: string | undefined;
-  /** Failure of the last submit. Null if there was none. */
+  /** Error of the last submit. Null without an error. */
   readonly error: unknown;
-  /** Validation errors of the current values. */
+  /** Validation errors of the current values. The form shows them after the first submit. */
   readonly checks?: Checks;
-  /** Replaces the error box. */
+  /** Replaces the error box. Undefined: the form shows the error box if there is an error. */
   readonly failure?: ReactNode;
   readonly isPending: boolean;
   /** False disables the submit button, for example if nothing changed. */
@@ -23,7 +23,7 @@ interface DialogFormProps {
   readonly onSubmit: () => void;
   readonly onChange?: () => void;
   readonly onCancel: () => void;
-  /** The fields. */
+  /** The fields of the form. */
   readonly children: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** A dialog over the page. Dialogs wider than 600 px fill the screen of a phone. */
+/** Dialog over the page, with a title and a close button. Dialogs wider than 600 px fill the screen of a phone. */
 import { Group, Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
@@ -10,7 +10,10 @@ interface DialogProps {
   /** Width in pixels. */
   readonly size?: number;
   readonly zIndex?: number;
-  /** Default: true. False if closing the dialog by accident would lose form values. */
+  /**
+   * Whether a click outside closes the dialog. Default: true. Set false if closing the dialog by accident would lose
+   * form values.
+   */
   readonly closeOnClickOutside?: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;

@@ -1,4 +1,7 @@
-/** Dialog that edits an object. After a conflict with another edit, users can merge or discard their changes. */
+/**
+ * Dialog that edits an object. If someone else changed the object in the meantime, the user can discard their own
+ * changes, or apply them to the latest version.
+ */
 import { Button, Group } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -7,7 +10,7 @@ import { hasCode } from '../api/problem.js';
 import { Dialog } from './dialog.js';
 import { Form, type Checks } from './form.js';
 
-/** Props for editing one object. */
+/** EditTarget has the object to edit, and the state of the dialog. */
 export interface EditTarget<Thing> {
   /** Current state of the object, as the page shows it. */
   readonly shown: Thing;
@@ -20,13 +23,13 @@ export interface EditTarget<Thing> {
 interface EditFormProps<Thing, Values> extends Omit<EditTarget<Thing>, 'opened'> {
   /** Returns the form values of an object. */
   readonly valuesOf: (thing: Thing) => Values;
-  /** Hook that validates the values. */
+  /** Hook that validates the values, and returns their errors by API field name. */
   readonly useChecks: (values: Values) => Checks;
-  /** Sends the difference between the values. The API must reject it unless `etag` is the current version. */
+  /** Sends the difference between the values. The API must reject the change unless `etag` is the current version. */
   readonly save: (before: Values, after: Values, etag: string | null) => Promise<unknown>;
-  /** Refetches the object after a change and after a conflict. */
+  /** Refetches the object after a successful change and after a conflict. */
   readonly readAgain: () => Promise<unknown>;
-  /** Returns a replacement for the error box; undefined: use the error box. */
+  /** Renders an error in place of the error box. Undefined shows the error box. */
   readonly failure?: (error: unknown) => ReactNode;
   /** Renders the fields. @param opening the version of the object on which the user's edits are based. */
   readonly children: (values: Values, onChange: (change: Partial<Values>) => void, opening: Thing) => ReactNode;
@@ -47,7 +50,7 @@ export function EditDialog<Thing, Values extends object>({ title, opened, ...for
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Applies the user's changes to the latest values. Fields that the user did not change keep their latest value. */
+/** Applies the user's changes to the latest values. Fields that the user did not change get their latest value. */
 function mergeChanges<Values extends object>(latest: Values, before: Values, mine: Values): Values {
   const changed = Object.entries(mine).filter(([name, value]) => !isSame(before[name as keyof Values], value));
   return { ...latest, ...Object.fromEntries(changed) };
@@ -55,7 +58,8 @@ function mergeChanges<Values extends object>(latest: Values, before: Values, min
 
 function EditForm<Thing, Values extends object>(props: EditFormProps<Thing, Values>) {
   const { shown, etag, onClose, valuesOf, useChecks, readAgain } = props;
-  // The version on which the edits are based. A refetch does not change it, until the user resolves a conflict.
+  // Object and version on which the edits are based. Only the resolution of a conflict replaces them. A refetch does
+  // not.
   const [opening, setOpening] = useState({ thing: shown, etag });
   const before = valuesOf(opening.thing);
   const [values, setValues] = useState(before);
@@ -68,7 +72,7 @@ function EditForm<Thing, Values extends object>(props: EditFormProps<Thing, Valu
     },
     onError: (error) => void (hasCode(error, 'precondition_failed') && readAgain()),
   });
-  // False until the refetch after a conflict has finished.
+  // False after a conflict until the refetch has loaded the new version.
   const hasNewVersion = etag !== opening.etag;
   const continueFrom = (next: Values): void => {
     setOpening({ thing: shown, etag });

@@ -1,4 +1,4 @@
-/** Empty state of a list or page: says why there is nothing, and what to do next. */
+/** Empty state of a list or page. It says why there is nothing to see, and what to do next. */
 import { Card, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from './icons.js';
@@ -8,7 +8,7 @@ interface EmptyProps {
   readonly title: string;
   readonly text: string;
   readonly action?: ReactNode;
-  /** Whether the empty state is the whole page. Its title is then the page heading (`h1`). */
+  /** Whether the empty state fills the page. If true, its title is the page heading (`h1`). */
   readonly isPage?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Mantine form fields that show their own error. The name of the field in the API identifies the error. */
+/** Mantine form fields that show their own error. The API name of a field connects the field with its error. */
 import {
   PasswordInput,
   Select,
@@ -11,7 +11,7 @@ import {
 } from '@mantine/core';
 import { useFieldError } from './form-errors.js';
 
-/** Props of a Mantine field, plus the name of the field in the API, such as `email` or `limits/minute`. */
+/** Props of a Mantine field, and the name of the field in the API, such as `email` or `limits/minute`. */
 type FieldProps<P> = Omit<P, 'error'> & { readonly field: string };
 
 export function FormText({ field, ...props }: FieldProps<TextInputProps>) {

@@ -1,6 +1,6 @@
 /**
- * The form component of the panel. It submits only valid values. It shows each error at its field or in the error box,
- * and scrolls to the first one. The browser's validation is off, because its texts are in the browser's language.
+ * Form component of the panel. It submits only valid values. It shows each error at its field or in the error box, and
+ * scrolls to the first error. The browser's validation is off, because its texts are in the browser's language.
  */
 import { Stack, type MantineSpacing } from '@mantine/core';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
@@ -11,25 +11,25 @@ import { FormErrorsContext, isShown, refusedFields, useShownFields } from './for
 export type Checks = Readonly<Record<string, string | false | undefined>>;
 
 interface FormProps {
-  /** Failure of the last submit. Null if there was none. */
+  /** Error of the last submit. Null without an error. */
   readonly error: unknown;
-  /** Validation errors of the current values. They are shown after the first submit. */
+  /** Validation errors of the current values. The form shows them after the first submit. */
   readonly checks?: Checks | undefined;
   readonly gap?: MantineSpacing;
-  /** Replaces the error box. Undefined: show the error box if there is an error. */
+  /** Replaces the error box. Undefined: the form shows the error box if there is an error. */
   readonly failure?: ReactNode;
-  /** Called on submit if all values are valid. */
+  /** Called after a submit if all values are valid. */
   readonly onSubmit: () => void;
   readonly onChange?: (() => void) | undefined;
   /** The buttons, below the error box. */
   readonly footer: ReactNode;
-  /** The fields. */
+  /** The fields of the form. */
   readonly children: ReactNode;
 }
 
 export function Form({ error, checks, gap = 'md', failure, onSubmit, onChange, footer, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
-  // Number of submits with invalid values. Each new one scrolls to the first error again.
+  // Number of consecutive submits with invalid values. Each such submit scrolls to the first error again.
   const [rejectedSubmits, setRejectedSubmits] = useState(0);
   const [fields, register] = useShownFields();
   const invalid = Object.entries(checks ?? {}).flatMap(([field, text]) => (text ? [[field, text] as const] : []));
@@ -64,9 +64,12 @@ export function Form({ error, checks, gap = 'md', failure, onSubmit, onChange, f
 /** CSS selector of the error texts that Mantine renders at fields and groups of fields. */
 const FIELD_ERRORS = '.mantine-InputWrapper-error, [id$="-error"]';
 
-/** Scrolls to the error box if it names a reason. Otherwise scrolls to the first invalid field and focuses it. */
+/**
+ * Scrolls to the error box if it names a reason, or if no field shows an error. Otherwise, scrolls to the first invalid
+ * field and focuses it.
+ */
 function showFirstError(form: HTMLFormElement | null): void {
-  // Errors that this render added have no position until the browser has computed the layout.
+  // The new error texts have no position until the browser has computed the layout.
   requestAnimationFrame(() => {
     const box = form?.querySelector('[role=alert]');
     const atField = form?.querySelector(FIELD_ERRORS);

@@ -1,4 +1,4 @@
-/** Decorative SVG icons next to labels. Screen readers skip them. */
+/** Decorative SVG icons beside labels. Screen readers skip the icons. */
 const PATHS = {
   key: 'M8 19.500a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM11 12.7 20 3.500M16 7.500l3 3M13.5 10l2 2',
   usage: 'M4 20h16M7 20v-7M12 20V5M17 20v-10',

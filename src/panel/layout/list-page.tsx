@@ -1,4 +1,4 @@
-/** Page with a list. The path of the page followed by `/new` opens the dialog that adds an item. */
+/** Layout of a page with a list. The path of the page followed by `/new` opens the dialog that adds an item. */
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -14,7 +14,7 @@ interface ListPageProps {
   /** Label of the button that adds an item. */
   readonly does: string;
   readonly dialog: (state: { readonly opened: boolean; readonly onClose: () => void }) => ReactNode;
-  /** Renders the list. @param create button that opens the dialog; false if the user has no permission. */
+  /** Renders the list. @param create button that opens the dialog; false if the user lacks the permission. */
   readonly children: (create: ReactNode) => ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** Lists the entries of an object's `metadata`. The operator's programs set them through the API. */
+/** Shows the `metadata` of an object as names and values. The operator's programs set the metadata through the API. */
 import { Box, Text } from '@mantine/core';
 
 type Entries = Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** Text field for a number. It never changes what the user typed. `useNumberCheck` validates the text. */
+/** Text field for a number. The field never changes what the user typed. `useNumberCheck` validates the text. */
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useFormats } from '../words/times.js';
@@ -6,7 +6,7 @@ import { useFieldError } from './form-errors.js';
 import { numberOf } from './number.js';
 
 interface NumberFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error'> {
-  /** Name of the field in the API, which identifies its errors. */
+  /** Name of the field in the API, which connects the field with its errors. */
   readonly field: string;
   /** The text as typed. */
   readonly value: string;
@@ -27,7 +27,10 @@ export function NumberField({ field, value, onChange, ...others }: NumberFieldPr
   );
 }
 
-/** Allowed numbers. `isNeeded`: an empty text is invalid. `isFraction`: decimal places are valid. */
+/**
+ * Range of allowed numbers. If `isNeeded` is set, an empty text is invalid. If `isFraction` is set, decimal places are
+ * valid.
+ */
 interface Range {
   readonly min: number;
   readonly max?: number;
@@ -35,7 +38,10 @@ interface Range {
   readonly isFraction?: boolean;
 }
 
-/** Returns a function that validates a typed number. That function returns the error text, or false if valid. */
+/**
+ * Returns a function that validates a typed number. That function returns the error text, or false if the number is
+ * valid.
+ */
 export function useNumberCheck(): (text: string, range: Range) => string | false {
   const { t, i18n } = useLingui();
   const { number } = useFormats();

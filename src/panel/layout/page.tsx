@@ -1,4 +1,4 @@
-/** Layout of a page: title, description, actions and content. Also sets the title of the browser tab. */
+/** Layout of a page: title, description, actions and content. The component also sets the title of the browser tab. */
 import { Box, Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 import { Breakable } from '../words/breakable.js';
@@ -7,7 +7,7 @@ interface PageProps {
   readonly title: string;
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
-  /** Shown above the title, such as a link to the list. */
+  /** Content above the title, such as a link back to the list. */
   readonly above?: ReactNode;
   readonly children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** List that loads page by page: a placeholder while loading, the rows, and a button that loads more. */
+/** List that loads page by page. It shows a placeholder while loading, then the rows and a button that loads more. */
 import { Card, Skeleton, Stack } from '@mantine/core';
 import { useMemo, type ReactNode } from 'react';
 import { Failure } from '../words/failure.js';
@@ -11,15 +11,15 @@ interface PagedListProps<Row> {
     readonly error: unknown;
     readonly refetch: () => unknown;
   };
-  /** Shown until the first page arrives. */
+  /** Placeholder until the first page arrives. Default: a gray box. */
   readonly loading?: ReactNode;
-  /** Shown if there are no rows. */
+  /** Content if there are no rows. */
   readonly empty: ReactNode;
-  /** Renders the rows. Called with at least one row. The array keeps its identity until the data changes. */
+  /** Renders the rows, of which there is at least one. The array is the same object until the data changes. */
   readonly children: (rows: readonly Row[]) => ReactNode;
 }
 
-/** Renders the list. An error does not hide rows that are already loaded. */
+/** PagedList renders the list. An error does not hide rows that are already loaded. */
 export function PagedList<Row>({ list, loading, empty, children }: PagedListProps<Row>) {
   const rows = useMemo(() => list.data?.pages.flatMap(({ data }) => data), [list.data]);
   const failure = list.error !== null && <Failure error={list.error} again={() => void list.refetch()} />;
@@ -33,7 +33,7 @@ export function PagedList<Row>({ list, loading, empty, children }: PagedListProp
   );
 }
 
-/** Card with one line per row. */
+/** Lines renders a card with one line per row. */
 export const Lines = ({ children }: { readonly children: ReactNode }) => (
   <Card p={0}>
     <Stack gap={0} component="ul" className="plain-list">

@@ -1,18 +1,20 @@
-/** Alert while a previous secret still works, with a button that ends that secret early. */
+/**
+ * Alert while a previous secret of a key or webhook endpoint still works, with a button that ends that secret early.
+ */
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState, type ReactNode } from 'react';
 import { ConfirmDialog } from './confirm-dialog.js';
 
 interface PreviousSecretAlertProps {
-  /** Text of the alert, such as until when the secret works. */
+  /** Text of the alert, such as how long the secret still works. */
   readonly says: ReactNode;
   readonly mayEnd: boolean;
   /** Called before the confirmation opens, for example to refetch data that the confirmation shows. */
   readonly onAsk?: () => void;
-  /** Ends the secret. */
+  /** Ends the previous secret after the confirmation. */
   readonly act: () => Promise<void>;
-  /** Text of the confirmation: the consequence of ending the secret. */
+  /** Text of the confirmation, which names the consequence of ending the secret. */
   readonly children: ReactNode;
 }
 

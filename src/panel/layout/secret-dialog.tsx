@@ -1,16 +1,16 @@
 /**
- * Dialog that creates a secret and shows it once. Only the state of the dialog holds the secret. Closing the
- * dialog in any other way than with the Done button asks for confirmation.
+ * Dialog that creates a secret and shows it once. The secret exists only in the state of the dialog. While the secret
+ * is visible, only the Done button closes the dialog without a confirmation.
  */
 import { useCallback, useEffect, useEffectEvent, useState, type ReactNode } from 'react';
 import { flushSync } from 'react-dom';
 import { Dialog } from './dialog.js';
 
-/** Props of the step with the secret that control how the user leaves the step. */
+/** Props with which the step that shows the secret controls how the user leaves the step. */
 export interface LeaveConfirmation {
-  /** Whether the user tried to close the dialog. The step then asks for confirmation. */
+  /** Whether the user tried to close the dialog. If true, the step asks for confirmation. */
   readonly isLeaving: boolean;
-  /** Returns from the confirmation to the secret. */
+  /** Cancels the confirmation, so that the user sees the secret again. */
   readonly onStay: () => void;
   /** Removes the secret and closes the dialog. */
   readonly onDone: () => void;
@@ -19,8 +19,8 @@ export interface LeaveConfirmation {
 interface SecretDialogProps<Made> {
   readonly opened: boolean;
   /**
-   * Called when the form is canceled, and when the secret was created. The caller leaves the `/new` path, so that going
-   * back later does not reopen the form. The dialog itself stays open until the secret is saved.
+   * Called when the user cancels the form, and when the secret was created. The caller leaves the `/new` path, so that
+   * going back later does not reopen the form. The dialog stays open until the secret is saved.
    */
   readonly onClose: () => void;
   readonly title: string;
@@ -33,7 +33,7 @@ interface SecretDialogProps<Made> {
   readonly form: (onMade: (made: Made) => void) => ReactNode;
   /** Renders the step that shows the secret. */
   readonly secret: (made: Made, leaving: LeaveConfirmation) => ReactNode;
-  /** Called after the secret was removed from the page. */
+  /** Called after the dialog has removed the secret. */
   readonly onForgotten?: () => void;
 }
 
@@ -67,8 +67,9 @@ export function SecretDialog<Made>(props: SecretDialogProps<Made>) {
 }
 
 /**
- * Protects a secret while it is shown. The back button does not leave the page, but calls `onBack`. Closing the tab
- * asks for confirmation. When the user leaves the page, `forget` removes the secret, because browsers cache pages.
+ * Protects a secret while it is visible. The back button calls `onBack` instead of leaving the page. Closing the tab
+ * asks for confirmation. If the user leaves anyway, `forget` removes the secret, because the browser can keep the page
+ * in memory.
  * @param onBack called when the user pressed the back button.
  * @param forget removes the secret from the page.
  */
@@ -79,7 +80,8 @@ function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () => void)
     if (!isShown) return;
     let isStopped = false;
     let isHidden = false;
-    // The back button consumes this extra history entry and stays on the page. The entry does not contain the secret.
+    // The back button consumes this extra history entry, and the page stays open. The entry does not contain the
+    // secret.
     history.pushState(history.state, '');
     const onPopState = (): void => {
       if (isStopped) return;
@@ -99,7 +101,8 @@ function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () => void)
       removeEventListener('popstate', onPopState);
       removeEventListener('beforeunload', onBeforeUnload);
       removeEventListener('pagehide', onPageHide);
-      // Remove the extra history entry. On a page that is being left, going back would leave the next page instead.
+      // Remove the extra history entry, except on a page that is being left. There, going back would undo the
+      // navigation.
       if (!isHidden) history.back();
     };
   }, [isShown]);

@@ -1,6 +1,6 @@
 /**
- * Step that shows a secret once, with warnings and copy buttons. The secret is only in the props, never in a cache, in
- * storage, in the URL or in the history.
+ * Dialog step that shows a secret once, with warnings and copy buttons. The secret is only in the props, never in a
+ * cache, in storage, in the URL or in the history.
  */
 import { Alert, Button, Checkbox, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -11,7 +11,7 @@ import type { LeaveConfirmation } from './secret-dialog.js';
 interface SecretFrameProps extends LeaveConfirmation {
   /** Tells users how to replace a secret that they did not save. */
   readonly lost: string;
-  /** Description of the secret, and the lines to copy. */
+  /** Description of the secret, and the texts to copy. */
   readonly children: ReactNode;
 }
 
@@ -43,7 +43,7 @@ interface SecretLineProps {
   readonly autoFocus?: boolean;
 }
 
-/** Text with a label and a copy button. */
+/** SecretLine shows a text with a label and a copy button. */
 export function SecretLine({ label, text, autoFocus = false }: SecretLineProps) {
   const { t } = useLingui();
   return (
@@ -83,7 +83,7 @@ interface LeaveAlertProps {
   readonly onLeave: () => void;
 }
 
-/** Asks before closing a dialog that shows something only once. */
+/** LeaveAlert asks for confirmation before closing a dialog that shows something only once. */
 export function LeaveAlert({ title, lost, onStay, onLeave }: LeaveAlertProps) {
   return (
     <Alert color="red" variant="light" role="alert" title={title}>
@@ -108,7 +108,10 @@ interface StoredFooterProps {
   readonly onDone: () => void;
 }
 
-/** Footer of a step that shows a secret once. The button is enabled when the user confirms that the secret is saved. */
+/**
+ * StoredFooter is the footer of a step that shows a secret once. A checkbox, which confirms that the secret is saved,
+ * enables the Done button.
+ */
 export function StoredFooter({ label, onDone }: StoredFooterProps) {
   const [isStored, setStored] = useState(false);
   return (

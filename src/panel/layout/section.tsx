@@ -1,4 +1,4 @@
-/** Section of a page: title, description, actions and content. */
+/** Section of a page, as a card with title, description, actions and content. */
 import { Box, Card, Group, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 

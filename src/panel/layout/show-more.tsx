@@ -3,7 +3,7 @@ import { Button, Center } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 
 export interface ShowMoreProps {
-  /** The relevant part of a `useInfiniteQuery` result. */
+  /** Result of `useInfiniteQuery`, reduced to the members that the button uses. */
   readonly list: {
     readonly hasNextPage: boolean;
     readonly isFetchingNextPage: boolean;

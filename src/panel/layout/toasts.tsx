@@ -1,9 +1,14 @@
-/** Short messages that report an action and offer an undo button. */
+/**
+ * Toasts: short messages that report a completed action and offer to undo it. If the undo fails, the message says so.
+ */
 import { Alert, Button, Group, Portal, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 
-/** Time until a message disappears, in milliseconds. Hovering or focusing the message restarts it (WCAG 2.2.1). */
+/**
+ * Time until a message disappears, in milliseconds. While the user hovers over or focuses the message, the time is
+ * paused. After that, the full time starts again (WCAG 2.2.1).
+ */
 const SHOWN_MS = 12_000;
 
 interface Toast {
@@ -23,7 +28,7 @@ function setToasts(next: readonly Toast[]): void {
 
 const hide = (id: number): void => setToasts(toasts.filter((each) => each.id !== id));
 
-/** Shows a message with an undo button, and replaces the previous message. */
+/** Shows a message with an undo button. The message replaces the previous message. */
 export function showUndo(text: string, undo: () => Promise<unknown>): void {
   lastId += 1;
   setToasts([{ id: lastId, text, undo }]);

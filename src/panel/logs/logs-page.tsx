@@ -1,4 +1,7 @@
-/** Page that lists the recent requests of an account. Each row links to the page that explains the response. */
+/**
+ * Page on which owners and admins see the recent requests of an account. Each row links to the page that explains the
+ * response.
+ */
 import { Anchor, Button, Card, Group, Select, Stack, Switch, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useMediaQuery } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';

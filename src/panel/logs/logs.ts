@@ -1,4 +1,4 @@
-/** Requests to the admin API that read the request log. */
+/** Queries to the admin API that read the request log. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
@@ -9,10 +9,13 @@ export type RequestDetail = components['schemas']['RequestDetail'];
 type Query = NonNullable<operations['listRequests']['parameters']['query']>;
 export type LogFilter = Pick<Query, 'status' | 'api_key_id' | 'operation' | 'request_id'>;
 
-/** Polling interval of the live tail, in milliseconds. The gateway writes the log every one to two seconds. */
+/**
+ * Polling interval of the live tail, in milliseconds. The gateway writes the log at each flush of usage
+ * (`usage.flushInterval`, 5 seconds by default).
+ */
 const POLL_MS = 2_000;
 
-/** Reads the requests of an account page by page, newest first. Polls if `isLive`. */
+/** Reads the requests of an account page by page, newest first. If `isLive` is true, polls for new requests. */
 export const useRequests = (accountId: string, filter: LogFilter, isLive: boolean) =>
   usePages(
     ['account', accountId, 'requests', filter],
@@ -26,7 +29,10 @@ export const useRequests = (accountId: string, filter: LogFilter, isLive: boolea
     { keepsPrevious: true, everyMs: isLive ? POLL_MS : false },
   );
 
-/** Reads one request, with an explanation of what would happen to the same request now. */
+/**
+ * Reads one request, with an explanation of what would happen to the same request now. The explanation is null if the
+ * operation no longer exists.
+ */
 export const useRequest = (accountId: string, requestId: string) =>
   useQuery({
     queryKey: ['account', accountId, 'request', requestId],

@@ -1,4 +1,4 @@
-/** Page of one logged request: operation, response and, for an error, the reason. */
+/** Page of one logged request: operation, response, key, duration and, for an error, the reason. */
 import { Alert, Anchor, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -90,7 +90,10 @@ function RequestDetails({ request }: { readonly request: RequestDetail }) {
   );
 }
 
-/** Explains why the request failed, and whether it would fail now. Renders nothing for requests without error code. */
+/**
+ * FailureReason explains why the request failed, and whether it would fail now. Renders nothing for requests without
+ * error code.
+ */
 function FailureReason({ request }: { readonly request: RequestDetail }) {
   const { t } = useLingui();
   const words = useCodeWords();

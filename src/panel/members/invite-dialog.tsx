@@ -1,4 +1,7 @@
-/** Dialog that invites a member. If the installation cannot send email, the dialog shows the link once. */
+/**
+ * Dialog that invites a member. If the address already has an open invitation, the dialog offers to resend that
+ * invitation. If the installation cannot send email, the dialog shows the link once.
+ */
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { api, unwrap } from '../api/client.js';
@@ -11,7 +14,7 @@ import { MadeInvitation, type Made } from './made-invitation.js';
 import { ResendForm, type Invitation } from './resend-dialog.js';
 import { useRoleChoice } from './roles.js';
 
-/** Number of recent invitations that are searched for an open one to the same address. */
+/** Number of recent invitations among which the dialog searches for an open invitation to the same address. */
 const MAX_SEARCHED = 100;
 
 interface InviteDialogProps {

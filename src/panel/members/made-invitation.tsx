@@ -1,11 +1,11 @@
-/** Dialog step after an invitation. It says that an email was sent, or shows the link once. */
+/** Dialog step after an invitation was created or resent. It says that an email was sent, or shows the link once. */
 import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 
-/** A new or resent invitation. */
+/** Invitation that was just created or resent. */
 export interface Made {
   readonly email: string;
-  /** Invitation link. Null: the invitation was sent by email. */
+  /** Invitation link. Null if an email contains the link. */
   readonly link: string | null;
 }
 

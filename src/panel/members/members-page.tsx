@@ -1,4 +1,7 @@
-/** Page that lists the members of an account and the pending invitations. */
+/**
+ * Page that lists the members of an account. Owners and admins also see pending invitations, invite people, change
+ * roles and remove members.
+ */
 import { Badge, Button, Card, Group, Select, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -85,7 +88,8 @@ function MemberLine({ member }: { readonly member: Member }) {
   const words = useRoleWords();
   const roles = useRoleChoice();
   const [isRemoving, setRemoving] = useState(false);
-  // Limits the change to the displayed version. The API rejects it if someone else changed the member in the meantime.
+  // Limits the change to the displayed version. The API rejects the change if someone else changed the member in the
+  // meantime.
   const ifUnchanged = {
     params: { path: { id, member_id: member.id } },
     headers: { 'If-Match': `"${member.version}"` },
@@ -149,7 +153,7 @@ function MemberLine({ member }: { readonly member: Member }) {
   );
 }
 
-/** Lists pending invitations. */
+/** Invitations lists the invitations that were neither accepted nor revoked, and have not expired. */
 function Invitations() {
   const { t } = useLingui();
   const { id, time_zone: timeZone } = useAccount();
@@ -157,7 +161,7 @@ function Invitations() {
   const may = useCan();
   const canGrant = useCanAssignRole();
   const words = useRoleWords();
-  // Pages also contain invitations that are no longer open. A page without open ones can precede a page with some.
+  // The API also lists closed invitations. A page without any open invitation can therefore precede a page with some.
   const invitations = usePages(
     ['account', id, 'people', 'invitations'],
     (query, signal) =>

@@ -1,4 +1,7 @@
-/** Dialog that removes a member. It first lists which of the member's credentials stop working and which remain. */
+/**
+ * Dialog that removes a member from the account. The dialog first lists which of the member's credentials stop working
+ * and which keep working.
+ */
 import { Anchor, Button, Group, List, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -30,7 +33,7 @@ export function RemoveDialog({ member, opened, onClose }: RemoveDialogProps) {
     queryKey: ['account', id, 'people', 'impact', member.id],
     queryFn: () => unwrap(api.GET('/admin/v1/accounts/{id}/members/{member_id}/impact', { params: { path } })),
     enabled: opened,
-    // Refetch on each opening.
+    // Without a cache, each opening of the dialog refetches the data.
     gcTime: 0,
   });
   const remove = useMutation({
@@ -42,7 +45,7 @@ export function RemoveDialog({ member, opened, onClose }: RemoveDialogProps) {
         }),
       ),
     onSuccess: onClose,
-    // The removal also ends tokens and connected assistants of the member, so refetch all data of the account.
+    // The removal also ends access tokens and assistants of the member. Refetch all data of the account.
     onSettled: () => queries.invalidateQueries({ queryKey: ['account', id] }),
   });
   const alone = isolated(member.name || member.email);

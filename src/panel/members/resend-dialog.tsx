@@ -1,4 +1,6 @@
-/** Dialog that resends an open invitation with a new link. It first says that the previous link stops working. */
+/**
+ * Dialog that resends an open invitation with a new link. The dialog first warns that the previous link stops working.
+ */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -18,7 +20,7 @@ interface ResendFormProps {
   readonly onCancel: () => void;
 }
 
-/** Asks for confirmation, then resends the invitation. The invite dialog also uses this form. */
+/** ResendForm asks for confirmation and resends the invitation. The invite dialog also uses this form. */
 export function ResendForm({ invitation, onMade, onCancel }: ResendFormProps) {
   const { t } = useLingui();
   const { error, isPending, send } = useIdempotentRequest();
@@ -41,7 +43,7 @@ export function ResendForm({ invitation, onMade, onCancel }: ResendFormProps) {
 }
 
 interface ResendDialogProps {
-  /** Invitation to resend. Null: the dialog is closed. */
+  /** Invitation to resend. Null closes the dialog, except while the dialog shows a new link. */
   readonly invitation: Invitation | null;
   readonly onClose: () => void;
   readonly onMade: () => void;

@@ -1,4 +1,4 @@
-/** Dialog that confirms a role change. It says what members with the new role can do. */
+/** Dialog that asks for confirmation before a role change. The dialog says what members with the new role can do. */
 import { Stack } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ROLES, type Role } from '../../members/permissions.js';
@@ -8,7 +8,7 @@ import { useRoleWords } from './roles.js';
 interface RoleDialogProps {
   readonly name: string;
   readonly role: Role;
-  /** Role to change to. Null: the dialog is closed. */
+  /** New role of the member. Null: the dialog is closed. */
   readonly wanted: Role | null;
   readonly onClose: () => void;
   readonly change: (role: Role) => Promise<unknown>;

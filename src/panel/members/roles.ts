@@ -1,4 +1,4 @@
-/** Labels of roles. */
+/** Labels of roles, and the roles that the signed-in user can assign. */
 import { useLingui } from '@lingui/react/macro';
 
 import { ROLES, type Role } from '../../members/permissions.js';
@@ -9,7 +9,7 @@ export function useRoleWords(): Readonly<Record<Role, string>> {
   return { owner: t`Owner`, admin: t`Admin`, viewer: t`Viewer` };
 }
 
-/** Returns the roles that the signed-in user can assign in the current account. */
+/** Returns the roles that the signed-in user can assign in the current account, as options of a menu. */
 export function useRoleChoice(): readonly { readonly value: Role; readonly label: string }[] {
   const words = useRoleWords();
   const canGrant = useCanAssignRole();

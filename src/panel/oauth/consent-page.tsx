@@ -1,6 +1,6 @@
 /**
- * OAuth consent page. The user chooses account, permissions and expiration for an application, or denies access. Names
- * that the application chose are marked as unverified.
+ * OAuth consent page. The user chooses account, permissions and expiration for an application, or denies access. The
+ * page marks a name that the application chose itself.
  */
 import { Alert, Button, Checkbox, Group, Radio, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -28,8 +28,8 @@ const DAY_MS = 86_400_000;
 /** Lifetimes that the page offers, in days. */
 const OFFERED_DAYS = [1, 7, 30, 90] as const;
 /**
- * Subtracted from the chosen lifetime, in milliseconds. The clocks of browser and server can differ, and the API
- * rejects an expiration beyond its limit.
+ * Margin that the page subtracts from the chosen lifetime, in milliseconds. The clocks of browser and server can
+ * differ, and the API rejects an expiration beyond its limit.
  */
 const MARGIN_MS = 60_000;
 
@@ -57,7 +57,9 @@ export function ConsentPage({ id }: { readonly id: string }) {
   );
 }
 
-/** Returns the mutations that approve or deny the request. Both then redirect the browser to the application. */
+/**
+ * Returns the mutations that approve or deny the request. Each mutation then redirects the browser to the application.
+ */
 function useDecision(id: string) {
   const params = { path: { id } };
   const redirectTo = ({ redirect_url: url }: { readonly redirect_url: string }): void => location.assign(url);
@@ -91,7 +93,7 @@ function Consent({ id, request }: { readonly id: string; readonly request: Autho
     const expiresAt = new Date(now().getTime() + Number(days) * DAY_MS - MARGIN_MS).toISOString();
     approval.mutate({ account_id: account, scopes: [...scopes], expires_at: expiresAt });
   };
-  // Without a suitable account, the page says whom to ask instead of offering accounts.
+  // If the user can authorize applications in no account, the page says whom to ask.
   const hasNoAccount =
     !needsSearch(me) && !me.accounts.some(({ id: each }) => mayCall(me, 'approveAuthorizationRequest', each));
   const failed = approval.error ?? denial.error;
@@ -145,7 +147,10 @@ function ClientNotice({ request }: { readonly request: AuthorizationRequest }) {
   );
 }
 
-/** Reports whether the API must search for accounts, because the user has access to too many to list. */
+/**
+ * Reports whether the user must search for accounts through the API, because the user has access to too many accounts
+ * to list.
+ */
 const needsSearch = ({ has_more_accounts: hasMore, member }: Me): boolean => hasMore || member?.is_operator === true;
 
 interface AccountFieldProps {
@@ -153,7 +158,7 @@ interface AccountFieldProps {
   readonly onChange: (id: string | null) => void;
 }
 
-/** Field to choose one of the accounts in which the user can authorize applications. */
+/** AccountField offers the accounts in which the user can authorize applications. */
 function AccountField({ value, onChange }: AccountFieldProps) {
   const { t } = useLingui();
   const me = useMe();
@@ -183,7 +188,7 @@ interface ScopesFieldProps {
   readonly onChange: (scopes: readonly string[]) => void;
 }
 
-/** Lists the requested scopes. The user can deselect each. */
+/** ScopesField lists the requested scopes. The user can deselect each scope. */
 function ScopesField({ requested, value, onChange }: ScopesFieldProps) {
   const { t } = useLingui();
   const words = useScopeWords();
@@ -204,7 +209,7 @@ interface ExpirationFieldProps {
   readonly onChange: (days: string) => void;
 }
 
-/** Field for the lifetime of the access, in days. `maxDays` is the configured limit. */
+/** ExpirationField offers lifetimes of the access, in days, up to the configured maximum `maxDays`. */
 function ExpirationField({ maxDays, value, onChange }: ExpirationFieldProps) {
   const { t } = useLingui();
   const words: Readonly<Record<number, string>> = {

@@ -19,7 +19,7 @@ const MAX_SHOWN_ZONES = 40;
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
 
 interface AccountDialogProps {
-  /** The account to edit. Undefined: the dialog creates an account. */
+  /** The account to edit. Undefined if the dialog creates an account. */
   readonly account?: Account | undefined;
   readonly opened: boolean;
   readonly onClose: () => void;
@@ -37,9 +37,9 @@ export function AccountDialog({ account, opened, onClose, onDone }: AccountDialo
   );
 }
 
-/** Request body that the form sends. Only programs set `external_id` and `metadata`. */
+/** Request body that the form sends. The form omits `external_id` and `metadata`, which only programs set. */
 type Form = Required<Omit<AccountChange, 'external_id' | 'metadata'>>;
-/** Values of the form. The billing day is the text as typed. */
+/** Values of the form. The billing day is a text as typed. */
 type Values = Omit<Form, 'billing_day'> & { readonly billing_day: string };
 
 const valuesOf = (account: Account | undefined): Values => ({
@@ -55,7 +55,7 @@ const bodyOf = (values: Values): Form => ({
   billing_day: numberOf(values.billing_day) ?? 1,
 });
 
-/** Returns the request body for an edit, with only the changed fields. */
+/** Returns the request body for an edit. The body contains only the changed fields. */
 function changeOf(before: Values, after: Values): AccountChange {
   const [was, is] = [bodyOf(before), bodyOf(after)];
   const names = Object.keys(is) as (keyof Form)[];
@@ -64,7 +64,8 @@ function changeOf(before: Values, after: Values): AccountChange {
 
 function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'opened'>) {
   const { t } = useLingui();
-  // The account when the form opened. A refetch does not change the form. The API rejects a change of an old version.
+  // The account as it was when the form opened. A refetch does not change the form. The API rejects a change that is
+  // based on an old version.
   const [opening] = useState(account);
   const [values, setValues] = useState(() => valuesOf(account));
   const plans = usePlans();

@@ -1,4 +1,6 @@
-/** Form field that chooses an account. The API does the search, because there can be very many accounts. */
+/**
+ * Form field in which the user chooses an account. The API does the search, because there can be very many accounts.
+ */
 import { useDebouncedValue } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -9,9 +11,11 @@ import { useAccounts } from './accounts.js';
 const SEARCH_DELAY_MS = 200;
 
 interface AccountPickerProps {
-  /** Name of the field in the API. `id` if the account is part of the path. */
+  /**
+   * Name of the field in the API, which connects the field with its errors. `id` if the account is part of the path.
+   */
   readonly field: string;
-  /** ID of the chosen account. Null: none. */
+  /** ID of the chosen account. Null if none is chosen. */
   readonly value: string | null;
   readonly onChange: (id: string | null) => void;
 }

@@ -1,4 +1,4 @@
-/** Page for operators that lists all accounts of the installation. */
+/** Page on which operators search, create and edit the accounts of the installation. */
 import { Anchor, Badge, Box, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';

@@ -1,4 +1,4 @@
-/** Requests to the admin API with which operators read and change accounts. */
+/** Queries and requests to the admin API with which operators read, create, change and delete accounts. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
@@ -10,7 +10,7 @@ export type NewAccount = components['schemas']['CreateAccount'];
 export type AccountChange = components['schemas']['UpdateAccount'];
 type ListQuery = NonNullable<operations['listAccounts']['parameters']['query']>;
 
-/** Filters of the list of accounts. */
+/** Search text and status filter of the list of accounts. */
 export type AccountFilter = Pick<ListQuery, 'q' | 'status'>;
 
 const LIST_QUERY_KEY = ['accounts'] as const;
@@ -29,11 +29,13 @@ export const useAccounts = (filter: AccountFilter) =>
 export const usePlans = () =>
   useQuery({ queryKey: ['plans'], queryFn: () => unwrap(api.GET('/admin/v1/plans')), staleTime: 300_000 });
 
-/** Creates an account. `requestId` is the idempotency key: a retry with the same key creates no second account. */
+/**
+ * Creates an account. `requestId` is the idempotency key. A retry with the same key does not create a second account.
+ */
 export const createAccount = (body: NewAccount, requestId: string) =>
   unwrap(api.POST('/admin/v1/accounts', { headers: { 'Idempotency-Key': requestId }, body }));
 
-/** Changes an account. Rejects with `precondition_failed` if it is no longer in the given version. */
+/** Changes an account. Rejects with `precondition_failed` if the account no longer has the given version. */
 export async function updateAccount({ id, version }: Account, body: AccountChange): Promise<Account> {
   const headers = { 'If-Match': `"${version}"` };
   return await unwrap(api.PATCH('/admin/v1/accounts/{id}', { params: { path: { id } }, headers, body }));
@@ -43,7 +45,9 @@ export async function updateAccount({ id, version }: Account, body: AccountChang
 export const deleteAccount = (id: string, name: string) =>
   unwrap(api.DELETE('/admin/v1/accounts/{id}', { params: { path: { id } }, body: { name } }));
 
-/** Refetches everything that shows accounts: lists, pages of an account, and the accounts of the signed-in user. */
+/**
+ * Refetches all data that contains accounts: lists, the pages of an account, and the accounts of the signed-in user.
+ */
 export async function readAgain(): Promise<void> {
   await Promise.all([
     queries.invalidateQueries({ queryKey: LIST_QUERY_KEY }),

@@ -1,4 +1,7 @@
-/** Dialog that creates a quota adjustment: first the form, then a confirmation that describes the effect. */
+/**
+ * Dialog with which operators create a quota adjustment. It shows a form, and then a confirmation that describes the
+ * effect.
+ */
 import { Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -22,7 +25,7 @@ type Adjustment = components['schemas']['CreateQuotaAdjustment'];
 type Type = Adjustment['type'];
 
 const TYPES: readonly Type[] = ['grant', 'set', 'reset'];
-/** Value of `keyId` for an adjustment of the whole account. */
+/** Value of `keyId` if the adjustment applies to the whole account. */
 const WHOLE_ACCOUNT = '';
 
 interface AdjustmentDialogProps {
@@ -39,7 +42,7 @@ export function AdjustmentDialog({ opened, onClose }: AdjustmentDialogProps) {
   );
 }
 
-/** Values of the form. The amount is the text as typed. */
+/** Values of the form. The amount is a text as typed. */
 interface Values {
   readonly accountId: string | null;
   readonly keyId: string;
@@ -61,7 +64,10 @@ function bodyOf({ keyId, type, amount, reason }: Values, locale: string): Adjust
   };
 }
 
-/** Shows the form, then the confirmation. An adjustment cannot be undone, so the confirmation is required. */
+/**
+ * AdjustmentSteps shows the form, then the confirmation. The confirmation is required, because nobody can undo an
+ * adjustment.
+ */
 function AdjustmentSteps({ onClose }: { readonly onClose: () => void }) {
   const { i18n } = useLingui();
   const [values, setValues] = useState(EMPTY);
@@ -76,7 +82,7 @@ function AdjustmentSteps({ onClose }: { readonly onClose: () => void }) {
       try {
         await unwrap(api.POST('/admin/v1/accounts/{id}/quota-adjustments', { params, headers, body }));
       } catch (caught) {
-        // Return to the form, which shows each error at its field.
+        // Return to the form, which shows each validation error at its field.
         if (hasCode(caught, 'validation_failed')) setConfirming(false);
         throw caught;
       }
@@ -203,7 +209,7 @@ interface KeyFieldProps {
   readonly onChange: (id: string) => void;
 }
 
-/** Field to choose whether the adjustment applies to the account or to one of its keys. */
+/** KeyField lets the operator choose the target of the adjustment: the whole account or one of its keys. */
 function KeyField({ accountId, value, onChange }: KeyFieldProps) {
   const { t } = useLingui();
   const keys = useKeys(accountId, { status: 'active,paused', sort: 'name' });

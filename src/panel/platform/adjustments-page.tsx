@@ -1,4 +1,4 @@
-/** Page for operators that lists the quota adjustments of all accounts. */
+/** Page on which operators list the quota adjustments of all accounts, and create adjustments. */
 import { Anchor, Box, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';

@@ -1,4 +1,7 @@
-/** Second step of the adjustment dialog: describes the effect, and has the button that creates the adjustment. */
+/**
+ * Second step of the adjustment dialog. It describes the effect of the adjustment, and has the button that creates the
+ * adjustment.
+ */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -59,7 +62,10 @@ export function ConfirmAdjustment({ accountId, body, error, isPending, onBack, o
   );
 }
 
-/** Returns a text that names the account, and the key if there is one. Undefined until both are loaded. */
+/**
+ * Returns a text that names the account, and the key if the adjustment applies to a key. Undefined until the names are
+ * loaded.
+ */
 function useTargetName(accountId: string, keyId: string | null): string | undefined {
   const { t } = useLingui();
   const { data } = useQuery({
@@ -78,7 +84,10 @@ function useTargetName(accountId: string, keyId: string | null): string | undefi
   return t`Account: ${account}. API key: ${key}`;
 }
 
-/** Reads the monthly window of the account or key. Null: it has no monthly limit. */
+/**
+ * Reads the monthly window of the account, or of the key if `keyId` is not null. The data is null if there is no
+ * monthly limit.
+ */
 const useMonthWindow = (accountId: string, keyId: string | null) =>
   useQuery({
     queryKey: ['account', accountId, 'usage', 'month', keyId],
@@ -90,7 +99,7 @@ const useMonthWindow = (accountId: string, keyId: string | null) =>
       const policy = keyId === null ? 'account-month' : 'key-month';
       return (usage as Usage).windows.find((window) => window.policy === policy) ?? null;
     },
-    // The confirmation must not show cached data.
+    // Never show cached data in the confirmation.
     staleTime: 0,
     gcTime: 0,
     retry: false,
@@ -98,11 +107,14 @@ const useMonthWindow = (accountId: string, keyId: string | null) =>
 
 interface EffectProps {
   readonly of: Adjustment;
-  /** Monthly window of the account or key. Null: no limit. Undefined: not loaded, or loading failed. */
+  /**
+   * Monthly window of the account or key. Null if there is no limit. Undefined if the window is not loaded, or if
+   * loading failed.
+   */
   readonly monthWindow: UsageWindow | null | undefined;
 }
 
-/** Describes what the adjustment changes. */
+/** Effect describes how the adjustment changes the usage or the limit of the month. */
 function Effect({ of: { type, amount = 0 }, monthWindow }: EffectProps) {
   const { number } = useFormats();
   const month = useMonthName(monthWindow?.resets_at);
@@ -136,7 +148,7 @@ function Effect({ of: { type, amount = 0 }, monthWindow }: EffectProps) {
 
 /**
  * Returns the name of the current billing month, such as `November`. If billing months do not start on the first,
- * returns `the month until` and the date of the reset. Without date, returns `this month`.
+ * returns `the month until` and the date of the reset. If `resetsAt` is undefined, returns `this month`.
  */
 function useMonthName(resetsAt: string | undefined): string {
   const { t, i18n } = useLingui();

@@ -1,4 +1,4 @@
-/** Dialog for operators that deletes an account. The operator must type the name of the account to confirm. */
+/** Dialog with which operators delete an account. To confirm, the operator must type the name of the account. */
 import { Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

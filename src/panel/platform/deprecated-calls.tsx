@@ -1,4 +1,4 @@
-/** Section for operators: which accounts called deprecated operations in the last 7 days. */
+/** Section of the health page that shows operators which accounts called deprecated operations in the last 7 days. */
 import { Anchor, Box, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';

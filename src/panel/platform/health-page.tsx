@@ -1,4 +1,7 @@
-/** Page for operators with the health of the installation: components, gateways, backends and deprecated operations. */
+/**
+ * Page that shows operators the health of the installation: components, counters, gateways, backends and deprecated
+ * operations.
+ */
 import { Alert, Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -16,9 +19,9 @@ import { Targets } from './targets.js';
 type Health = components['schemas']['Health'];
 type Check = Health['checks'][number];
 
-/** Polling interval, in milliseconds. Gateways report their status every two seconds. */
+/** Polling interval, in milliseconds. Gateways report their status every two to six seconds. */
 const POLL_MS = 5_000;
-/** The page shows a warning if a gateway's last status report is older than this, in seconds. */
+/** Maximum age of a gateway's last status report, in seconds. For older reports, the page shows a warning. */
 const MAX_HEARTBEAT_AGE_SECONDS = 10;
 
 export function HealthPage() {
@@ -45,7 +48,10 @@ export function HealthPage() {
   );
 }
 
-/** Returns a function that returns the label of a health check. An unknown check is shown by its name. */
+/**
+ * Returns a function that returns the label of a health check. For an unknown check, that function returns the name of
+ * the check.
+ */
 function useCheckWords(): (name: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
@@ -101,7 +107,10 @@ function CheckBadge({ check, label }: { readonly check: Check; readonly label: s
   );
 }
 
-/** Section: where data and counters are stored, and how each plan behaves if Redis is unavailable. */
+/**
+ * QuotaMode shows where data and counters are stored. With Redis, it also shows how each plan behaves while Redis is
+ * unavailable.
+ */
 function QuotaMode({ health }: { readonly health: Health }) {
   const { t } = useLingui();
   const plans = usePlans();

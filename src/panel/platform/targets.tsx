@@ -1,4 +1,7 @@
-/** Section for operators: the backend targets, each with its worst state over all gateways. */
+/**
+ * Section of the health page that shows operators the backend targets. Each target has its worst state over all
+ * gateways.
+ */
 import { Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';

@@ -1,4 +1,7 @@
-/** Profile section: email address for sign-in, whether it is verified, and a button that sends a verification link. */
+/**
+ * Profile section with the email address for sign-in. It shows whether the address is verified, and can send a
+ * verification link if the installation can send email.
+ */
 import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** Dialog step that shows the recovery codes once. The codes are only in the props, never in a cache or storage. */
+/** Dialog step that shows the recovery codes once. The codes are only in the props, never in a cache or in storage. */
 import { Alert, Button, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Icon } from '../layout/icons.js';

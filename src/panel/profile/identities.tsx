@@ -1,4 +1,4 @@
-/** Profile section: the member's sign-ins at identity providers, with buttons to add and remove them. */
+/** Profile section with the member's linked sign-ins at identity providers, and buttons to add and remove them. */
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -18,7 +18,7 @@ type Identity = components['schemas']['Identity'];
 
 const QUERY_KEY = ['own', 'identities'] as const;
 
-/** Renders nothing if the member has no linked sign-in and no provider is configured. */
+/** Identities renders nothing if the member has no linked sign-in and no provider is configured. */
 export function Identities() {
   const { t } = useLingui();
   const methods = useSignInMethods();
@@ -135,7 +135,7 @@ function Line({ identity, isLast }: { readonly identity: Identity; readonly isLa
   );
 }
 
-/** Returns the host of an issuer URL. An issuer that is not a URL is returned unchanged. */
+/** Returns the host of an issuer URL. Returns an issuer that is not a URL unchanged. */
 function hostOf(issuer: string): string {
   return URL.canParse(issuer) ? new URL(issuer).host : issuer;
 }

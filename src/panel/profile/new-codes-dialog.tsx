@@ -1,4 +1,6 @@
-/** Dialog that replaces the recovery codes and shows the new ones once. */
+/**
+ * Dialog that replaces the recovery codes and shows the new codes once. The previous codes stop working immediately.
+ */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -10,7 +12,7 @@ import { CodesStep } from './codes-step.js';
 interface NewCodesDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
-  /** Called after the new codes were removed from the page. */
+  /** Called after the dialog has removed the new codes from the page. */
   readonly onDone: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Profile section: the member's active sessions, with buttons to end them. */
+/** Profile section with the member's active sessions, and buttons to end sessions other than the current session. */
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';

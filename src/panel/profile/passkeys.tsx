@@ -1,4 +1,4 @@
-/** Profile section: the member's passkeys, with buttons to add, rename and remove them. */
+/** Profile section with the member's passkeys, and buttons to add, rename and remove them. */
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -33,7 +33,7 @@ export function Passkeys() {
   const add = useMutation({
     mutationFn: async () => {
       const options = await unwrap(api.POST('/admin/v1/me/passkeys/options'));
-      // Browsers do not report where a passkey is stored. The default name therefore names the browser.
+      // Browsers do not report where they stored a passkey. The default name therefore names the browser.
       const body = { name: program(navigator.userAgent), response: await makePasskey(options) };
       await unwrap(api.POST('/admin/v1/me/passkeys', { body }));
       await readAgain();

@@ -14,7 +14,10 @@ import { useFieldError } from '../layout/form-errors.js';
 import { Section } from '../layout/section.js';
 import { readMeAgain, useMe } from '../session/session.js';
 
-/** Minimum length of a password in characters, without and with a second factor (NIST SP 800-63B-4). */
+/**
+ * Minimum length of a password in characters, without and with a second factor (NIST SP 800-63B-4). The API enforces
+ * the same values.
+ */
 const MIN_LENGTH = 15;
 const MIN_LENGTH_WITH_SECOND_FACTOR = 8;
 
@@ -112,7 +115,7 @@ function NewPassword({ onClose, onDone }: NewPasswordProps) {
 
 interface NewPasswordFieldsProps {
   readonly password: string;
-  /** Repetition of the password. */
+  /** The password as typed again for confirmation. */
   readonly again: string;
   readonly shortest: number;
   readonly onPassword: (password: string) => void;

@@ -1,4 +1,7 @@
-/** Profile section: form for name and language. The email address is shown, but users cannot change it here. */
+/**
+ * Profile section with a form for name and language. It also shows the email address, which members cannot change
+ * themselves.
+ */
 import { Button, Group, SimpleGrid, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -25,7 +28,7 @@ export function Personal() {
       if (chosen === null) clearStoredLocale();
       await readMeAgain();
     },
-    // Show the stored language again, because the user menu can also change it.
+    // Show the stored language again, because the user can also change it in the user menu.
     onSuccess: () => setPicked(null),
   });
   const isChanged = name.trim() !== member?.name || chosen !== member.locale;

@@ -1,4 +1,7 @@
-/** Page with the settings of the signed-in member. They do not depend on an account. */
+/**
+ * Page with the settings of the signed-in member: profile, sign-in methods and sessions. These settings do not depend
+ * on an account.
+ */
 import { Alert, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useSearchParams } from 'wouter';

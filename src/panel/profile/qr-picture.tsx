@@ -1,6 +1,6 @@
 /**
- * Draws a QR code, always dark on light, because some scanners cannot read light on dark. Renders nothing if the
- * text is too long.
+ * Draws a QR code. The code is always dark on light, because some scanners cannot read light on dark. Renders nothing
+ * if the text is too long.
  */
 import { useMemo } from 'react';
 import { qrModules } from './qr-modules.js';

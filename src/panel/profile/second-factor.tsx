@@ -1,4 +1,7 @@
-/** Profile section: set up or remove the authenticator app, and replace its recovery codes. */
+/**
+ * Profile section in which the member sets up or removes the authenticator app, and replaces the recovery codes. The
+ * app needs an encryption key of the installation.
+ */
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -16,7 +19,7 @@ import { SetUpDialog } from './set-up-dialog.js';
 type State = components['schemas']['SecondFactorState'];
 
 const QUERY_KEY = ['own', 'second-factor'] as const;
-/** With fewer recovery codes than this, the page shows their number in red. */
+/** Number of recovery codes below which the page shows their number in red. */
 const FEW_CODES = 3;
 
 const readAgain = async (): Promise<void> => {

@@ -20,7 +20,7 @@ type Setup = components['schemas']['TotpSetup'];
 interface SetUpDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
-  /** Called after the app is active and the recovery codes were removed from the page. */
+  /** Called after the app is active and the dialog has removed the recovery codes. */
   readonly onDone: () => void;
 }
 
@@ -34,7 +34,7 @@ export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
       madeTitle={t`Recovery codes`}
       size={520}
       keepsForm
-      // While the dialog fades out, render no form, because it would start a new setup.
+      // Render no form while the dialog fades out, because the form would start a new setup.
       form={(onMade) => opened && <SetUp onCodes={onMade} onClose={onClose} />}
       secret={(codes, leaving) => <CodesStep codes={codes} {...leaving} />}
       onForgotten={onDone}
@@ -51,7 +51,7 @@ function SetUp({ onCodes, onClose }: SetUpProps) {
   const { t } = useLingui();
   const [setup, setSetup] = useState<Setup | null>(null);
   const [code, setCode] = useState('');
-  // A mutation without cache time, because the cache of a query would keep the secret.
+  // The setup is a mutation without cache time, because the cache of a query would keep the secret.
   const begin = useMutation({
     gcTime: 0,
     mutationFn: async () => setSetup(await unwrap(api.POST('/admin/v1/me/totp'))),

@@ -1,7 +1,7 @@
-/** Describes a browser by its User-Agent header, such as `Firefox on Windows`. */
+/** Describes the browser and system of a session by the User-Agent header, such as `Firefox on Windows`. */
 import { useLingui } from '@lingui/react/macro';
 
-/** Patterns and names of browsers. The order matters, because most browsers also send the names of others. */
+/** Patterns and names of browsers. The order matters, because most browsers also send the names of other browsers. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -23,7 +23,10 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 const firstMatch = (table: typeof BROWSERS, text: string): string | undefined =>
   table.find(([pattern]) => pattern.test(text))?.[1];
 
-/** Returns a function that describes a User-Agent header. An unknown one is called an unknown program. */
+/**
+ * Returns a function that describes a User-Agent header. If browser and system are unknown, that function returns `An
+ * unknown program`, translated.
+ */
 export function useProgramWords(): (userAgent: string) => string {
   const { t } = useLingui();
   return (userAgent) => {

@@ -1,4 +1,4 @@
-/** Tables of all pages: path, required permission, and entry in the navigation. */
+/** Tables of the panel's pages: path, required permission, component, and entry in the navigation. */
 import type { MessageDescriptor } from '@lingui/core';
 import { msg } from '@lingui/core/macro';
 import type { ComponentType } from 'react';
@@ -7,12 +7,12 @@ import type { IconName } from '../layout/icons.js';
 import { lazyPage } from './pages.js';
 
 export interface PageRow {
-  /** Path after the account ID. For pages outside an account, the path after the root. */
+  /** Path after the account ID, such as `api-keys/:key`. For pages outside an account, the path after the root. */
   readonly path: string;
-  /** Operation of the admin API. Only users who can call it see the page. */
+  /** Operation of the admin API that the page needs. Users who cannot call the operation do not see the page. */
   readonly needs: OperationId;
   readonly page: ComponentType;
-  /** Entry in the navigation. A page without entry is opened from another page. */
+  /** Entry in the navigation. Users reach a page without an entry from another page. */
   readonly entry?: { readonly icon: IconName; readonly label: MessageDescriptor; readonly section?: MessageDescriptor };
 }
 
@@ -38,7 +38,7 @@ const HealthPage = lazyPage(() => import('../platform/health-page.js'), 'HealthP
 const section = msg`Developers`;
 const administration = msg`Administration`;
 
-/** Pages of an account. The router shows the first page whose path matches. The navigation has the same order. */
+/** Pages of an account, in the order of the navigation. The router shows the first page whose path matches. */
 export const ACCOUNT_PAGES: readonly PageRow[] = [
   { path: 'api-keys/new', needs: 'listApiKeys', page: KeysPage },
   { path: 'api-keys', needs: 'listApiKeys', page: KeysPage, entry: { icon: 'key', label: msg`API keys`, section } },

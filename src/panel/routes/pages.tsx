@@ -1,4 +1,6 @@
-/** Components that all pages share: loading on demand, permission check, not-found page and loading indicator. */
+/**
+ * Components that the router's pages share: loading on demand, permission check, not-found page and loading indicator.
+ */
 import { Button, Center, Loader } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useEffect, useState, type ComponentType, type ReactNode } from 'react';
@@ -14,8 +16,8 @@ interface Loaded {
 }
 
 /**
- * Returns a component that loads the code of a page when it is first rendered. It throws `Unreachable` if loading
- * fails. React's `lazy` is not used, because it shows its fallback for at least 300 ms.
+ * Returns a component that loads the code of a page when React first renders it. If loading fails, the component throws
+ * `Unreachable`. React's `lazy` would show its fallback for at least 300 ms.
  */
 export function lazyPage<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name) {
   let cached: Loaded = {};
@@ -33,7 +35,7 @@ export function lazyPage<Name extends string>(load: () => Promise<Record<Name, C
   };
 }
 
-/** Renders a page for users who can call an operation. Other users see the not-found page. */
+/** RequirePermission renders a page for users who can call the operation `to`. Other users see the not-found page. */
 export function RequirePermission({ to, children }: { readonly to: OperationId; readonly children: ReactNode }) {
   const may = useCan();
   return may(to) ? children : <NotFoundPage home="/" />;
@@ -56,7 +58,7 @@ export function NotFoundPage({ home }: { readonly home: string }) {
   );
 }
 
-/** Loading indicator of a page. */
+/** Waiting is the loading indicator of a page. */
 export function Waiting() {
   const { t } = useLingui();
   return (

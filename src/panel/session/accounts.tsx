@@ -1,6 +1,6 @@
 /**
- * The current account. It comes from the URL. Without account in the URL, it is the last one that was used, or else the
- * first one.
+ * Provides the current account, and what the user can do in it. Account pages have the account ID in their URL. Other
+ * pages use the default account.
  */
 import { createContext, use, type ReactNode } from 'react';
 import { useQuery } from '@tanstack/react-query';
@@ -17,7 +17,7 @@ const STORAGE_KEY = 'trailgate-account';
 
 const AccountContext = createContext<Account | null>(null);
 
-/** Returns the ID of the account of the last visit. Null if none is stored. */
+/** Returns the ID of the last visited account. Null if none is stored, or if the browser blocks storage. */
 function lastAccountId(): string | null {
   try {
     return localStorage.getItem(STORAGE_KEY);
@@ -35,8 +35,8 @@ function storeLastAccountId(id: string): void {
 }
 
 /**
- * Returns the ID of the default account. For portal users it is the account of the portal session. Undefined if the
- * user has no account.
+ * Returns the ID of the default account: the account of a portal session, the last visited account, or the first
+ * account. Undefined if the user has no account.
  */
 export function useDefaultAccountId(): string | undefined {
   const { accounts, portal, has_more_accounts: hasMore } = useMe();
@@ -56,7 +56,7 @@ export const useAccountById = (id: string) =>
     },
   });
 
-/** Provides the account to `useAccount` in all components inside. */
+/** InAccount provides the account to `useAccount` in all components inside. */
 export function InAccount({ account, children }: { readonly account: Account; readonly children: ReactNode }) {
   return <AccountContext value={account}>{children}</AccountContext>;
 }
@@ -69,8 +69,8 @@ export function useAccount(): Account {
 }
 
 /**
- * Returns a function that reports whether the user can call an operation in the current account. Hide controls for
- * operations that the user cannot call.
+ * Returns a function that reports whether the user can call an operation in the current account. Hide controls whose
+ * operation the user cannot call. The API checks the permission again.
  */
 export function useCan(): (operation: OperationId) => boolean {
   const me = useMe();
@@ -79,7 +79,10 @@ export function useCan(): (operation: OperationId) => boolean {
   return (operation) => mayCall(me, operation, account?.id ?? null) && (!isSuspended || maySuspended(me, operation));
 }
 
-/** Returns a function that reports whether the user can assign and remove a role in the current account. */
+/**
+ * Returns a function that reports whether the user can assign a role to members of the current account, and take the
+ * role away.
+ */
 export function useCanAssignRole(): (role: Role) => boolean {
   const me = useMe();
   const { id } = useAccount();

@@ -1,6 +1,6 @@
 /**
- * Content of the gate dialog that confirms the member's identity. It offers the methods that the API names: password
- * with or without code, passkey, or identity provider.
+ * Content of the gate dialog that confirms the member's identity before a sensitive change. It offers the methods that
+ * the API names: password with or without code, passkey, or identity provider.
  */
 import { Alert, Button, Divider, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -63,7 +63,7 @@ function PasswordForm({ needsCode, gate }: PasswordFormProps) {
     },
     onSuccess: () => gate.settle(true),
     onError: () => {
-      // A code works once, so clear it. With a code, the password may have been correct.
+      // A code works only once, so clear it. If a code was required, the password may have been correct.
       setCode('');
       if (!needsCode) setPassword('');
     },
@@ -115,7 +115,10 @@ function PasswordForm({ needsCode, gate }: PasswordFormProps) {
   );
 }
 
-/** Shown if no method works in this browser. A new sign-in counts as confirmation, so the member can sign out. */
+/**
+ * SignInAgain appears if no confirmation method works in this browser. A new sign-in counts as confirmation, so the
+ * member can sign out and sign in again.
+ */
 function SignInAgain({ gate }: { readonly gate: OpenGate }) {
   const { t } = useLingui();
   const leave = useMutation({ mutationFn: signOut, onSuccess: () => gate.settle(false) });

@@ -1,4 +1,7 @@
-/** Layout of pages without navigation, such as sign-in and consent: logo, one card and a language switch. */
+/**
+ * Layout of pages without navigation, such as sign-in and consent. It shows the logo, one card and a language switch,
+ * and sets the title of the browser tab.
+ */
 import { Box, Card, Center, Stack, Text, Title } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useEffect, type ReactNode } from 'react';

@@ -1,4 +1,7 @@
-/** Dialog that opens while requests wait at the gate. The user signs in again or confirms their identity. */
+/**
+ * Dialog that opens over the page while requests wait at the gate. The user signs in again or confirms their identity.
+ * Closing the dialog ends the requests with their errors.
+ */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useSyncExternalStore } from 'react';
@@ -10,7 +13,7 @@ import { useMe, useSession } from './session.js';
 
 export function GateDialog() {
   const { t } = useLingui();
-  // Not `useMe`, which throws without user: after sign-out, this component can render once more before it unmounts.
+  // `useMe` would throw here. After sign-out, this component can render once more without a user before it unmounts.
   const portal = useSession().data?.portal ?? null;
   const gate = useSyncExternalStore(onGate, currentGate);
   const isSignIn = gate?.kind === 'sign_in';
@@ -26,7 +29,10 @@ export function GateDialog() {
   );
 }
 
-/** Sign-in form. Portal users get a link to the site they came from, because they cannot sign in here. */
+/**
+ * SignInAgain shows the sign-in form. Portal users cannot sign in here, so they get a link to the site from which they
+ * came.
+ */
 function SignInAgain({ gate }: { readonly gate: OpenGate }) {
   const { member, portal } = useMe();
   if (portal !== null)

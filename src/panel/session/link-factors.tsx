@@ -1,4 +1,7 @@
-/** Lists the sign-in methods that a password reset will remove, and the authenticator app that it keeps. */
+/**
+ * Shows which sign-in methods a password reset removes, and that the authenticator app stays. The member can thus
+ * notice methods that a stranger added.
+ */
 import { Alert, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { Link } from '../api/schemas.js';

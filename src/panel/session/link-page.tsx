@@ -1,6 +1,6 @@
 /**
  * Page for single-use links, such as invitations and password resets: `/link#<token>`. The token is in the fragment,
- * which browsers do not send to servers. The page removes the fragment from the URL immediately. Opening the page does
+ * which browsers do not send to servers. The page immediately removes the fragment from the URL. Opening the page does
  * not use up the link. Only pressing a button does.
  */
 import { Alert, Button, Skeleton, Text, TextInput } from '@mantine/core';
@@ -22,10 +22,13 @@ import { ProviderJoin } from './provider-join.js';
 import { SecondFactorForm } from './second-factor-form.js';
 import { SignInForm } from './sign-in-form.js';
 
-/** Token of the link. The page needs it after removing the token from the URL. Empty: none, or already used. */
+/**
+ * Token of the link, which the page needs after removing the token from the URL. Empty if there is none, or if the link
+ * was used.
+ */
 let keptToken = '';
 
-/** Returns the token of the link and removes the token from the URL. Empty if there is none. */
+/** Returns the token of the link and removes the token from the URL. Empty if there is no token. */
 function readTokenOnce(): string {
   const token = location.hash.slice(1);
   if (token !== '') {
@@ -69,7 +72,10 @@ export function LinkPage() {
   return <AcceptLink token={token} link={link.data} />;
 }
 
-/** Button on the page of an invalid link. It leads to sign-in, or to the dashboard if the user is signed in. */
+/**
+ * SignInLink is the button on the page of an invalid link. It leads to sign-in, or to the dashboard if a member is
+ * signed in.
+ */
 function SignInLink() {
   const isSignedIn = useSession().data?.member != null;
   return (
@@ -79,7 +85,7 @@ function SignInLink() {
   );
 }
 
-/** Returns the texts of the page for each kind of link. */
+/** Returns the texts of the page for the kind of the link. */
 function useLinkWords(link: Link): { readonly title: string; readonly about: string; readonly button: string } {
   const { t } = useLingui();
   const account = isolated(link.account_name ?? '');
@@ -124,13 +130,17 @@ function useLinkWords(link: Link): { readonly title: string; readonly about: str
   }
 }
 
-/** Person who accepts the link: the signed-in member, a new member, or an existing member who must sign in first. */
+/**
+ * Person who accepts the link: the signed-in `member`, a `new` member, or an existing member who must `sign_in` first.
+ */
 type Accepter = 'member' | 'new' | 'sign_in';
 
-/** Minimum length of a password in characters, without a second factor (NIST SP 800-63B-4). */
+/** Minimum length of a password without a second factor, in characters (NIST SP 800-63B-4). */
 const SHORTEST_PASSWORD = 15;
 
-/** Form that uses a valid link. Its fields depend on the kind of link and on who is signed in. */
+/**
+ * AcceptLink is the form that uses a valid link. Its fields depend on the kind of the link and on the signed-in member.
+ */
 function AcceptLink({ token, link }: { readonly token: string; readonly link: Link }) {
   const { t, i18n } = useLingui();
   const [, go] = useLocation();
@@ -143,10 +153,12 @@ function AcceptLink({ token, link }: { readonly token: string; readonly link: Li
   const isInvitation = link.kind === 'invitation';
   const isVerification = link.kind === 'email_verification';
   const canBeNew = link.ways.some((way) => way !== 'sign_in');
-  // Some links work only for the member with their email address. Another signed-in member must sign in as that member.
+  // Some links work only for the member with the email address of the link. If another member is signed in, the right
+  // member must sign in first.
   const mayAccept = member !== null && (canBeNew || member.email === link.email);
   const [chosen, choose] = useState<Accepter | null>(null);
-  // Set if the API rejected the link, because the email address belongs to another member than the signed-in one.
+  // Set after the API rejected the link, because its email address belongs to a member who is not signed in. `memberId`
+  // is the member who was signed in at that time, or null.
   const [refused, setRefused] = useState<{ readonly memberId: string | null } | null>(null);
   const isRefused = refused !== null && refused.memberId === (member?.id ?? null);
   const hasSignedIn = chosen === 'sign_in' && mayAccept && !isRefused;
@@ -154,7 +166,7 @@ function AcceptLink({ token, link }: { readonly token: string; readonly link: Li
   const isNew = link.kind === 'first_owner' || (isInvitation && accepter === 'new');
   const needsPassword = link.ways.includes('password') && (!isInvitation || isNew);
   const byProvider = link.ways.includes('provider') && isNew;
-  // If new members need neither password nor provider, the form asks only for the name.
+  // If new members need neither a password nor a provider, the form asks only for the name.
   const needsName = isNew && (needsPassword || !byProvider);
   const [needsSecondFactor, setNeedsSecondFactor] = useState(false);
   const applySignIn = (signIn: SignIn): void => {
@@ -163,7 +175,7 @@ function AcceptLink({ token, link }: { readonly token: string; readonly link: Li
     signedIn(signIn.me);
     go(isVerification ? '/profile' : '/', { replace: true });
   };
-  // The link works once. The second click of a double click can arrive before the button is disabled.
+  // The link works only once, and the second click of a double click can arrive before the button is disabled.
   const isSent = useRef(false);
   const accept = useMutation({
     gcTime: 0,

@@ -1,4 +1,4 @@
-/** Button that asks the user for a passkey and shows failures. */
+/** Button that asks the user for a passkey, sends the passkey to the API, and shows failures. */
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Icon } from '../layout/icons.js';
@@ -6,7 +6,10 @@ import { Failure } from '../words/failure.js';
 
 interface PasskeyButtonProps<T> {
   readonly label: string;
-  /** Asks for the passkey and sends it to the API. */
+  /**
+   * Asks for the passkey, sends the passkey to the API, and returns the result. If the promise rejects, the button
+   * shows the error.
+   */
   readonly show: () => Promise<T>;
   /** Called with the result of `show`. */
   readonly onShown: (result: T) => void;

@@ -1,9 +1,15 @@
-/** Decides what the signed-in user can do, from the same table that the API enforces. */
+/**
+ * Decides what the signed-in user can do, from the same table that the API enforces. The panel only hides controls. The
+ * API checks each request again.
+ */
 import { isRead, OPERATIONS, type OperationId } from '../../admin/openapi/operations.js';
 import { canGrant, type CallerAccess, type Role } from '../../members/permissions.js';
 import type { Me } from '../api/schemas.js';
 
-/** Reports whether the user can call an operation. `accountId` matters only for operations on an account. */
+/**
+ * Reports whether the user can call an operation. `accountId` matters only for operations on an account. Null means no
+ * account.
+ */
 export function mayCall(me: Me, operation: OperationId, accountId: string | null): boolean {
   const { about, roles, portal, limitedPortal } = OPERATIONS[operation].permission;
   if (me.member?.is_operator === true) return true;
@@ -16,14 +22,15 @@ export function mayCall(me: Me, operation: OperationId, accountId: string | null
 }
 
 /**
- * Reports whether the user can call an operation while the account is suspended. Only operators can make changes then.
+ * Reports whether the user can call an operation while the account is suspended. Members can then only read the
+ * account. Operators can also make changes.
  */
 export function maySuspended(me: Me, operation: OperationId): boolean {
   const row = OPERATIONS[operation];
   return row.permission.about !== 'account' || isRead(row) || me.member?.is_operator === true;
 }
 
-/** Reports whether the user can assign and remove this role in the account. */
+/** Reports whether the user can assign this role in the account, and take the role away. */
 export function mayGiveThere(me: Me, accountId: string, role: Role): boolean {
   const own: Role | undefined = me.accounts.find(({ id }) => id === accountId)?.role;
   const giver: CallerAccess | undefined = me.member?.is_operator === true ? 'operator' : own;

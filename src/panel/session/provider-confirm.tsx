@@ -1,6 +1,6 @@
 /**
  * Confirms the member's identity at an identity provider. The provider opens in a separate window, so that form values
- * on this page are not lost.
+ * on this page are not lost. If the browser blocks the window, the page says so.
  */
 import { Button, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -12,10 +12,10 @@ import { Frame } from './frame.js';
 import { useMe } from './session.js';
 import { useSignInMethods } from './sign-in-methods.js';
 
-/** Interval in milliseconds at which this page asks the API whether the sign-in in the other window is complete. */
+/** Interval at which this page asks the API whether the sign-in in the other window is complete, in milliseconds. */
 export const ASK_AGAIN_MS = 1_500;
 const WINDOW_FEATURES = 'popup,width=520,height=720';
-/** Path to which the identity provider redirects its window. */
+/** Path to which the API redirects the separate window after the sign-in at the identity provider. */
 export const CONFIRMED_PAGE = '/confirmed';
 
 export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => void }) {
@@ -29,7 +29,7 @@ export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => v
   const isOpen = begin.data === true;
   useEffect(() => {
     if (!isOpen) return undefined;
-    // Poll the API, because the window shows another site and cannot send messages to this page.
+    // Poll the API, because the other window shows another site and cannot send messages to this page.
     const timer = setInterval(() => {
       void api.GET('/admin/v1/me').then(({ data }) => {
         if (data?.session != null && data.session.confirmed_until !== confirmedBefore) onConfirmed();
@@ -71,8 +71,8 @@ export function WindowState({ isOpen }: { readonly isOpen: boolean | undefined }
 }
 
 /**
- * Opens an identity provider in a separate window. Call this function directly in a click handler, or the browser
- * blocks the window. Rejects if the API does not return the provider's URL.
+ * Opens an identity provider in a separate window. Call this function directly in a click handler. Otherwise, the
+ * browser blocks the window. Rejects if the API does not return the provider's URL.
  * @returns false if the browser blocked the window.
  */
 export async function openProvider(provider: string, purpose: 'confirm' | 'sign_in'): Promise<boolean> {
@@ -92,7 +92,10 @@ export async function openProvider(provider: string, purpose: 'confirm' | 'sign_
   }
 }
 
-/** Page that the provider's window shows after the provider redirects it back. */
+/**
+ * ConfirmedPage is the page that the separate window shows after the sign-in at the provider. It says whether the
+ * sign-in confirmed the identity.
+ */
 export function ConfirmedPage() {
   const { t } = useLingui();
   const isRefused = new URLSearchParams(location.search).has('problem');

@@ -1,4 +1,7 @@
-/** Buttons that accept an invitation by sign-in at an identity provider that verified the invited email address. */
+/**
+ * Buttons with which an invited person joins by signing in at an identity provider. The provider must have verified the
+ * invited email address.
+ */
 import { Button } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -6,7 +9,10 @@ import { api, unwrap } from '../api/client.js';
 import { Failure } from '../words/failure.js';
 import { useSignInMethods } from './sign-in-methods.js';
 
-/** @param token token of the invitation link. */
+/**
+ * ProviderJoin shows a button for each identity provider, and the error if a sign-in cannot start.
+ * @param token token of the invitation link.
+ */
 export function ProviderJoin({ token }: { readonly token: string }) {
   const methods = useSignInMethods();
   const begin = useMutation({

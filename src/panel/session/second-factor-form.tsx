@@ -1,4 +1,4 @@
-/** Second step of a sign-in: form for a code from the authenticator app, or for a recovery code. */
+/** Second step of a sign-in with a password: a form for a code from the authenticator app, or for a recovery code. */
 import { Button } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -29,7 +29,7 @@ export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
   const change = (): void => {
     setRecovery(!isRecovery);
     setCode('');
-    // The previous error was about the other kind of code.
+    // Remove the previous error, which was about the other kind of code.
     enter.reset();
   };
   return (

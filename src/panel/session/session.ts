@@ -1,4 +1,7 @@
-/** Reads the signed-in user, and keeps all tabs of this browser in sync with sign-ins and sign-outs. */
+/**
+ * Reads the signed-in user, and keeps all tabs of this browser in sync with sign-ins and sign-outs. When the user
+ * changes, tabs drop the data of the previous user.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { armGate, passGate, passSignIn } from '../api/gate.js';
 import { api, unwrap, setCsrfToken } from '../api/client.js';
@@ -8,35 +11,44 @@ import { queries } from '../api/queries.js';
 import { firstLocale, LOCALES, activateLocale } from '../words/locale.js';
 
 const ME = ['me'] as const;
-/** Channel on which tabs send the ID of the browser's current session. Null: signed out. */
+/** Channel between the tabs of this browser. A message is the ID of the current session, or null after sign-out. */
 const tabs = new BroadcastChannel('trailgate-session');
 const notifyTabs = (me: Me | null): void => tabs.postMessage(me?.session?.id ?? null);
 
-/** Returns an ID of the user. A portal user has no member ID, so the session stands for the user. */
+/**
+ * Returns an ID of the user, or null for no user. A portal user has no member ID, so the session ID identifies the
+ * user.
+ */
 const idOf = (me: Me | null): string | null => (me === null ? null : (me.member?.id ?? `portal ${me.session?.id}`));
 
-/** Returns the user that this tab knows. Null if there is none. */
+/** Returns the user whose data this tab has cached. Null if there is none. */
 const cachedMe = (): Me | null => queries.getQueryData<Me | null>(ME) ?? null;
 const isOtherUser = (before: Me | null, me: Me): boolean => before !== null && idOf(before) !== idOf(me);
 
-/** Removes all data and reloads the page, so that no data of the previous user remains. */
+/** Removes all data and reloads the page. No data of the previous user remains. */
 function reloadPage(): void {
   clearTab();
   location.reload();
 }
 
-/** Applies the CSRF token and the language of the signed-in user, and arms the gate. */
+/**
+ * Applies the CSRF token and the language of the signed-in user, arms the gate, and repeats requests that wait for a
+ * sign-in. Returns the user.
+ */
 function applySession(me: Me): Me {
   setCsrfToken(me.csrf_token ?? '');
   armGate(true);
   passSignIn();
   const locale = LOCALES.find((each) => each === me.member?.locale) ?? firstLocale();
-  // Portal users have no language of their own, so they keep the language of the page.
+  // Portal users have no language in a profile, so they keep the language of the page.
   if (me.member !== null && document.documentElement.lang !== locale) void activateLocale(locale);
   return me;
 }
 
-/** Reads the user from the API. Null if nobody is signed in. Reloads the page if another user has signed in. */
+/**
+ * Reads the user from the API. Returns null if nobody was signed in. If the session of the cached user has ended, opens
+ * the sign-in gate and keeps that user. Reloads the page if another user has signed in.
+ */
 async function readMe(): Promise<Me | null> {
   const before = cachedMe();
   try {
@@ -49,55 +61,59 @@ async function readMe(): Promise<Me | null> {
     if (!hasCode(error, 'session_ended', 'missing_credentials')) throw error;
     const current = cachedMe();
     if (current === null) armGate(false);
-    // Open the sign-in dialog over the page, so form values are not lost. Not if the user signed in again meanwhile.
+    // Open the sign-in dialog over the page, so that form values are not lost. Skip this if the user has signed in
+    // again in the meantime.
     else if (current.session?.id === before?.session?.id) void passGate('sign_in', []);
     return current;
   }
 }
 
-/** Query hook for the signed-in user. Its data is null if nobody is signed in. */
+/**
+ * Reads the signed-in user. The data is null before sign-in and after sign-out. After the session has expired, the data
+ * stays, so that the page stays open.
+ */
 export const useSession = () => useQuery({ queryKey: ME, queryFn: readMe, staleTime: 60_000 });
 
-/** Returns the signed-in user. Throws if there is none, so use this hook only on pages that require sign-in. */
+/** Returns the signed-in user. Throws if nobody is signed in, so use this hook only on pages that require sign-in. */
 export function useMe(): Me {
   const { data } = useSession();
   if (data === null || data === undefined) throw new Error('This is shown to those who are signed in');
   return data;
 }
 
-/** Applies a new sign-in. If another user was signed in before, loads the start page anew. */
+/** Applies a new sign-in to all tabs. If another user was signed in before, loads the start page again. */
 export function signedIn(me: Me): void {
   notifyTabs(me);
   if (isOtherUser(cachedMe(), me)) {
     armGate(false);
     return location.assign('/');
   }
-  // The URL must not stay that of the sign-in page.
+  // After sign-in, the URL must no longer be the URL of the sign-in page.
   if (location.pathname === '/sign-in') history.replaceState(null, '', '/');
   queries.setQueryData(ME, applySession(me));
 }
 
-/** Refetches the user after their profile or session changed. */
+/** Refetches the signed-in user after a change of the profile or session. */
 export const readMeAgain = (): Promise<void> => queries.refetchQueries({ queryKey: ME });
 
-/** Removes all data of the user from this tab. */
+/** Removes all data of the user from this tab, and disarms the gate. */
 function clearTab(): void {
   armGate(false);
   setCsrfToken('');
-  // Set the user to null first, which unmounts pages that need a user. Removing the query would not notify components.
+  // Set the user to null first. This unmounts pages that need a user. Removing the query would not notify components.
   queries.setQueryData(ME, null);
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== ME[0] });
   queries.getMutationCache().clear();
 }
 
-/** Ends the session, and removes its data from this tab and all other tabs. */
+/** Ends the session, and removes its data from all tabs. If the request fails, rejects and keeps the data. */
 export async function signOut(): Promise<void> {
   await unwrap(api.POST('/admin/v1/sign-out'));
   clearTab();
   notifyTabs(null);
 }
 
-/** Starts to follow sign-ins and sign-outs in other tabs. Call once at startup. */
+/** Starts to follow sign-ins and sign-outs in other tabs. Call this function once at startup. */
 export function followOtherTabs(): void {
   tabs.addEventListener('message', ({ data }) => {
     if (data === null) clearTab();

@@ -1,4 +1,7 @@
-/** Sign-in form with all available methods. The sign-in page, the link page and the gate dialog use it. */
+/**
+ * Sign-in form with all methods that the installation offers: password, passkey and identity providers. The sign-in
+ * page, the link page and the gate dialog use the form.
+ */
 import { Button, Divider, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -18,7 +21,10 @@ import { useSignInMethods } from './sign-in-methods.js';
 interface SignInFormProps {
   /** Email address that prefills the form. */
   readonly email?: string | undefined;
-  /** Called after sign-in. Set it if the user must not leave the page: providers then open in a new window. */
+  /**
+   * Called after a sign-in with a password or passkey. With this function, providers open in a separate window, so that
+   * the user does not leave the page.
+   */
   readonly onDone?: () => void;
 }
 
@@ -117,7 +123,10 @@ function Password({ initialEmail, canReset, onSignIn }: PasswordProps) {
   );
 }
 
-/** Help for a forgotten password if the installation cannot send email: an operator then creates the reset link. */
+/**
+ * ResetHelp helps with a forgotten password if the installation cannot send email. An operator creates a reset link.
+ * Without any operator, a restart prints a new sign-in link.
+ */
 function ResetHelp() {
   const { data } = useSignInMethods();
   if (data === undefined) return null;
@@ -152,7 +161,10 @@ function ForgotPassword({ email }: { readonly email: string }) {
   );
 }
 
-/** Button that leaves the page to sign in at a provider. The provider redirects back to the same page. */
+/**
+ * ProviderButton leaves the page to sign in at a provider. The browser returns to the same page, or from the sign-in
+ * page to the start page. A failure leads to the sign-in page.
+ */
 function ProviderButton({ id, label }: { readonly id: string; readonly label: string }) {
   const begin = useMutation({
     mutationFn: async () => {
@@ -176,13 +188,14 @@ function ProviderButton({ id, label }: { readonly id: string; readonly label: st
   );
 }
 
-/** Button that signs in at a provider in a separate window, so that form values on this page are not lost. */
+/** ProviderWindow signs in at a provider in a separate window, so that form values on this page are not lost. */
 function ProviderWindow({ id, label }: { readonly id: string; readonly label: string }) {
   const begin = useMutation({ gcTime: 0, mutationFn: () => openProvider(id, 'sign_in') });
   const isOpen = begin.data === true;
   useEffect(() => {
     if (!isOpen) return undefined;
-    // Poll for the new session. It retries the waiting requests. If another user signed in, the page reloads.
+    // Poll for the new session, with which the waiting requests are sent again. If another user signed in, the page
+    // reloads.
     const timer = setInterval(() => void readMeAgain(), ASK_AGAIN_MS);
     return () => clearInterval(timer);
   }, [isOpen]);

@@ -1,4 +1,4 @@
-/** Reads the sign-in methods that the installation offers. */
+/** Reads the sign-in methods that the installation offers, such as passkeys and identity providers. */
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../api/client.js';
 

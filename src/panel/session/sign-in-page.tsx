@@ -1,10 +1,13 @@
-/** Page that is shown while nobody is signed in. */
+/**
+ * Sign-in page, which the panel shows while nobody is signed in. After a failed sign-in at a provider, the page shows
+ * the reason.
+ */
 import { Alert, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Frame } from './frame.js';
 import { SignInForm } from './sign-in-form.js';
 
-/** Value of `problem` in the URL after a sign-in at a provider whose user is not linked to a member. */
+/** Value of `problem` in the URL after a sign-in at a provider with an identity that is not linked to a member. */
 const UNKNOWN = 'identity_unknown';
 
 export function SignInPage() {

@@ -1,4 +1,4 @@
-/** Shows the current account in the header. Users with several accounts can switch to another. */
+/** Shows the current account in the header. Users with several accounts can switch to another account. */
 import { Badge, Button, Combobox, Group, Text, useCombobox } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -11,9 +11,9 @@ import { useMe } from '../session/session.js';
 import { Icon } from '../layout/icons.js';
 import { Failure } from '../words/failure.js';
 
-/** With more accounts than this, the menu has a search field. */
+/** Number of accounts above which the menu has a search field. */
 const SEARCH_ABOVE = 8;
-/** Maximum number of accounts that a search returns. */
+/** Maximum number of accounts that a search in the API returns. */
 const MAX_SHOWN = 50;
 /** Delay after the last keystroke before a search, in milliseconds. */
 const SEARCH_DELAY_MS = 200;
@@ -26,7 +26,7 @@ interface AccountOption {
 
 interface SearchResult {
   readonly found: readonly AccountOption[];
-  /** Whether more accounts match than are listed. */
+  /** Whether more accounts match the search than `found` contains. */
   readonly hasMore: boolean;
   /** Whether the menu has a search field. */
   readonly hasSearch: boolean;
@@ -34,8 +34,8 @@ interface SearchResult {
 }
 
 /**
- * Returns the accounts that match a search. For operators and members of very many accounts, the API does the search
- * while the menu is open. For others, the accounts are already known.
+ * Returns the accounts whose name matches a search. For operators and members of very many accounts, the API does the
+ * search while the menu is open. For other users, the panel already knows all accounts.
  */
 function useAccountSearch(isOpen: boolean, search: string): SearchResult {
   const me = useMe();

@@ -1,4 +1,4 @@
-/** Navigation menu. It lists only pages that the user may see. */
+/** Navigation menu. It lists only the pages that the user can open. */
 import { Box, NavLink, Stack, Text } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useId, type ReactNode } from 'react';
@@ -9,7 +9,7 @@ import { useMe } from '../session/session.js';
 import { Icon, type IconName } from '../layout/icons.js';
 
 interface NavigationProps {
-  /** Null: no account is selected, so only pages outside an account are listed. */
+  /** ID of the selected account. Null if none is selected. The menu then lists only the pages outside an account. */
   readonly accountId: string | null;
   /** Called when the user clicks a link, for example to close the menu on a phone. */
   readonly onGo: () => void;
@@ -34,7 +34,10 @@ interface AreaProps extends NavigationProps {
   readonly root: string;
 }
 
-/** Part of the menu with a title, grouped into sections. Renders nothing if the user may see none of its pages. */
+/**
+ * Area is a part of the menu with a title, grouped into sections. Renders nothing if the user can open none of its
+ * pages.
+ */
 function Area({ title, pages, root, accountId, onGo }: AreaProps) {
   const me = useMe();
   const id = useId();

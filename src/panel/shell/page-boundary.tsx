@@ -1,10 +1,10 @@
-/** Error boundary: shows an error box instead of a blank page if a page fails to load or render. */
+/** Error boundary that shows an error box instead of a blank page if a page fails to load or render. */
 import { Component, type ReactNode } from 'react';
 import { Unreachable } from '../api/problem.js';
 import { Failure } from '../words/failure.js';
 
 interface PageBoundaryProps {
-  /** Current path. When the path changes, the error is removed. */
+  /** Current path. A change of the path removes the error. */
   readonly at: string;
   readonly children: ReactNode;
 }
@@ -18,7 +18,10 @@ interface PageBoundaryState {
   readonly thrown: Thrown | null;
 }
 
-/** Catches errors that the components inside throw. Components outside, such as the navigation, remain. */
+/**
+ * PageBoundary catches errors that the components inside throw. Components outside, such as the navigation, stay
+ * visible.
+ */
 export class PageBoundary extends Component<PageBoundaryProps, PageBoundaryState> {
   override readonly state: PageBoundaryState = { at: this.props.at, thrown: null };
 
@@ -36,8 +39,8 @@ export class PageBoundary extends Component<PageBoundaryProps, PageBoundaryState
   }
 
   /**
-   * Reloads the whole page, because after an update the server no longer has the files of the previous version. While
-   * the server is unreachable, shows an error instead, because the browser would show its own error page.
+   * Reloads the whole page, because after an update the server no longer has the files of the previous version. If the
+   * server is unreachable, shows the error in the panel. Reloading would lead to an error page of the browser.
    */
   private async reload(): Promise<void> {
     try {

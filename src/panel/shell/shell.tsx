@@ -1,4 +1,4 @@
-/** Layout of all pages after sign-in, except consent: account switcher, navigation and user menu. */
+/** Layout of the pages after sign-in, except the consent page: account switcher, navigation and user menu. */
 import { AppShell, Burger, Container, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -13,7 +13,7 @@ import { Navigation } from './navigation.js';
 import { UserMenu } from './user-menu.js';
 
 interface ShellProps {
-  /** Null on pages outside an account. */
+  /** The selected account. Null if there is none, or until it is loaded. */
   readonly account: Account | null;
   readonly children: ReactNode;
 }

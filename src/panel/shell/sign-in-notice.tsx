@@ -1,4 +1,7 @@
-/** Notice for members who signed in with a link and have no sign-in method yet. */
+/**
+ * Notice for members who signed in with a link and have no other sign-in method. When the session ends, they need a new
+ * link.
+ */
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link, useLocation } from 'wouter';

@@ -1,4 +1,4 @@
-/** Notice on every page of a suspended account. */
+/** Notice on every page of a suspended account. It says that all keys are rejected, and who can still make changes. */
 import { Alert } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMe } from '../session/session.js';

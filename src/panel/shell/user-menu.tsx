@@ -1,4 +1,4 @@
-/** Menu in the header: profile, theme, language and sign-out. */
+/** User menu in the header: profile, theme, language and sign-out. */
 import {
   ActionIcon,
   Avatar,
@@ -33,7 +33,8 @@ export function UserMenu() {
     mutationFn: async (locale: Locale) => {
       await storeLocale(locale);
       if (member === null) return;
-      // Also store the language in the profile. Otherwise the next read of the profile would restore the old language.
+      // Also store the language in the profile. Otherwise, the next read of the profile would restore the previous
+      // language.
       await unwrap(api.PATCH('/admin/v1/me', { body: { locale } }));
       await readMeAgain();
     },

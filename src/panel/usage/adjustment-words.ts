@@ -1,4 +1,4 @@
-/** Texts that describe quota adjustments. */
+/** Texts that describe quota adjustments, in the language of the page. */
 import { useLingui } from '@lingui/react/macro';
 import type { components } from '../api/admin-api.js';
 import { useFormats } from '../words/times.js';

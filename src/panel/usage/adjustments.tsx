@@ -1,4 +1,7 @@
-/** Table of an account's quota adjustments with their reasons. Renders nothing if there are none. */
+/**
+ * Table of an account's quota adjustments with their reasons. Renders nothing if there are none, or until they are
+ * loaded.
+ */
 import { Anchor, Card, Table, Title } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { Link } from 'wouter';

@@ -1,4 +1,7 @@
-/** Stacked column chart of requests per day: successful, failed and blocked. */
+/**
+ * Stacked column chart of the requests per day: successful, failed and blocked. The usage page shows the numbers in a
+ * table below the chart.
+ */
 import { Box, useComputedColorScheme } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useElementSize } from '@mantine/hooks';
@@ -6,7 +9,7 @@ import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 
-/** Requests of one day. */
+/** Numbers of requests of one day, by result. */
 export interface Day {
   /** Date, such as `2026-11-22`. */
   readonly day: string;
@@ -17,14 +20,14 @@ export interface Day {
 
 /** Height of the chart in pixels. */
 const HEIGHT = 240;
-/** Padding of the time axis in seconds, so that the first and last column are not cut off. */
+/** Padding of the time axis in seconds, so that the first and last columns are fully visible. */
 const HALF_DAY_SECONDS = 43_200;
 const COLORS = { worked: '#2f9a93', failed: '#d63939', refused: '#e8a03a' } as const;
 
 /** Colors of the columns, for the legend. */
 export const DAY_COLORS = COLORS;
 
-/** Returns noon UTC of a date, in seconds since the epoch. */
+/** Returns noon UTC of a date, in seconds since the Unix epoch. */
 const noonSeconds = (day: string): number => new Date(`${day}T12:00:00Z`).getTime() / 1_000;
 
 export function DayChart({ days }: { readonly days: readonly Day[] }) {
@@ -50,7 +53,10 @@ export function DayChart({ days }: { readonly days: readonly Day[] }) {
   );
 }
 
-/** Returns the data for uPlot, which does not stack columns. Each series includes the heights of those below it. */
+/**
+ * Returns the data for uPlot, which does not stack columns. Each series therefore includes the heights of the series
+ * below.
+ */
 function columns(days: readonly Day[]): UPlot.AlignedData {
   return [
     days.map(({ day }) => noonSeconds(day)),

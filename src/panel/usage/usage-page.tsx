@@ -1,4 +1,7 @@
-/** Page with the usage of an account: its limits, and requests by day, key and operation. */
+/**
+ * Page with the usage of an account in the current billing month: its limits, and its requests by day, key and
+ * operation.
+ */
 import { Alert, Anchor, Box, Button, Card, Group, Skeleton, Table, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -56,14 +59,17 @@ export function UsagePage() {
   );
 }
 
-/** Numbers of requests by result. */
+/** Numbers of requests by result, as in `Outcome`. */
 interface Sums {
   readonly worked: number;
   readonly failed: number;
   readonly refused: number;
 }
 
-/** Groups rows by a key and sums their requests. The result has the order in which the keys first appear. */
+/**
+ * Groups rows by the result of `keyOf`, and sums their requests. The groups have the order in which they first appear.
+ * Skips rows that do not count requests.
+ */
 function sumsBy(rows: readonly UsageRow[], keyOf: (row: UsageRow) => string): ReadonlyMap<string, Sums> {
   const sums = new Map<string, Sums>();
   for (const row of rows) {
@@ -78,7 +84,10 @@ function sumsBy(rows: readonly UsageRow[], keyOf: (row: UsageRow) => string): Re
 const NO_REQUESTS: Sums = { worked: 0, failed: 0, refused: 0 };
 const DAY_MS = 86_400_000;
 
-/** Returns all days of the billing month, including future days and days without requests. Empty without dates. */
+/**
+ * Returns the days of the billing month, including future days and days without requests. Empty if the usage has no
+ * dates.
+ */
 function daysOf({ from, to, windows }: Usage): string[] {
   if (from === undefined || to === undefined) return [];
   const month = windows.find(({ policy }) => policy.endsWith('month'));
@@ -167,7 +176,7 @@ function ByOperation() {
 interface SectionProps {
   readonly title: string;
   readonly groups: readonly UsageGroup[];
-  /** Whether the table has only part of the rows. */
+  /** Whether rows are missing. The section then refers to the CSV file. */
   readonly hasMore?: boolean | undefined;
   readonly children: ReactNode;
 }
@@ -197,11 +206,16 @@ interface SumsTableProps {
   readonly what: string;
   readonly sums: ReadonlyMap<string, Sums>;
   readonly label?: (name: string) => ReactNode;
-  /** Whether rows keep their order. Default: rows with the most requests first. */
+  /**
+   * Whether rows keep the order of `sums`. By default, the table sorts rows by their number of requests, highest first.
+   */
   readonly asGiven?: boolean;
 }
 
-/** Table of sums. It sets roles explicitly, because browsers drop the native roles for the CSS grid on phones. */
+/**
+ * SumsTable shows sums as a table. On phones, the table is a CSS grid. Browsers drop the native roles of tables in a
+ * grid, so the component sets the roles explicitly.
+ */
 function SumsTable({ what, sums, label = (name) => name, asGiven = false }: SumsTableProps) {
   const { number } = useFormats();
   const rows = asGiven ? [...sums] : [...sums].toSorted(([, one], [, other]) => total(other) - total(one));

@@ -1,4 +1,4 @@
-/** Requests to the admin API that read the usage of an account. */
+/** Queries to the admin API that read the usage of an account. */
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
@@ -10,14 +10,14 @@ export type UsageWindow = Usage['windows'][number];
 export type Forecast = NonNullable<Usage['forecasts']>[number];
 
 const PAGE_SIZE = 1_000;
-/** Maximum number of pages to read. Only the CSV file contains further rows. */
+/** Maximum number of pages that the panel reads. Only the CSV file contains the remaining rows. */
 const MAX_PAGES = 5;
-/** Usual polling interval, in milliseconds. */
+/** Polling interval of queries that need one request, in milliseconds. */
 const POLL_MS = 30_000;
 /** Polling interval of queries that need several requests, in milliseconds. */
 const SLOW_POLL_MS = 60_000;
 
-/** Property by which usage can be grouped. */
+/** Property by which the API can group usage. */
 export type UsageGroup = 'day' | 'api_key' | 'operation' | 'outcome';
 
 async function readPage(accountId: string, groups: readonly UsageGroup[], cursor: string | null): Promise<Usage> {
@@ -29,7 +29,7 @@ async function readPage(accountId: string, groups: readonly UsageGroup[], cursor
   )) as Usage;
 }
 
-/** Reads up to `MAX_PAGES` pages as one result. Its `has_more` says whether rows are missing. */
+/** Reads up to `MAX_PAGES` pages, and merges them. `has_more` of the result says whether rows are missing. */
 async function readUsage(accountId: string, groups: readonly UsageGroup[]): Promise<Usage> {
   const first = await readPage(accountId, groups, null);
   const rows = [...(first.data ?? [])];
@@ -52,16 +52,21 @@ export const useUsage = (accountId: string, groups: readonly UsageGroup[]) =>
     ),
   });
 
-/** Returns the URL of the CSV file with all rows. */
+/** Returns the URL of the CSV file with all usage rows of the current billing month. */
 export const csvAddress = (accountId: string, groups: readonly UsageGroup[]): string =>
   `/admin/v1/accounts/${accountId}/usage?format=csv&group_by=${groups.join()}`;
 
-/** Result of a request on the usage page. `refused`: the gateway blocked the request. */
+/**
+ * Result of a request, as the usage page shows it. `refused` means that a limit or a rejected key blocked the request.
+ */
 export type Outcome = 'worked' | 'failed' | 'refused';
 
 const BLOCKED_OUTCOMES: ReadonlySet<string> = new Set(['rate_limited', 'quota_exceeded', 'denied']);
 
-/** Returns the result of a usage row. Null for rows that do not count requests: adjustments and shadow limits. */
+/**
+ * Returns the result of the requests in a usage row. Null for adjustments and shadow limits, which do not count
+ * requests.
+ */
 export function outcomeOf({ outcome }: UsageRow): Outcome | null {
   if (outcome === 'adjusted' || outcome === 'shadow_refused') return null;
   if (outcome === undefined || outcome === 'success' || outcome === 'in_flight') return 'worked';

@@ -1,4 +1,4 @@
-/** Cards that show how much of each limit is used. The card of the month has a forecast. */
+/** Cards that show how much of each limit is used. The card of a monthly limit also has a forecast. */
 import { Card, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
@@ -21,7 +21,7 @@ export function Windows({ usage }: { readonly usage: Usage }) {
   );
 }
 
-/** Share of the limit from which the bar is orange. */
+/** Used share of the limit (0 to 1) at which the bar turns orange. */
 const WARNING_SHARE = 0.8;
 
 interface WindowProps {

@@ -1,4 +1,4 @@
-/** Shows one delivery attempt: time, duration and response or error. */
+/** Card with one delivery attempt of a webhook: time, duration, and response or error. */
 import { Code, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';

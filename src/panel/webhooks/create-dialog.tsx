@@ -1,6 +1,6 @@
 /**
- * Dialog that creates a webhook endpoint. It shows the form, then the secret once. The form keeps its values while the
- * dialog is closed.
+ * Dialog that creates a webhook endpoint. The dialog shows the form, then the signing secret once. The form keeps its
+ * values while the dialog is closed.
  */
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -18,7 +18,10 @@ interface CreateDialogProps {
   readonly onClose: () => void;
 }
 
-/** URL and signing secret of the new endpoint. Only the state of this dialog holds the secret. */
+/**
+ * URL and signing secret of the new endpoint. The secret exists only in the state of this dialog, not in a cache or in
+ * storage.
+ */
 interface CreatedEndpoint {
   readonly url: string;
   readonly secret: string;

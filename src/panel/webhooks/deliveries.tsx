@@ -1,4 +1,7 @@
-/** Section with the deliveries of an endpoint, newest first, and a button to resend many of them. */
+/**
+ * Section with the deliveries of a webhook endpoint, newest first, and a button that opens the dialog to resend many of
+ * them.
+ */
 import { Anchor, Button, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useEffect, useState } from 'react';
@@ -58,7 +61,8 @@ export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
 }
 
 /**
- * List of deliveries that loads page by page. Only the newest deliveries are polled, and merged with the loaded pages.
+ * DeliveryList loads deliveries page by page. It polls only the newest deliveries, and merges them with the loaded
+ * pages.
  */
 function DeliveryList({ of: endpoint, status }: { readonly of: Endpoint; readonly status: DeliveryStatus | null }) {
   const deliveries = useDeliveries(endpoint.id, status);
@@ -69,7 +73,7 @@ function DeliveryList({ of: endpoint, status }: { readonly of: Endpoint; readonl
   const merged = isCurrent && newest.data !== undefined ? withNewest(newest.data, loaded) : loaded;
   const { refetch } = deliveries;
   useEffect(() => {
-    // There may be a gap between polled and loaded deliveries, so load the list again.
+    // Deliveries between the polled and the loaded deliveries may be missing. Load the list again.
     if (merged === null) void refetch();
   }, [merged, refetch]);
   if (deliveries.data === undefined)

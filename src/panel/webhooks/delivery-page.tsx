@@ -1,4 +1,4 @@
-/** Page of one webhook delivery: status, attempts and payload, with a button to send it again. */
+/** Page of one webhook delivery: status, attempts and payload, with a button that sends the event again. */
 import { Alert, Anchor, Button, Code, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -27,7 +27,7 @@ export function DeliveryPage() {
       </Stack>
     );
   const { account_id: accountId, endpoint_id: endpointId } = delivery.data;
-  // The delivery belongs to another account. Redirect to its page in that account.
+  // The delivery belongs to another account. Redirect to the page of the delivery in that account.
   if (accountId !== account.id)
     return <Redirect to={`/${accountId}/webhooks/${endpointId}/deliveries/${id}`} replace />;
   return <DeliveryDetails of={delivery.data} />;

@@ -1,4 +1,7 @@
-/** Dialog that edits a webhook endpoint: URL, description, events and delivery settings. */
+/**
+ * Dialog that edits a webhook endpoint: URL, description, events and delivery settings. If someone else changed the
+ * endpoint in the meantime, the user can merge or discard their changes.
+ */
 import { useLingui } from '@lingui/react/macro';
 import { EditDialog as Dialog, type EditTarget } from '../layout/edit-dialog.js';
 import { EndpointFields, useEndpointChecks } from './endpoint-fields.js';

@@ -1,4 +1,7 @@
-/** Dialog that resumes an endpoint. The user chooses which pending events to send: all, none, or those since a date. */
+/**
+ * Dialog that resumes a paused or disabled webhook endpoint. The user chooses which pending events the gateway sends:
+ * all, none, or events since a date.
+ */
 import { Radio, Stack, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -58,7 +61,7 @@ function EnableForm({ shown, onClose }: Omit<EnableDialogProps, 'opened'>) {
 interface DeliverFieldProps {
   /** `all`, `since` or `none`. */
   readonly choice: string;
-  /** First day, such as `2027-01-31`. Only used if the choice is `since`. */
+  /** First day, such as `2027-01-31`. The form uses this date only if the choice is `since`. */
   readonly day: string;
   readonly onChoice: (choice: string) => void;
   readonly onDay: (day: string) => void;

@@ -1,4 +1,6 @@
-/** Form fields of a webhook endpoint, shared by the create dialog and the edit dialog. */
+/**
+ * Form fields of a webhook endpoint, and their validation. The create dialog and the edit dialog share these fields.
+ */
 import { Stack, Switch, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import type { Checks } from '../layout/form.js';
@@ -15,14 +17,14 @@ interface EndpointFieldsProps {
   readonly onChange: (change: Partial<EndpointValues>) => void;
 }
 
-/** Returns the validation errors of the form by API field name. */
+/** Returns the validation errors of the form, by API field name. False means that the field is valid. */
 export function useEndpointChecks(values: EndpointValues): Checks {
   const { t } = useLingui();
   const check = useNumberCheck();
   const isWrongSchedule = values.retries === 'own' && secondsOf(values.pauses) === null;
   return {
     url: values.url.trim() === '' && t`Fill this in.`,
-    // The API takes an empty list as all event types, so the form rejects it.
+    // For the API, an empty list means all event types, so the form rejects an empty selection.
     event_types: !values.isAll && values.eventTypes.length === 0 && t`Choose at least one event.`,
     retry_schedule: isWrongSchedule && t`Enter up to 20 delays, each up to a day, together up to seven days.`,
     rate_per_second: check(values.ratePerSecond, { min: 1, max: 1_000 }),

@@ -1,4 +1,7 @@
-/** Page of one webhook endpoint: status, settings, actions and deliveries. */
+/**
+ * Page of one webhook endpoint: status, settings and deliveries, with buttons to test, edit, rotate, pause, disable and
+ * delete.
+ */
 import { Alert, Anchor, Button, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState, type ReactNode } from 'react';
@@ -26,7 +29,10 @@ import {
   type EndpointDetail,
 } from './webhooks.js';
 
-/** The API counts pending deliveries up to this number. The page then shows a plus sign, because there may be more. */
+/**
+ * Maximum number of pending deliveries that the API counts. At this number, the page adds a plus sign, because there
+ * may be more.
+ */
 const MAX_COUNTED = 1_000;
 
 export function EndpointPage() {
@@ -43,7 +49,7 @@ export function EndpointPage() {
       </Stack>
     );
   const { data, etag } = endpoint.data;
-  // The endpoint belongs to another account. Redirect to its page in that account.
+  // The endpoint belongs to another account. Redirect to the page of the endpoint in that account.
   if (data.account_id !== account.id) return <Redirect to={`/${data.account_id}/webhooks/${id}`} replace />;
   return <EndpointDetails shown={data} etag={etag} />;
 }
@@ -172,10 +178,15 @@ function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly o
   );
 }
 
-/** Reports whether the user can disable endpoints. Only operators can, and only they can call `createAccount`. */
+/**
+ * Reports whether the user can disable endpoints. Only operators can. `createAccount` stands for the operator role
+ * here, because only operators can call that operation.
+ */
 const useMayDisable = (): boolean => useCan()('createAccount');
 
-/** Alert for an endpoint that is paused, disabled or failing. Renders nothing for a healthy endpoint. */
+/**
+ * State renders an alert for an endpoint that is paused, disabled or failing. Renders nothing for a healthy endpoint.
+ */
 function State({ of: endpoint }: { readonly of: EndpointDetail }) {
   const { time_zone: timeZone } = useAccount();
   const { status, disabled_reason: reason, failing_since: failingSince, failures, waiting } = endpoint;
@@ -238,7 +249,7 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
   );
 }
 
-/** Text with all delivery settings that differ from the default. */
+/** DeliverySettings shows the delivery settings that differ from the default. */
 function DeliverySettings({ of: endpoint }: { readonly of: EndpointDetail }) {
   const { t } = useLingui();
   const { number } = useFormats();

@@ -1,4 +1,4 @@
-/** Dialog step that shows the signing secret of an endpoint once. */
+/** Dialog step that shows the signing secret of a webhook endpoint once, with an `.env` line to copy. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { LeaveConfirmation } from '../layout/secret-dialog.js';

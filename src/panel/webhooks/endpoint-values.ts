@@ -1,11 +1,11 @@
-/** Values of the form for a webhook endpoint, and the request bodies built from them. */
+/** Values of the form that creates or edits a webhook endpoint, and the request bodies built from the values. */
 import { numberOf } from '../layout/number.js';
 import { pauseText, secondsOf } from './pauses.js';
 import type { Endpoint, EndpointChange, NewEndpoint } from './webhooks.js';
 
 const MS_PER_SECOND = 1_000;
 
-/** Values of the form. Numbers are texts as typed; an empty text means the default. */
+/** Values of the form. Numbers are texts as typed. An empty text means the default. */
 export interface EndpointValues {
   readonly url: string;
   readonly description: string;
@@ -13,9 +13,9 @@ export interface EndpointValues {
   readonly isAll: boolean;
   readonly eventTypes: readonly string[];
   readonly isOrdered: boolean;
-  /** Default schedule, no retries, or the custom schedule in `pauses`. */
+  /** `usual` means the default schedule, `none` no retries, and `own` the custom schedule in `pauses`. */
   readonly retries: 'usual' | 'none' | 'own';
-  /** Custom retry schedule: delays between attempts as typed, such as `30s` or `5m`. */
+  /** Custom retry schedule: the delays between attempts as typed, such as `30s` or `5m`. */
   readonly pauses: readonly string[];
   readonly ratePerSecond: string;
   readonly concurrency: string;
@@ -54,7 +54,7 @@ function millisecondsOf(seconds: string, locale: string): number | null {
   return value === undefined ? null : Math.round(value * MS_PER_SECOND);
 }
 
-/** Returns the request body for a new endpoint. */
+/** Returns the request body for a new endpoint. Null in a field means the default. */
 export const newEndpoint = (values: EndpointValues, locale: string) =>
   ({
     url: values.url.trim(),
@@ -67,7 +67,7 @@ export const newEndpoint = (values: EndpointValues, locale: string) =>
     timeout_ms: millisecondsOf(values.timeoutSeconds, locale),
   }) satisfies NewEndpoint;
 
-/** Returns the request body for an edit, with only the changed fields. */
+/** Returns the request body for an edit. The body contains only the changed fields. */
 export function changeOf(before: EndpointValues, after: EndpointValues, locale: string): EndpointChange {
   const was = newEndpoint(before, locale);
   const changed = Object.entries(newEndpoint(after, locale)).filter(

@@ -1,4 +1,4 @@
-/** Form field for the events of an endpoint: all events, families such as `customer.*`, or single types. */
+/** Form field for the event types of a webhook endpoint: all events, families such as `customer.*`, or single types. */
 import { Checkbox, Input, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFieldError } from '../layout/form-errors.js';
@@ -12,7 +12,7 @@ interface EventTypePickerProps {
   readonly onChange: (change: Partial<EndpointValues>) => void;
 }
 
-/** Returns the family of a type: `customer.created` belongs to `customer.*`. */
+/** Returns the family of an event type, such as `customer.*` for `customer.created`. */
 const familyOf = (type: string): string => `${type.slice(0, type.lastIndexOf('.'))}.*`;
 
 export function EventTypePicker({ values, onChange }: EventTypePickerProps) {
@@ -50,7 +50,7 @@ function Types({ chosen, onChange }: TypesProps) {
   const families = Map.groupBy(types, ({ type }) => familyOf(type));
   // Types that no longer exist stay visible, so that the user can deselect them.
   const others = chosen.filter((each) => !families.has(each) && !types.some(({ type }) => type === each));
-  // Selecting a family deselects its single types.
+  // A selected family covers its types, so selecting a family deselects its single types.
   const toggle = (pattern: string, isChosen: boolean): void =>
     onChange(
       isChosen
@@ -91,10 +91,10 @@ function Types({ chosen, onChange }: TypesProps) {
 interface PatternProps {
   /** Event type, or a family such as `customer.*`. */
   readonly pattern: string;
-  /** Description of the pattern. Null: none. */
+  /** Description of the pattern. Null if there is none. */
   readonly about: string | null;
   readonly chosen: readonly string[];
-  /** Whether the whole family of the event type is selected. */
+  /** Whether the family of the event type is selected. If so, the user cannot deselect the single type. */
   readonly isCovered?: boolean;
   readonly onToggle: (pattern: string, isChosen: boolean) => void;
 }

@@ -1,4 +1,7 @@
-/** Alert while events are also signed with previous secrets, with a button that ends those secrets. */
+/**
+ * Alert on the page of a webhook endpoint while events are also signed with previous secrets. A button ends these
+ * secrets early.
+ */
 import { Trans } from '@lingui/react/macro';
 import { PreviousSecretAlert } from '../layout/previous-secret-alert.js';
 import { useAccount, useCan } from '../session/accounts.js';

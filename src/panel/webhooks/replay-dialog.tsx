@@ -1,4 +1,7 @@
-/** Dialog that resends many events of an endpoint: only failed ones or all, optionally of a period. */
+/**
+ * Dialog that resends many events of a webhook endpoint: failed events or all events, optionally of a period. The
+ * dialog then says how many events the gateway resends.
+ */
 import { Button, Group, Radio, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -96,7 +99,7 @@ function ReplayForm({ shown, onClose }: Omit<ReplayDialogProps, 'opened'>) {
   );
 }
 
-/** Choice of events to resend. */
+/** Choice of events to resend: only failed events, or all events. */
 type Status = 'failed' | 'all';
 
 interface StatusFieldProps {

@@ -1,6 +1,6 @@
 /**
- * Dialog that rotates the signing secret of an endpoint. It asks how long events are also signed with the current
- * secret, then shows the new secret once.
+ * Dialog that rotates the signing secret of a webhook endpoint. The user chooses how long events are also signed with
+ * the current secret. The dialog then shows the new secret once.
  */
 import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -15,7 +15,10 @@ import { useFormats } from '../words/times.js';
 import { previousSecretEnds, readAgain, rotateSecret, type Endpoint } from './webhooks.js';
 
 const DAY_SECONDS = '86400';
-/** Maximum number of previous secrets. The API keeps three secrets, so a further rotation ends the oldest. */
+/**
+ * Maximum number of previous secrets. The API keeps three secrets. With two previous secrets, a rotation must end the
+ * oldest secret.
+ */
 const MAX_PREVIOUS = 2;
 
 interface RotateDialogProps {
@@ -58,11 +61,11 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const endsPrevious = ends.length >= MAX_PREVIOUS;
   const rotate = () =>
     send(async (requestId) => {
-      // Ends the oldest secret only if the dialog warned about it. Otherwise the API rejects a rotation that would end
-      // a secret.
+      // The request ends the oldest secret only if the dialog warned about that. Otherwise, the API rejects a rotation
+      // that would have to end a secret early.
       const body = { overlap_seconds: Number(overlap), end_previous_secret: endsPrevious };
       const { secret } = await rotateSecret(shown.id, body, etag, requestId).catch((caught: unknown) => {
-        // Refetch the endpoint, so that the dialog shows its current state before the next try.
+        // Refetch the endpoint, so that the dialog shows the current state of the endpoint before the next attempt.
         if (hasCode(caught, 'precondition_failed', 'previous_secret_active')) void readAgain(shown);
         throw caught;
       });

@@ -1,4 +1,4 @@
-/** Collapsible form fields for the delivery settings of an endpoint: retries, rate, concurrency and timeout. */
+/** Collapsible form fields for the delivery settings of a webhook endpoint: retries, rate, concurrency and timeout. */
 import { Button, Collapse, Group, Radio, Stack, TagsInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useDisclosure } from '@mantine/hooks';

@@ -1,4 +1,4 @@
-/** Dialog that sends a test event to an endpoint and shows the result. */
+/** Dialog that sends a test event to a webhook endpoint and shows the result of the single attempt. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** Badges and texts for the status, failure reasons and errors of webhooks. */
+/** Badges and texts for the status of webhook endpoints and deliveries, and for the reasons and errors of failures. */
 import { Badge } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import type { Delivery, DeliveryStatus, Endpoint, EndpointStatus, EventType } from './webhooks.js';
@@ -12,7 +12,10 @@ const COLORS: Readonly<Record<EndpointStatus | DeliveryStatus, string>> = {
   failed: 'red',
 };
 
-/** Badge with the status of an endpoint. An active endpoint whose deliveries fail is shown as failing. */
+/**
+ * EndpointState is a badge with the status of an endpoint. An enabled endpoint whose deliveries fail has the label
+ * "Failing".
+ */
 export function EndpointState({ of: { status, failing_since: failingSince } }: { readonly of: Endpoint }) {
   const { t } = useLingui();
   const words = { enabled: t({ message: 'Active', context: 'an endpoint' }), paused: t`Paused`, disabled: t`Disabled` };
@@ -38,8 +41,8 @@ export function DeliveryState({ of: { status } }: { readonly of: Delivery }) {
 }
 
 /**
- * Returns a function that returns the description of an event type. Descriptions of the gateway's event types are
- * translated. Those that the operator wrote are not.
+ * Returns a function that returns the description of an event type. The gateway's own descriptions are translated.
+ * Descriptions that the operator wrote are not.
  */
 export function useEventDescription(): (type: EventType) => string | null {
   const { i18n } = useLingui();
@@ -47,7 +50,7 @@ export function useEventDescription(): (type: EventType) => string | null {
     source === 'gateway' && description !== null ? i18n._(description) : description;
 }
 
-/** Returns a function that says why a delivery was given up. */
+/** Returns a function that explains why a delivery failed permanently. */
 export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => string {
   const { t } = useLingui();
   const words: Readonly<Record<NonNullable<Delivery['reason']>, string>> = {
@@ -62,7 +65,10 @@ export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => s
   return (reason) => words[reason];
 }
 
-/** Returns a function that explains why the API rejected the URL of an endpoint, by the API's reason code. */
+/**
+ * Returns a function that explains why the API rejected the URL of an endpoint, by reason code. For unknown codes, that
+ * function says that the address is not public.
+ */
 export function useDestinationWords(): (reason: string) => string {
   const { t } = useLingui();
   const privateNetwork = t`This URL leads to a private network or to this server. Use a public address.`;
@@ -90,7 +96,10 @@ export function useDestinationWords(): (reason: string) => string {
   return (reason) => words[reason] ?? notPublic;
 }
 
-/** Returns a function that explains why a delivery attempt got no response. Unknown errors are shown by their code. */
+/**
+ * Returns a function that explains why a delivery attempt got no response, by error code. For unknown errors, that
+ * function returns the error unchanged.
+ */
 export function useErrorWords(): (error: string) => string {
   const { t } = useLingui();
   const destination = useDestinationWords();

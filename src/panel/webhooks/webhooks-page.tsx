@@ -1,4 +1,6 @@
-/** Page that lists the webhook endpoints of an account. Its path `/webhooks/new` opens the dialog that adds one. */
+/**
+ * Page that lists the webhook endpoints of an account. The path `/webhooks/new` opens the dialog that adds an endpoint.
+ */
 import { Anchor, Group, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Link } from 'wouter';

@@ -1,4 +1,4 @@
-/** Requests to the admin API that read and change webhook endpoints and their deliveries. */
+/** Queries and requests to the admin API that read and change webhook endpoints and their deliveries. */
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, unwrap, unwrapVersioned, idempotencyKeyHeader, ifMatchHeader } from '../api/client.js';
@@ -19,9 +19,9 @@ export type Attempt = DeliveryDetail['attempt_log'][number];
 export type EventType = components['schemas']['EventType'];
 export type Replay = components['schemas']['ReplayWebhookDeliveries'];
 
-/** Number of newest deliveries that are polled. */
+/** Number of newest deliveries that the panel polls. */
 const MAX_NEWEST = 50;
-/** Polling intervals in milliseconds, while a delivery is pending and otherwise. */
+/** Polling intervals in milliseconds: while a delivery is pending, and otherwise. */
 const PENDING_POLL_MS = 2_000;
 const IDLE_POLL_MS = 15_000;
 
@@ -36,7 +36,7 @@ export const useEndpoints = (accountId: string) =>
     ),
   );
 
-/** Reads and polls one endpoint with its version (ETag). */
+/** Reads and polls one endpoint with its version (ETag), which `updateEndpoint` and `rotateSecret` need. */
 export const useEndpoint = (id: string) =>
   useQuery({
     queryKey: endpointKey(id),
@@ -44,7 +44,7 @@ export const useEndpoint = (id: string) =>
     refetchInterval: pollEvery(IDLE_POLL_MS),
   });
 
-/** Reads the event types that an endpoint can subscribe to. */
+/** Reads the event types to which an endpoint can subscribe. Cached data counts as current for five minutes. */
 export const useEventTypes = () =>
   useQuery({ queryKey: ['event-types'], queryFn: () => unwrap(api.GET('/admin/v1/event-types')), staleTime: 300_000 });
 
@@ -56,13 +56,16 @@ const readDeliveries = (id: string, status: DeliveryStatus | null, page: PageQue
     }),
   );
 
-/** Reads the deliveries of an endpoint page by page, newest first. `status` filters them; null: all. */
+/** Reads the deliveries of an endpoint page by page, newest first. `status` filters the deliveries; null means all. */
 export const useDeliveries = (id: string, status: DeliveryStatus | null) =>
   usePages([...endpointKey(id), 'deliveries', status], (page, signal) => readDeliveries(id, status, page, signal), {
     keepsPrevious: true,
   });
 
-/** Polls only the newest deliveries of an endpoint, because older deliveries rarely change. */
+/**
+ * Polls only the newest deliveries of an endpoint, because older deliveries rarely change. The query runs only if
+ * `isEnabled` is true.
+ */
 export const useNewestDeliveries = (id: string, status: DeliveryStatus | null, isEnabled: boolean) =>
   useQuery({
     queryKey: [...endpointKey(id), 'newest-deliveries', status],
@@ -74,8 +77,8 @@ export const useNewestDeliveries = (id: string, status: DeliveryStatus | null, i
   });
 
 /**
- * Merges polled deliveries with those of the loaded pages, newest first. Null: there may be deliveries between the two
- * that neither has. IDs sort by creation time.
+ * Returns the polled deliveries followed by the older loaded deliveries. Null if deliveries between both lists may be
+ * missing. IDs sort by creation time.
  */
 export function withNewest(
   newest: { readonly data: readonly Delivery[]; readonly has_more: boolean },
@@ -98,7 +101,7 @@ export const useDelivery = (id: string) =>
     ),
   });
 
-/** Refetches an endpoint, its deliveries and the list of endpoints after a change. */
+/** Refetches an endpoint, its deliveries, and the list of endpoints of the account after a change. */
 export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'id' | 'account_id'>): Promise<void> {
   await Promise.all([
     queries.invalidateQueries({ queryKey: listQueryKey(accountId) }),
@@ -107,7 +110,7 @@ export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'i
   ]);
 }
 
-/** Refetches the list of endpoints after one was added or deleted. */
+/** Refetches the list of endpoints of an account after an endpoint was added or deleted. */
 export const readListAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listQueryKey(accountId) });
 
 export const createEndpoint = (accountId: string, body: NewEndpoint, requestId: string) =>
@@ -124,7 +127,10 @@ export const updateEndpoint = (id: string, body: EndpointChange, etag: string | 
     api.PATCH('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } }, headers: ifMatchHeader(etag), body }),
   );
 
-/** Rotates the signing secret. `requestId` is the idempotency key. */
+/**
+ * Rotates the signing secret. `requestId` is the idempotency key. Rejects with `precondition_failed` if the endpoint
+ * has another version than `etag`.
+ */
 export const rotateSecret = (id: string, body: Rotation, etag: string | null, requestId: string) =>
   unwrap(
     api.POST('/admin/v1/webhook-endpoints/{id}/rotate-secret', {
@@ -137,14 +143,14 @@ export const rotateSecret = (id: string, body: Rotation, etag: string | null, re
 export const endPreviousSecret = (id: string) =>
   unwrap(api.POST('/admin/v1/webhook-endpoints/{id}/end-previous-secret', { params: { path: { id } } }));
 
-/** Returns the times (ISO 8601) until which events are also signed with previous secrets, latest first. */
+/** Returns the times (ISO 8601) at which previous secrets stop signing events, latest first. */
 export const previousSecretEnds = ({ public_keys: keys }: Pick<Endpoint, 'public_keys'>): string[] =>
   keys.flatMap(({ expires_at: end }) => end ?? []).toSorted((one, other) => Date.parse(other) - Date.parse(one));
 
 export const deleteEndpoint = (id: string) =>
   unwrap(api.DELETE('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } }));
 
-/** Sends a test event once. Null: the type `webhook.test`. */
+/** Sends a test event once, without retries. `type` is the event type. Null means `webhook.test`. */
 export const sendTest = (id: string, type: string | null) =>
   unwrap(
     api.POST('/admin/v1/webhook-endpoints/{id}/test', {

@@ -1,4 +1,4 @@
-/** Renders a text. If the text is a URL, browsers may break the line before each part of the URL. */
+/** Renders a text. In a URL, browsers may break the line before each part of the URL. */
 import { Fragment } from 'react';
 
 const URL_START = /^https?:\/\//;

@@ -14,7 +14,10 @@ export interface CodeWords {
 
 const isPublic = (code: string): code is keyof typeof PUBLIC_ERRORS => Object.hasOwn(PUBLIC_ERRORS, code);
 
-/** Returns a function that explains a code. Undefined for codes that only a backend defines. */
+/**
+ * Returns a function that explains an error code. Undefined for codes that are not public codes of the gateway, such as
+ * the codes of a backend.
+ */
 export function useCodeWords(): (code: string) => CodeWords | undefined {
   const { i18n } = useLingui();
   const rows = i18n.locale === 'es' ? ERRORS_ES : PUBLIC_ERRORS;

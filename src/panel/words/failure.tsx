@@ -1,4 +1,6 @@
-/** Error box: says what happened and what to do. For server errors, also shows the request ID for support. */
+/**
+ * Error box that says what happened and what to do. For server errors, the box also shows the request ID for support.
+ */
 import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ApiProblem, type RefusedField } from '../api/problem.js';
@@ -8,13 +10,13 @@ import { useReasonWords } from './reasons.js';
 
 interface FailureProps {
   readonly error: unknown;
-  /** Rejected fields whose error the form already shows at the field. The box lists the other ones. */
+  /** Rejected fields whose error the form already shows at the field. The box lists the remaining rejected fields. */
   readonly atFields?: readonly RefusedField[];
-  /** Retries the failed request. Without it, the box has no retry button. */
+  /** Retries the failed request. Without this function, the box has no retry button. */
   readonly again?: (() => void) | undefined;
 }
 
-/** Error codes for invalid input. The box then lists the rejected fields. */
+/** Error codes for invalid input. For these codes, the box lists the rejected fields. */
 const REFUSED_INPUT: readonly string[] = ['validation_failed', 'invalid_parameter', 'bad_request'];
 
 export function Failure({ error, atFields = [], again }: FailureProps) {

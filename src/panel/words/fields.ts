@@ -1,7 +1,10 @@
-/** Labels of API fields, and names of the actors who changed them. */
+/** Labels of API fields, and names of the actors who changed them, in the language of the page. */
 import { useLingui } from '@lingui/react/macro';
 
-/** Returns a function that returns the label of an API field. An unknown field is shown by its name. */
+/**
+ * Returns a function that returns the label of an API field. For an unknown field, that function returns the name of
+ * the field.
+ */
 export function useFieldWords(): (field: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
@@ -43,7 +46,10 @@ export function useFieldWords(): (field: string) => string {
   return (field) => words[field] ?? field;
 }
 
-/** Returns a function that returns the name of an actor for whom the API sent no name. */
+/**
+ * Returns a function that returns the name of an actor for whom the API sent no name. For an unknown actor, that
+ * function returns the ID.
+ */
 export function useActorWords(): (actor: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
@@ -53,7 +59,7 @@ export function useActorWords(): (actor: string) => string {
   };
   return (actor) => {
     if (actor.startsWith('portal:')) return t`Portal user`;
-    // The API sends no name for members whose data was erased. The member ID would not help the reader.
+    // The API sends no name for members whose data was erased. The member ID would not help readers.
     if (actor.startsWith('mem_')) return t`Removed member`;
     return words[actor] ?? actor;
   };

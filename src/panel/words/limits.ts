@@ -1,27 +1,30 @@
-/** Labels of limits by period. Pages and forms show the periods in the order of `LIMIT_PERIODS`. */
+/**
+ * Labels of limits by period, in the language of the page. Pages and forms show the periods in the order of
+ * `LIMIT_PERIODS`.
+ */
 import { useLingui } from '@lingui/react/macro';
 
 interface PeriodWords {
-  /** Title of the current usage in the period. */
+  /** Title of the usage in the current period. */
   readonly now: string;
-  /** Label of a limit of a key. */
+  /** Label of the limit of a single key. */
   readonly requests: string;
-  /** Labels of the limits of a plan. */
+  /** Labels of the limits in a plan, by owner. */
   readonly plan: Readonly<Record<LimitOwner, string>>;
-  /** Labels of the limits on the Explain page. */
+  /** Labels of the limits on the Explain page, by owner. */
   readonly decision: Readonly<Record<LimitOwner, string>>;
   /** Text after a number, as in `60 per minute`. */
   readonly per: string;
 }
 
-/** Scope of a limit: all requests of an account, or those of one key. */
+/** Owners of a limit: an account, with the requests of all its keys, or a single key. */
 export const LIMIT_OWNERS = ['account', 'key'] as const;
 type LimitOwner = (typeof LIMIT_OWNERS)[number];
 
 export const LIMIT_PERIODS = ['minute', 'day', 'month'] as const;
 export type LimitPeriod = (typeof LIMIT_PERIODS)[number];
 
-/** Returns the labels of each period. */
+/** Returns the labels of limits for each period. */
 export function useLimitWords(): Readonly<Record<LimitPeriod, PeriodWords>> {
   const { t } = useLingui();
   return {
@@ -49,7 +52,7 @@ export function useLimitWords(): Readonly<Record<LimitPeriod, PeriodWords>> {
   };
 }
 
-/** Splits the name of a limit: `key-month` is the monthly limit of a key. */
+/** Splits the name of a limit into owner and period. For example, `key-month` is the monthly limit of a key. */
 export function parsePolicy(policy: `${LimitOwner}-${LimitPeriod}`): { of: LimitOwner; period: LimitPeriod } {
   const [of, period] = policy.split('-') as [LimitOwner, LimitPeriod];
   return { of, period };

@@ -1,6 +1,6 @@
 /**
- * Language of the page. Before sign-in it is the choice stored in this browser, or else the browser's first supported
- * language. After sign-in, the language in the member's profile has precedence.
+ * Chooses, stores and activates the language of the page. Before sign-in, the choice stored in this browser applies, or
+ * else the browser's language. After sign-in, the language in the member's profile has precedence.
  */
 import { i18n } from '@lingui/core';
 
@@ -8,7 +8,7 @@ import { i18n } from '@lingui/core';
 export const LOCALES = ['en', 'es'] as const;
 export type Locale = (typeof LOCALES)[number];
 
-/** Names of the languages, each in that language. */
+/** Name of each language, in the language itself. */
 export const LANGUAGES = { en: 'English', es: 'Español' } as const satisfies Record<Locale, string>;
 
 /** Key of the user's choice in local storage. */
@@ -30,7 +30,7 @@ export async function storeLocale(locale: Locale): Promise<void> {
   try {
     localStorage.setItem(STORAGE_KEY, locale);
   } catch {
-    // Without storage, the choice lasts until the next load.
+    // Without storage, the choice lasts until the page is loaded again.
   }
   await activateLocale(locale);
 }
@@ -44,13 +44,16 @@ export function clearStoredLocale(): void {
   }
 }
 
-/** Returns the language before sign-in: the stored choice, or else the browser's. English if neither is supported. */
+/**
+ * Returns the language before sign-in: the stored choice, or else the first supported language of the browser. English
+ * if the browser has none.
+ */
 export function firstLocale(): Locale {
   try {
     const chosen = localStorage.getItem(STORAGE_KEY);
     if (isLocale(chosen)) return chosen;
   } catch {
-    // Without storage: use the browser's language.
+    // Without storage, use the browser's language.
   }
   return navigator.languages.map((language) => language.split('-')[0]).find(isLocale) ?? 'en';
 }

@@ -1,4 +1,7 @@
-/** Titles and advice for errors. The panel does not show the API's own texts, which are English and technical. */
+/**
+ * Titles and advice for errors, in the language of the page. They replace the API's own texts, which are English and
+ * technical.
+ */
 import { plural } from '@lingui/core/macro';
 import { useLingui } from '@lingui/react/macro';
 import { ApiProblem, Unreachable } from '../api/problem.js';
@@ -11,7 +14,7 @@ export interface ProblemWords {
   readonly advice: string;
 }
 
-/** Returns a function that returns the texts for an error. Unknown errors get a general text. */
+/** Returns a function that returns title and advice for an error. Unknown errors get a general text. */
 export function useProblemWords(): (error: unknown) => ProblemWords {
   const { t } = useLingui();
   return (error) => {
@@ -116,7 +119,10 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
   };
 }
 
-/** Says when the user can try again. Without `Retry-After`, says in a minute. */
+/**
+ * Says when the user can try again, in seconds or, from one minute on, in minutes. Without `Retry-After`, says to wait
+ * a minute.
+ */
 function waitWords({ retryAfterSeconds = SECONDS_OF_MINUTE }: ApiProblem): string {
   if (retryAfterSeconds < SECONDS_OF_MINUTE)
     return plural(retryAfterSeconds, { one: 'Try again in # second.', other: 'Try again in # seconds.' });

@@ -1,11 +1,13 @@
-/** Translates the reasons for which the API rejects a field. */
+/** Translates the reasons for which the API rejects a field. The patterns must match the English texts of the API. */
 import { useLingui } from '@lingui/react/macro';
 import type { RefusedField } from '../api/problem.js';
 
-/** Returns the text of a reason. The arguments are the groups that its pattern captured. */
+/** Returns the translated text of a reason. The arguments are the groups that its pattern captured. */
 type Words = (...found: string[]) => string;
 
-/** Returns a function that translates a reason. An unknown reason is shown as the API sent it, in English. */
+/**
+ * Returns a function that translates a reason. That function returns an unknown reason as the API sent it, in English.
+ */
 export function useReasonWords(): (refused: Pick<RefusedField, 'detail'>) => string {
   const { t } = useLingui();
   const known: readonly (readonly [pattern: RegExp, words: Words])[] = [

@@ -1,4 +1,4 @@
-/** Badge with the status code of a response. The color depends on the class: success, 4xx or 5xx. */
+/** Badge with the HTTP status code of a response. The color tells 4xx, 5xx and other codes apart. */
 import { Badge } from '@mantine/core';
 
 const colorOf = (status: number): string => {

@@ -1,9 +1,9 @@
-/** Formats times and numbers for the language of the page and, if given, a time zone. */
+/** Formats times and numbers for the language of the page and, if given, for a time zone. */
 import { Text, Tooltip } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { now } from './clock.js';
 
-/** Units of relative times, each with the number of units that make the next larger one. */
+/** Units of relative times. Each number says how many of the unit make the next larger unit. */
 const STEPS = [
   ['second', 60],
   ['minute', 60],
@@ -44,7 +44,7 @@ export function useFormats(timeZone?: string): Formats {
   };
 }
 
-/** Shows a relative time, with the exact time as a tooltip. */
+/** Ago shows a relative time, with the exact time as a tooltip. */
 export function Ago({ at, timeZone }: { readonly at: string; readonly timeZone?: string | undefined }) {
   const formats = useFormats(timeZone);
   return (

@@ -78,8 +78,8 @@ export function isWhole(value: number | ExactNumber): boolean {
 }
 
 /**
- * Reports whether the sender may have rounded an integer. True if the integer is beyond 2^53 and written as JavaScript
- * would write it.
+ * Reports whether the sender may have rounded an integer. Returns true for an integer beyond 2^53 that is written as
+ * JavaScript would write it, or with a fraction or exponent.
  */
 export function mayBeRounded(value: number | ExactNumber): boolean {
   if (!isWhole(value) || Math.abs(Number(digitsOf(value))) <= Number.MAX_SAFE_INTEGER) return false;
@@ -87,8 +87,8 @@ export function mayBeRounded(value: number | ExactNumber): boolean {
 }
 
 /**
- * Formats a number for a URL. Integers in the range of JavaScript numbers become plain digits. Other numbers stay as
- * written.
+ * Formats a number for a URL. Integers in the range of JavaScript numbers become plain digits. Other numbers keep their
+ * notation.
  */
 export function plainDigits(value: number | ExactNumber): string {
   if (typeof value === 'number') return String(value);
@@ -100,13 +100,14 @@ export function plainDigits(value: number | ExactNumber): string {
 }
 
 /**
- * Maximum number of characters of an exponent that is converted. All such exponents are exact as JavaScript numbers.
+ * Maximum number of characters of an exponent that is converted to a JavaScript number. Exponents up to this length are
+ * converted exactly.
  */
 const LONGEST_EXPONENT = 15;
 
 /**
  * Returns a canonical form, which is the same for equal numbers. `1.10` and `11e-1` both become `11e-1`. Exponents of
- * more than 15 characters stay as they are.
+ * more than 15 characters are not changed.
  * @param digits a JSON number
  */
 export function canonicalDigits(digits: string): string {

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { mayBeBroken, parseExact } from './exact-json.js';
 
-/** Maximum nesting of objects and arrays. Other parsers have the same limit. */
+/** Maximum nesting of objects and arrays. Some parsers of backends have the same limit by default. */
 export const DEEPEST_JSON = 64;
 
 const LONGEST_NAME_SHOWN = 100;

@@ -1,18 +1,21 @@
 /**
- * Formats of a scrape: Prometheus text 0.0.4, OpenMetrics 1.0.0 with exemplars, and Prometheus's protocol buffers with
- * exemplars and native histograms.
+ * Writes metrics in the formats of a scrape: Prometheus text 0.0.4, OpenMetrics 1.0.0 with exemplars, and Prometheus's
+ * protocol buffers with exemplars and native histograms.
  */
 import type { Exemplar, Family, Histogram, Kind, Series } from './family.js';
 import { familyHead, lengthPrefix, metricMessage } from './family-message.js';
 
-/** A format. A family is its head and its series, so that a large one can be written in steps. */
+/**
+ * Exposition writes metrics in one format. It writes the head and the series of a family separately, so that a large
+ * family can be written in steps.
+ */
 export interface Exposition {
   readonly contentType: string;
   readonly head: (family: Family) => Uint8Array;
   readonly series: (series: Series, family: Family) => Uint8Array;
   /** Returns the bytes before a family of this length. */
   readonly prefix: (length: number) => Uint8Array;
-  /** Last line of a scrape. */
+  /** Text after the last family. Empty if the format requires none. */
   readonly end: string;
 }
 
@@ -96,7 +99,7 @@ function exemplarText(exemplar: Exemplar | null | undefined): string {
   return ` # {trace_id="${exemplar.traceId}"} ${exemplar.value} ${exemplar.timeMs / 1_000}`;
 }
 
-/** Returns a number as OpenMetrics has it in `le`: integers with `.0`. */
+/** Formats a bucket bound for the label `le` of OpenMetrics, in which integers end with `.0`. */
 function canonicalFloat(value: number): string {
   return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }

@@ -1,6 +1,6 @@
 /**
- * Encodes a family as `io.prometheus.client.MetricFamily` with its length before it, which Prometheus reads as
- * "delimited". Comments name the fields of the schema (prometheus/client_model, metrics.proto).
+ * Encodes families as messages of the type `io.prometheus.client.MetricFamily`, each preceded by its length (encoding
+ * `delimited`). Comments name the fields of the schema (prometheus/client_model, metrics.proto).
  */
 import { PbfWriter } from 'pbf';
 import { labelPairs, type Exemplar, type Family, type Histogram, type NativeHistogram, type Series } from './family.js';
@@ -8,7 +8,10 @@ import { SCHEMA, ZERO_THRESHOLD } from './native-buckets.js';
 
 /** Values of `MetricType`. */
 const TYPES = { counter: 0, gauge: 1, histogram: 4 } as const;
-/** Empty buckets up to this number are written as zeros, because a new span takes more room. */
+/**
+ * Maximum number of consecutive empty buckets that are written as zeros. A longer gap starts a new span, which takes
+ * less space.
+ */
 const LONGEST_GAP = 2;
 
 /** Returns the fields of a `MetricFamily` before its metrics. */
@@ -27,7 +30,7 @@ export function metricMessage(series: Series, { kind }: Family): Uint8Array {
   return message.finish();
 }
 
-/** Returns the length of a message as "delimited" has it. */
+/** Returns the length of a message as a varint, which precedes the message in the encoding `delimited`. */
 export function lengthPrefix(length: number): Uint8Array {
   const prefix = new PbfWriter();
   prefix.writeVarint(length);
@@ -124,7 +127,7 @@ function writeSpan({ offset, length }: Span, message: PbfWriter): void {
   message.writeVarintField(2, length);
 }
 
-/** Returns the runs of buckets that are not empty. */
+/** Returns the spans of buckets with observations. A span includes gaps of up to `LONGEST_GAP` empty buckets. */
 function spansOf(first: number, counts: readonly number[]): { start: number; length: number }[] {
   const spans: { start: number; length: number }[] = [];
   for (const [at, count] of counts.entries()) {

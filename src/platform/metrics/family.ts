@@ -1,4 +1,4 @@
-/** Metrics as data, for merging the processes of a node and for writing them in a format. Plain JSON. */
+/** Defines metrics as plain JSON data, which can be merged across the processes of a node and written in any format. */
 
 export type Kind = 'counter' | 'gauge' | 'histogram';
 
@@ -12,7 +12,7 @@ export interface Family {
 export interface Series {
   /** Labels as in the text format, without braces: `a="b",c="d"`. Empty without labels. */
   readonly labels: string;
-  /** Value of a counter or gauge. Null is NaN, which JSON has not. 0 for a histogram. */
+  /** Value of a counter or gauge. Null stands for NaN, which JSON cannot represent. 0 for a histogram. */
   readonly value: number | null;
   readonly histogram?: Histogram;
 }
@@ -20,18 +20,18 @@ export interface Series {
 export interface Histogram {
   /** Upper bounds of the buckets, ascending. */
   readonly bounds: readonly number[];
-  /** Observations by bucket, not cumulative. The last one has no upper bound. */
+  /** Observations by bucket, not cumulative. The last bucket has no upper bound. */
   readonly counts: readonly number[];
   readonly sum: number;
-  /** Buckets of a native histogram. Undefined for one that another library counted. */
+  /** Buckets of a native histogram. Undefined if another library counted the observations. */
   readonly native?: NativeHistogram;
   /** Latest exemplar of each bucket. */
   readonly exemplars?: readonly (Exemplar | null)[];
 }
 
 /**
- * Exponential buckets (Prometheus native histogram, schema 3): bucket `i` ends at 2^(i/8), inclusive. `counts` holds
- * the buckets from `first` on.
+ * NativeHistogram has the exponential buckets of a Prometheus native histogram (schema 3). Bucket `i` ends at 2^(i/8),
+ * inclusive. `counts[0]` belongs to bucket `first`.
  */
 export interface NativeHistogram {
   readonly zero: number;
@@ -39,7 +39,7 @@ export interface NativeHistogram {
   readonly counts: readonly number[];
 }
 
-/** The exported trace of an observed request. */
+/** ObservedTrace identifies the exported trace of an observed request. */
 export interface ObservedTrace {
   readonly traceId: string;
   /** End of the request in milliseconds since the Unix epoch. */

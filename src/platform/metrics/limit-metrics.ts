@@ -1,8 +1,11 @@
-/** Metrics of limits: decisions, the counter store, and usage written to the database. */
+/**
+ * Defines the metrics of quota decisions, the counter store, idempotency keys, and the usage and request logs written
+ * to the database.
+ */
 import { MONTH_NAMES, WINDOW_NAMES } from '../quotas/windows.js';
 import { counter, gauge, histogram } from './metric.js';
 
-/** For calls that should take far less than a millisecond. */
+/** Bucket bounds in seconds, for calls that should take far less than a millisecond. */
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
 
 /** Label value for the sum of all accounts that are not listed by ID. */
@@ -13,7 +16,7 @@ const ACCOUNT_LABELS = [
   ['plan', 'config'],
 ] as const;
 
-/** Whether the policy label is set if and only if the decision was a refusal. */
+/** Reports whether the policy label is set if and only if the decision was a refusal. */
 function namesPolicyOfRefusal([, outcome, policy]: readonly string[]): boolean {
   return (outcome === 'refused') === (policy !== '');
 }

@@ -1,4 +1,4 @@
-/** Metrics of the MCP server. */
+/** Defines the metrics of the MCP server. */
 import { counter } from './metric.js';
 
 /** Supported protocol methods. `other` counts unsupported methods and unreadable messages. */

@@ -1,6 +1,6 @@
 /**
- * Counters, gauges and histograms with their labels and series. A counter with known label values starts at 0, so that
- * Prometheus sees its first event as an increase.
+ * Implements counters, gauges and histograms with their labels and series. A counter with known label values starts at
+ * 0, so that Prometheus sees its first event as an increase.
  */
 import {
   labelText,
@@ -10,16 +10,16 @@ import {
   type ObservedTrace,
   type Series as ReadSeries,
 } from './family.js';
-import { NativeBuckets } from './native-buckets.js';
+import { NativeBuckets, nativeIndexOf } from './native-buckets.js';
 
-/** Maximum series per metric. Further ones are counted as `other`, so that a mistake cannot fill the memory. */
+/** Maximum series per metric. Further series are counted as `other`, so that a mistake cannot fill the memory. */
 export const LARGEST_METRIC = 5_000;
-/** Maximum lines of all metrics. A histogram series has one line per bucket and two more. */
+/** Maximum output lines of all metrics. A histogram series has one line per bucket and two more. */
 const MAX_LINES = 100_000;
 
 /**
- * Source of a label's values: a list; `config` for names in the configuration, which are announced with `begin`; or
- * `open` for anything else.
+ * LabelValues is a list of all values of a label, or their source. `config` is for names in the configuration, which
+ * are announced with `begin`. `open` is for all other values.
  */
 export type LabelValues = readonly (string | number)[] | 'config' | 'open';
 export type Label = readonly [name: string, values: LabelValues];
@@ -28,7 +28,7 @@ type ValueOf<One> = One extends readonly [string, infer Values]
     ? Each
     : string | number
   : never;
-/** Arguments of `series`. Values that are not in the list do not compile. */
+/** ValuesOf has the type of the arguments of `series`. Values that are not in a label's list do not compile. */
 export type ValuesOf<Labels extends readonly Label[]> = { readonly [Index in keyof Labels]: ValueOf<Labels[Index]> };
 
 export class ValueSeries {
@@ -49,10 +49,13 @@ export class ValueSeries {
   }
 }
 
+/** The value that is being counted. */
+const observed = new Float64Array(1);
+
 export class HistogramSeries {
   private readonly counts: Float64Array;
   private readonly native = new NativeBuckets();
-  /** Latest exemplar of each bucket. Undefined without any. */
+  /** Latest exemplar of each bucket. Undefined if no observation had a trace. */
   private exemplars: (Exemplar | null)[] | undefined;
   private sum = 0;
 
@@ -63,12 +66,23 @@ export class HistogramSeries {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** @param trace undefined if no trace of the request is exported */
+  /**
+   * Counts a value. It is small, so V8 compiles it into its callers. The value goes on in an array of numbers, because a
+   * function that is called would get it as an object on the heap.
+   * @param trace undefined if no trace of the request is exported
+   */
   observe(value: number, trace?: ObservedTrace): void {
-    const index = this.bucketOf(value);
+    observed[0] = value;
+    this.count(trace);
+  }
+
+  private count(trace: ObservedTrace | undefined): void {
+    const value = observed[0] ?? 0;
+    let index = 0;
+    while (index < this.bounds.length && value > (this.bounds[index] ?? Infinity)) index++;
     this.counts[index] = (this.counts[index] ?? 0) + 1;
     this.sum += value;
-    this.native.observe(value);
+    this.native.count(nativeIndexOf(value));
     if (trace === undefined) return;
     this.exemplars ??= Array.from(this.counts, () => null);
     this.exemplars[index] = { ...trace, value };
@@ -83,12 +97,6 @@ export class HistogramSeries {
       histogram: exemplars === undefined ? histogram : { ...histogram, exemplars: [...exemplars] },
     };
   }
-
-  private bucketOf(value: number): number {
-    let index = 0;
-    while (index < this.bounds.length && value > (this.bounds[index] ?? Infinity)) index++;
-    return index;
-  }
 }
 
 export interface MetricDescription<Series, Labels extends readonly Label[]> {
@@ -96,21 +104,21 @@ export interface MetricDescription<Series, Labels extends readonly Label[]> {
   readonly kind: Kind;
   readonly help: string;
   readonly labels: Labels;
-  /** Whether a combination of label values can occur. All can by default. */
+  /** Reports whether a combination of label values can occur. By default, all combinations can. */
   readonly isPossible?: (values: readonly string[]) => boolean;
   readonly create: (labels: string) => Series;
   /** Number of output lines per series. */
   readonly lines?: number;
 }
 
-/** Limit for the lines of several metrics, and the number in use. */
+/** LineBudget limits the output lines of several metrics, and counts the lines in use. */
 export class LineBudget {
   used = 0;
 
   constructor(readonly maxLines: number) {}
 }
 
-/** Shared by all metrics of this process. */
+/** Budget that all metrics of this process share. */
 const PROCESS_LINES = new LineBudget(MAX_LINES);
 
 export class Metric<
@@ -135,7 +143,7 @@ export class Metric<
     this.kind = kind;
     this.help = help;
     this.labelNames = labels.map(([label]) => label);
-    // A gauge at 0 is a statement, so its owner creates the series.
+    // A gauge at 0 reports a measured value, so the code that measures the value creates the series.
     if (kind !== 'gauge' && labels.every(([, values]) => typeof values !== 'string')) this.begin({});
   }
 
@@ -145,8 +153,8 @@ export class Metric<
   }
 
   /**
-   * Returns the series with these label values, in the order of `labelNames`. Callers should keep it if they count
-   * often. If the metric or the process has reached its limit, returns the series whose labels are all `other`.
+   * Returns the series with these label values, in the order of `labelNames`. Callers that count often should keep the
+   * series. If the metric or the process has reached its limit, returns the series whose labels are all `other`.
    */
   series(...values: ValuesOf<Labels>): Series {
     const labels = this.labelText(values as readonly (string | number)[]);
@@ -161,8 +169,8 @@ export class Metric<
   }
 
   /**
-   * Creates all series with these label values at 0. Labels with a list take every value of it. Call `end` with the
-   * same values when the labeled object is gone.
+   * Creates all series with these label values at 0. A label with a list takes each value of the list. Call `end` with
+   * the same values when the labeled object no longer exists.
    */
   begin(known: Readonly<Record<string, string>>): void {
     for (const values of this.combinations(known)) {
@@ -182,7 +190,7 @@ export class Metric<
     }
   }
 
-  /** Replaces all series by these. For metrics that show the top few of many. */
+  /** Replaces all series with the given rows. For metrics that show the largest few of many values. */
   show(this: Metric<ValueSeries, Labels>, rows: readonly (readonly [values: ValuesOf<Labels>, value: number])[]): void {
     for (const labels of this.all.keys()) this.deleteSeries(labels);
     for (const [values, value] of rows) this.series(...values).set(value);
@@ -207,7 +215,7 @@ export class Metric<
     return labelText(this.labelNames.map((name, index) => [name, values[index] ?? ''] as const));
   }
 
-  /** Returns all possible combinations of label values that include the known ones. */
+  /** Returns all possible combinations of label values that include the known values. */
   private combinations(known: Readonly<Record<string, string>>): readonly (readonly string[])[] {
     const { labels, isPossible = () => true } = this.description;
     const lists = labels.map(([name, values]) =>
@@ -231,7 +239,7 @@ export class Metric<
 
 /**
  * Creates a counter, which only increases.
- * @param isPossible whether a combination of label values can occur. All can by default.
+ * @param isPossible reports whether a combination of label values can occur. By default, all combinations can.
  */
 export function counter<const Labels extends readonly Label[]>(
   name: string,

@@ -1,4 +1,7 @@
-/** Buckets of a Prometheus native histogram: exponential, and as many as the observed values need. */
+/**
+ * Counts observations in the exponential buckets of a Prometheus native histogram. The number of buckets grows with the
+ * range of the observed values.
+ */
 import type { NativeHistogram } from './family.js';
 
 /** Resolution: 2^SCHEMA buckets for each power of two, so a bucket is 9 % wide. */
@@ -6,22 +9,30 @@ export const SCHEMA = 3;
 const BUCKETS_PER_DOUBLING = 2 ** SCHEMA;
 /** Values up to this bound are counted as zero. 30 ns as a duration in seconds. */
 export const ZERO_THRESHOLD = 2 ** -25;
-/** Larger values are counted in the last bucket. */
-const LAST = 32 * BUCKETS_PER_DOUBLING;
-/** Number of buckets that the array grows by, in the direction of a value outside it. */
+/** Index that stands for the zero bucket. */
+const ZERO_INDEX = -(2 ** 30);
+/** Binary logarithm of the bound of the last bucket, which also counts larger values. */
+const MAX_LOG = 32;
+/** Number of buckets by which the array grows, toward a value outside its range. */
 const GROWTH = 2 * BUCKETS_PER_DOUBLING;
+
+/** Returns the index of the bucket for a value: the least `i` with value <= 2^(i/8). */
+export function nativeIndexOf(value: number): number {
+  if (!(value > ZERO_THRESHOLD)) return ZERO_INDEX;
+  return Math.ceil(Math.min(Math.log2(value), MAX_LOG) * BUCKETS_PER_DOUBLING) | 0;
+}
 
 export class NativeBuckets {
   private zero = 0;
   private first = 0;
   private counts = new Float64Array(0);
 
-  observe(value: number): void {
-    if (!(value > ZERO_THRESHOLD)) {
+  /** Counts an observation. @param index result of `nativeIndexOf` */
+  count(index: number): void {
+    if (index === ZERO_INDEX) {
       this.zero++;
       return;
     }
-    const index = Math.min(LAST, Math.ceil(Math.log2(value) * BUCKETS_PER_DOUBLING));
     if (index < this.first || index >= this.first + this.counts.length) this.cover(index);
     const at = index - this.first;
     this.counts[at] = (this.counts[at] ?? 0) + 1;
@@ -31,7 +42,7 @@ export class NativeBuckets {
     return { zero: this.zero, first: this.first, counts: [...this.counts] };
   }
 
-  /** Grows the array so that it holds this bucket. */
+  /** Grows the array so that it contains the bucket `index`. */
   private cover(index: number): void {
     const { counts, first } = this;
     const isEmpty = counts.length === 0;
@@ -44,7 +55,7 @@ export class NativeBuckets {
   }
 }
 
-/** Adds two histograms. */
+/** Adds two native histograms, bucket by bucket. */
 export function addNative(a: NativeHistogram, b: NativeHistogram): NativeHistogram {
   const first = Math.min(a.first, b.first);
   const end = Math.max(a.first + a.counts.length, b.first + b.counts.length);

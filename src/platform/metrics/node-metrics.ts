@@ -1,14 +1,15 @@
-/** Node's own metrics, collected by Prometheus's client. */
+/** Collects Node's own metrics with Prometheus's client. */
 import { collectDefaultMetrics, register } from '@prometheus-io/client';
 import { labelText, type Family, type Histogram, type Kind, type Series } from './family.js';
 
 /**
- * The longest timer that Node supports. By default, the client samples the metrics removed below ten times a second.
+ * Sampling interval of the metrics that are removed below, which turns their sampling off. It is the longest timer that
+ * Node supports. By default, the client samples ten times a second.
  */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const REMOVED_METRICS = [
-  // Gauges named like counters. `nodejs_active_handles` and others report the same numbers by type.
+  // These gauges have names of counters. `nodejs_active_handles` and others report the same numbers by type.
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
@@ -25,7 +26,7 @@ interface Value {
   readonly value: number;
 }
 
-/** Returns Node's metrics. The first call begins to collect them. */
+/** Returns Node's metrics. The first call starts their collection. */
 export async function nodeMetrics(): Promise<Family[]> {
   if (!hasBegun) {
     hasBegun = true;

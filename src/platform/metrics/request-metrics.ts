@@ -1,12 +1,12 @@
-/** Metrics of requests, backend calls and refusals. */
+/** Defines the metrics of requests, backend calls and error responses. */
 import { ERRORS, type ErrorCode } from '../problems/errors.js';
 import { counter, gauge, histogram } from './metric.js';
 
 /** OpenTelemetry's bucket bounds for HTTP durations, in seconds, plus 0.3 for a common objective. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.3, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 /**
- * Bucket bounds for the gateway's overhead: far less than a millisecond without waiting, more if Redis or the database
- * is asked.
+ * Bucket bounds for the gateway's overhead, in seconds. The overhead is far below a millisecond, unless the request
+ * waits for Redis or the database.
  */
 const OVERHEAD_BUCKETS = [
   0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.00075, 0.001, 0.0015, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
@@ -29,10 +29,13 @@ export const UPSTREAM_OUTCOMES = [
   'out_of_ports',
 ] as const;
 
-/** Status label of a backend response: the class, or the code of errors that indicate a backend fault. */
+/**
+ * Values of the status label of a backend response. A value is the status class, or the exact status of an error that
+ * indicates a backend fault.
+ */
 export const BACKEND_STATUSES = ['1xx', '2xx', '3xx', '4xx', '500', '502', '503', '504', '5xx'] as const;
 
-/** Whether the status label is set if and only if there was a response. */
+/** Reports whether the status label is set if and only if there was a response. */
 function namesStatusOfResponse([, , outcome, status]: readonly string[]): boolean {
   return (outcome === 'answered') === (status !== '');
 }

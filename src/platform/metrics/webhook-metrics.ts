@@ -1,10 +1,10 @@
 /**
- * Metrics of webhooks. Labels never contain an account, endpoint or URL, because customers determine how many there
- * are.
+ * Defines the metrics of events and webhooks. Labels never contain an account, endpoint or URL, because customers
+ * determine how many there are.
  */
 import { counter, gauge, histogram } from './metric.js';
 
-/** Result of an attempt: the kind of response, or what prevented one. */
+/** Results of an attempt. A value is the kind of response, or the reason why there was no response. */
 const ATTEMPT_OUTCOMES = [
   'succeeded',
   'failed',
@@ -36,7 +36,7 @@ const REFUSAL_REASONS = [
 
 const FAILURE_REASONS = ['exhausted', 'gone', 'aborted', 'expired', 'skipped', 'endpoint_deleted'] as const;
 
-/** From deliveries that should be sent at once to those behind a backlog. */
+/** Bucket bounds in seconds, from deliveries that are sent at once to deliveries in a long backlog. */
 const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 const CLAIM_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
 const ATTEMPT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30];

@@ -1,6 +1,6 @@
 /**
- * Lists the errors that only the admin API returns, such as those of sign-ins, sessions, roles and links. They are part
- * of the catalogue in `errors.ts`.
+ * Lists the errors that only the admin API returns, for example during a sign-in or for an expired link. The catalogue
+ * in `errors.ts` includes them.
  */
 import { RETRY_LATER, type ErrorEntry } from './error-entry.js';
 

@@ -2,7 +2,8 @@
 import type { ErrorCode } from './errors.js';
 
 /**
- * ErrorPages has the current URL of the pages. The URL is known once a port is bound, and follows the configuration.
+ * ErrorPages has the current URL of the pages. The URL is known after a port is bound, and changes with the
+ * configuration.
  */
 export class ErrorPages {
   #url: string;

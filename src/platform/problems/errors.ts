@@ -19,7 +19,7 @@ export interface FieldError {
   /** Name of a query or path parameter, if the body is not at fault. */
   readonly parameter?: string;
   readonly code?: string;
-  /** Actor that changed the field in the meantime; `changed_at` is the time (RFC 3339). */
+  /** Actor that changed the field in the meantime. `changed_at` is the time of that change (RFC 3339). */
   readonly changed_by?: string;
   readonly changed_at?: string;
 }
@@ -39,12 +39,12 @@ export interface ProblemOptions {
   readonly upgrade?: string;
   /** Status, if it differs from the catalogue's. Used for a backend's own 4xx. */
   readonly status?: number;
-  /** Seconds until the same request can be admitted, sent as `retry_after`. */
+  /** Seconds until a repeated request can be admitted, sent as `retry_after`. */
   readonly retryAfter?: number;
   /** End of the used-up period, in RFC 3339 with the account's UTC offset, sent as `resets_at`. */
   readonly resetsAt?: string;
   readonly missingScopes?: readonly string[];
-  /** Roles that may do this (admin API). */
+  /** Roles with permission for the request (admin API). */
   readonly requiredRoles?: readonly string[];
   /** Methods with which the member can confirm their identity (admin API). */
   readonly confirmWith?: readonly string[];
@@ -62,8 +62,9 @@ const StacklessError = function () {} as unknown as new () => Error;
 StacklessError.prototype = Error.prototype;
 
 /**
- * Problem is an error for the caller. Steps return it, handlers throw it, and one filter per application writes it. It
- * has no stack, because a refusal is not a fault in the program. Put an unexpected error into `cause`, with its stack.
+ * Problem is an error for the caller. Steps return problems, handlers throw them, and one filter per application writes
+ * the response. A problem has no stack, because a refusal is not a fault in the program. Put an unexpected error into
+ * `cause`, with its stack.
  */
 export class Problem extends StacklessError {
   override readonly name = 'Problem';

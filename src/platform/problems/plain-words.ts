@@ -1,6 +1,6 @@
 /**
- * Replaces zod's messages by texts in plain words, with the value and the limit. Used by `trailgate check` and the
- * admin API. Importing this file changes zod's global configuration.
+ * Replaces zod's messages by texts in plain words, with the value and the limit. `trailgate check` and the admin API
+ * use these texts. Importing this file changes zod's global configuration.
  */
 import { z } from 'zod';
 

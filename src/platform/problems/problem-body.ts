@@ -2,7 +2,7 @@
 import type { ErrorPages } from './error-pages.js';
 import { ERRORS, type FieldError, type Problem } from './errors.js';
 
-/** ProblemBody is the JSON body of an error. Our extension members are `code` and those after it. */
+/** ProblemBody is the JSON body of an error. Our extension members are `code` and all members after `code`. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -20,7 +20,7 @@ export interface ProblemBody {
   readonly reason?: string;
 }
 
-/** Replaces an omitted member. All of them share one object. */
+/** Placeholder for an omitted member. All omitted members share this object. */
 const NOTHING = {};
 
 /**

@@ -9,7 +9,7 @@ import { problemBody } from './problem-body.js';
 /** Placeholder for the request ID. The text occurs nowhere else in a body. */
 const ID_PLACEHOLDER = '<request id>';
 
-/** Beginnings of bodies, up to the status, by code. They are valid for `beginningsUrl`. */
+/** Beginnings of bodies, up to the status, by code. All contain the URL `beginningsUrl`. */
 const beginnings = new Map<ErrorCode, string>();
 let beginningsUrl = '';
 

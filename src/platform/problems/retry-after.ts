@@ -7,8 +7,8 @@
 export const LONGEST_WAIT_MS = 60 * 60 * 1_000;
 
 /**
- * Maximum wait that some SDKs obey, such as that of OpenAI. For a longer wait, they use much shorter pauses of their
- * own. Jitter therefore never raises a wait above this limit.
+ * Maximum wait that some SDKs obey, such as that of OpenAI. For a longer wait, these SDKs use much shorter pauses of
+ * their own. Jitter therefore never raises a shorter wait above this limit.
  */
 const LONGEST_OBEYED_SECONDS = 60;
 
@@ -20,7 +20,7 @@ const LEAST_SPREAD_SECONDS = 3;
 
 /**
  * Returns the header fields of a refusal that tell clients when to retry. The wait is in whole seconds, and never ends
- * before the state can change. Jitter keeps clients that were refused together from returning together.
+ * before the state can change. Jitter spreads the retries of clients that were refused at the same time.
  * @param knownMs time for which the state will not change, in milliseconds; 0 if unknown
  * @param random random number, at least 0 and less than 1
  */
@@ -31,7 +31,7 @@ export function retryFields(knownMs: number, random = Math.random()): string[] {
   return ['Retry-After', String(Math.min(spread(seconds, jitter), LONGEST_WAIT_MS / 1_000)), 'X-Should-Retry', 'true'];
 }
 
-/** Adds jitter to a wait, but never raises the wait above `LONGEST_OBEYED_SECONDS`. */
+/** Adds jitter to a wait. Never raises a shorter wait above `LONGEST_OBEYED_SECONDS`. */
 export function spread(seconds: number, jitter: number): number {
   return seconds <= LONGEST_OBEYED_SECONDS ? Math.min(seconds + jitter, LONGEST_OBEYED_SECONDS) : seconds + jitter;
 }

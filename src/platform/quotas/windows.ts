@@ -13,7 +13,10 @@ const PERIODS = {
 export type WindowPeriod = keyof typeof PERIODS;
 export const WINDOW_PERIODS = Object.keys(PERIODS) as readonly WindowPeriod[];
 
-/** WindowRow describes a window by its owner, its length, and whether it slides or follows the account's calendar. */
+/**
+ * WindowRow describes a window by its owner and its period. `kind` says whether it slides, or follows the account's
+ * calendar.
+ */
 interface WindowRow {
   /** Name in response fields, refusals, metrics and the admin API. */
   readonly name: `${WindowRow['of']}-${WindowRow['period']}`;
@@ -52,7 +55,7 @@ type IndexOf<Name extends WindowName, Rows = typeof WINDOWS> = {
     : never;
 }[keyof Rows & `${number}`];
 
-/** Indexes of the windows in `WINDOWS`. */
+/** Index of the key's minute window in `WINDOWS`. The next five constants are the indexes of the other windows. */
 export const KEY_MINUTE = indexOf('key-minute');
 export const ACCOUNT_MINUTE = indexOf('account-minute');
 export const ACCOUNT_MONTH = indexOf('account-month');

@@ -1,12 +1,12 @@
 /**
  * Reads the limit of file descriptors, and reserves some of them. Without a reserve, the process could not reach
  * backends or the database, and libuv would close new connections silently. Reads `/proc` on Linux. On other systems,
- * the limit counts as infinite.
+ * the limit is treated as infinite.
  */
 import { readFile } from 'node:fs/promises';
 import { resourceOf, SHORTAGES } from './shortages.js';
 
-/** One in this many descriptors is reserved, up to `MAX_RESERVED`. */
+/** Divisor of the limit. An eighth of the descriptors is reserved, up to `MAX_RESERVED`. */
 const RESERVED_SHARE = 8;
 const MAX_RESERVED = 1_024;
 const LIMITS_FILE = '/proc/self/limits';
@@ -32,7 +32,7 @@ export class FileDescriptors {
     return descriptor >= this.forClients;
   }
 
-  /** Reads the limit again. Records a shortage if no descriptor is left for reading. Never rejects. */
+  /** Reads the limit again. If no descriptor is free for reading it, records a shortage. Never rejects. */
   async refresh(): Promise<void> {
     try {
       this.limit = Number(SOFT_LIMIT.exec(await this.limits())?.[1] ?? Infinity);

@@ -9,7 +9,7 @@ import { METRICS, type OwnResource } from '../metrics.js';
 
 /** Minimum time between two log lines about the same resource. */
 const LOG_INTERVAL_MS = 10_000;
-/** For this time after a shortage of file descriptors, failed DNS lookups are attributed to the shortage. */
+/** Time after a shortage of file descriptors during which failed DNS lookups are attributed to the shortage. */
 const LASTS_MS = 1_000;
 
 const BY_CODE: Readonly<Record<string, OwnResource>> = {

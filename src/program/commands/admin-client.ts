@@ -15,12 +15,12 @@ export class CommandError extends Error {
 }
 
 export interface Call {
-  /** Undefined and null values are omitted. */
+  /** Query parameters. Undefined and null values are omitted from the URL. */
   readonly query?: Fields;
   readonly body?: Fields;
 }
 
-/** Rows is a page of a list. `has_more` is true if the list has further rows. */
+/** Rows are the first rows of a list. `has_more` is true if the list has further rows. */
 export interface Rows {
   readonly data: readonly Fields[];
   readonly has_more: boolean;
@@ -57,7 +57,10 @@ export class AdminClient {
     throw new CommandError(body === undefined ? this.notAdminApi(reply.status) : describeProblem(body, reply));
   }
 
-  /** Calls an operation whose response is empty or not JSON, and returns its text. Rejects with `CommandError`. */
+  /**
+   * Calls an operation whose response is empty or not JSON, and returns the text of the response. Rejects with
+   * `CommandError`.
+   */
   async text(operation: OperationId, parameters: readonly string[], call: Call = {}): Promise<string> {
     const reply = await this.send(operation, parameters, call);
     if (reply.ok) return reply.text;

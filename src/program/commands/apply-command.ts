@@ -1,5 +1,5 @@
 /**
- * Defines `trailgate apply`, which makes accounts, keys and webhook endpoints equal to those of a YAML file and shows
+ * Defines `trailgate apply`. The command changes accounts, keys and webhook endpoints to match a YAML file, and shows
  * the changes.
  */
 import type { Command } from 'commander';

@@ -43,7 +43,7 @@ export type DesiredAccount = z.output<typeof account>;
 export type DesiredKey = z.output<typeof key>;
 export type DesiredEndpoint = z.output<typeof endpoint>;
 
-/** ApplyFile is a checked file. */
+/** ApplyFile is a file that has passed all checks. */
 export interface ApplyFile {
   readonly accounts: readonly DesiredAccount[];
   /** Returns the file and line of an entry, such as `customers.yaml:12`. */
@@ -51,7 +51,8 @@ export interface ApplyFile {
 }
 
 /**
- * Reads and checks a file. Rejects with `CommandError`, which lists all problems with their lines.
+ * Reads and checks a file. Rejects with `CommandError` if the file cannot be read, or has problems. The message lists
+ * all problems with their lines.
  * @param variables values for `${NAME}` in the file
  */
 export async function readApplyFile(name: string, variables: Variables): Promise<ApplyFile> {
@@ -74,7 +75,10 @@ function invalidFile(name: string, problems: readonly ConfigProblem[]): CommandE
   return new CommandError(`${name} is not valid, so nothing was changed.\n${formatProblems(problems)}`);
 }
 
-/** Returns a check that reports entries that repeat the value of an earlier entry. */
+/**
+ * Returns a check for entries of an array. The check reports each entry whose field `name` repeats the value of an
+ * earlier entry.
+ */
 function unique<Name extends string>(name: Name) {
   return (entries: readonly { readonly [Key in Name]: string }[], context: z.core.$RefinementCtx): void => {
     const seen = new Set<string>();

@@ -6,9 +6,9 @@ import type { DocumentPath } from '../../config/model/problem.js';
 import { CommandError, type AdminClient, type Fields } from './admin-client.js';
 import type { DesiredAccount, DesiredEndpoint, DesiredKey } from './apply-file.js';
 
-/** More rows than any account has keys or endpoints. */
+/** Row limit that no account exceeds with its keys or endpoints. */
 const ALL = 1_000_000;
-/** Array fields in which the order has no meaning. */
+/** Array fields whose order has no meaning. */
 const SETS = new Set(['scopes', 'allowed_ips', 'event_types']);
 
 /** FieldChange is a field with its old and new value. */
@@ -20,7 +20,7 @@ export interface FieldChange {
 
 /** Step is one change of an account, key or endpoint. */
 export interface Step {
-  /** `leave` means that the key or endpoint is not in the file and stays, because `--prune` was not given. */
+  /** `leave` means that a key or endpoint is missing in the file, but is kept because `--prune` was not given. */
   readonly action: 'create' | 'update' | 'remove' | 'leave';
   readonly type: 'account' | 'key' | 'endpoint';
   /** External ID of the account or key, or URL of the endpoint. */
@@ -41,7 +41,7 @@ export interface AccountSteps {
   /** Undefined if the first step creates the account. */
   readonly accountId: string | undefined;
   readonly steps: readonly Step[];
-  /** Entries of the file that no step can achieve. */
+  /** Entries of the file that no step can apply, such as a revoked key. */
   readonly faults: readonly Fault[];
 }
 
@@ -106,7 +106,7 @@ function createAccount({ status, ...fields }: Omit<DesiredAccount, 'keys' | 'end
 
 /**
  * Compares keys by `external_id`. Keys without an external ID are managed by people and stay unchanged.
- * @param faults receives the keys that cannot become as the file says
+ * @param faults receives the keys that cannot be changed to match the file
  */
 function keySteps(
   current: readonly Fields[],
@@ -152,7 +152,7 @@ function createKey({ status, secret, secret_sha256, ...fields }: DesiredKey, pat
   };
 }
 
-/** Returns why a key cannot become as the file says, or undefined if it can. */
+/** Returns why an existing key cannot be changed to match the file. Returns undefined if the key can be changed. */
 function findFault(current: Fields, { external_id: name, environment }: DesiredKey): string | undefined {
   if (current['status'] === 'revoked') return `${name} is revoked for good. Give the key another external_id.`;
   const isOther = environment !== undefined && environment !== current['environment'];
@@ -164,7 +164,7 @@ function updateKey(current: Fields, desired: DesiredKey, path: DocumentPath): St
   const id = String(current['id']);
   const name = desired.external_id;
   const changes = changesOf(current, fields);
-  // The status of an expired key is `expired`. Such a key is neither paused nor resumed.
+  // An expired key has the status `expired`. The command neither pauses nor resumes such a key.
   const statusChanges = status !== undefined && current['status'] !== 'expired' && status !== current['status'];
   const shown = statusChanges ? [...changes, { field: 'status', from: current['status'], to: status }] : changes;
   if (shown.length === 0) return [];

@@ -10,7 +10,7 @@ import { readClientEnvironment } from '../../config/client-environment.js';
 const LARGEST_RATE = 20_000;
 const LONGEST_RUN_SECONDS = 600;
 const MAX_CONNECTIONS = 1_000;
-/** A request without a response after this time counts as failed. */
+/** A request fails if its connection transfers no data for this time. */
 const TIMEOUT_MS = 10_000;
 const TICK_MS = 1;
 const PERCENTILES = [50, 90, 99, 99.9] as const;
@@ -23,7 +23,7 @@ interface BenchOptions {
   readonly json?: boolean;
 }
 
-/** BenchResult is the result of a run. All times of its percentiles are in milliseconds. */
+/** BenchResult is the result of a run. All percentiles are in milliseconds. */
 export interface BenchResult {
   readonly sent: number;
   readonly seconds: number;
@@ -72,8 +72,8 @@ function parseUpTo(most: number): (text: string) => number {
 }
 
 /**
- * Sends the requests. The instant at which each request is due is fixed before the first is sent. Latency counts from
- * that instant, even if all connections are busy. A stalled gateway therefore delays all requests that become due.
+ * Sends the requests. The due time of each request is fixed before the first request is sent. Latency counts from the
+ * due time, even if all connections are busy. A stalled gateway therefore delays all requests that become due.
  */
 export async function runBench(
   { against, rate, seconds, connections }: Omit<BenchOptions, 'json'>,

@@ -1,4 +1,4 @@
-/** Registers the commands that call a running admin API. They are thin clients, and leave validation to the API. */
+/** Registers the commands that call a running admin API. These commands leave validation to the API. */
 import type { Command } from 'commander';
 import { addAccountCommands, addAuditCommands, addUsageCommands } from './account-commands.js';
 import { addApplyCommand } from './apply-command.js';

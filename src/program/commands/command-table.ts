@@ -41,7 +41,7 @@ interface RowParts {
   readonly show?: (body: Fields, options: CommonOptions) => string;
   /** Text for standard error after the command succeeds. */
   readonly note?: string;
-  /** Runs the command and returns its output, instead of one call of the operation. */
+  /** Replaces the call of `operation`. Runs the command and returns its output. */
   run?(client: AdminClient, args: readonly string[], values: Values): Promise<string>;
 }
 

@@ -6,12 +6,13 @@ import { CommandError, type AdminClient, type Fields } from './admin-client.js';
 import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
 
 /**
- * The server parses and writes a batch within a few milliseconds, so that other requests to the process hardly wait.
+ * Maximum number of lines in a batch. The server needs only a few milliseconds for so many lines, so other requests
+ * hardly wait.
  */
 const LINES_PER_BATCH = 100;
-/** Maximum size of a batch, below the limit of the admin API. */
+/** Maximum size of a batch in bytes, below the limit of the admin API. */
 const MAX_BATCH_BYTES = 512 * 1_024;
-/** Maximum length of a line. Records are far shorter. */
+/** Maximum length of a line in bytes. Records are far shorter. */
 const MAX_LINE_BYTES = 256 * 1_024;
 const TOO_LONG = Symbol('a line that is too long');
 /** Field of the first line of an export. Its value is the version of the format. */
@@ -60,8 +61,8 @@ class ImportRun {
   private batch: Line[] = [];
   private batchBytes = 0;
   /**
-   * Accounts and keys of earlier batches, by ID. The server does not keep them in a dry run, so they are sent again
-   * with the batches that refer to them.
+   * Accounts of earlier batches by ID and external ID, and keys by ID. The server stores nothing in a dry run, so
+   * `send` repeats these records before records that refer to them.
    */
   private readonly earlier = new Map<string, Fields>();
 
@@ -72,7 +73,10 @@ class ImportRun {
     private readonly terminal: Terminal,
   ) {}
 
-  /** Imports all lines in order. Rejects with `CommandError` if the file or the admin API cannot be used. */
+  /**
+   * Imports all lines in order. Rejects with `CommandError` if the file cannot be read or has another format, or if a
+   * call of the admin API fails.
+   */
   async all(): Promise<void> {
     let number = 0;
     for await (const text of linesOf(this.file)) {
@@ -175,7 +179,7 @@ async function* linesOf(file: string): AsyncGenerator<string | typeof TOO_LONG> 
         yield isTooLong || Buffer.byteLength(line) > MAX_LINE_BYTES ? TOO_LONG : line;
         isTooLong = false;
       }
-      // The rest of a line that is too long is read and dropped.
+      // The rest of a line that is too long is dropped.
       if (rest.length <= MAX_LINE_BYTES) continue;
       isTooLong = true;
       rest = '';

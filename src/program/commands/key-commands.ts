@@ -39,7 +39,7 @@ function keyFields(options: KeyOptions): Fields {
 }
 
 /**
- * Returns the key's own limits. Undefined if no option sets limits; null for the limits of the plan. Throws
+ * Returns the key's own limits. Returns undefined if no option sets limits, and null for the limits of the plan. Throws
  * `CommandError` for contradictory options.
  */
 function limitsOf(options: KeyOptions): Fields | null | undefined {

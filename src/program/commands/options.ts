@@ -3,7 +3,10 @@ import { InvalidArgumentError } from 'commander';
 
 const OVERLAPS: Readonly<Record<string, number>> = { '0': 0, '1h': 3_600, '24h': 86_400, '7d': 604_800 };
 
-/** Parses a number of rows, such as `--limit 250`. Throws `InvalidArgumentError`, like all parsers of this file. */
+/**
+ * Parses a number of rows, such as `--limit 250`. Every `parse…` function throws `InvalidArgumentError` for an invalid
+ * text.
+ */
 export function parseLimit(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 999999.');
   return Number(text);
@@ -34,7 +37,8 @@ export function parseOverlap(text: string): number {
 }
 
 /**
- * Collects the entries of a repeated option, such as `--metadata crm=D-20481 --metadata tier=gold`.
+ * Collects the entries of a repeated option, such as `--metadata crm=D-20481 --metadata tier=gold`. Throws
+ * `InvalidArgumentError` for a text without a name and `=`.
  * @param before entries of the option's earlier values
  */
 export function collectMetadata(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {

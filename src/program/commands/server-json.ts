@@ -6,7 +6,7 @@ const NAME = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
 const LONGEST_NAME = 200;
 const LONGEST_TITLE = 100;
 const LONGEST_DESCRIPTION = 100;
-/** Matches hosts that only this machine or network can reach. */
+/** Matches host names that are not public, and all IP addresses. */
 const LOCAL_HOST = /^(?:localhost|.*\.(?:localhost|local|internal|test)|\[.*\]|[\d.]+|[^.]+)$/;
 
 /** ServerJsonOptions are the options of `trailgate server-json`. */

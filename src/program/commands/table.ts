@@ -23,8 +23,9 @@ function formatLines(rows: readonly (readonly string[])[], fit?: (widths: number
 }
 
 /**
- * Narrows the widest of the given columns until a line fits, or all of them have the minimum width.
- * @param some indexes of the columns
+ * Narrows the widest candidate, one character at a time, until a line fits or all candidates have the minimum width.
+ * @param mostColumns maximum length of a line, in characters
+ * @param candidates indexes of the columns that may be narrowed
  */
 function narrow(widths: number[], mostColumns: number, candidates: readonly number[]): void {
   const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);

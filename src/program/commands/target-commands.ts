@@ -6,7 +6,10 @@ import { addList, row } from './command-table.js';
 import { rowsTable } from './table.js';
 import { MAX_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
 
-/** Columns that are shortened if the table is too wide, in the order of the groups. `--json` has full values. */
+/**
+ * Columns that are shortened if the table is too wide. The columns of the first group are shortened first. `--json` has
+ * full values.
+ */
 const SHORTENED = [
   ['target', 'node'],
   ['service', 'address', 'last_failure'],
@@ -74,7 +77,7 @@ function describe({ state, ejected_until: until, age_seconds: age, last_failure:
   };
 }
 
-/** Reports whether the target is a host name, so that the table must also show its IP address. */
+/** Reports whether the target names a host, so that the table must also show its IP address. */
 function hasHostName({ target, address }: Target): boolean {
   return address !== null && !target.includes(address);
 }

@@ -28,7 +28,8 @@ export interface CommonOptions {
 }
 
 /**
- * Adds `--json` and the action to a command. Prints a `CommandError` as one line to standard error, with exit code 1.
+ * Adds `--json` and the action to a command. Prints the message of a `CommandError` or `VariableFileError` to standard
+ * error, and sets exit code 1.
  * @param run returns the text for standard output
  */
 export function clientAction<Options extends CommonOptions>(

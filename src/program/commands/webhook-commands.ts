@@ -135,7 +135,7 @@ function parseWholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Formats an endpoint. Without `--json`, only the keys themselves are shown of its public keys. */
+/** Formats an endpoint. Without `--json`, shows each public key without its other fields. */
 function endpoint(fields: Fields, options: CommonOptions): string {
   const keys = fields['public_keys'];
   if (options.json === true || !Array.isArray(keys)) return showFields(fields, options);

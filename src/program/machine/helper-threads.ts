@@ -6,18 +6,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 
-/** Thread name that Node gives V8's threads, cut to 15 characters by the system. */
+/** Prefix of the names that Node gives V8's threads. The system cuts thread names to 15 characters. */
 const V8_THREAD = 'node-V8Worker';
 const TASKS = '/proc/self/task';
 /**
- * Nice value that gives the threads a third of the event loop's share of a core. They make progress even if the event
- * loop is never idle.
+ * Nice value that gives the threads a third of the event loop's share of a core. The threads make progress even if the
+ * event loop is never idle.
  */
 const NICE = 5;
 
 /**
- * Sets the priorities. Call this in processes that serve requests. Does nothing on systems other than Linux. Never
- * throws.
+ * Lowers the priority of V8's threads. Call this in processes that serve requests. Does nothing on systems other than
+ * Linux. Never throws.
  */
 export function lowerHelperThreadPriority(): void {
   if (process.platform !== 'linux') return;

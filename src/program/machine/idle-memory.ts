@@ -1,16 +1,17 @@
 /**
  * Returns memory to the system when the process is idle after a burst of work (decision 0028). After a burst, V8 keeps
- * a large young generation, and garbage in the old one, until the next collection. An idle process may not collect for
- * minutes. V8 also keeps fragmented pages, because compaction stops the event loop.
+ * a large young generation, and garbage in the old generation, until the next collection. An idle process may not
+ * collect for minutes. V8 also keeps fragmented pages, because compaction stops the event loop.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
 const INTERVAL_MS = 5_000;
 /**
- * An interval with at most this many allocated bytes is idle. V8 shrinks the young generation when the allocation rate is below 1 MB per second.
+ * Maximum number of bytes allocated in an idle interval. V8 shrinks the young generation when the allocation rate is
+ * below 1 MB per second.
  */
 const IDLE_BYTES = 2_500_000;
-/** Bytes that must be allocated after a collection to make another one useful. */
+/** Number of bytes allocated since the last collection that makes another collection worthwhile. */
 const WORTHWHILE_BYTES = 16 * 1024 * 1024;
 /**
  * Number of collections after a burst. The first removes the garbage and resets V8's allocation statistics. The others
@@ -18,13 +19,13 @@ const WORTHWHILE_BYTES = 16 * 1024 * 1024;
  */
 const COLLECTIONS = 4;
 /**
- * Intervals between collections. V8 sweeps meanwhile, so the next collection does not wait for that. The process may
- * also become busy again.
+ * Intervals between collections. V8 sweeps in these intervals, so the next collection does not wait for the sweeping.
+ * The process may also become busy again.
  */
 const INTERVALS_BETWEEN = 2;
 /**
- * Allowed growth of the old generation before the next collection, in percent of the memory in use. V8's own value
- * after an idle time is a third.
+ * Allowed growth of the old generation before the next collection, in percent of the memory in use. By default, V8
+ * allows a growth of only a third after an idle time.
  */
 const GROWTH_PERCENT = 100;
 /**
@@ -90,8 +91,9 @@ export function leaveRoomToGrow(): void {
 }
 
 /**
- * Starts an incremental collection by allocating a large buffer. The buffer takes no memory because it is never used,
- * but V8 counts it. `gc()` would need a command line flag, and stops the event loop for hundreds of milliseconds.
+ * Starts an incremental collection by allocating a large buffer. The buffer takes no memory because nothing writes to
+ * it, but V8 counts its size. `gc()` would need a command line flag, and would stop the event loop for hundreds of
+ * milliseconds.
  */
 function beginCollection(saveMemory: boolean): void {
   // V8 reads the flag when the collection starts, before `transfer` returns. Collections during requests never see the

@@ -14,7 +14,7 @@ export interface CheckRequest {
 }
 
 /**
- * ToCheck is a message to the checking process. `check` starts a check. Each `next` requests the next part of its
+ * ToCheck is a message to the checking process. `check` starts a check. Each `next` requests the next part of the
  * result.
  */
 export type ToCheck = { readonly type: 'check'; readonly request: CheckRequest } | { readonly type: 'next' };

@@ -1,6 +1,6 @@
 /**
- * Reads and checks a changed configuration in a separate process, while the program serves requests. For a large API,
- * that takes seconds and hundreds of megabytes. When the process ends, all its memory returns to the system (decision
+ * Reads and checks a changed configuration in a separate process, while the program serves requests. For a large API, a
+ * check takes seconds and hundreds of megabytes. When the process ends, all its memory returns to the system (decision
  * 0035).
  */
 import { formatProblems } from '../../config/check.js';

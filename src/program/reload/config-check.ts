@@ -8,7 +8,10 @@ import type { Environment } from '../../config/model/schema.js';
 import type { CheckRequest, FromCheck, ToCheck } from './check-messages.js';
 import { lowerPriority } from './step-back.js';
 
-/** CheckResult is the result of a check. The files of a refused configuration are paths whose change may fix it. */
+/**
+ * CheckResult is the result of a check. For a refused configuration, `files` are the paths whose change may fix the
+ * problem.
+ */
 export type CheckResult =
   | ({ readonly kind: 'valid'; readonly warnings: readonly string[] } & ReceivedConfig)
   | { readonly kind: 'refused'; readonly problems: string; readonly files: readonly string[] };
@@ -26,9 +29,12 @@ export interface CheckBounds {
   readonly keptMs: number;
 }
 
-/** The timeout is long, because requests have priority. A check uses a core for seconds. */
+/** Timeout of a check. It is long, because a check uses a core for seconds and requests have priority. */
 const CHECK_TIMEOUT_MS = 120_000;
-/** The heap limit of this process. A file that was accepted at the start fits again. */
+/**
+ * Heap limit of a check in MiB, which equals the limit of this process. A configuration that fits at the start also
+ * fits in a check.
+ */
 const CHECK_MEMORY_MB = Math.ceil(getHeapStatistics().heap_size_limit / (1024 * 1024));
 const CHECK_KEPT_MS = 10_000;
 const BOUNDS: CheckBounds = {
@@ -37,11 +43,11 @@ const BOUNDS: CheckBounds = {
   memoryMb: CHECK_MEMORY_MB,
   keptMs: CHECK_KEPT_MS,
 };
-/** A process that uses more memory than this ends after its check. */
+/** Maximum resident memory of a process that is kept for another check. A larger process ends after its check. */
 const MAX_KEPT_BYTES = 192 * 1024 * 1024;
 /** Maximum number of kept characters of standard error. The reason of a failure is at its beginning. */
 const MAX_STDERR_LENGTH = 4_096;
-/** Debugger options are not inherited, because two processes cannot use one port. */
+/** Matches debugger options, which the child must not inherit, because two processes cannot use one port. */
 const NOT_INHERITED = /^--(inspect|debug)/;
 
 export class ConfigCheck {
@@ -69,7 +75,7 @@ export class ConfigCheck {
     }
   }
 
-  /** Ends the process and any check in progress, which then counts as refused. */
+  /** Ends the process. A check in progress then returns `refused`. */
   stop(): void {
     clearTimeout(this.timer);
     this.process?.kill();
@@ -136,7 +142,7 @@ class CheckProcess {
   }
 
   private send(message: ToCheck): void {
-    // The listener on `close` reports a process that has ended, so errors of `send` are ignored.
+    // Errors of `send` are ignored, because the listener on `close` reports a process that has ended.
     if (this.child.connected) this.child.send(message, () => undefined);
   }
 }

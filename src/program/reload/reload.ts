@@ -1,6 +1,4 @@
-/**
- * Reloads the configuration on SIGHUP and when its files change. An invalid configuration changes nothing.
- */
+/** Reloads the configuration on SIGHUP and when its files change. An invalid configuration changes nothing. */
 import type { Clock } from '../../platform/clock.js';
 import { ConfigWatch } from '../../config/config-watch.js';
 import { fixedSettings } from '../../config/fixed-settings.js';
@@ -21,8 +19,8 @@ export class Reload {
   private state: 'starting' | 'started' | 'stopped' = 'starting';
 
   /**
-   * Starts to listen for SIGHUP and changed files. Changes are applied only after `start`. Without a listener, SIGHUP
-   * would end the process.
+   * Starts to listen for SIGHUP and changed files. Applies changes only after `start`. Without a listener, SIGHUP would
+   * end the process.
    * @param describes whether this program serves the public API description
    */
   constructor(

@@ -3,21 +3,21 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
 /**
- * Nice value that gives a process a third of the CPU share of a process that serves requests. It makes progress even if
- * the core is never idle.
+ * Nice value that gives a process a third of the CPU share of a process that serves requests. The process makes
+ * progress even if the core is never idle.
  */
 const NICE = 5;
 
 /**
- * Lowers the priority of a process, or of one thread on systems with thread priorities. Threads that it starts later
- * inherit the priority. Never throws. Does nothing for undefined.
+ * Lowers the priority of a process, or of one thread on systems with thread priorities. Threads that the process starts
+ * later inherit the priority. Never throws. Does nothing for undefined.
  */
 export function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     setPriority(pid, NICE);
   } catch {
-    // The priority only affects latency. If the process has already ended, its parent notices that.
+    // The priority only affects latency. If the process has already ended, its parent handles the end.
   }
 }
 

@@ -10,7 +10,7 @@ import { keepSocketFolder, makeSocketFolder, removeSocketFolder } from '../../qu
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 
-/** CountingBounds are the settings of the process, replaced in tests. */
+/** CountingBounds are the program and the time limits of the counting process. Tests replace them. */
 export interface CountingBounds {
   readonly program: string;
   readonly askIntervalMs: number;
@@ -26,23 +26,27 @@ const BOUNDS: CountingBounds = {
   startTimeoutMs: START_TIMEOUT_MS,
 };
 /**
- * Consecutive unanswered questions of a hanging process. Not a time, because this process may have been blocked, too.
+ * Number of consecutive unanswered health checks after which the process counts as hanging. A time limit would be
+ * wrong, because this process may have been blocked as well.
  */
 const MAX_UNHEARD = 10;
-/** Limits of the pause before a replacement. There is none at first. It doubles while processes end early. */
+/**
+ * Limits of the pause before a replacement. The first replacement starts without a pause. The pause doubles while
+ * processes end early.
+ */
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** Lifetime after which a process no longer counts as ended early. */
+/** Lifetime after which the end of a process is no longer considered early. The pause then starts again at 0. */
 const GROWN_UP_MS = 60_000;
-/** Options for the debugger, whose port only one process can use. */
+/** Matches debugger options, which the child must not inherit, because only one process can use the debugger port. */
 const NOT_INHERITED = /^--(inspect|debug)/;
-/** Maximum length of a socket path on all systems. */
+/** Maximum length in bytes of a socket path that all systems support. */
 const LONGEST_PATH = 103;
 
 /** CountingChild keeps one counting process running. */
 export class CountingChild {
   private child: ChildProcess | undefined;
-  /** Path of the socket. Undefined if there is none. */
+  /** Path of the socket. Undefined before `start` and after `stop`. */
   private path: string | undefined;
   /** Whether the process listens and must respond to health checks. */
   private listens = false;
@@ -58,8 +62,8 @@ export class CountingChild {
   private readonly bounds: CountingBounds;
 
   /**
-   * @param workers number of workers. A replacement waits for them.
-   * @param lockedFolder the locked data folder.
+   * @param workers number of workers, whose counts a replacement waits for
+   * @param lockedFolder the locked data folder; undefined if the database is not SQLite
    */
   constructor(
     private readonly workers: number,
@@ -92,7 +96,7 @@ export class CountingChild {
     return path;
   }
 
-  /** Ends the process and removes the folder. Never rejects. */
+  /** Ends the process, and removes the folder of its socket. Never rejects. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearInterval(this.asking);
@@ -106,7 +110,10 @@ export class CountingChild {
     this.removeFolder();
   }
 
-  /** Starts a process. Resolves when it listens, and rejects if it ends before. Later, it is replaced if it ends. */
+  /**
+   * Starts a process. Resolves when the process listens. Rejects if the process fails to start, or ends before it
+   * listens. If the process ends later, `ended` replaces it.
+   */
   private async run(path: string): Promise<void> {
     this.startedMs = performance.now();
     keepSocketFolder(path);
@@ -153,7 +160,9 @@ export class CountingChild {
     this.replaceSoon();
   }
 
-  /** Handles an upgrade in place, where the new process has a different version than this one. */
+  /**
+   * Logs that the new process has another version than this program, because an upgrade replaced the program's files.
+   */
   private isOther(): void {
     const text =
       'The files of the program were replaced while it runs, and the process that counts may not know its calls: ' +
@@ -174,7 +183,7 @@ export class CountingChild {
       try {
         await this.run(this.path);
       } catch (error) {
-        // Ended by the shutdown.
+        // The shutdown has ended the process.
         if (this.isStopped) return;
         const text = 'The counting process could not be replaced; tried again';
         this.log.error({ event: 'counting_process_start_failed', err: error }, text);

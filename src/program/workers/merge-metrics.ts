@@ -1,17 +1,14 @@
 /**
- * Merges the metrics of several processes. Counters and histograms are added. Gauges are merged by their meaning. The
- * counters of ended processes stay in the sums. Otherwise, Prometheus would see each restart as a reset and then a
- * burst.
+ * Merges the metrics of several processes. Counters and histograms are added. A gauge becomes the sum, maximum or
+ * minimum, depending on its meaning. The sums include the counters of ended processes. Otherwise, Prometheus would see
+ * each restart as a reset followed by a burst.
  */
 import { inTurns } from '../../platform/pace.js';
 import { LARGEST_METRIC } from '../../platform/metrics/metric.js';
 import type { Exemplar, Family, Histogram, Kind, Series } from '../../platform/metrics/family.js';
 import { addNative } from '../../platform/metrics/native-buckets.js';
 
-/**
- * Gauges whose merged value is the maximum: those that are equal in all processes, and those for which the worst
- * process matters.
- */
+/** Gauges whose merged value is the maximum. Their value is equal in all processes, or the worst process matters. */
 const HIGHEST = new RegExp(
   `^(${[
     /trailgate_build_info|trailgate_config_refused|trailgate_quota_nodes|nodejs_eventloop|process_start_time_seconds/,
@@ -21,10 +18,13 @@ const HIGHEST = new RegExp(
     .map(({ source }) => source)
     .join('|')})`,
 );
-/** Gauges whose merged value is the minimum, because something is up or in effect only if it is in all processes. */
+/**
+ * Gauges whose merged value is the minimum, because a component is up, or a change in effect, only if all processes
+ * report it.
+ */
 const LOWEST = /^(\w*_up|\w*_timestamp_seconds|trailgate_upstream_targets)(\{|$)/;
 
-/** Gauges of a time, or 0 for none. The merged value is the earliest time. */
+/** Gauges that contain a time, or 0 if the event has not occurred. The merged value is the earliest time. */
 const EARLIEST = /^trailgate_quota_store_lost_timestamp_seconds(\{|$)/;
 
 /** Merges the metrics of processes by family and labels. Yields to the event loop. */
@@ -43,8 +43,9 @@ export async function mergeMetrics(processes: readonly (readonly Family[])[]): P
 }
 
 /**
- * Returns the counters and histograms, which are kept after the process has ended. Exemplars are dropped. A metric keeps
- * at most as many series as one process can have, because the labels of all ended processes together have no limit.
+ * Returns the counters and histograms of an ended process, which the pool adds to later sums. Drops exemplars. A metric
+ * keeps at most as many series as one process can have, because the labels of all ended processes together have no
+ * limit.
  */
 export function lastingMetrics(families: readonly Family[]): Family[] {
   return families
@@ -67,7 +68,7 @@ function combined({ name, kind }: Family, a: Series, b: Series): Series {
 }
 
 function combinedValue(series: string, kind: Kind, a: number | null, b: number | null): number | null {
-  // NaN is a mean without samples.
+  // Null stands for NaN, such as a mean without samples.
   if (a === null) return b;
   if (b === null) return a;
   if (kind !== 'gauge') return a + b;
@@ -76,7 +77,7 @@ function combinedValue(series: string, kind: Kind, a: number | null, b: number |
   return LOWEST.test(series) ? Math.min(a, b) : a + b;
 }
 
-/** Adds two histograms with the same bounds, as all processes of a node have them. */
+/** Adds two histograms. All processes of a node use the same bounds. */
 function addHistograms(a: Histogram, b: Histogram): Histogram {
   const native = a.native === undefined || b.native === undefined ? undefined : addNative(a.native, b.native);
   const exemplars = latestExemplars(a.exemplars, b.exemplars);

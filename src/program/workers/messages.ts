@@ -1,4 +1,4 @@
-/** Messages between the pool and its workers over the IPC channel. */
+/** Defines the messages between the pool and its workers, which they send over Node's IPC channel. */
 import type { LogLoss } from '../../platform/log-writer.js';
 import type { Family } from '../../platform/metrics/family.js';
 import type { TargetStatus } from '../../proxy/targets/target-status.js';
@@ -13,13 +13,13 @@ export interface Ready {
 /** WorkerState is the state of the dependencies of a process. */
 export interface WorkerState {
   readonly targets: readonly TargetStatus[];
-  /** Time of the loss in ms since the epoch. Null if the counters are available. */
+  /** Time at which the counters were lost, in ms since the epoch. Null if the counters are available. */
   readonly quotaStoreLostSinceMs: number | null;
   /** Null if the log can be written. */
   readonly logLoss: LogLoss | null;
 }
 
-/** Readings are the possible answers. */
+/** Readings are the values that the pool can request from a worker, by name. */
 export interface Readings {
   readonly metrics: readonly Family[];
   readonly state: WorkerState;
@@ -37,7 +37,7 @@ export interface Reading {
   readonly value: Readings[keyof Readings];
 }
 
-/** Work forwards a message of the worker's `WorkSignal` to that of the pool. */
+/** Work forwards a message of the worker's `WorkSignal` to the `WorkSignal` of the first process. */
 export interface Work {
   readonly type: 'work';
   readonly message: string;

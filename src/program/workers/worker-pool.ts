@@ -1,6 +1,6 @@
 /**
- * Runs the gateway role in several worker processes that share a port. Replaces workers that end, and keeps their
- * counters in the metrics.
+ * Runs the gateway role in several worker processes that share a port. Replaces workers that end, and keeps the
+ * counters of ended workers in the metrics.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { portOf } from '../../platform/listen.js';
@@ -13,13 +13,15 @@ import type { FromWorker, Readings, ToWorker, WorkerState } from './messages.js'
 /** Limits of the pause before a replacement. The pause doubles while workers end early. */
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** Lifetime after which a worker no longer counts as ended early. */
+/**
+ * Lifetime after which the end of a worker is no longer considered early. The pause then starts again at its minimum.
+ */
 const GROWN_UP_MS = 60_000;
-/** Maximum wait for the metrics of a worker. After that, its last ones are used. */
+/** Maximum wait for the metrics of a worker. After that, the pool uses the last metrics of this worker. */
 const METRICS_TIMEOUT_MS = 1_000;
-/** Interval at which workers are asked for their state. Probes use the last answer. */
+/** Interval at which the pool requests the state of each worker. Health probes use the last response. */
 const STATE_INTERVAL_MS = 500;
-/** Time without an answer after which a worker counts as hanging. */
+/** Time without a response after which a worker counts as hanging. */
 const SILENT_MS = 1_500;
 
 interface Member {
@@ -27,19 +29,19 @@ interface Member {
   readonly startedMs: number;
   ready: boolean;
   metrics: readonly Family[];
-  /** Last state, and its time by `performance.now()`. */
+  /** Last state of the worker. `heardMs` is the time of its arrival by `performance.now()`. */
   state: WorkerState | undefined;
   heardMs: number;
-  /** Whether a question for the state is unanswered. */
+  /** Whether a request for the state has no response yet. */
   isAsked: boolean;
-  /** Signal to send once the worker has started. */
+  /** Signal to send when the worker is ready. Undefined if no signal has arrived. */
   missed: NodeJS.Signals | undefined;
 }
 
-/** Question is an unanswered question to a worker. */
+/** Question is a request to a worker that has no response yet. */
 interface Question {
   readonly worker: Worker;
-  /** Called once. Undefined if the worker cannot be reached or has ended. */
+  /** Called once with the response. The response is undefined if the worker cannot be reached or has ended. */
   readonly answered: (value: Readings[keyof Readings] | undefined) => void;
 }
 
@@ -48,7 +50,7 @@ export interface PoolState {
   /** Number of workers that accept connections, out of `count`. */
   readonly ready: number;
   readonly count: number;
-  /** Number of those that do not respond. Their last state is used. */
+  /** Number of ready workers that do not respond. `states` contains their last states. */
   readonly silent: number;
   readonly states: readonly WorkerState[];
 }
@@ -60,7 +62,7 @@ export class WorkerPool {
   private timer: NodeJS.Timeout | undefined;
   /** Counters and histograms of workers that have ended. */
   private departed: readonly Family[] = [];
-  /** Settles when the counters of all ended workers are in `departed`. */
+  /** Resolves when `departed` contains the counters of all workers that have ended so far. */
   private departing = Promise.resolve();
   private pauseMs = SHORTEST_PAUSE_MS;
   private stopping = false;
@@ -74,7 +76,8 @@ export class WorkerPool {
   ) {}
 
   /**
-   * Starts the workers. Rejects if one ends before it accepts connections. Its standard error has the reason.
+   * Starts the workers. Rejects if a worker ends before it accepts connections. The worker's standard error has the
+   * reason.
    * @param args command line of a worker.
    * @returns the URL, when all workers accept connections.
    */
@@ -84,7 +87,7 @@ export class WorkerPool {
     this.timer = setInterval(() => this.askStates(), STATE_INTERVAL_MS);
     this.timer.unref();
     try {
-      // With `port: 0`, the first worker chooses the port.
+      // With `port: 0`, the first worker gets a free port. The other workers must use the same port.
       const gatewayUrl = await this.startOne();
       this.environment = { TRAILGATE_GATEWAY_PORT: String(portOf(gatewayUrl)) };
       await Promise.all(Array.from({ length: this.count - 1 }, () => this.startOne()));
@@ -122,7 +125,7 @@ export class WorkerPool {
     }
   }
 
-  /** Shuts down all workers, and kills those that are left after `timeoutMs`. */
+  /** Shuts down all workers. After `timeoutMs`, kills the workers that are still running. */
   async stop(timeoutMs: number): Promise<void> {
     this.stopping = true;
     clearInterval(this.timer);
@@ -137,8 +140,8 @@ export class WorkerPool {
   }
 
   /**
-   * Starts a worker. Resolves with the URL when it accepts connections, and rejects if it ends before. Later, it is
-   * replaced if it ends.
+   * Starts a worker. Resolves with the URL when the worker accepts connections. Rejects if the worker ends first. If
+   * the worker ends later, the pool replaces it.
    */
   private startOne(): Promise<string> {
     if (this.stopping) return Promise.reject(new Error('the program ends'));
@@ -193,7 +196,10 @@ export class WorkerPool {
     });
   }
 
-  /** Keeps the counters of an ended worker. Merges one after the other, because each merge reads the last result. */
+  /**
+   * Keeps the counters of an ended worker. Merges run one after the other, because each merge adds to the result of the
+   * previous merge.
+   */
   private keepCounters(metrics: readonly Family[]): void {
     this.departing = this.departing.then(async () => {
       this.departed = lastingMetrics(await mergeMetrics([this.departed, metrics]));
@@ -212,7 +218,10 @@ export class WorkerPool {
     }
   }
 
-  /** Asks each worker without an open question, so that questions do not queue up at a hanging worker. */
+  /**
+   * Requests the state of each ready worker that has no open request. Requests therefore do not queue up at a hanging
+   * worker.
+   */
   private askStates(): void {
     for (const member of this.members.values()) {
       if (!member.ready || member.isAsked) continue;
@@ -226,7 +235,9 @@ export class WorkerPool {
     }
   }
 
-  /** Asks a worker for its metrics. A late answer is used by the next scrape. */
+  /**
+   * Requests the metrics of a worker. Resolves after the timeout at the latest. The next scrape uses a late response.
+   */
   private refreshMetrics(member: Member): Promise<void> {
     if (!member.ready || isSilent(member)) return Promise.resolve();
     return new Promise((resolve) => {

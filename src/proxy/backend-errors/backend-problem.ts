@@ -1,6 +1,7 @@
 /**
  * Converts a backend's error response into a problem for the client. A 4xx keeps its status and the meaning of its JSON
- * body. The body of a 5xx is discarded, because it may describe internals. Both keep a few header fields.
+ * body, unless the backend rejected the gateway's credentials. The body of a 5xx is discarded, because it may describe
+ * internals.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
@@ -8,7 +9,7 @@ import { Problem, type ErrorCode, type ProblemOptions } from '../../platform/pro
 import { waitSecondsOf } from '../../platform/problems/retry-after.js';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
 
-/** Error codes of 4xx responses by status. Any other 4xx becomes `request_refused`. */
+/** Error codes by the backend's 4xx status. Any other 4xx becomes `request_refused`. `clientCode` has exceptions. */
 const CLIENT_CODES: Readonly<Record<number, ErrorCode>> = {
   402: 'payment_required',
   401: 'invalid_api_key',
@@ -24,14 +25,14 @@ const CLIENT_CODES: Readonly<Record<number, ErrorCode>> = {
   429: 'backend_rate_limited',
 };
 
-/** Error codes of 5xx responses by status. Any other 5xx becomes `backend_bad_response`. */
+/** Error codes by the backend's 5xx status. Any other 5xx becomes `backend_bad_response`. */
 const BACKEND_CODES: Readonly<Record<number, ErrorCode>> = {
   500: 'backend_error',
   503: 'backend_unavailable',
   504: 'backend_timeout',
 };
 
-/** Header fields of an error response that are passed to the client. */
+/** Header fields of an error response that the gateway passes to the client; `www-authenticate` only with a 401. */
 const KEPT_FIELDS = [
   'retry-after',
   'allow',
@@ -77,14 +78,17 @@ export function backendProblem(response: BackendResponse, authenticates: boolean
   });
 }
 
-/** Returns the `Upgrade` field of a 426, which must name the required protocol (RFC 9110 section 15.5.22). */
+/**
+ * Returns the `Upgrade` field of a 426, which must name the required protocol (RFC 9110 section 15.5.22). Returns an
+ * empty object for any other response.
+ */
 function upgradeOf({ status, headers: { upgrade } }: BackendResponse): Pick<ProblemOptions, 'upgrade'> {
   return status === UPGRADE_REQUIRED && upgrade !== undefined ? { upgrade: String(upgrade) } : {};
 }
 
 /**
- * Returns the error code for a 4xx. If a 400 or 422 only concerns parameters, the code is the same as for a parameter
- * error of the gateway's own endpoints.
+ * Returns the error code for a 4xx. A 400 or 422 that concerns only parameters becomes `invalid_parameter` or
+ * `invalid_cursor`, like an error of the gateway's own endpoints.
  */
 function clientCode(status: number, { reason, errors = [] }: ErrorMeaning): ErrorCode {
   if (status === 400 || status === 422) {

@@ -9,7 +9,10 @@ import type { FieldError } from '../../platform/problems/errors.js';
 import { mappedError } from './error-map.js';
 import { isFieldTree, propertyOfSentence } from './field-shapes.js';
 
-/** ErrorMeaning is the content of an error body. Members that were not found are missing. */
+/**
+ * ErrorMeaning is the content of an error body that the client may see. Members that the body does not contain are
+ * absent.
+ */
 export interface ErrorMeaning {
   /** Message that is safe to show to the client. */
   readonly detail?: string;
@@ -18,7 +21,7 @@ export interface ErrorMeaning {
   readonly errors?: readonly FieldError[];
 }
 
-/** Maximum message length in characters. Longer messages are shortened. */
+/** Maximum message length in UTF-16 code units. Longer messages are truncated. */
 const LONGEST_TEXT = 1_000;
 const MAX_FIELDS = 100;
 /** Maximum depth of nested field errors. */
@@ -27,9 +30,9 @@ const MAX_LEVELS = 16;
 const REASON = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 /**
  * Matches messages that expose internals: stack traces, source paths, markup, SQL, and names of PHP or Java classes.
- * Laravel and Symfony name the model in a 404. Spring names class and method for wrong parameters. Keep every
- * alternative linear in the length of the text. Backends echo client input, so a pattern with quadratic cost could be
- * exploited.
+ * Laravel and Symfony name the model class in the message of a 404. Spring names class and method for wrong parameters.
+ * Keep every alternative linear in the length of the text. Backends echo client input, so clients could exploit a
+ * pattern with quadratic cost.
  */
 const EXPOSES_INTERNALS = new RegExp(
   [
@@ -49,9 +52,9 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Reads an error body. Returns an empty result if `body` is undefined or is not JSON.
- * @param map the service's JSON Pointers to message, code and fields. Values that they do not find are searched in the
- *   places where frameworks put them.
+ * Reads an error body. Returns an empty result if the content type or the body is not JSON.
+ * @param map the service's JSON Pointers to message, code and fields. If a pointer finds no usable value, the value
+ *   comes from the places where frameworks put it.
  */
 export function readErrorBody(
   contentType: string | undefined,
@@ -127,7 +130,10 @@ function reasonText(value: unknown): string | undefined {
   return typeof value === 'string' && REASON.test(value) ? value : undefined;
 }
 
-/** Returns a text for the client, shortened if necessary; undefined if the text is empty or exposes internals. */
+/**
+ * Returns a text for the client, truncated to `LONGEST_TEXT`. Returns undefined if the value is no string, is empty, or
+ * exposes internals.
+ */
 function clientText(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
@@ -135,7 +141,7 @@ function clientText(value: unknown): string | undefined {
   return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
 }
 
-/** Searches the keys under which frameworks list field errors. */
+/** Returns the field errors under the first known key that contains any; undefined if no known key does. */
 function findFieldErrors(object: Json): FieldError[] | undefined {
   for (const key of [
     'errors',
@@ -155,7 +161,10 @@ function findFieldErrors(object: Json): FieldError[] | undefined {
   return undefined;
 }
 
-/** Reads a Django REST body, which consists of the fields alone: `{"email": ["Enter a valid email address."]}`. */
+/**
+ * Reads a Django REST body, which consists of the fields alone: `{"email": ["Enter a valid email address."]}`. Returns
+ * undefined for any other body without field errors.
+ */
 function djangoFields(object: Json): FieldError[] | undefined {
   const usual = findFieldErrors(object);
   if (usual !== undefined) return usual;
@@ -164,7 +173,10 @@ function djangoFields(object: Json): FieldError[] | undefined {
   return allFields ? fieldErrors(object, '') : undefined;
 }
 
-/** Reads the class-validator sentences in `message` of a NestJS body. Each sentence begins with its property. */
+/**
+ * Reads the class-validator sentences in `message` of a NestJS body. Each sentence names its property. Returns
+ * undefined for bodies in another format.
+ */
 function nestFields(object: Json): FieldError[] | undefined {
   const { message, statusCode } = object;
   if (!Array.isArray(message) || typeof statusCode !== 'number') return undefined;
@@ -189,7 +201,7 @@ function fieldErrors(value: unknown, pointer: string, level = 0): FieldError[] {
   return found.slice(0, MAX_FIELDS);
 }
 
-/** Reads a list entry, which is a message, or an object with the message and the name of its field. */
+/** Reads a list entry: a message, an object with the message and the name of its field, or nested field errors. */
 function listEntry(entry: unknown, pointer: string, index: number, level: number): FieldError[] {
   const text = clientText(entry);
   if (text !== undefined) return [{ detail: text, ...(pointer === '' ? {} : { pointer: `#${pointer}` }) }];
@@ -226,7 +238,7 @@ function mapEntry(pointer: string, entry: unknown, level: number): FieldError[] 
  * 6). A location in query, path, header or cookie is a `parameter`.
  */
 function locationOf(entry: Json): { pointer?: string; parameter?: string } {
-  // FastAPI: the body could not be parsed, so the location is only an offset in its text.
+  // FastAPI could not parse the body, so the location is only an offset in the text of the body.
   if (entry['type'] === 'json_invalid') return {};
   const source = entry['source'];
   if (isObject(source)) {

@@ -1,4 +1,7 @@
-/** Decodes a response body into text. Backends also compress error bodies, because clients send `Accept-Encoding`. */
+/**
+ * Decodes a backend's response body into text, for error responses and events. Backends also compress error bodies,
+ * because clients send `Accept-Encoding`.
+ */
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 
 /** Base-2 logarithm of the largest zstd window: 8 MiB (RFC 9659). Node's default allows a frame up to 128 MiB. */
@@ -22,7 +25,8 @@ const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i;
 /**
  * Returns the body as text, or undefined if the body cannot be decoded.
  * @param contentType the `Content-Type`, for its `charset`. The default charset is UTF-8.
- * @param maxBytes maximum size after decompression. A larger result is undefined. Uncompressed bodies have no limit.
+ * @param maxBytes maximum size after decompression. For a larger body, the result is undefined. Uncompressed bodies
+ *   have no limit.
  * @param isStrict whether invalid byte sequences make the result undefined. Otherwise each becomes U+FFFD.
  */
 export function errorText(

@@ -6,8 +6,8 @@ export interface Mapped {
   readonly message: unknown;
   readonly code: unknown;
   /**
-   * Field errors in a structure that `error-body.ts` can read. Mapped entries are objects with `path`, `detail` and
-   * `code`. Without pointers for entries, this is the original value.
+   * Field errors in a structure that `error-body.ts` can read. The configured pointers set `path`, `detail` and `code`
+   * of each list entry. Any other value stays unchanged.
    */
   readonly fields: unknown;
 }
@@ -22,7 +22,10 @@ export function mappedError(body: unknown, map: ErrorMap): Mapped {
   };
 }
 
-/** Applies the pointers for field errors to one entry. Keeps the entry if there are no such pointers. */
+/**
+ * Applies the pointers for field errors to one entry. Returns the entry unchanged if the map has no such pointers, or
+ * if the entry is not an object.
+ */
 function mappedEntry(entry: unknown, { fieldName, fieldMessage, fieldCode }: ErrorMap): unknown {
   if (entry === null || typeof entry !== 'object' || (fieldName ?? fieldMessage ?? fieldCode) === undefined)
     return entry;

@@ -2,12 +2,13 @@
 
 /** Maximum depth of nested field errors. */
 const MAX_LEVELS = 16;
-/** The beginning of a class-validator sentence. Free text rarely matches. */
+/** Matches the beginning of a class-validator sentence. Free text rarely matches. */
 const SENTENCE = /^(?:property |each value in )?([a-z_$][\w$]{0,99}(?:\.[\w$]{1,99}){0,15}) (?:must|should) /;
 
 /**
  * Reports whether a value has the structure of field errors in Django REST or Rails. That is a list of messages, an
- * object of nested fields, or a list of such objects. In that list, an item without errors is an empty object.
+ * object of nested fields, or a list of objects with nested fields. In a list of objects, an item without errors is an
+ * empty object.
  */
 export function isFieldTree(value: unknown, level = 0): boolean {
   if (value === null || typeof value !== 'object' || level > MAX_LEVELS) return false;

@@ -1,6 +1,7 @@
 /**
- * The life cycle of a call to a backend: start, send, retry, end. `HttpCall` and `WebSocketCall` extend this class.
- * Only this class acquires and releases the resources of a call: queue position, slot at a target, deadline, listener.
+ * Implements the life cycle of a call to a backend: start, send, retry, end. `HttpCall` and `WebSocketCall` extend this
+ * class. Only this class acquires and releases the resources of a call: queue position, slot at a target, deadline,
+ * listener.
  */
 import type { Problem } from '../../platform/problems/errors.js';
 import type { Deadlines, Expiring } from '../targets/deadlines.js';
@@ -30,14 +31,17 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   abstract readonly isRepeatable: boolean;
   /** Current state. Only `enter` changes this field. */
   protected state = CallState.Waiting;
-  /** Status of the response; 0 before it arrives. */
+  /** Status of the response; 0 before the response arrives. */
   status = 0;
   /** Start of the latest attempt, by `performance.now()`. */
   protected startedMs = performance.now();
-  /** Set when the caller's API key becomes invalid. The response must then not be streamed. */
+  /**
+   * Problem of a caller whose API key became invalid during the call; otherwise undefined. The response must then not
+   * be streamed.
+   */
   protected revocation: Problem | undefined;
   private retries = 0;
-  /** Deadline set by `begin`, by `performance.now()`. Retries must meet this deadline, too. */
+  /** Deadline that `begin` set, by `performance.now()`. Retries must also meet this deadline. */
   private firstDeadlineMs = Infinity;
 
   constructor(
@@ -60,12 +64,12 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   protected abstract connect(endpoint: Endpoint): void;
 
   /**
-   * Removes the call from its connection, or from the queue for a connection. The connection treats this as a failure.
-   * Implementations call `handleFailure`, immediately or later.
+   * Removes the call from its connection, or from the queue for a connection. The connection is closed. Implementations
+   * call `handleFailure`, immediately or later.
    */
   protected abstract disconnect(reason: Error, from: CallState): void;
 
-  /** Ends streams and uploads after the caller's API key became invalid; see `revokeAccess`. */
+  /** Cuts a stream or an upload in progress after the caller's API key became invalid; see `revokeAccess`. */
   protected abstract endStreamOrUpload(): CutKind | undefined;
 
   get accountId(): string {
@@ -118,7 +122,9 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     return this.state < CallState.Aborting ? this.endStreamOrUpload() : undefined;
   }
 
-  /** Ends the call after its deadline: the wait in the queue was too long, or the backend or client was too slow. */
+  /**
+   * Ends the call after its deadline. The wait in the queue was too long, or the backend or the client was too slow.
+   */
   expire(): void {
     const { state } = this;
     if (state === CallState.Waiting) this.refuse(this.upstream.queueTimeoutProblem(this));
@@ -178,13 +184,13 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     client.failedStatus = this.status;
   }
 
-  /** Ends the call, whose backend responded, and reports the problem to the client. */
+  /** Ends a call whose backend responded, and reports the problem to the client. */
   protected endRefused(problem: Problem): void {
     this.end('answered');
     this.request.client.onFailed(problem);
   }
 
-  /** Reports a problem to the client. @param wasSent whether the call was on a connection. */
+  /** Reports a problem to the client. @param wasSent whether a connection had the call. */
   private reportProblem(problem: Problem, wasSent: boolean): void {
     this.request.client.onFailed(wasSent ? withoutAutomaticRetry(problem, this.method) : problem);
   }
@@ -219,9 +225,9 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     if (this.retries > 0) this.upstream.metrics.countRetry(outcome === 'answered' ? 'answered' : 'failed');
   }
 
-  /** Releases the slot at the target and records the outcome. No effect if the slot was released before. */
+  /** Releases the slot at the target and records the outcome. No effect if the slot was already released. */
   protected leaveTarget(outcome: UpstreamOutcome): void {
-    // Released before by a retry that found no other target, or by `beginKeeping`.
+    // A retry that found no other target, or `beginKeeping`, has already released the slot.
     if (this.endpoint === undefined) return;
     const durationMs = performance.now() - this.startedMs;
     const { client } = this.request;
@@ -246,8 +252,8 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
 }
 
 /**
- * Cuts off a response so that it does not look complete. An HTTP/1.0 response ends with its connection, so only a TCP
- * reset signals the failure.
+ * Cuts off a response so that it does not look complete. An HTTP/1.0 response ends with its connection, so without TLS
+ * only a TCP reset signals the failure.
  */
 function cutResponse({ message, client }: ForwardRequest): void {
   const { socket } = message;

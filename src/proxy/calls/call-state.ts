@@ -16,11 +16,11 @@ export const enum CallState {
   Sent,
   /** An interim response has arrived. The call is no longer retried. */
   Announced,
-  /** The head of the response has arrived. The sink can hold the response until the body is complete. */
+  /** The head of a response below 400 has arrived. The sink can hold the response until the body is complete. */
   Held,
-  /** An error response (400 and above) is being read. */
+  /** An error response is being read: 400 and above, or anything but a 101 to a WebSocket handshake. */
   Failing,
-  /** The head was sent to the client. The body is sent to the client as it arrives. */
+  /** The sink sends the head, and the body as it arrives, to the client. */
   Streaming,
   /** The client reads too slowly. Reading from the backend is paused. */
   Stalled,

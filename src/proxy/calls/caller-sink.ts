@@ -12,7 +12,7 @@ export class CallerSink implements ResponseSink {
   private isUnsized = false;
   private readonly held = new HeldBody();
 
-  /** @param mostBytes maximum size of the body for the caller. The rest is dropped. */
+  /** @param mostBytes maximum size of the body for the caller, in bytes. The caller's response drops the rest. */
   constructor(private readonly mostBytes: number) {}
 
   get deliversOnlyComplete(): boolean {

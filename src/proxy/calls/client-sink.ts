@@ -18,9 +18,9 @@ export class ClientSink implements ResponseSink {
   private lines = '';
   /** Whether the response has no `Content-Length`. */
   private isUnsized = false;
-  /** Whether the body is held until it is complete, because its declared length is small. */
+  /** Whether the whole body is held until its end, because its declared length is small. */
   private isShort = false;
-  /** Body pieces that were not written yet; undefined while the response is streamed. */
+  /** Body pieces that were not written yet; undefined before `begin` and while the response is streamed. */
   private held: HeldBody | undefined;
   private streamed: StreamedResponse | undefined;
 
@@ -39,7 +39,7 @@ export class ClientSink implements ResponseSink {
     this.call = call;
     this.isUnsized = isUnsized;
     this.lines = lines ?? responseHead(request, head.lines, call.endpoint, isUnsized);
-    // A longer body, or one of unknown length, is held only until `flush`. It may have arrived with its head.
+    // A longer body, or a body of unknown length, is held only until `flush`. The body may have arrived with its head.
     this.isShort = framing === Framing.Length && contentLength <= LARGEST_HELD_BYTES;
     this.held = new HeldBody();
     const mayHaveTrailers = isUnsized && takesTrailers(request.message);
@@ -73,7 +73,7 @@ export class ClientSink implements ResponseSink {
       this.deliver(call, withLength(this.lines, held.bytes, this.isUnsized), held.whole);
       return;
     }
-    // `addTrailers` can throw. Call it before `finish`, so that `onError` still handles the error.
+    // Call `addTrailers` before `finish`. `addTrailers` can throw, and `onError` ignores errors after `finish`.
     if (trailerText !== '') streamed?.addTrailers(trailerText);
     call.finish();
     streamed?.end(undefined);
@@ -94,12 +94,15 @@ export class ClientSink implements ResponseSink {
     streamed.end(body);
   }
 
-  /** Switches to streaming. Writes the held pieces, and later pieces as they arrive. */
+  /**
+   * Switches to streaming, and writes the held pieces. No effect if the response is already streamed. If the API key
+   * was revoked, `admitStream` aborts the call instead.
+   */
   private stream(): void {
     const { call, held } = this;
     if (call === undefined || held === undefined || !call.admitStream()) return;
     const streamed = this.open(call, this.lines, !this.isUnsized);
-    // Node would buffer the head. A failure in this turn of the event loop would lose it.
+    // Flush, because Node would buffer the head. A failure in this turn of the event loop would then lose the head.
     if (!streamed.isDirect) streamed.flush();
     for (const piece of held.pieces) this.write(piece);
   }

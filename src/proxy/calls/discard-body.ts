@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 
-/** Limits for the rest of the body. The connection is closed when one is exceeded. */
+/** Limits for the rest of the body. The gateway closes the connection if the body exceeds one of them. */
 const LONGEST_DISCARD_MS = 2_000;
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 

@@ -1,6 +1,6 @@
 /**
- * Collects a backend's error response (400 and above), up to a limit. The gateway interprets the body and never sends
- * it to the client unchanged.
+ * Collects a backend's error response, up to a size limit. The gateway interprets the body, and never sends the body to
+ * the client unchanged.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
@@ -9,7 +9,7 @@ import { fieldsByName } from '../../http/grammar/fields.js';
 import { backendProblem } from '../backend-errors/backend-problem.js';
 import { errorText } from '../backend-errors/error-encoding.js';
 
-/** Error bodies larger than this are ignored. */
+/** Maximum size of an error body, also after decompression. The gateway ignores larger bodies. */
 const LARGEST_ERROR_BODY_BYTES = 64 * 1024;
 
 export class ErrorResponse {

@@ -1,6 +1,6 @@
 /**
  * Turns successful responses of operations with `emits` into events. The response waits until its event is stored, or
- * storing takes too long. Bodies that are too large or not JSON objects create no event. No response is changed.
+ * until a timeout has passed. Bodies that are too large or not JSON objects create no event. No response is changed.
  */
 import type { Emits } from '../../config/model/schema.js';
 import { isExactNumber, parseExact, toWellFormedJson } from '../../platform/json/exact-json.js';
@@ -22,7 +22,7 @@ export interface EmittedEvent {
   readonly accountId: string;
   readonly emits: Emits;
   readonly data: Readonly<Record<string, unknown>>;
-  /** `data` as text, with unpaired surrogates replaced. */
+  /** `data` as JSON text, with unpaired surrogates replaced. */
   readonly text: string;
 }
 
@@ -72,7 +72,7 @@ export class EventKeeper implements ResponseStore {
   /** Returns the event for a response body, or the reason why there is none. */
   private eventOf(body: Buffer): EmittedEvent | UnusableReason {
     const { contentEncoding } = this;
-    // JSON is UTF-8 (RFC 8259), whatever `charset` says. The limit also applies after decompression.
+    // JSON is UTF-8 (RFC 8259 section 8.1), whatever `charset` says. The limit also applies after decompression.
     const decoded = bodyText(body, contentEncoding, undefined, MAX_KEPT_BYTES, true);
     if (decoded === undefined) return 'not_json';
     // Strict webhook receivers reject unpaired surrogates. Repeated failures would disable their endpoint.

@@ -1,7 +1,7 @@
 /**
- * Forwards requests to their services and streams the responses back, with backpressure in both directions. Only error
- * responses, small responses, and responses to store are buffered. Rejects a method or path that a backend could parse
- * differently than the gateway did.
+ * Forwards requests to their services and streams the responses back, with backpressure in both directions. Buffers
+ * only error responses, small responses, responses to store, and responses for callers in this process. Rejects a
+ * method or path that a backend could parse differently than the gateway did.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -25,11 +25,11 @@ import { StoringSink, type ResponseStore } from './kept-sink.js';
 import { ResponseRecorder } from './response-recorder.js';
 import { Upstream, type UpstreamOptions } from '../targets/upstream.js';
 
-/** A path that begins with a slash, without spaces, line breaks, and characters beyond Latin-1. */
+/** Matches a path that begins with a slash and contains no spaces, line breaks, or characters beyond Latin-1. */
 const SAFE_PATH = /^\/[\x21-\xff]*$/;
 const SAFE_METHOD = /^[A-Z][A-Z-]*$/;
 
-/** Maximum time that a replaced or removed service has to finish its calls. */
+/** Maximum time in which a replaced or removed service can finish its calls. */
 const REPLACED_TIMEOUT_MS = 3_600_000;
 
 /** TLS file contents by service name, read by `Forwarder.prepare`. */
@@ -107,8 +107,8 @@ export class Forwarder implements ReadsGauges {
   }
 
   /**
-   * Sends a request to its service and writes the response to the client. Reports a failure before the first byte of
-   * the response to `client.onFailed`, including error responses. A later failure aborts the client's connection.
+   * Sends a request to its service and writes the response to the client. Before the first byte of the response, passes
+   * failures and error responses to `client.onFailed`. A later failure aborts the client's connection.
    * @throws Problem if the call cannot start.
    */
   forward(request: ForwardRequest): void {
@@ -134,7 +134,10 @@ export class Forwarder implements ReadsGauges {
     else recorder.start(call);
   }
 
-  /** Returns the limits for request bodies of an operation. Use them also for requests that are not forwarded. */
+  /**
+   * Returns the limits for request bodies of an operation. The limits also apply to the bodies of requests that get a
+   * stored response and are not forwarded.
+   */
   uploadBounds(operation: Operation): UploadBounds {
     const { maxBodyBytes, timeouts } = this.upstreamOf({ operation }).config;
     return { maxBodyBytes, idleTimeoutMs: timeouts.idle };
@@ -177,7 +180,7 @@ export class Forwarder implements ReadsGauges {
     return [...services.flatMap((upstream) => upstream.listCalls()), ...this.openSockets];
   }
 
-  /** Closes all open WebSockets, and those that open later. */
+  /** Closes all open WebSockets, and each WebSocket that opens later. */
   endWebSockets(): void {
     this.openSockets.end();
   }

@@ -1,4 +1,7 @@
-/** Collects the pieces of a response body, so that a small response is written in one piece. */
+/**
+ * Collects the pieces of a response body, so that a sink can write or store the body as one buffer. Callers must limit
+ * the size.
+ */
 
 const EMPTY = Buffer.alloc(0);
 

@@ -1,6 +1,6 @@
 /**
- * One HTTP call to a backend, including its retries. The call sends the request, watches the deadlines and reads error
- * responses. A `ResponseSink` receives all other responses.
+ * HttpCall is one HTTP call to a backend, including its retries. The call sends the request, watches the deadlines and
+ * reads error responses. A `ResponseSink` receives all other responses.
  */
 import type { ResponseHead } from '../../http/backend/response-head.js';
 import type { Call, Sending } from '../../http/backend/call.js';
@@ -40,7 +40,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   private isUploading = false;
   /** Whether the complete request was sent. The backend may then have carried out the request. */
   private wasSentWhole = false;
-  /** Whether keepers are storing the response. Errors of the connection no longer matter then. */
+  /** Whether keepers are storing the response. Errors of the backend connection are then ignored. */
   private isBeingKept = false;
   /** Whether the client has disconnected while keepers still need the response. */
   isClientGone = false;
@@ -125,7 +125,10 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     return isUpload ? 'upload' : 'answer';
   }
 
-  /** During an upload after the response, a timeout ends the upload only. The response is already complete. */
+  /**
+   * Handles the deadline. If only the upload is still in progress, ends just the upload, because the response is
+   * complete. Otherwise, and if the client has stalled, ends the call.
+   */
   override expire(): void {
     if (this.isUploading && this.state !== CallState.Stalled) this.sending?.endUpload(this);
     else super.expire();
@@ -197,7 +200,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   /**
-   * Sends the complete response to the client while the upload continues. The backend connection is not reused before
+   * Lets the sink send the complete response while the upload continues. The backend connection is not reused before
    * the upload ends.
    */
   onAnswered(): void {
@@ -215,7 +218,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     else this.respondWith(this.errorResponse);
   }
 
-  /** Handles a failure of the connection. Ignores it if the call was aborted, or keepers store the response. */
+  /** Handles a failure of the connection. Ignores the failure after an abort, and while keepers store the response. */
   onError(error: Error): void {
     if (this.state < CallState.Aborting && !this.isBeingKept) this.handleFailure(error, this.state, false);
   }
@@ -227,8 +230,8 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   /**
-   * Whether the call probes an ejected target and another target could take over. A failed probe is then retried, and
-   * the client does not see the failure.
+   * Whether the call is a probe whose failure the client need not see, because a retry can hide it. No response has
+   * arrived, the request is repeatable, a retry is left, and another target could take over.
    */
   private get isHiddenProbe(): boolean {
     const { endpoint } = this;
@@ -287,7 +290,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     super.onClose();
   }
 
-  /** Keeps the call running after the client disconnects if keepers may need the response. */
+  /** Aborts the call after the client has disconnected. If keepers may need the response, the call continues. */
   override onClose(): void {
     if (this.isClientGone) return;
     if (!this.outlivesClient) {
@@ -312,13 +315,15 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     return isSent && (!(body instanceof RequestBody) || body.readableEnded);
   }
 
-  /** Handles a failure. After the client has disconnected, the call is neither retried nor reported. */
+  /** Handles a failure. After the client has disconnected, the call ends without a retry and without a report. */
   protected override handleFailure(error: Error, from: CallState, wasAborted: boolean): void {
     if (this.isClientGone) this.end(upstreamFailure(error).outcome);
     else super.handleFailure(error, from, wasAborted);
   }
 
-  /** Sends the problem for an error response to the client. Stores the problem first if the recorder wants it. */
+  /**
+   * Sends the problem for an error response to the client. First stores the problem if the recorder wants the response.
+   */
   private respondWith(response: ErrorResponse): void {
     const { authenticates, errors } = this.upstream.config;
     const problem = response.problem(authenticates, errors);

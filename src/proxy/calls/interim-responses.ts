@@ -9,7 +9,8 @@ const CONTINUE = 100;
 
 /**
  * Writes a backend's interim response to the client, with `Link` as its only field (RFC 8297 section 2). Skips HTTP/1.0
- * clients, which don't support 1xx, and `100 Continue`, which the gateway sends itself.
+ * clients, which don't support 1xx, and `100 Continue`, which the gateway sends itself. Also skips responses after the
+ * final response has begun.
  * @param lines field lines of the interim response, each with its CRLF.
  */
 export function passInterimResponse(request: ForwardRequest, status: number, lines: string): void {

@@ -1,6 +1,7 @@
 /**
- * Stores a response, for an idempotency key or as an event, before another sink delivers it to the client. A response that no keeper wants, or that
- * is too large, streams to the other sink. Keepers store responses for idempotency keys, and as events.
+ * Lets keepers store a response before another sink delivers the response to the client. A keeper is a `ResponseStore`,
+ * for an idempotency key or for an event. A response that no keeper wants, or that is too large, streams to the other
+ * sink.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { HeldBody } from './held-body.js';
@@ -11,8 +12,8 @@ import { withLength, type RespondingCall, type ResponseSink } from './response-s
 export const MAX_KEPT_BYTES = 64 * 1_024;
 
 /**
- * ResponseStore stores responses. The strings of `decline` and `store` are extra field lines for the client, each with
- * its CRLF.
+ * ResponseStore stores the responses that it wants. The strings that `decline` returns, and that `store` passes to
+ * `done`, are extra field lines for the client. Each line has its CRLF.
  */
 export interface ResponseStore {
   /** Reports whether the keeper wants to store the response with this head. */

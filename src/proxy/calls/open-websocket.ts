@@ -1,4 +1,7 @@
-/** An open WebSocket between client and backend. The gateway closes it on shutdown, or if the API key is revoked. */
+/**
+ * OpenWebSocket is an open WebSocket between client and backend. The gateway closes the WebSocket on shutdown, or if
+ * the API key becomes invalid.
+ */
 import type { Socket } from 'node:net';
 import type { CloseListener, ForwardRequest } from '../targets/forward-request.js';
 import type { CutKind, LiveCall } from '../targets/pending-call.js';
@@ -18,7 +21,7 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
   /** Frames from the backend to the client. */
   private readonly frames = new FrameTracker();
   private isClosed = false;
-  /** Bytes that the client's connection had read and written before the WebSocket opened. */
+  /** Bytes read from and written to the client's connection before the WebSocket opened. */
   private readonly readBefore: number;
   private readonly writtenBefore: number;
 
@@ -61,7 +64,7 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
   }
 
   /**
-   * Closes the client's connection if it stays open after the backend's connection has closed. Otherwise such
+   * Closes the client's connection if it stays open after the backend's connection has closed. Otherwise half-closed
    * connections would exhaust the connection limit of the listener.
    */
   private closeClientLater(): void {
@@ -74,8 +77,8 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
   }
 
   /**
-   * Closes both connections. Sends a close frame, unless another frame is incomplete. Returns whether the WebSocket was
-   * open.
+   * Closes both connections. First sends the client a close frame, unless a frame is incomplete or the backend has
+   * already sent a close frame. Returns whether the WebSocket was open.
    */
   private close(cause: keyof typeof CLOSE_REASONS): boolean {
     if (this.isClosed || this.client.destroyed) return false;

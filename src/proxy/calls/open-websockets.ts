@@ -1,4 +1,7 @@
-/** Open WebSockets of all services. A WebSocket uses no pooled connection and survives a change of targets. */
+/**
+ * OpenWebSockets contains the open WebSockets of all services, so that a shutdown can close them. A WebSocket uses no
+ * pooled connection and survives a change of targets.
+ */
 
 /** A WebSocket that the gateway can close. */
 export interface EndableWebSocket {
@@ -14,7 +17,7 @@ export class OpenWebSockets<Call extends EndableWebSocket> {
     return this.open.values();
   }
 
-  /** Adds a WebSocket. After `end`, the WebSocket is closed after the client has received the 101 response. */
+  /** Adds a WebSocket. After `end`, closes the WebSocket in the next turn of the event loop, after the 101 response. */
   add(call: Call): void {
     this.open.add(call);
     if (this.areEnding) setImmediate(() => call.goAway());
@@ -24,7 +27,7 @@ export class OpenWebSockets<Call extends EndableWebSocket> {
     this.open.delete(call);
   }
 
-  /** Closes all WebSockets, and those that are added later. */
+  /** Closes all WebSockets, and each WebSocket that is added later. */
   end(): void {
     this.areEnding = true;
     for (const call of this.open) call.goAway();

@@ -1,6 +1,6 @@
 /**
- * Builds the `Proxy-Status` field (RFC 9209) for failed calls, with the error type and the target. The field reveals
- * internal addresses, so it is off by default.
+ * Builds the `Proxy-Status` field (RFC 9209) for failed calls, with the error type and the target. The field is off by
+ * default, because it reveals internal addresses.
  */
 import type { Problem } from '../../platform/problems/errors.js';
 import type { ForwardClient } from '../targets/forward-request.js';
@@ -58,12 +58,18 @@ export function proxyStatusOf(problem: Problem, { failedTarget, failedStatus }: 
   return parts.join('; ');
 }
 
-/** Returns the error type for a status. A 4xx is a rejection, such as a revoked API key, and no internal error. */
+/**
+ * Returns the error type for a problem's status. A 4xx is a rejection, for example of a revoked API key, and not an
+ * internal error.
+ */
 function typeOfStatus(status: number): string {
   return status < 500 ? 'http_request_denied' : 'proxy_internal_error';
 }
 
-/** Quotes a string for a structured field (RFC 9651 section 3.3.3). Replaces other characters than ASCII by `?`. */
+/**
+ * Quotes a string for a structured field (RFC 9651 section 3.3.3). Replaces characters that are not printable ASCII
+ * with `?`.
+ */
 function quoteString(text: string): string {
   return `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`;
 }

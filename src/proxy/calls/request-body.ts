@@ -1,6 +1,6 @@
 /**
  * Streams a client's request body to a backend and counts its bytes. If the backend responds early or fails, only this
- * stream is destroyed, and the client's connection survives.
+ * stream is destroyed. The client's connection survives, within the limits of `discardRest`.
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -9,12 +9,14 @@ import { errorOfPeer } from '../../http/grammar/errors.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import { discardRest } from './discard-body.js';
 
-/** Creates an error with a `code` and without a stack trace, because the peer and not the program caused it. */
+/**
+ * Creates an error with a `code`. The error has no stack trace, because a peer caused the failure and not the program.
+ */
 export function peerError(code: string): Error {
   return errorOfPeer(code);
 }
 
-/** Reports whether a request has a non-empty body (RFC 9112 section 6.3). */
+/** Reports whether the framing of a request announces a body (RFC 9112 section 6.3). A chunked body can be empty. */
 export function hasBody(message: ClientMessage): boolean {
   const { headers } = message;
   if (headers['transfer-encoding'] !== undefined) return true;
@@ -69,8 +71,8 @@ export class RequestBody extends Readable {
     private readonly onProgress: (chunk: Buffer) => void,
   ) {
     super();
-    // The backend connection listens for errors only while it sends. A client that disconnects later must not cause an
-    // unhandled error.
+    // The backend connection listens for errors only while it sends the body. A client that disconnects later must not
+    // cause an unhandled error.
     this.on('error', () => {});
     const onData = (chunk: Buffer): void => this.receive(chunk);
     const onEnd = (): void => {

@@ -1,7 +1,7 @@
 /**
- * Records the response to a request with an `Idempotency-Key` before the client receives the last byte. A claim
- * reserves the key for the request, and ends with the call. If the request was carried out, the response is recorded.
- * If not, the claim is released. If the outcome is unknown, the claim is lost, and retries are rejected.
+ * Records the response to a request with an `Idempotency-Key` before the client receives the last byte. The call ends
+ * the claim of the request. A request that was not carried out can be sent again, and retries after an unknown outcome
+ * are rejected.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { outcomeOfStatus } from '../../idempotency/outcome-of-status.js';
@@ -16,7 +16,10 @@ import { withLength, type RespondingCall } from './response-sink.js';
 /** Header field that tells the client that a retry will not replay this response. */
 const NOT_STORED = ['Idempotency-Stored', 'false'] as const;
 const NOT_STORED_LINE = `${NOT_STORED.join(': ')}\r\n`;
-/** Content types that clients read incrementally. Such responses must be streamed. */
+/**
+ * Content types that clients read incrementally. A response with such a type must be streamed if it has no
+ * `Content-Length`.
+ */
 const STREAM_TYPE = new RegExp(
   `(?:^|\\n)content-type:[ \\t]*(?:${[
     'text/event-stream',
@@ -37,7 +40,7 @@ export class ResponseRecorder implements ResponseStore {
     this.claim = kept.claim;
   }
 
-  /** Starts the call, which must end the claim from now on. @throws Problem if the call cannot start. */
+  /** Starts the call. From then on, the call must end the claim. @throws Problem if the call cannot start. */
   start(call: { start(): void }): void {
     this.claim.isTaken = true;
     try {
@@ -64,7 +67,7 @@ export class ResponseRecorder implements ResponseStore {
 
   decline({ status, isBodyWhole }: RespondingCall): string {
     if (!this.claim.isOpen) return '';
-    // The request was carried out. Only that fact is stored, so a retry cannot replay the response.
+    // The backend carried out the request. Only this fact is stored, so a retry cannot replay the response.
     this.claim.end(status, isBodyWhole, undefined);
     return NOT_STORED_LINE;
   }
@@ -82,7 +85,7 @@ export class ResponseRecorder implements ResponseStore {
    */
   wantsError({ status, isBodyWhole }: RespondingCall, authenticates: boolean): boolean {
     const outcome = outcomeOfStatus(status, authenticates);
-    // The backend rejected the request before the body was complete, so it was never carried out.
+    // If the body was incomplete, the backend rejected the request early and never carried it out.
     if (outcome === 'released' || !isBodyWhole) this.claim.release();
     else if (outcome === 'unknown') this.claim.endAsUnknown();
     return this.claim.isOpen;

@@ -1,26 +1,28 @@
 /**
- * A sink receives one backend response. `Forwarder.forward` chooses the sink. `ClientSink` writes to the client's
- * connection. `CallerSink` passes the complete response to a caller in this process. `StoringSink` lets keepers store the
- * response before another sink delivers it.
+ * Defines how a call passes its response to a sink. `ClientSink` writes to the client's connection, and `CallerSink` to
+ * a caller in this process. `StoringSink` lets keepers store the response before one of these sinks delivers the
+ * response.
  */
 import type { ResponseHead } from '../../http/backend/response-head.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 
-/** RespondingCall is the interface of a call for its sink. */
+/** RespondingCall lets a sink read the state of its call and control the call. */
 export interface RespondingCall {
   readonly request: ForwardRequest;
   readonly method: string;
-  /** The address that responds; undefined after the call has released its slot there. */
+  /** The address that responds; undefined after the call has released its slot at this address. */
   readonly endpoint: Endpoint | undefined;
   readonly status: number;
   /** Whether the whole request body has been received. */
   readonly isBodyWhole: boolean;
   /** Whether the client has disconnected while keepers still need the response. */
   readonly isClientGone: boolean;
-  /** Reports whether the response may be streamed. If the API key has been revoked, aborts the call. */
+  /**
+   * Reports whether the sink may stream the response. If the API key was revoked, aborts the call and returns false.
+   */
   admitStream(): boolean;
-  /** Records that the head has been sent to the client. */
+  /** Records that the sink streams the response. From then on, a failure cuts off the response. */
   markStreaming(): void;
   /** Stops reading from the backend until `resume`. */
   stall(): void;
@@ -31,19 +33,21 @@ export interface RespondingCall {
   dropRest(): void;
   /** Releases the target and clears the deadline. Call this before keepers store the response. */
   beginKeeping(): void;
-  /** Ends the time in which keepers store the response. Reports whether the client can still receive it. */
+  /** Records that keepers have stored the response. Reports whether the client can still receive the response. */
   endKeeping(): boolean;
-  /** Ends a call whose client has disconnected and whose response no keeper needs. */
+  /** Aborts a call whose client has disconnected, because no keeper needs the response. */
   abandon(): void;
   onError(error: Error): void;
 }
 
-/** ResponseSink receives a response below 400. */
+/** ResponseSink receives one response with a status below 400. */
 export interface ResponseSink {
-  /** Whether the sink delivers the response only after the whole body has arrived. Body pieces then do not extend the
-   * deadline. */
+  /**
+   * Whether the sink delivers a response in one piece after the whole body has arrived. Body pieces then do not extend
+   * the deadline.
+   */
   readonly deliversOnlyComplete: boolean;
-  /** Whether keepers need the response even if the client disconnects. */
+  /** Whether keepers may need the response even if the client disconnects. */
   readonly outlivesClient: boolean;
   /**
    * Starts the response.

@@ -8,7 +8,7 @@ import { fieldsOfLines } from '../../http/grammar/fields.js';
 import { passableTrailers, takesTrailers } from '../fields/trailers.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 
-/** Head of a response. */
+/** Head of a response to stream. */
 export interface StreamedHead {
   readonly status: number;
   /** Field lines, each with its CRLF. */
@@ -59,7 +59,7 @@ export class StreamedResponse {
     this.onDrain();
   }
 
-  /** Sends the head if it has not been sent. */
+  /** Sends the head of the response, unless the head has already been sent. */
   flush(): void {
     if (this.direct === undefined) this.nodeResponse.flushHeaders();
     else this.direct.flush();

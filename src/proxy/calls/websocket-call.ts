@@ -47,12 +47,12 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
   }
 
   protected connect(endpoint: Endpoint): void {
-    // `http-proxy` writes to the connection as soon as it is open.
+    // `http-proxy` writes to the connection as soon as the connection is open.
     this.request.client.wasSent = true;
     sendHandshake(endpoint, this.request, this.head, this);
   }
 
-  /** Ends the handshake. `http-proxy` then calls `onError`. */
+  /** Ends the handshake. If the request to the backend exists, `http-proxy` then calls `onError`. */
   protected disconnect(reason: Error, from: CallState): void {
     if (this.outgoing === undefined) this.handleFailure(reason, from, true);
     else this.outgoing.destroy(reason);
@@ -88,7 +88,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
       response.destroy();
       return;
     }
-    // `connect` does not report the connection, but a response proves that it was open.
+    // `connect` does not report the connection, but a response proves that the connection was open.
     if (this.state === CallState.Connecting) this.enter(CallState.Sent);
     this.enter(CallState.Failing);
     this.deadlineIn(this.upstream.config.timeouts.idle);
@@ -121,7 +121,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
 
   protected override end(outcome: UpstreamOutcome | undefined): void {
     super.end(outcome);
-    // Wait, because `http-proxy` ends the client's connection after it has reported an error.
+    // Call `letClose` later, because `http-proxy` closes the client's connection after it has reported an error.
     process.nextTick(() => letClose(this.request.message.socket));
   }
 }

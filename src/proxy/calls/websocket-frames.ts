@@ -6,12 +6,12 @@
 const CLOSE = 0x8;
 const LONGEST_HEADER_BYTES = 14;
 
-/** Tracks the frames of one direction without interpreting their payload. */
+/** FrameTracker tracks the frames of one direction without interpreting their payload. */
 export class FrameTracker {
   private readonly header = Buffer.alloc(LONGEST_HEADER_BYTES);
   private headerBytes = 0;
   private payloadLeft = 0;
-  /** Whether a close frame has passed. */
+  /** Whether a close frame has begun. */
   private closed = false;
 
   /** Processes the next bytes of the connection. */
@@ -34,7 +34,7 @@ export class FrameTracker {
     return this.payloadLeft === 0 && this.headerBytes === 0 && !this.closed;
   }
 
-  /** Begins a frame whose header is complete. */
+  /** Reads the payload length and the opcode from the complete header. */
   private beginFrame(): void {
     const { header } = this;
     const lengthBits = (header[1] ?? 0) & 0x7f;

@@ -1,6 +1,6 @@
 /**
  * Sends WebSocket handshakes (RFC 6455 section 4) to backends through `http-proxy`. If the backend accepts, the library
- * pipes the two connections together.
+ * pipes the two connections together. A `HandshakeListener` receives every result.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 
-/** Receives the result of a handshake. */
+/** HandshakeListener receives the result of a handshake. */
 export interface HandshakeListener {
   /** Called when the request to the backend was created and has not been sent yet. */
   onOutgoing(outgoing: ClientRequest): void;
@@ -32,7 +32,7 @@ interface Handshake {
 }
 
 const proxy = createProxyServer({});
-// The proxy also emits errors of client connections. Without a listener, they would end the process.
+// The proxy also emits errors of client connections. Without a listener, these errors would end the process.
 proxy.on('error', () => undefined);
 proxy.on('proxyReqWs', (outgoing: unknown, handshake: unknown) =>
   followHandshake(outgoing as ClientRequest, (handshake as Handshake).listener),
@@ -90,7 +90,7 @@ function followHandshake(outgoing: ClientRequest, listener: HandshakeListener): 
   });
 }
 
-/** Converts field lines into an object. The values of a repeated field become a list. */
+/** Converts field lines into an object. If a field name repeats with the same spelling, its values become a list. */
 export function headersOf(lines: string): Record<string, string | string[]> {
   const fields = fieldsOfLines(lines);
   const byName: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;

@@ -12,7 +12,7 @@ export const HOP_BY_HOP_FIELDS = [
 ] as const;
 
 /**
- * Names of the request fields that identify the caller to a backend, in lower case. Only the gateway sets these fields,
- * and removes them from responses.
+ * Names of the request fields that identify the caller to a backend, in lower case. The gateway sets these fields, and
+ * removes them from client requests and backend responses.
  */
 export const IDENTITY_FIELDS = ['x-request-id', 'x-account-id', 'x-api-key-id', 'x-api-scopes'] as const;

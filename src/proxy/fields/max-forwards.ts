@@ -20,7 +20,7 @@ export function forwardsLeft({ method, headers }: ClientMessage): number | undef
 }
 
 /**
- * Returns the field lines with `Max-Forwards` reduced by one.
+ * Returns the field lines with `Max-Forwards` reduced by one, and to at most `MAX_FORWARDS`.
  * @param left result of `forwardsLeft`, above 0.
  */
 export function decrementMaxForwards(lines: string, left: number): string {

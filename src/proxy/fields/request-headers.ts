@@ -17,7 +17,7 @@ import { isTrustedName } from './trusted-names.js';
 const SPACE = 0x20;
 const TAB = 0x09;
 
-/** How a client's field is handled. */
+/** Rule is the treatment of a client's field. */
 const enum Rule {
   Forward,
   Drop,
@@ -89,7 +89,10 @@ function buildLines(lines: string, identity: ForwardedIdentity, isClean: boolean
   return `${out}${identityLines(identity)}Via: ${via}${identity.httpVersion} trailgate\r\n`;
 }
 
-/** Reports whether a value has exactly one leading space and no trailing space. Such lines are copied unchanged. */
+/**
+ * Reports whether a value has exactly one leading space and no trailing whitespace. The caller copies a line with this
+ * value unchanged.
+ */
 function isNormalized(lines: string, from: number, to: number): boolean {
   if (to - from < 2 || lines.charCodeAt(from) !== SPACE) return false;
   const [first, last] = [lines.charCodeAt(from + 1), lines.charCodeAt(to - 1)];
@@ -143,7 +146,7 @@ function classifyField(name: string): Rule {
   return rule;
 }
 
-/** Reports whether a `Connection` value names no other fields. */
+/** Reports whether a `Connection` value has a common spelling that names no other fields. */
 function isUsualConnection(value: string): boolean {
   return value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
 }

@@ -23,7 +23,7 @@ export const NEVER_PASSED: ReadonlySet<string> = new Set([
   ...QUOTA_FIELDS,
 ]);
 
-/** CORS fields. The fields of the backend are dropped if the gateway handles CORS itself. */
+/** CORS fields. If the gateway handles CORS itself, it drops these fields of the backend. */
 const CORS_FIELDS: ReadonlySet<string> = new Set([
   'access-control-allow-origin',
   'access-control-allow-credentials',
@@ -54,7 +54,7 @@ const NEVER_REMOVED: ReadonlySet<string> = new Set([
 /** Field line that adds the gateway to `Via`. Repeated fields form one list, in order (RFC 9110 section 5.3). */
 const VIA_LINE = 'Via: 1.1 trailgate\r\n';
 
-/** How a backend's field is handled. */
+/** Rule is the treatment of a backend's field. */
 const enum Rule {
   Pass,
   Drop,

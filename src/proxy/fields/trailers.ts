@@ -1,6 +1,7 @@
 /**
- * Trailer fields (RFC 9110 section 6.5). Clients that accept trailers receive the backend's trailers. Fields that must
- * be known before the body, or that only the gateway sets, are dropped. Request trailers are dropped (section 6.5.1).
+ * Selects the backend's trailer fields (RFC 9110 section 6.5) for clients that accept trailers. Drops fields that must
+ * be known before the body, and fields that only the gateway sets. Request trailers are never forwarded (section
+ * 6.5.1).
  */
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { fieldsByName, fieldsOfLines, listMembers } from '../../http/grammar/fields.js';

@@ -35,7 +35,7 @@ const NAMES: ReadonlySet<string> = new Set([
   ...words('x_request_uri x_path_info x_waws_unencoded_url x_matched_path x_now_route_matches'),
   // Files that a proxy serves instead of the response. Rack and Symfony also trust these fields in requests.
   ...words('x_reproxy_url x_reproxy_file x_lighttpd_send_file x_lighttpd_send_tempfile x_litespeed_location'),
-  // Set by load balancers that could stand in place of the gateway.
+  // AWS load balancers set this field. A backend may therefore trust it.
   'x_amzn_trace_id',
 ]);
 
@@ -61,7 +61,10 @@ export function isTrustedName(name: string): boolean {
   return NAMES.has(inCgiForm) || PREFIXES.some((prefix) => inCgiForm.startsWith(prefix));
 }
 
-/** Converts a field name to CGI form: lower case, with `_`, CGI's prefix `HTTP_` is not added. */
+/**
+ * Converts a field name to CGI form: lower case, with `_` for every character except letters and digits. Does not add
+ * CGI's prefix `HTTP_`.
+ */
 function cgiForm(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '_');
 }

@@ -4,7 +4,7 @@
  */
 import { ERRORS } from '../../platform/problems/errors.js';
 
-/** Root of the reference pages. The `type` of a problem is a URL below it. */
+/** Root of the reference pages. The `type` of a problem is a URL below this path. */
 export const REFERENCE_ROOT = '/docs';
 
 /** Path of the public keys for webhooks. Conflicts with no API, because no base path begins with a dot. */

@@ -25,13 +25,16 @@ export type RouteMatch =
 interface Node {
   /** Children for fixed segments, by segment. */
   readonly statics: Map<string, Node>;
-  /** Lower-case names of `statics`, to detect paths that a case-insensitive backend would route to one of them. */
+  /**
+   * Lower-case names of `statics`, to detect a path that a case-insensitive backend would route to one of these
+   * children.
+   */
   readonly lowerCase: Set<string>;
   /** Children for segments such as `{id}:archive`. */
   readonly patterns: { readonly pattern: SegmentPattern; readonly node: Node }[];
   /** Child for segments such as `{id}`. */
   parameter: Node | undefined;
-  /** Operations at this path; undefined if the path only leads to others. */
+  /** Operations at this path; undefined if the path is only a prefix of other paths. */
   methods: Methods | undefined;
 }
 
@@ -55,7 +58,7 @@ export class OperationTable {
   private takesSlashes = false;
 
   /**
-   * Builds a table at once. `inTurns` avoids blocking the event loop.
+   * Builds a table synchronously. `inTurns` builds a table without blocking the event loop.
    * @param builtIn methods by path of the gateway's own endpoints, such as `/usage`.
    * @param unpublished templates of operations that are not published. No other operation receives their requests.
    */
@@ -145,8 +148,8 @@ function methodOf(methods: Methods, method: string): RouteMatch {
 }
 
 /**
- * Finds the node of a path. Static segments take precedence over patterns, and patterns over parameters. A parameter is
- * never empty.
+ * Finds the node of a path. Static segments take precedence over patterns, and patterns over parameters. A parameter
+ * never matches an empty segment.
  */
 function find(node: Node, segments: readonly string[], path: string, at: number): Node | undefined {
   const segment = segments[at];
@@ -167,7 +170,7 @@ function find(node: Node, segments: readonly string[], path: string, at: number)
 /**
  * Returns the node of the pattern that matches a segment, or of the parameter if no pattern resembles the segment.
  * Returns undefined for an ambiguous segment: several patterns resemble it, or a backend could read it differently.
- * That is a segment in another case, or with encoded fixed text such as `1%3Aarchive`.
+ * Examples of the second case are another letter case, and encoded fixed text such as `1%3Aarchive`.
  */
 function findPattern(node: Node, segment: string, path: string, at: number): Node | undefined {
   const [found, ...others] = node.patterns.filter(({ pattern }) => pattern.resembles(segment));

@@ -1,4 +1,4 @@
-/** Explains to clients why a path is rejected: its first fault, and how to fix it. */
+/** Explains to clients why the gateway rejects a path: the first fault of the path, and how to fix the fault. */
 import { DOTS } from './path.js';
 
 /** Characters that a path must not contain: all that RFC 3986 section 3.3 excludes, and `;`. */
@@ -56,7 +56,10 @@ function isCharacter(escapes: string): boolean {
   }
 }
 
-/** Describes an escape that is not UTF-8. Interprets its byte as Latin-1, which most senders of such paths mean. */
+/**
+ * Describes an escape that is not UTF-8. Interprets the byte as Latin-1, because most clients that send invalid escapes
+ * use Latin-1.
+ */
 function nonUtf8Fault(escape: string): string {
   const character = String.fromCharCode(parseInt(escape.slice(1), 16));
   const isVisible = character > '\xa0';
@@ -64,7 +67,7 @@ function nonUtf8Fault(escape: string): string {
   return `The path contains ${escape}, which is not UTF-8. ${advice}.`;
 }
 
-/** Describes a fault that appears only after decoding. */
+/** Describes a fault of the decoded path: double encoding, a dot segment, an encoded slash, or an empty segment. */
 function decodedFault(path: string): string {
   const twice = /%[0-9a-f]{2}/i.exec(decodeURIComponent(path))?.[0];
   if (twice !== undefined) {

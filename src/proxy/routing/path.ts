@@ -1,6 +1,6 @@
 /**
  * Parses request paths strictly. Routing uses the decoded path, but the gateway forwards the original path. Therefore
- * every path that a backend could read differently is rejected (RFC 3986 section 6, RFC 9110 section 7).
+ * the gateway rejects every path that a backend could read differently (RFC 3986 section 6, RFC 9110 section 7).
  */
 
 /** Paths that need no decoding. Only the last segment may be empty, and no segment begins with a dot. */
@@ -10,8 +10,8 @@ const PLAIN = /^(?:\/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)+\/?
 const WELL_FORMED = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,=:@-]|%[0-9A-Fa-f]{2})+)+\/?$/;
 
 /**
- * Decoded text that is dangerous for a backend that decodes twice, or before it splits the path. There it would become
- * a separator, a dot segment or the end of the text. Control characters are never part of an identifier.
+ * Decoded text that is dangerous for a backend that decodes twice, or before it splits the path. The backend would read
+ * the text as a separator, a dot segment or the end of the text. Control characters are never part of an identifier.
  */
 const DANGEROUS = /[\x00-\x1f\x7f\\;]|%[0-9a-f]{2}/i;
 

@@ -1,6 +1,7 @@
 /**
- * Deprecation and retirement of operations: the fields `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), and the link
- * to the successor (RFC 5829). Also brownouts, which are planned temporary outages that announce the retirement.
+ * Announces the deprecation and retirement of operations, in the fields `Deprecation` (RFC 9745), `Sunset` (RFC 8594)
+ * and `Link` to the successor (RFC 5829). Also provides the problems for retired operations and for brownouts. A
+ * brownout is a planned temporary outage that announces the retirement.
  */
 import type { LifeCycleDates, Operation } from '../../config/model/schema.js';
 import { FixedProblem, type Problem } from '../../platform/problems/errors.js';
@@ -10,7 +11,10 @@ const SUNSET = new FixedProblem('operation_sunset', {
   detail: 'This version or operation of the API has been retired.',
 });
 
-/** The deprecation, retirement and brownouts of an operation, computed once. Times are since the epoch. */
+/**
+ * Retirement contains the deprecation, retirement and brownouts of an operation. Times are in milliseconds since the
+ * epoch.
+ */
 export interface Retirement {
   /** Field lines for every response, each with its CRLF. */
   readonly lines: string;
@@ -50,7 +54,8 @@ function brownoutProblem(toMs: number, sunsetMs: number): Problem {
 }
 
 /**
- * Combines the dates of an operation with those of its API version. Returns undefined if neither has dates.
+ * Combines the dates of an operation with those of its API version. The operation's deprecation and successor take
+ * precedence. The earlier sunset and all brownouts apply. Returns undefined if neither has dates.
  * @param publicUrl returns the public base URL for links.
  */
 export function retirementOf(

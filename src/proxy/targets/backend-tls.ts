@@ -1,6 +1,7 @@
 /**
- * TLS files of a service: certificate authorities, client certificate and its key. The gateway reads the files when it
- * starts and whenever they change. Changes do not affect open connections.
+ * Reads the TLS files of a service: certificate authorities, client certificate and its key. The gateway reads the
+ * files when it starts and whenever they change. A change affects only new connections, and files that are not valid
+ * never replace the files in use.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -24,7 +25,7 @@ export type BackendTlsFiles = TlsContents;
 export class BackendTls {
   /** Current file contents. Each change creates a new object. */
   current: BackendTlsFiles;
-  /** Name to check certificates against; empty to use the target's host. */
+  /** Name to check certificates against. The object is empty if the service uses the target's host. */
   readonly serverName: { readonly servername?: string };
   private readonly paths: TlsPaths;
   private readonly files = new FileWatch(() => void this.read());

@@ -10,9 +10,9 @@ import type { UpstreamOutcome } from './upstream-errors.js';
 
 /** Time until the first probe if no other address is in service. Doubles after each failed probe. */
 const PROBE_INTERVAL_MS = 1_000;
-/** Maximum time between these probes. Short, because the service is unavailable meanwhile. */
+/** Maximum time between probes while no address is in service. Short, because the service is unavailable meanwhile. */
 const LONGEST_PROBE_INTERVAL_MS = 4_000;
-/** How long a due probe waits for a repeatable request. After that, any request is used. */
+/** Maximum time that a due probe waits for a repeatable request. After that, the balancer uses any request. */
 const PROBE_PATIENCE_MS = 10_000;
 
 /** Verdict on the health of a target after a call. `none`: the result says nothing about the target. */
@@ -45,7 +45,7 @@ export class Balancer {
     this.rebuild();
   }
 
-  /** Returns the address for a new call; undefined if none is in service, or all connections are busy. */
+  /** Returns the address for a new call; undefined if no address is in service, or all connections are busy. */
   pickEndpoint(call: BalancedCall, nowMs: number): Endpoint | undefined {
     if (nowMs >= this.nextProbeMs) {
       const probed = this.probe(call, nowMs);
@@ -59,7 +59,9 @@ export class Balancer {
     return chosen.isFull ? leastLoaded(available, undefined) : chosen;
   }
 
-  /** Returns another address in service with a free connection, or undefined. @param failed where the call failed. */
+  /**
+   * Returns another address in service with a free connection, or undefined. @param failed address of the failed call.
+   */
   pickOther(failed: Endpoint): Endpoint | undefined {
     return leastLoaded(this.available, failed);
   }
@@ -113,8 +115,8 @@ export class Balancer {
   }
 
   /**
-   * Reports whether an address fails far more often than the others. Returns false if less than half of all addresses
-   * would remain in service.
+   * Reports whether an address fails far more often than the others. Returns false if ejection is disabled, or if less
+   * than half of all addresses would remain in service.
    */
   private isOutlier(endpoint: Endpoint, nowMs: number): boolean {
     const others = this.available.filter((each) => each !== endpoint);
@@ -128,8 +130,8 @@ export class Balancer {
   }
 
   /**
-   * Handles a failed probe. If the ejection had expired before the probe, a longer ejection begins. Otherwise it was a
-   * last-resort probe, and the ejection continues.
+   * Handles a failed probe. If the ejection had expired before the probe, a longer ejection begins. Otherwise the call
+   * was a last-resort probe, and the ejection continues.
    */
   private failProbe(endpoint: Endpoint, nowMs: number): void {
     endpoint.tries++;
@@ -137,7 +139,10 @@ export class Balancer {
     else endpoint.triedMs = nowMs;
   }
 
-  /** Returns the ejected address that is due for a probe, if the call may be used for it. */
+  /**
+   * Returns the ejected address that is due for a probe, and makes the call its probe. Returns undefined if no address
+   * is due, or if the caller could notice a failed probe.
+   */
   private probe(call: BalancedCall, nowMs: number): Endpoint | undefined {
     // With other addresses in service, the caller must not notice a failed probe. So the call should be repeatable, and
     // another address must have a free connection for the retry.
@@ -153,7 +158,10 @@ export class Balancer {
     return due;
   }
 
-  /** Returns the time from which an address may be probed; Infinity for an address that needs no probe. */
+  /**
+   * Returns the time from which an address may be probed. Returns Infinity for an address that is not ejected, fails
+   * its health check, or already has a probe.
+   */
   private dueMs(endpoint: Endpoint): number {
     if (endpoint.state !== 'ejected' || endpoint.probe !== undefined) return Infinity;
     return this.available.length > 0 ? endpoint.ejectedUntilMs : lastResortMs(endpoint);
@@ -165,7 +173,10 @@ export class Balancer {
   }
 }
 
-/** Evaluates the result of a call for its target. Faults of the client or the gateway result in `none`. */
+/**
+ * Evaluates the result of a call for its target. A response with status 502 to 504 counts as `bad`, any other response
+ * as `good`. Faults of the client or the gateway, and calls that were moved, result in `none`.
+ */
 export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
   switch (outcome) {
     case 'answered':

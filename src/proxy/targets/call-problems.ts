@@ -30,7 +30,7 @@ export function capacityProblem(): Problem {
   });
 }
 
-/** Returns the problem for a call of an account that has used its share of the service. */
+/** Returns the problem for a call of an account that has used its share of the service (`accountShare`). */
 export function concurrencyProblem(): Problem {
   return new Problem('too_many_concurrent_requests', {
     detail: 'This account has reached its limit of concurrent requests. Wait until some of them have finished.',

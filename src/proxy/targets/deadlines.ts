@@ -17,9 +17,9 @@ const SWEEP_INTERVAL_MS = 100;
 
 export class Deadlines {
   /**
-   * Objects with a deadline. An array, in which the last element fills each gap, and not a Set. With many insertions
-   * and deletions, a Set leaves old tables that refer to each other. A table in the old generation keeps every later
-   * request alive until a full collection. That cost ten milliseconds per scavenge under load.
+   * Objects with a deadline, in an array without order. `remove` moves the last element into the gap. A Set with many
+   * insertions and deletions would leave old tables that refer to each other. A table in the old generation keeps every
+   * later request alive until a full collection. With a Set, each scavenge cost ten milliseconds under load.
    */
   private readonly open: Expiring[] = [];
   private readonly timer: NodeJS.Timeout;
@@ -36,7 +36,7 @@ export class Deadlines {
     return this.sweptMs;
   }
 
-  /** Returns the deadline `timeoutMs` from now. It is never early, and late by up to one sweep interval. */
+  /** Returns the deadline `timeoutMs` from now. The deadline is never early, and up to one sweep interval late. */
   after(timeoutMs: number): number {
     return this.sweptMs + SWEEP_INTERVAL_MS + timeoutMs;
   }

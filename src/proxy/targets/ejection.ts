@@ -1,4 +1,4 @@
-/** Decides whether an address is ejected because it fails more often than the others; and the default settings. */
+/** Decides whether to eject an address that fails more often than the others. Also defines the default settings. */
 import type { OutcomeWindow } from './outcome-window.js';
 
 /** Settings of a service under `ejection`. Times are in milliseconds. */
@@ -10,7 +10,7 @@ export interface EjectionSettings {
   /** Minimum number of calls within `window` for the rule of `share`. */
   readonly requests: number;
   readonly window: number;
-  /** Duration of the first ejection. It doubles with each further ejection. */
+  /** Duration of the first ejection. Each further ejection doubles the duration, up to `longest`. */
   readonly duration: number;
   /** Maximum duration of an ejection. */
   readonly longest: number;
@@ -32,9 +32,9 @@ interface Observed {
 }
 
 /**
- * Reports whether an address fails so much more often than the others that it should be ejected. Returns false in two
- * cases. If the others fail more than half as often, the cause is not the address. With too few calls to the others,
- * the cause could be the requests of one caller.
+ * Reports whether an address fails so much more often than the others that it should be ejected. Returns false if the
+ * others fail more than half as often, because the address is then not the cause. Also returns false with too few
+ * calls, because the requests of one caller could be the cause.
  * @param others the other addresses in service.
  */
 export function failsTooOften(

@@ -1,4 +1,4 @@
-/** One address of a service: its connections, calls in progress, and health. */
+/** Endpoint is one address of a service: its connections, calls in progress, and health. */
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
@@ -12,9 +12,14 @@ import type { ReferenceMap } from './public-references.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import type { TargetSeries } from './upstream-metrics.js';
 
-/** How long idle connections are kept. Shorter than on most servers, so that the gateway closes them first. */
+/**
+ * Time after which the gateway closes an idle connection. Shorter than on most servers, so that the server does not
+ * close the connection first.
+ */
 const KEEP_ALIVE_MS = 4_000;
-/** Maximum number of doublings of the ejection time, to avoid an overflow. `longestMs` has an effect long before. */
+/**
+ * Maximum number of doublings of the ejection time, to avoid an overflow. The limit `longestMs` applies long before.
+ */
 const MAX_DOUBLINGS = 32;
 
 /** Consecutive failed calls after which an address counts as failing. */
@@ -24,7 +29,7 @@ const FAILING_AFTER = 3;
  * not apply if no connection could be opened.
  */
 const FAILING_SPAN_MS = 5_000;
-/** How long an address counts as failing after its latest failure. After that, it may have recovered. */
+/** Time for which an address counts as failing after its latest failure. After that, the address may have recovered. */
 const FAILING_FOR_MS = 120_000;
 
 /**
@@ -33,7 +38,7 @@ const FAILING_FOR_MS = 120_000;
  */
 export type EndpointState = 'healthy' | 'failing' | 'ejected' | 'unhealthy';
 
-/** The latest failed call. */
+/** The latest call to an address that failed, or that had a 5xx response. */
 export interface LastFailure {
   readonly outcome: UpstreamOutcome;
   /** The backend's status; 0 without a response. */
@@ -54,9 +59,9 @@ export class Endpoint {
   passesChecks = true;
   /** Reason for the latest failed health check. */
   checkFailure: string | undefined;
-  /** While the health check fails: earliest time at which it can pass, by `performance.now()`. */
+  /** Earliest time at which a failing health check can pass, by `performance.now()`. */
   checksPassFromMs = 0;
-  /** End of the ejection, by `performance.now()`; 0 if not ejected. A probe may be sent after that. */
+  /** End of the ejection, by `performance.now()`; 0 if not ejected. After this time, the balancer may send a probe. */
   ejectedUntilMs = 0;
   /** Time of the ejection or of the latest probe. The balancer owns this field and `tries`. */
   triedMs = 0;
@@ -73,9 +78,9 @@ export class Endpoint {
   private failedAtMs = 0;
   /** Number of consecutive failed calls by status, or by outcome without a response. */
   private readonly failed = new Map<string, number>();
-  /** Number of ejections since the address was last healthy for long. */
+  /** Number of ejections since the address was last in service for the longest ejection time. */
   private ejections = 0;
-  /** Whether the health check has already ended an ejection early since the address was last healthy for long. */
+  /** Whether the health check has already ended an ejection early since `ejections` was last reset. */
   private hasEndedEarly = false;
   /** Time of the latest return to service, by `performance.now()`. */
   private returnedMs = -Infinity;
@@ -87,7 +92,7 @@ export class Endpoint {
   /**
    * @param target label in lists and metrics: configured origin and path.
    * @param series metrics of the target, shared by all of its addresses.
-   * @param prefix path of the target, which is put before every path; may be empty.
+   * @param prefix path of the target, prepended to every request path; may be empty.
    * @param address resolved address; undefined connects to the target's host.
    */
   constructor(
@@ -132,8 +137,8 @@ export class Endpoint {
   }
 
   /**
-   * Ejects the address for `durationMs`. The time doubles with each ejection, up to `longestMs`. It is reset after the
-   * address was in service for `longestMs`.
+   * Ejects the address for `durationMs`. The time doubles with each ejection, up to `longestMs`. The doubling starts
+   * again after the address was in service for more than `longestMs`.
    */
   eject(nowMs: number, durationMs: number, longestMs: number): void {
     const wasHealthyLong = this.ejectedUntilMs === 0 && nowMs - this.returnedMs > longestMs;
@@ -144,7 +149,7 @@ export class Endpoint {
     this.failures = 0;
   }
 
-  /** Returns the address to service. */
+  /** Returns the address to service after a successful probe, and clears its recent results. */
   readmit(nowMs: number): void {
     this.ejectedUntilMs = 0;
     this.tries = 0;
@@ -187,7 +192,7 @@ export class Endpoint {
     return Object.fromEntries(this.failed);
   }
 
-  /** Creates a pool of connections to the address. They use `Host` and TLS server name of the target. */
+  /** Creates a pool of connections to the address. The connections use `Host` and TLS server name of the target. */
   createPool(maxConnections: number, connectTimeoutMs: number): ConnectionPool {
     const { origin, address } = this;
     const connector = new Connector({
@@ -199,7 +204,7 @@ export class Endpoint {
     return new ConnectionPool(connector, { host: new URL(origin).host, maxConnections, idleMs: KEEP_ALIVE_MS });
   }
 
-  /** Returns the mapping from references to this target to public ones. */
+  /** Returns the map that converts references to this target into public references. */
   references(basePath: string): ReferenceMap {
     if (this.mapping?.basePath !== basePath) this.mapping = { origin: this.origin, prefix: this.prefix, basePath };
     return this.mapping;

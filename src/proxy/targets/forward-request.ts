@@ -24,14 +24,14 @@ export interface ForwardRequest {
   kept?: KeptRequest;
 }
 
-/** KeptRequest is used to store the response to a request with an `Idempotency-Key`. */
+/** KeptRequest contains the claim of a request with an `Idempotency-Key`, and formats responses to store. */
 export interface KeptRequest {
   readonly claim: KeyClaim;
-  /** Returns the response that the client receives for a problem, in the form in which it is stored. */
+  /** Returns the response that the client receives for a problem, in the format of the store. */
   problemResponse(problem: Problem): KeptResponse;
 }
 
-/** ResponseCaller is a caller in this process that receives complete responses. */
+/** ResponseCaller is a caller in this process, such as an MCP tool call, that receives complete responses. */
 export interface ResponseCaller {
   /** Maximum body size in bytes. Larger bodies are truncated. */
   readonly mostBytes: number;
@@ -41,7 +41,7 @@ export interface ResponseCaller {
 
 /** State shared by the forwarder and the owner of the client's connection. */
 export interface ForwardClient {
-  /** The response. Read this property each time, because it changes when Node takes over the connection. */
+  /** The response. Read this property each time, because the object changes when Node takes over the connection. */
   readonly response: ClientResponse;
   /** The caller in this process; undefined for a client's connection. */
   readonly caller?: ResponseCaller | undefined;
@@ -51,7 +51,9 @@ export interface ForwardClient {
   readonly dateLine: string;
   /** Arrival of the request, by `performance.now()`. */
   readonly startedMs: number;
-  /** Total milliseconds of all attempts, and of the wait for a connection. Set before the response ends. */
+  /**
+   * Total milliseconds of all attempts, and of the wait for a connection. Negative until the first attempt has ended.
+   */
   upstreamMs: number;
   /** Body bytes received from the client. */
   bytesIn: number;
@@ -71,10 +73,13 @@ export interface ForwardClient {
   closeListener: CloseListener | undefined;
   /**
    * Called before the end of a response whose request body was not sent completely. The end of the response must then
-   * close the connection.
+   * close the connection, except with HTTP/2.
    */
   onUploadCut(): void;
-  /** Responds with a problem. Called only before any part of a response was sent to the client. */
+  /**
+   * Responds with a problem, unless the client has disconnected. Called only before the head of a response was sent to
+   * the client.
+   */
   onFailed(problem: Problem): void;
 }
 

@@ -19,7 +19,7 @@ export class HealthCheck {
   private stopped = false;
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param onResult called after a check if enough checks in a row had the same result, changed or not. */
+  /** @param onResult called after each check for which enough consecutive checks had the same result. */
   constructor(
     private readonly endpoint: Endpoint,
     private readonly settings: HealthSettings,
@@ -66,7 +66,7 @@ export class HealthCheck {
 /** Result of one check. */
 interface CheckResult {
   readonly verdict: Verdict;
-  /** Reason for the failure. */
+  /** Reason for the failure; undefined after a success. */
   readonly reason?: string;
 }
 
@@ -86,7 +86,7 @@ async function runCheck(endpoint: Endpoint, { path, timeout }: HealthSettings): 
   }
 }
 
-/** The request of a check. */
+/** HealthCall is the request of one check. Only a 2xx response is a success. */
 class HealthCall implements Call {
   readonly method = 'GET';
   readonly fieldLines = 'User-Agent: trailgate-health\r\n';

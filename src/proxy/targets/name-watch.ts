@@ -9,8 +9,8 @@ const MAX_ADDRESSES = 64;
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /**
- * Resolves with the system's resolver, including its hosts file. First asks only for address families that this machine
- * has. If that fails, asks for all families, because a machine without a network would otherwise get no result.
+ * Resolves with the system's resolver, including its hosts file. First requests only the address families that this
+ * machine has. If that fails, requests all families, because a machine without a network would otherwise get no result.
  */
 export const systemResolve: Resolve = (name) => lookUpAll(name, ADDRCONFIG).catch(() => lookUpAll(name, 0));
 
@@ -50,7 +50,7 @@ export class NameWatch {
     try {
       this.updateAddresses(await this.resolve(this.name));
     } catch {
-      // Keep the known addresses. If an address no longer works, calls to it fail.
+      // Keep the known addresses. Calls to an address that no longer works fail, and the address can be ejected.
     }
     if (this.stopped) return;
     this.timer = setTimeout(() => void this.resolveAddresses(), this.intervalMs);

@@ -1,6 +1,6 @@
 /**
- * Counts the calls, and the failed calls, within a sliding time window. The window consists of two halves, so it covers
- * between half of its length and its full length. Counting a call needs two additions and no allocation.
+ * OutcomeWindow counts calls and failed calls within a sliding time window. The window consists of two halves, so it
+ * covers between half of its length and its full length. Counting a call needs two additions and no allocation.
  */
 export class OutcomeWindow {
   private readonly halfMs: number;

@@ -1,9 +1,9 @@
-/** Interfaces of backend calls for the service that balances, queues and ends them. */
+/** Defines the interfaces of backend calls for the service, which balances, queues and ends the calls. */
 import type { Problem } from '../../platform/problems/errors.js';
 import type { Endpoint } from './endpoint.js';
 import type { ForwardRequest } from './forward-request.js';
 
-/** A call or WebSocket that the gateway can end when the API key becomes invalid. */
+/** LiveCall is a call or WebSocket that the gateway can end when the API key becomes invalid. */
 export interface LiveCall {
   /** Account of the caller. Its share of each service is limited. */
   readonly accountId: string;
@@ -16,7 +16,7 @@ export interface LiveCall {
   revokeAccess(problem: Problem): CutKind | undefined;
 }
 
-/** A call that is queued for a connection or holds one. */
+/** PendingCall is a call that is queued for a connection, or that holds a connection. */
 export interface PendingCall extends LiveCall {
   /** Whether the request is safe to repeat: an idempotent method (RFC 9110 section 9.2.2) without a body. */
   readonly isRepeatable: boolean;

@@ -3,7 +3,7 @@
  * become paths of the public API. Clients resolve these paths against the request URL (RFC 9110 section 10.2.2). So the
  * gateway need not trust `Host` or the scheme that a load balancer reports.
  */
-/** Maps a target to its public base path. */
+/** ReferenceMap maps a target to its public base path. */
 export interface ReferenceMap {
   /** Scheme, host and port. */
   readonly origin: string;
@@ -13,7 +13,7 @@ export interface ReferenceMap {
   readonly basePath: string;
 }
 
-/** Scheme and authority of an absolute reference. The scheme is optional. */
+/** Matches the scheme and authority of an absolute reference. The scheme is optional, as in `//host/path`. */
 const ABSOLUTE = /^(?:https?:)?\/\/[^/?#]*/i;
 
 /** Returns the public path for a reference to the target. Returns any other reference unchanged. */

@@ -25,8 +25,8 @@ export class RetryBudget {
 
   /**
    * Takes the token for one retry. Returns false if the budget does not allow the retry.
-   * @param isProbe whether the failed call was a probe. Probes are rare, and the gateway chose the risk. So they can be
-   *   retried with an empty budget, but not with a share of 0.
+   * @param isProbe whether the failed call was a probe. Probes are rare, and the gateway chose the risk. So the gateway
+   *   may retry a probe with an empty budget, but not with a share of 0.
    */
   withdraw(isProbe: boolean): boolean {
     if (this.isEmpty && (!isProbe || this.share === 0)) return false;

@@ -1,4 +1,4 @@
-/** Decides which calls may be retried (RFC 9110 section 9.2.2), by the gateway and by clients. Pure functions. */
+/** Decides which calls the gateway, or a client, may retry (RFC 9110 section 9.2.2). */
 import { Problem } from '../../platform/problems/errors.js';
 import { DO_NOT_RETRY } from '../../platform/problems/retry-after.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
@@ -9,8 +9,9 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY'])
 const UNCLEAR_STATUSES = new Set([500, 502, 504]);
 
 /**
- * Adds a header field that prevents automatic retries by client libraries. The field is added if the request may have
- * been carried out and is not idempotent, such as a payment. Call this only for requests that were sent.
+ * Adds a header field that prevents automatic retries by client libraries. Adds the field only if the method is not
+ * idempotent, and the status does not tell whether the backend carried out the request. Call this only for requests
+ * that were sent.
  */
 export function withoutAutomaticRetry(problem: Problem, method: string): Problem {
   if (isRepeatable(method) || !UNCLEAR_STATUSES.has(problem.status)) return problem;
@@ -18,7 +19,10 @@ export function withoutAutomaticRetry(problem: Problem, method: string): Problem
   return new Problem(problem.code, { ...problem.options, headers });
 }
 
-/** Outcomes of failed probes that are retried, so that callers do not see them: status 502 to 504, or a timeout. */
+/**
+ * Outcomes after which the gateway retries a failed probe, so that callers do not see the failure: status 502 to 504,
+ * or a timeout.
+ */
 const PROBE_OUTCOMES: ReadonlySet<UpstreamOutcome> = new Set(['answered', 'first_byte_timeout']);
 
 /** Outcomes before a connection was open, after which any request may be sent to another target. */
@@ -51,7 +55,8 @@ export function mayRetry(
   // If the call was moved before its connection was open, any method may be retried. Other aborts are final.
   if (wasAborted && !wasConnected) return outcome === 'moved';
   if (wasAborted) return repeatable && (outcome === 'moved' || (isSpareProbe && PROBE_OUTCOMES.has(outcome)));
-  // After `out_of_resources`, a new connection would fail, too. But after a probe, another target may have an open one.
+  // After `out_of_resources`, a new connection would fail, too. But after a probe, another target may have an open
+  // connection.
   if (!wasConnected) return UNSENT_OUTCOMES.has(outcome) || (isSpareProbe && outcome === 'out_of_resources');
   return repeatable && (outcome === 'reset' || outcome === 'bad_response');
 }

@@ -14,7 +14,7 @@ export interface TargetStatus {
   readonly inFlight: number;
   /** End of the ejection in milliseconds since the epoch; null if not ejected. */
   readonly ejectedUntilMs: number | null;
-  /** The latest failed call; null if none failed. `status` is 0 without a response, `atMs` is since the epoch. */
+  /** The latest failed call; null if none failed. `status` is 0 without a response. `atMs` is since the epoch. */
   readonly lastFailure: (Pick<LastFailure, 'outcome' | 'status'> & { readonly atMs: number }) | null;
 }
 
@@ -79,7 +79,7 @@ export interface LostServices {
   readonly failing: readonly string[];
 }
 
-/** Finds the services that have no healthy target, and sorts them by cause. */
+/** Finds the services that have no healthy target, and groups them by cause. */
 export function findLostServices(rows: readonly TargetStatus[]): LostServices {
   const names = [...new Set(rows.map(({ service }) => service))];
   const has = (name: string, wanted: EndpointState): boolean =>
@@ -91,7 +91,7 @@ export function findLostServices(rows: readonly TargetStatus[]): LostServices {
   };
 }
 
-/** Lists the rows of one service. @param nowMs current time in milliseconds since the epoch. */
+/** Returns one row per address of a service. @param nowMs current time in milliseconds since the epoch. */
 export function targetStates(
   { name, targets }: { readonly name: string; readonly targets: readonly Target[] },
   nowMs: number,

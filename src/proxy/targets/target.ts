@@ -1,4 +1,7 @@
-/** A configured target of a service, with its current addresses, name resolution and health checks. */
+/**
+ * Target is a configured target of a service, with its current addresses, name resolution and health checks. While the
+ * name cannot be resolved, the known addresses stay in use.
+ */
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import type { ServiceConfig } from '../../config/model/schema.js';
@@ -8,7 +11,7 @@ import { HealthCheck } from './health-check.js';
 import { NameWatch, type Resolve } from './name-watch.js';
 import { TargetSeries } from './upstream-metrics.js';
 
-/** Receives the changes of a target. */
+/** TargetListener receives the changes of a target. */
 export interface TargetListener {
   /** Called when the addresses have changed. */
   onAddresses(): void;
@@ -107,7 +110,9 @@ export class Target {
   }
 }
 
-/** Reports whether a host must be resolved. `localhost` is not, because the connection tries both address families. */
+/**
+ * Reports whether a host must be resolved. `localhost` need not, because the connection tries both address families.
+ */
 function needsResolution(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 && host !== 'localhost' && !host.endsWith('.localhost');

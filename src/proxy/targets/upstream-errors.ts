@@ -55,7 +55,10 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
 /** System calls before a connection is open. If one of them fails, nothing was sent. */
 const CONNECTING_SYSCALLS: ReadonlySet<unknown> = new Set(['getaddrinfo', 'connect']);
 
-/** Returns the failure for an error. Unknown errors on an open connection count as a bad response. */
+/**
+ * Returns the failure for an error. Errors without a code, and unknown errors on an open connection, count as a bad
+ * response.
+ */
 export function upstreamFailure(error: unknown): UpstreamFailure {
   const { code, syscall } = causeOf(error);
   if (typeof code !== 'string') return BAD_RESPONSE;
@@ -93,13 +96,15 @@ interface ErrorLike {
   readonly errors?: unknown;
 }
 
-/** Returns the first error code in the chain of causes; undefined if there is none. */
+/** Returns the first code among the error and its causes; undefined if none has a code. */
 export function errorCode(error: unknown): string | undefined {
   const { code } = causeOf(error);
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Returns the first error with a code in the chain of causes, or an empty object. Looks into `AggregateError`. */
+/**
+ * Returns the first error with a code among the error and its causes, or an empty object. Looks into `AggregateError`.
+ */
 function causeOf(error: unknown): ErrorLike {
   let current = error;
   for (let depth = 0; depth < 4 && typeof current === 'object' && current !== null; depth++) {

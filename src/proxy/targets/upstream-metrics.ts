@@ -1,6 +1,4 @@
-/**
- * Metrics of a service and its targets. Series are cached, because they are used for each call.
- */
+/** Records the metrics of a service and its targets. The metric series are cached, because each call uses them. */
 import { BACKEND_STATUSES } from '../../platform/metrics/request-metrics.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
 import type { ForwardClient } from './forward-request.js';
@@ -16,7 +14,7 @@ interface OutcomeSeries {
 
 const STATES = ['healthy', 'failing', 'ejected', 'unhealthy'] as const;
 
-/** Metrics of the calls to one target. */
+/** TargetSeries records the metrics of the calls to one target. */
 export class TargetSeries {
   /** Metrics of calls with a response, by `statusIndex`. */
   private readonly answered: (OutcomeSeries | undefined)[] = BACKEND_STATUSES.map(() => undefined);
@@ -28,7 +26,7 @@ export class TargetSeries {
     private readonly target: string,
   ) {}
 
-  /** Counts an ended call. @param status backend's status. Only outcome `answered` uses it. */
+  /** Counts an ended call. @param status the backend's status, which only counts for the outcome `answered`. */
   record(outcome: UpstreamOutcome, status: number, durationMs: number): void {
     const series = outcome === 'answered' ? this.seriesOfStatus(statusIndex(status)) : this.seriesOfOutcome(outcome);
     series.durations.observe(durationMs / 1_000);
@@ -56,7 +54,7 @@ export class TargetSeries {
 const OVERHEAD = METRICS.requestOverhead.series();
 
 /**
- * Records the gateway's overhead when a response starts to stream. Later, the client's speed would distort the value.
+ * Marks a response as streamed, and records the gateway's overhead before the client's speed would distort the value.
  * The overhead is the time until the latest attempt started, minus the time of failed attempts.
  * @param attemptMs start of the latest attempt, by `performance.now()`.
  */
@@ -88,7 +86,7 @@ interface CountedTarget {
   readonly endpoints: readonly { readonly state: (typeof STATES)[number] }[];
 }
 
-/** Other metrics of a service. All series exist from the start, and are removed with the service. */
+/** UpstreamMetrics records the other metrics of a service. All series exist from the start, until `removeSeries`. */
 export class UpstreamMetrics {
   /** Number of queued calls. */
   readonly waiting: ValueSeries;
@@ -102,7 +100,7 @@ export class UpstreamMetrics {
     this.waiting = METRICS.upstreamWaiting.series(service);
   }
 
-  /** Removes the series unless another service of the same name still uses them. */
+  /** Removes the series, unless another service of the same name still uses the series. */
   removeSeries(): void {
     const { service } = this;
     for (const metric of SERVICE_METRICS) metric.end({ service });

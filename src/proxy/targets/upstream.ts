@@ -1,6 +1,6 @@
 /**
- * An upstream is a service with its targets. It balances the load, limits concurrent and queued calls, limits the share
- * of each account, and manages retries.
+ * Upstream is a service with its targets. It balances the load, limits concurrent and queued calls, limits the share of
+ * each account, and manages retries.
  */
 import type { ServiceConfig } from '../../config/model/schema.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -20,7 +20,7 @@ import { CallQueue } from './call-queue.js';
 
 export interface UpstreamOptions {
   readonly log?: Logger;
-  /** Used instead of the system's resolver. */
+  /** Resolver for target names; the system's resolver by default. */
   readonly resolve?: Resolve;
   readonly resolveIntervalMs?: number;
   /** Base for relative file names in `tls`. */
@@ -29,7 +29,7 @@ export interface UpstreamOptions {
 
 /** Interval at which a retired service checks whether its last call has ended. */
 const RETIRED_CHECK_INTERVAL_MS = 250;
-/** How long a retired service stays open for requests that were admitted before its retirement. */
+/** Time for which a retired service stays open for requests that were admitted before its retirement. */
 const RETIRED_GRACE_MS = 5_000;
 
 export class Upstream {
@@ -39,7 +39,7 @@ export class Upstream {
   private readonly balancer: Balancer;
   private readonly budget: RetryBudget;
   private readonly waiting = new CallQueue();
-  /** Calls that hold a connection, unordered. `release` moves the last one into the place of an ended one. */
+  /** Calls that hold a connection, unordered. `release` moves the last call into the slot of the ended call. */
   private readonly active: PendingCall[] = [];
   /** Maximum concurrent calls per account. */
   private maxAccountCalls = 1;
@@ -78,7 +78,7 @@ export class Upstream {
   }
 
   /**
-   * Books a connection for a new call. Returns undefined if the call was queued. `PendingCall.send` then sends it
+   * Books a connection for a new call. Returns undefined if the call was queued. `PendingCall.send` sends a queued call
    * later.
    * @throws Problem if no target is in service, the queue is full, or the account has too many calls.
    */
@@ -157,7 +157,7 @@ export class Upstream {
     return next;
   }
 
-  /** Reports whether another target could take over a failed probe. */
+  /** Reports whether another address could take over a failed probe. */
   hasAlternative(probed: Endpoint): boolean {
     return this.balancer.pickOther(probed) !== undefined;
   }
@@ -168,7 +168,7 @@ export class Upstream {
     this.metrics.waiting.set(this.waiting.length);
   }
 
-  /** Returns the problem for a call that waited too long in the queue. */
+  /** Counts a call that waited too long in the queue, and returns its problem. */
   queueTimeoutProblem(call: PendingCall): Problem {
     if (this.activeCallsOf(call.accountId) >= this.maxAccountCalls) return this.refusal('account_share');
     return this.refusal('queue_timeout');
@@ -182,8 +182,8 @@ export class Upstream {
   }
 
   /**
-   * Retires the service. It still serves requests that were admitted before. Resolves after these requests have ended,
-   * or after `timeoutMs`, and all connections are closed.
+   * Retires the service. It still serves requests that were admitted before, for at least `RETIRED_GRACE_MS`. Resolves
+   * after these requests have ended, or after `timeoutMs`, and all connections are closed.
    */
   async retire(timeoutMs: number): Promise<void> {
     this.isRetired = true;
@@ -198,14 +198,17 @@ export class Upstream {
     this.metrics.removeSeries();
   }
 
-  /** Closes idle connections, waits up to `timeoutMs` for calls in progress, and then closes all connections. */
+  /**
+   * Closes idle connections, and waits up to `timeoutMs` for calls in progress. Then refuses queued calls and closes
+   * all connections.
+   */
   async close(timeoutMs: number): Promise<void> {
     for (const target of this.targets) target.stop();
     this.tls?.stop();
     const closed = Promise.all(this.targets.map((target) => target.close()));
     const timeout = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([closed, timeout]);
-    // End queued calls first. Otherwise they would be sent as soon as active calls are cut off.
+    // End queued calls first. Otherwise queued calls would be sent as soon as active calls are cut off.
     for (let call = this.waiting.first; call !== undefined; call = this.waiting.first) {
       this.removeWaiting(call);
       call.refuse(this.refusal('queue_timeout'));
@@ -219,7 +222,7 @@ export class Upstream {
     call.activeSlot = this.active.push(call) - 1;
   }
 
-  /** Queues a call. @throws Problem if that is not possible; see `admit`. */
+  /** Queues a call. @throws Problem if the call cannot be queued; see `admit`. */
   private enqueue(call: PendingCall): void {
     const { waiting, config } = this;
     if (!this.isAvailable) throw this.refusal('no_target');
@@ -235,7 +238,7 @@ export class Upstream {
   private serveWaiting(): void {
     const skippedAccounts: string[] = [];
     let call = this.waiting.first;
-    // Sending can call this method again. Then the next call may have left the queue.
+    // Sending can call this method again. The following call may then have left the queue.
     while (call?.isWaiting === true) {
       const following: PendingCall | undefined = call.nextWaiting;
       if (!skippedAccounts.includes(call.accountId)) {
@@ -306,7 +309,7 @@ export class Upstream {
     }
   }
 
-  /** Updates limits and queue after the addresses in service have changed. */
+  /** Updates the limit per account, and sends or refuses queued calls, after the addresses in service have changed. */
   private onCapacityChange(): void {
     const { config, balancer, waiting } = this;
     const { connections, accountShare } = config;

@@ -1,16 +1,15 @@
 /**
- * Tracks the nodes whose reports a replacement counting process waits for. Each worker knows the counts that it saw
- * last, and all workers together know every count. Decisions wait until all workers have reported, so that no quota is
- * granted twice.
+ * Tracks the workers whose reports a restarted counting process needs. Each worker knows the counts that it saw last,
+ * and all workers together know every count. The process refuses decisions until all workers have reported, or until a
+ * time limit, so that no quota is granted twice.
  */
 import { YOUTH_MS } from '../redis/scripts/young.js';
 
-/**
- * Longest wait in ms while no report arrives, so that a hanging or dead worker does not block the others for longer.
- */
+/** Longest wait in ms while no report arrives. It bounds how long a hanging or dead worker can block the others. */
 export const LONGEST_WAIT_MS = 2_000;
 /**
- * Longest wait in total, for workers with much to report. After this time, the oldest counters accept no more reports.
+ * Longest wait in ms while reports still arrive, for workers with much to report. After this time, the oldest counters
+ * accept no more reports.
  */
 const LONGEST_HAND_IN_MS = YOUTH_MS;
 /** After a pause of this length (ms), a report is considered ended. */
@@ -18,7 +17,7 @@ const PAUSE_MS = 500;
 
 /** AwaitedNodes tracks which nodes have reported. */
 export class AwaitedNodes {
-  /** Whether decisions must wait for reports. */
+  /** Whether decisions must be refused, because nodes still have to report. */
   isWaiting: boolean;
   private readonly reported = new Set<string>();
   private readonly sinceMs: number;
@@ -42,7 +41,7 @@ export class AwaitedNodes {
     if (this.isWaiting) this.lastMs = this.nowMs();
   }
 
-  /** Records that a node has reported everything that it knew. */
+  /** Records that a node has completed its report. After the last report, ends the wait. */
   recordReport(node: string): void {
     this.reported.add(node);
     if (this.reported.size >= this.count) this.isWaiting = false;
@@ -50,7 +49,7 @@ export class AwaitedNodes {
 
   /**
    * Ends the wait if it has lasted long enough.
-   * @returns the number of nodes without a report; 0 if the wait has ended before. Undefined if the wait continues.
+   * @returns the number of nodes without a report, or 0 if the wait had ended before. Undefined if the wait continues.
    */
   endIfLate(): number | undefined {
     if (!this.isWaiting) return 0;

@@ -1,6 +1,6 @@
 /**
- * Implements the commands that the counting process accepts from gateways: the Redis commands that gateways send, and
- * one function for each script. A script is identified by the SHA-1 of its Lua.
+ * Implements the commands that the counting process accepts from gateways. They are the Redis commands that gateways
+ * send, and one function for each script. A script is identified by the SHA-1 of its Lua.
  */
 import { hash } from 'node:crypto';
 import { bulkText } from '../../stores/redis/script-command.js';
@@ -32,7 +32,7 @@ const SCRIPTS: Readonly<Record<keyof typeof LUA, ScriptRun>> = {
   time,
 };
 
-/** CallClock gives each call its own instant (µs). This works for up to a thousand calls per millisecond. */
+/** CallClock gives each call its own instant (µs), for up to a thousand calls per millisecond. */
 class CallClock {
   private lastMs = -Infinity;
   private callsInMs = 0;
@@ -48,7 +48,7 @@ class CallClock {
 }
 
 /**
- * Returns the commands, which run a gateway's calls on the tables.
+ * Returns the commands that run gateways' calls on the tables.
  * @param nowMs the clock of all counters.
  */
 export function countingCommands(tables: CountingTables, nowMs: () => number = Date.now): Commands {

@@ -1,6 +1,6 @@
 /** Defines the messages between the program and its counting process, over Node's IPC channel. */
 
-/** ToCounting asks whether the process still responds. The response is `alive` with the same ID. */
+/** ToCounting asks the process whether it still responds. The process replies with `alive` and the same ID. */
 export interface ToCounting {
   readonly type: 'ask';
   readonly id: number;

@@ -1,6 +1,7 @@
 /**
- * The counting process. With `--workers` and without Redis, all processes of the gateway count in it. It reads neither
- * configuration nor database. When it is restarted, the workers send it the counts that they know (decision 0044).
+ * Runs the counting process. With `--workers` and without Redis, all processes of the gateway count in this process. It
+ * reads neither configuration nor database. When it is restarted, the workers send it the counts that they know
+ * (decision 0044).
  */
 import { lockCounters, type ReleaseDataDir } from '../../stores/database/data-lock.js';
 import { CommandServer } from '../../stores/redis/server/command-server.js';
@@ -21,7 +22,8 @@ const LATE_INTERVAL_MS = 50;
 const ALONE_MS = 2_000;
 
 /**
- * Arguments: number of workers that must report earlier counts; path of the socket; data folder that owns the counters.
+ * Arguments are the number of workers that must report earlier counts, the socket's path, and the data folder of the
+ * counters.
  */
 const [workers = '', path = '', dataDir = ''] = process.argv.slice(2);
 const awaited = new AwaitedNodes(Number(workers));
@@ -29,8 +31,8 @@ const tables = new CountingTables(Date.now, awaited);
 let release: ReleaseDataDir | undefined;
 const server = new CommandServer(path, countingCommands(tables));
 
-// Terminals and service managers send signals to the whole process group. They are meant for the program, which ends
-// this process when no worker counts any more.
+// Terminals and service managers send signals to the whole process group. Ignore them here. The program reacts to
+// signals. This process exits when the program has disconnected and no worker is connected any more.
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 process.on('disconnect', exitWhenUnused);
 process.on('message', (message: ToCounting) => sendMessage({ type: 'alive', id: message.id }));
@@ -57,7 +59,7 @@ function exitWhenUnused(): void {
 async function listen(): Promise<void> {
   try {
     // The lock prevents a second counting process for this data, even if the program has ended and its workers still
-    // count here.
+    // use this process.
     if (dataDir !== '') release = lockCounters(dataDir);
     if (dataDir !== '' && release === undefined) throw new Error(`another process counts for ${dataDir}`);
     await server.listen();

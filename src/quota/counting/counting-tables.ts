@@ -1,4 +1,7 @@
-/** Holds the state of the counting process, all of it in memory. */
+/**
+ * Holds the state of the counting process in memory only. When the process ends, the state is lost, and workers report
+ * their counts to the next process.
+ */
 import { LRUCache } from 'lru-cache';
 import { IdleReaper } from '../process/idle-reaper.js';
 import { RingPool } from '../../platform/ring-pool.js';
@@ -8,14 +11,14 @@ import type { PeriodLabels } from '../model/counter.js';
 import { AwaitedNodes } from './awaited-nodes.js';
 import { StoredCounter } from './stored-counter.js';
 
-/** Maximum number of entries per table that one sweep checks. This many take well under a millisecond. */
+/** Maximum number of entries per table that one sweep checks. Checking this number takes well under a millisecond. */
 const SWEPT_AT_ONCE = 5_000;
 /** Maximum number of remembered throttle windows. Beyond it, the least recently used window is forgotten. */
 const MAX_THROTTLES = 10_000;
 
 /**
- * How long replayed outages are remembered, in ms. Much longer than a worker on this machine needs for another attempt.
- * In Redis it is a day (`REPLAY_MARKER_MS`), because nodes can be disconnected from Redis.
+ * How long replayed outages are remembered, in ms. A worker on this machine repeats a replay much sooner. Redis
+ * remembers replays for a day (`REPLAY_MARKER_MS`), because nodes can be disconnected from Redis for longer.
  */
 const REPLAYED_MS = 3_600_000;
 
@@ -24,7 +27,9 @@ interface Expiring {
   expiresAtMs: number;
 }
 
-/** BatchMarker records the last batch of decisions of a node, and what the batch admitted. */
+/**
+ * BatchMarker records the last batch of decisions of a node, and how many requests of each group the batch admitted.
+ */
 export interface BatchMarker extends Expiring {
   /** Undefined after the batch was refunded. */
   batch: { readonly number: string; readonly second: number; readonly admitted: readonly number[] } | undefined;
@@ -81,11 +86,11 @@ export class ExpiringTable<Value extends Expiring> {
   }
 }
 
-/** CountingTables holds all counters, and the markers of what was counted. */
+/** CountingTables holds all counters, the markers of counted batches and replays, and the known nodes. */
 export class CountingTables {
   readonly counters: ExpiringTable<StoredCounter>;
   readonly markers: ExpiringTable<BatchMarker>;
-  /** Markers of outages whose counts have been added. */
+  /** Markers of outage entries that have been replayed. */
   private readonly replays: ExpiringTable<Expiring>;
   readonly throttles = new LRUCache<string, SlidingWindow>({ max: MAX_THROTTLES });
   /** Nodes with the time of their last heartbeat, ms. */
@@ -114,7 +119,7 @@ export class CountingTables {
     this.replays = new ExpiringTable(nowMs);
   }
 
-  /** Returns a counter with its minute advanced to a second. Returns undefined if there is none. */
+  /** Returns a counter with its minute advanced to a second. Returns undefined if no counter has this name. */
   counter(name: string, second: number): StoredCounter | undefined {
     const counter = this.counters.get(name);
     counter?.slideTo(second);
@@ -135,7 +140,7 @@ export class CountingTables {
   }
 
   /**
-   * Records that an outage was replayed.
+   * Records that an outage entry was replayed, unless that was recorded before.
    * @returns whether the replay was recorded before.
    */
   wasReplayed(marker: string, lifeMs: number): boolean {

@@ -15,12 +15,12 @@ const LIFE_MS = 2;
 const GROUPS = 3;
 /** Reply for a group with a counter that is missing or does not know the month. */
 const MISSING = ` -1${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
-/** Reply for a group whose node must report first. */
+/** Reply for a group with a young counter to which the node must report first. */
 const MUST_REPORT = ` -2${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 
 /**
  * Terms is the part of a group's line after the cost and the number of requests. Most groups of a batch have equal
- * terms. A negative limit means that there is none.
+ * terms. A negative limit means that the window has no limit.
  */
 class Terms {
   /** Limits in the order of the windows. */
@@ -37,7 +37,7 @@ class Terms {
   }
 }
 
-/** Decides groups of equal requests; see `DECIDE_LUA`. */
+/** Decides groups of equal requests; see `DECIDE_LUA`. Refuses while nodes still have to report earlier counts. */
 export function decide(call: ScriptCall): string {
   const { tables, keys, args, nowUs } = call;
   if (tables.awaited.isWaiting) return NOT_YET;
@@ -63,7 +63,10 @@ export function decide(call: ScriptCall): string {
   return plainText(reply);
 }
 
-/** Writes the marker of what the batch counted. A caller that gets no reply asks for it with `undo`. */
+/**
+ * Writes the marker with the numbers of admitted requests. If the caller gets no reply, its `undo` call reads the
+ * marker.
+ */
 function writeMarker({ tables, args }: ScriptCall, name: string, { second, admitted }: Batch): void {
   const lifeMs = Number(args[LIFE_MS]);
   const known = tables.markers.get(name);
@@ -146,7 +149,7 @@ function room(limit: number, used: number, cost: number, most: number): number {
   return limit < 0 ? most : Math.min(most, Math.floor((limit - used) / cost));
 }
 
-/** Returns the second from which one more request fits; 0 if it fits now. */
+/** Returns the second from which one more request fits, or 0 if the request fits now. */
 function freed(counter: StoredCounter, limit: number, cost: number): number {
   const over = counter.sum + cost - limit;
   return limit >= 0 && over > 0 ? counter.freedAt(over) : 0;

@@ -1,4 +1,6 @@
-/** Lists the Lua scripts that the counting process implements. Gateways send them as they would to Redis. */
+/**
+ * Lists the Lua scripts that the counting process implements. Gateways send the scripts in the same way as to Redis.
+ */
 import { hash } from 'node:crypto';
 import { DECIDE_LUA } from '../redis/scripts/decide.js';
 import { HEARTBEAT_LUA } from '../redis/scripts/heartbeat.js';

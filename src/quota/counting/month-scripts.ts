@@ -30,7 +30,7 @@ export function read(call: ScriptCall): string {
   return numbersReply(reply);
 }
 
-/** Reads the current month's counts of an account's counters; see `MONTHS_LUA`. */
+/** Reads the month counts of an account's counters; see `MONTHS_LUA`. */
 export function months(call: ScriptCall): string {
   const { tables, keys } = call;
   const second = secondOf(call);
@@ -38,8 +38,8 @@ export function months(call: ScriptCall): string {
   for (const name of keys) {
     const counter = tables.counters.get(name);
     const youth = counter?.youth;
-    // A young counter with an earlier observation was lost. Nodes may still have to report counts of it, so its count
-    // cannot be used.
+    // A young counter with an earlier observation was lost. Nodes may still have to report counts of this counter, so
+    // its count cannot be used.
     const isLost = youth !== undefined && youth.baseSeenUs !== 0 && Math.abs(second - youth.born) < YOUTH_MS / 1_000;
     if (counter === undefined) reply.push(NO_MONTH, 0, 0, 0);
     else reply.push(isLost ? NO_MONTH : counter.month, counter.used, counter.day, counter.usedToday);
@@ -48,7 +48,7 @@ export function months(call: ScriptCall): string {
 }
 
 /**
- * Sets the month's count of a counter, and of its shadow counter if that exists; see `SET_USED_LUA`. Refuses while
+ * Sets the month's count of a counter, and of its shadow counter if there is one; see `SET_USED_LUA`. Refuses while
  * nodes still have to report earlier counts, because the audit log records the count before the change.
  */
 export function setUsed(call: ScriptCall): string {

@@ -8,7 +8,9 @@ export function time({ nowUs }: ScriptCall): string {
   return textsReply([String(Math.floor(nowUs / 1_000_000)), String(nowUs % 1_000_000)]);
 }
 
-/** Registers a heartbeat; see `HEARTBEAT_LUA`. While the process waits for nodes' reports, the reply ends with 1. */
+/**
+ * Registers a heartbeat; see `HEARTBEAT_LUA`. While the process waits for reports, the reply ends with an additional 1.
+ */
 export function heartbeat(call: ScriptCall): string {
   const { tables } = call;
   const { nodes, awaited } = tables;

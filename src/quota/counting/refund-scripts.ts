@@ -45,7 +45,9 @@ export function refund(call: ScriptCall): string {
   return numbersReply(reply);
 }
 
-/** Refunds what a batch without a response admitted, once; see `UNDO_LUA`. */
+/**
+ * Refunds the cost of the requests that a batch without a response admitted. Refunds a batch only once; see `UNDO_LUA`.
+ */
 export function undo(call: ScriptCall): string {
   const { tables, keys, args } = call;
   if (millisecondOf(call) <= numberAt(call, 1)) return numberReply(MAY_RUN_YET);

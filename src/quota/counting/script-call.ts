@@ -1,4 +1,4 @@
-/** Defines the call of a script in the counting process, and reads its arguments. */
+/** Defines a call of a script in the counting process, and parses the call's arguments. */
 import { errorReply } from '../../stores/redis/server/replies.js';
 import type { PeriodLabels } from '../model/counter.js';
 import type { CountingTables } from './counting-tables.js';

@@ -28,7 +28,10 @@ class KnownCounts {
   readonly beforeToday: number;
   readonly later: readonly MonthCount[];
   readonly setAtMs: number | undefined;
-  /** The same values as the node knows them, and the costs that it counted since, as pairs of time (µs) and cost. */
+  /**
+   * Usage, observation time and earlier usage as the node knows them. `log` has the costs that the node has counted
+   * since the loss, as pairs of time (µs) and cost.
+   */
   readonly nodeUsed: number;
   readonly nodeSeenUs: number;
   readonly nodeBeforeToday: number;
@@ -69,11 +72,14 @@ export function seed(call: ScriptCall): string {
 }
 
 interface Seeded extends CalendarCount {
-  /** Whether the counter does not exist or does not know the month, and may not be created. */
+  /** Whether the counter does not exist or does not know the month, and the call must not create it. */
   readonly isMissing: boolean;
 }
 
-/** Creates a counter from the later of two observations: that of the database, and that of the node. */
+/**
+ * Creates a counter from the later of two observations, which the database and the node have made. Adds the node's
+ * costs since that observation.
+ */
 function create(call: ScriptCall, name: string, known: KnownCounts): Seeded {
   const [, , , , , node = '', mayCreate] = call.args;
   if (mayCreate !== MAY_CREATE) return { ...NOTHING_COUNTED, isMissing: true };
@@ -117,7 +123,7 @@ function addReport(counter: StoredCounter, node: string, known: KnownCounts): vo
   let beforeToday = counter.used - counter.usedToday;
   if (nodeSeenUs > baseSeenUs || (nodeSeenUs === baseSeenUs && nodeUsed > base)) {
     counter.used += nodeUsed - base;
-    // The new base is later. It contains what other nodes reported up to then.
+    // The new base is later. It contains the costs that other nodes reported up to the base's time.
     for (const other of youth.reports.values()) counter.used -= costsBetween(other, baseSeenUs, nodeSeenUs);
     youth.baseSeenUs = nodeSeenUs;
     youth.base = nodeUsed;
@@ -128,7 +134,10 @@ function addReport(counter: StoredCounter, node: string, known: KnownCounts): vo
   counter.usedToday = counter.used - beforeToday;
 }
 
-/** Counts the requests that a node admitted while the counters were unavailable, once; see `REPLAY_LUA`. */
+/**
+ * Counts the requests that a node admitted while the counters were unavailable. Counts an outage entry only once; see
+ * `REPLAY_LUA`.
+ */
 export function replay(call: ScriptCall): string {
   const { tables, keys, args, nowUs } = call;
   const second = secondOf(call);

@@ -1,4 +1,7 @@
-/** Manages the folder of the counting process's socket. Other users have no access to the folder. */
+/**
+ * Creates, checks and removes the folder of the counting process's socket. Other users must not have access to the
+ * folder, because they could send calls or create another socket in it.
+ */
 import { lstatSync, mkdirSync, mkdtempSync, rmdirSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -18,7 +21,8 @@ export function makeSocketFolder(): string {
 
 /**
  * Creates the socket's folder again if it was removed.
- * @throws if that fails, or if another user may have access to the folder. That user could put another socket there.
+ * @throws if the folder cannot be created, or if another user may have access to the folder. That user could create
+ * another socket in the folder.
  */
 export function keepSocketFolder(path: string): void {
   const folder = dirname(path);
@@ -32,7 +36,7 @@ export function keepSocketFolder(path: string): void {
   if (!isOurs) throw new Error(`${folder} is another user's, or open to others`);
 }
 
-/** Removes the socket, and its folder if that is empty. Never throws. */
+/** Removes the socket, and its folder if the folder is then empty. Never throws. */
 export function removeSocketFolder(path: string): void {
   for (const remove of [() => unlinkSync(path), () => rmdirSync(dirname(path))]) {
     try {

@@ -1,4 +1,7 @@
-/** A counter in the counting process, with the same state as the hash that the Redis scripts use. */
+/**
+ * Implements a counter in the counting process. A counter has the same state as the hash that the Redis scripts use
+ * (`redis/scripts/window.ts`).
+ */
 import type { RingPool } from '../../platform/ring-pool.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import type { CalendarCount } from '../model/calendar-count.js';
@@ -15,7 +18,10 @@ const YOUTH_SECONDS = YOUTH_MS / 1_000;
 export interface Youth {
   /** Second of creation. */
   readonly born: number;
-  /** When the base of the counter was observed (µs), and the base. */
+  /**
+   * When the base of the counter was observed (µs), and the base. The base is the latest observation of any node or the
+   * database.
+   */
   baseSeenUs: number;
   base: number;
   /** Costs that each node has counted itself since the loss, as pairs of time (µs) and cost. */
@@ -35,7 +41,7 @@ export class StoredCounter extends Counter {
     super(rings, period, counted);
   }
 
-  /** Makes a young counter an ordinary one if its time is over. */
+  /** Makes a young counter an ordinary counter if it was created `YOUTH_MS` ago or earlier. */
   endYouthIfOver(second: number): void {
     if (this.youth === undefined) return;
     const age = second - this.youth.born;
@@ -43,7 +49,8 @@ export class StoredCounter extends Counter {
   }
 
   /**
-   * Reports whether the node must report before it counts here. Also ends the counter's youth if its time is over.
+   * Reports whether the node must report before it counts in this counter. Also ends the counter's youth if the youth
+   * is over.
    * @param node undefined if the node is treated as if it had reported.
    */
   mustReport(second: number, node: string | undefined): boolean {
@@ -64,7 +71,7 @@ export class StoredCounter extends Counter {
 
   /**
    * Sets a new expiry if a call has moved the counter to another month.
-   * @param from the counter's place before the call.
+   * @param from the counter's month and day before the call.
    */
   extendExpiry(expiresAtMs: number, from: CalendarState): void {
     if (this.month !== from.month) this.expiresAtMs = expiresAtMs;
@@ -83,8 +90,9 @@ export class StoredCounter extends Counter {
   }
 
   /**
-   * Adds a cost to the counts of a month and a day, never below zero. Negative costs are refunds.
-   * @param period label of the current month, in which the counter may have a later label.
+   * Adds a cost to the counts of a month and a day, never below zero. Negative costs are refunds. Ignores days other
+   * than the current day, and past months that the counter does not know.
+   * @param period label of the current month. The counter can have a later label of this month.
    */
   addTo({ label, day }: Omit<PeriodLabels, 'following'>, cost: number, period: number): void {
     if (day.label === this.day) this.usedToday = Math.max(0, this.usedToday + cost);
@@ -100,8 +108,8 @@ export class StoredCounter extends Counter {
   }
 
   /**
-   * Counts a cost in an earlier second of the minute. A negative cost is refunded, as far as that second still contains
-   * it.
+   * Counts a cost in an earlier second of the minute. A negative cost is refunded, at most the count of that second.
+   * Ignores a second that has left the minute.
    */
   countAt(second: number, cost: number): void {
     const at = Math.min(second, this.current);

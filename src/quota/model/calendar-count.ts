@@ -1,6 +1,6 @@
 /**
- * Defines the usage of a counter in its two calendar periods: the current month, and the current day of that month.
- * Both begin at midnight in the account's time zone, so a day never belongs to two months.
+ * Defines the usage of a counter in the current month, and on the current day of that month. Both begin at midnight in
+ * the account's time zone, so a day never belongs to two months.
  */
 import { ACCOUNT_DAY, ACCOUNT_MONTH, KEY_DAY, KEY_MONTH } from '../../platform/quotas/windows.js';
 import { countsWith, type QuotaCounts } from './policies.js';
@@ -15,7 +15,7 @@ export interface CalendarCount {
 
 export const NOTHING_COUNTED: CalendarCount = { used: 0, usedToday: 0 };
 
-/** DayCount is a usage count with the label of its day. */
+/** DayCount is the usage of one day. `day` is the day's label, such as 20261120. */
 export interface DayCount {
   readonly day: number;
   readonly used: number;
@@ -31,7 +31,7 @@ export function keyCountIn(counts: Readonly<QuotaCounts>): CalendarCount {
   return { used: counts[KEY_MONTH], usedToday: counts[KEY_DAY] };
 }
 
-/** Returns the counts by window, with the given calendar counts of the account and the key. Minute counts are kept. */
+/** Returns a copy of the counts in which the calendar counts are replaced. The minute counts stay the same. */
 export function withCalendarCounts(
   counts: Readonly<QuotaCounts>,
   { account, key }: { readonly account: CalendarCount; readonly key: CalendarCount },

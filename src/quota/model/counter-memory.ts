@@ -1,7 +1,8 @@
 /**
- * Remembers counters that Redis may have lost: the last counts that this node saw before the loss, and the costs that
- * it has counted since. When a lost counter is created again, it is young for some seconds (`redis/scripts/young.ts`).
- * Each node then reports both to Redis. Other counters cost nothing here.
+ * Remembers counters that Redis may have lost. It keeps the last counts that this node saw before the loss, and the
+ * costs that this node has counted since. When a lost counter is created again, it is young for some seconds
+ * (`redis/scripts/young.ts`). Each node reports both to Redis during this time. Counters that were not lost use no
+ * memory in this class.
  */
 import { accountCountIn, keyCountIn, type CalendarCount, type DayCount } from './calendar-count.js';
 import type { CalendarSeen } from './counter-store.js';
@@ -9,8 +10,8 @@ import type { MonthPeriod } from './month-period.js';
 import type { QuotaSubject } from './subject.js';
 
 /**
- * How long an account is remembered after its last report. Slightly longer than counters stay young, because Redis can
- * be emptied again before every node has reported.
+ * How long an account is remembered after its counters were last recalled. This is slightly longer than counters are
+ * young, because Redis can be emptied again before every node has reported.
  */
 const KEPT_MS = 12_000;
 /**
@@ -21,7 +22,7 @@ const LONGEST_LOG = 1_000;
 
 const NO_DAY: DayCount = { day: 0, used: 0 };
 
-/** Remembered is what this node knows about one counter. */
+/** Remembered holds the counts that this node knows of one counter. */
 export class Remembered {
   /** Costs that this node has counted since the loss: time (ms, Redis's clock) and cost, alternating. */
   private readonly log: number[] = [];
@@ -48,7 +49,7 @@ export class Remembered {
     }
   }
 
-  /** Returns the arguments of `SEED_LUA` for this counter in the month of a period. */
+  /** Returns the four arguments of `SEED_LUA` that contain the node's counts of this counter. */
   seedArguments({ day }: MonthPeriod): (string | number)[] {
     const log = this.log.map((number, index) => (index % 2 === 0 ? microseconds(number) : number));
     const usedToday = this.day.day === day.label ? this.day.used : 0;
@@ -64,7 +65,7 @@ export class Remembered {
   }
 }
 
-/** RememberedAccount holds the counters of an account that were created recently, and so may have been lost. */
+/** RememberedAccount holds the recently created counters of an account, which may have been lost before. */
 class RememberedAccount {
   readonly keys = new Map<string, Remembered>();
   account = new Remembered();
@@ -86,7 +87,7 @@ export function microseconds(ms: number): number {
   return Math.round(ms * 1_000);
 }
 
-/** LastSeenCounts provides the observed counts that wait to be written to the database, and records new ones. */
+/** LastSeenCounts provides observed counts that the database may not have yet, and records new observations. */
 export interface LastSeenCounts {
   /** Returns the keys of an account whose counts the database may not have yet. */
   recentSubjects(accountId: string): Iterable<QuotaSubject>;
@@ -112,8 +113,8 @@ export class CounterMemory {
   }
 
   /**
-   * Returns what this node knows about the counters of an account and a key that are being created again. From then on,
-   * remembers the costs that this node counts there.
+   * Returns the counts that this node knows for an account and a key whose counters are being created again.
+   * Afterwards, `recordCost` logs the costs of these counters.
    * @param period only counts of this month are used.
    * @param subject the key's subject, if the caller has it.
    */
@@ -177,7 +178,7 @@ export class CounterMemory {
 
   /**
    * Reports whether the account's counts must not be written to the database yet, because other nodes may still have to
-   * report theirs. Forgets the account when its time is over.
+   * report theirs. Forgets the account when its retention has ended.
    */
   holdsBack(accountId: string): boolean {
     const known = this.accounts.get(accountId);
@@ -187,15 +188,18 @@ export class CounterMemory {
     return false;
   }
 
-  /** Marks every remembered account as lost, because Redis was emptied. */
+  /**
+   * Marks every remembered account as lost, because Redis was emptied. Accounts that are recalled soon afterwards are
+   * marked too.
+   */
   markAllLost(): void {
     this.lossUntilMs = this.nowMs() + KEPT_MS;
     for (const account of this.accounts.values()) account.isLoss = true;
   }
 
   /**
-   * Forgets accounts that turned out to be new, and accounts whose time is over. Call it when Redis reports that it was
-   * not emptied before `askedMs` (by `nowMs`).
+   * Forgets accounts that turned out to be new, and accounts whose retention has ended. Keeps accounts with reports in
+   * flight. Call it when Redis reports that it was not emptied before `askedMs` (by `nowMs`).
    */
   forgetNewAccounts(askedMs: number): void {
     const nowMs = this.nowMs();

@@ -1,6 +1,6 @@
 /**
- * Defines the interface of the stores for live counters. The process, Redis and the counting process implement it. One
- * contract test suite checks all of them.
+ * Defines the interface of the stores for live counters. Counters are in this process, in Redis, or in the counting
+ * process. One contract test suite checks all three.
  */
 import type { Waiting } from '../../platform/waiting.js';
 import type { Decider } from './decision-sink.js';
@@ -26,7 +26,7 @@ export interface CounterReading {
   readonly accountFreedAtMs: number;
 }
 
-/** CalendarSeen holds the calendar counts of a key and its account, and the store's time at which they were read. */
+/** CalendarSeen holds the calendar counts of a key and its account. `nowMs` is the store's time of the reading. */
 export interface CalendarSeen {
   readonly account: CalendarCount;
   readonly key: CalendarCount;
@@ -35,9 +35,12 @@ export interface CalendarSeen {
   readonly nowMs: number;
 }
 
-/** Refund is the result of a refund: the refunded amount, and the counts afterwards. */
+/** Refund holds the refunded amount, and the counts after the refund. */
 export interface Refund extends CalendarSeen {
-  /** Amount that the key's month got back. 0 if that month has ended, or an operator has set its count since. */
+  /**
+   * Amount that the key's month got back. 0 if that month has ended, or if an operator has set its count since the cost
+   * was counted.
+   */
   readonly fromMonth: number;
 }
 
@@ -53,19 +56,19 @@ export const ANY_ROOM: MinuteRoom = { account: Number.MAX_SAFE_INTEGER, key: Num
 export interface MonthSet {
   readonly period: MonthPeriod;
   readonly before: number;
-  /** Usage at `observedAtMs`: the value that was set, plus everything counted since. */
+  /** Usage at `observedAtMs`, which is the value that was set plus the costs that were counted since. */
   readonly used: number;
-  /** Store's time, in ms. `used` contains or replaces everything that was observed earlier. */
+  /** Store's time, in ms. `used` contains or replaces all counts that were observed earlier. */
   readonly observedAtMs: number;
 }
 
-/** CounterStore is a store for live counters. */
+/** CounterStore counts requests, decides whether they fit under their limits, and reads usage. */
 export interface CounterStore extends Decider {
   /**
    * Checks one request against every window of its key and account, in one atomic step. Either all windows admit and
-   * count it, or one window refuses it and none counts it. A refusal is a decision, not an error. Rejects if the
-   * counters cannot be reached. The store reports every decision and failure to its sink, and the request gets what the
-   * sink returns.
+   * count the request, or at least one window refuses it and no window counts it. A refusal is a decision, not an
+   * error. The store reports every decision and failure to its sink. The result is the decision that the sink returns.
+   * Rejects if the sink throws or rejects, for example because the counters cannot be reached.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision>;
   /**
@@ -73,11 +76,15 @@ export interface CounterStore extends Decider {
    * `waiting` later.
    */
   decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined;
-  /** Refunds an admitted decision in every window that still contains it. Call it at most once per decision. */
+  /**
+   * Refunds the cost of an admitted decision in every window that still contains the cost. Call it at most once per
+   * decision. Rejects if the counters cannot be reached.
+   */
   refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund>;
   /**
    * Sets the usage of the current month for a key, or for the account if `keyId` is undefined. Also sets the shadow
-   * counter. The minute and the day keep their counts. Rejects if the change failed or its result is unknown.
+   * counter if it exists. The minute and the day keep their counts. Rejects if the change failed or its result is
+   * unknown.
    */
   setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet>;
   /**
@@ -110,19 +117,19 @@ export interface LosableStore extends CounterStore {
   /** Reports whether there are calls whose result is unknown. */
   readonly isUnsure: boolean;
   /**
-   * Refunds what calls with an unknown result counted, because their requests were decided without the store. Each call
-   * is refunded once, even if this is called again. Resolves to false while one of the calls can still run. Rejects
-   * while the store does not respond.
+   * Refunds the costs that calls with an unknown result counted. The requests of these calls were decided without the
+   * store. Each call is refunded once, even if this method is called again. Resolves to false while one of the calls
+   * can still run. Rejects while the store does not respond.
    */
   refundUnanswered(): Promise<boolean>;
   /**
-   * Counts requests that a node admitted while the store was unavailable. Each entry is counted once, even if this is
-   * called again. Resolves to the month counts afterwards.
+   * Counts requests that a node admitted while the store was unavailable. Each entry is counted once, even if this
+   * method is called again. Resolves to the calendar counts afterwards. Rejects if the entry's result is unknown.
    */
   replay(entry: OutageEntry): Promise<CalendarSeen>;
 }
 
-/** MonthCount is a usage count with the label of its month. */
+/** MonthCount is the usage of one month. `month` is the month's label, such as 20261101. */
 export interface MonthCount {
   readonly month: number;
   readonly used: number;
@@ -171,8 +178,8 @@ export interface WrittenMonth {
 /** MonthSource provides month counts for counters that do not exist yet. The database implements it. */
 export interface MonthSource {
   /**
-   * Reads the usage of the account and the key in the period; 0 if there is none. Rejects if the database is
-   * unavailable.
+   * Reads the usage of the account and the key in the period. A count without a row in the database is 0. Rejects if
+   * the database is unavailable.
    */
   usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth>;
 }

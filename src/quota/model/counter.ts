@@ -1,7 +1,7 @@
 /**
- * The in-memory counter of one account or one key: a sliding minute, a month, and a day of that month. It follows the
- * same rules as the scripts in `src/quota/redis/scripts/`. All windows are in one object to save memory, because there
- * can be very many counters.
+ * Implements the in-memory counter of one account or one key: a sliding minute, a month, and a day of that month. It
+ * follows the same rules as the scripts in `src/quota/redis/scripts/`. All windows are in one object to save memory,
+ * because there can be very many counters.
  */
 import type { RingPool } from '../../platform/ring-pool.js';
 import { SlidingWindow } from '../../platform/sliding-window.js';
@@ -11,7 +11,7 @@ import { OTHER_DAYS, OTHER_MONTHS } from './month-period.js';
 
 const NO_MONTHS: readonly MonthCount[] = [];
 const NO_DAYS: readonly DayCount[] = [];
-/** Value of `setAtMs` for a month that was never set. Lower than the time of any request. */
+/** Value of `setAtMs` if no operator has set the month's usage. Lower than the time of any request. */
 const NEVER_SET = -1;
 
 /** PeriodLabels holds the labels of a `MonthPeriod`. */
@@ -60,20 +60,20 @@ export class Counter extends SlidingWindow {
   }
 
   /**
-   * Reports whether the counter knows its usage in a month. It does not if a clock that ran ahead moved the counter to
-   * a later month.
+   * Reports whether the counter knows its usage in a month. The usage can be unknown if a clock that ran ahead moved
+   * the counter to a later month.
    */
   knowsMonth({ label, following }: PeriodLabels): boolean {
     return this.month < following || this.others.some(({ month }) => month === label);
   }
 
-  /** Reports whether `turnTo` would change nothing. */
+  /** Reports whether the counter is in the month and on the day of a period, so that `turnTo` would change nothing. */
   isIn({ label, following, day }: PeriodLabels): boolean {
     return this.day === day.label && this.isInMonthOf({ label, following });
   }
 
   /**
-   * Reports whether the counter is in the month of a period. A later label of the same month counts too: it occurs when
+   * Reports whether the counter is in the month of a period. The counter can have a later label of the same month if
    * the account's billing day was changed.
    */
   isInMonthOf({ label, following }: Pick<PeriodLabels, 'label' | 'following'>): boolean {
@@ -81,11 +81,12 @@ export class Counter extends SlidingWindow {
   }
 
   /**
-   * Moves the counter to a month and a day. Restores their counts if the counter was there before; otherwise they start
-   * at 0. A counter with a later label below `following` stays in its month, because the account's billing day was
-   * changed.
+   * Moves the counter to a month and a day. Restores the counts of a month or day that the counter still remembers.
+   * Other months and days start at 0. A counter with a later label below `following` stays in its month, because the
+   * account's billing day was changed.
    * @param known usage of a month that the counter does not know.
-   * @returns false, without a change, if the counter is in a later month and does not know this one.
+   * @returns false, without a change, if the counter is in a later month, does not know this month, and `known` is
+   * undefined.
    */
   turnTo({ label, following, day }: PeriodLabels, known?: number): boolean {
     const isInMonth = this.isInMonthOf({ label, following });
@@ -111,7 +112,7 @@ export class Counter extends SlidingWindow {
   /** Returns the other months to keep after the counter moves from its current month to the month with this label. */
   protected othersWithout(label: number): readonly MonthCount[] {
     const { month: current, used } = this;
-    // Keep the latest months. The database has the past ones, and future ones exist only because a clock ran ahead.
+    // Keep the latest months. The database has the past months. Future months exist only because a clock ran ahead.
     return [{ month: current, used }, ...this.others.filter(({ month }) => month !== label && month !== current)]
       .toSorted((one, other) => other.month - one.month)
       .slice(0, OTHER_MONTHS);

@@ -14,7 +14,8 @@ export interface Decider {
 /** DecisionSink receives every decision before its request continues, and learns whether the store responds. */
 export interface DecisionSink {
   /**
-   * Receives a decision. If it throws, only this request is refused, although the store has counted it.
+   * Receives a decision. If this method throws, the request fails with the error, although the store has counted it.
+   * Other requests that the call decided are not affected.
    * @returns the decision that the request gets.
    */
   onDecision(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision;

@@ -1,6 +1,6 @@
 /**
- * Converts a store's counts to the decision on one request. All stores use this code, so that their decisions are the
- * same.
+ * Converts a store's counts to the decision on one request. All stores use this code, so that equal counts lead to
+ * equal decisions.
  */
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
@@ -18,12 +18,12 @@ import type { QuotaSubject } from './subject.js';
 const ACCOUNT_SLIDING = bitsWhere(({ of, kind }) => of === 'account' && kind === 'sliding');
 const KEY_SLIDING = bitsWhere(({ of, kind }) => of === 'key' && kind === 'sliding');
 
-/** GroupVerdict is a store's result for a group of equal requests, which have the same key and the same cost. */
+/** GroupVerdict is a store's result for a group of requests with the same key and the same cost. */
 export interface GroupVerdict {
   readonly source: DecisionSource;
   readonly nowMs: number;
   readonly period: MonthPeriod;
-  /** Number of admitted requests. The first requests of the group are the admitted ones. */
+  /** Number of admitted requests. The store admits the first requests of the group, and refuses the rest. */
   readonly admitted: number;
   /** Counts before the first request of the group. */
   readonly before: Readonly<QuotaCounts>;
@@ -82,7 +82,7 @@ export function freeAgainMs(
   return atMs;
 }
 
-/** Returns a copy of a decision, with the counts after its refund. */
+/** Returns a copy of a decision in which every count is reduced by the refunded cost. */
 export function withoutCost(decision: QuotaDecision): QuotaDecision {
   return { ...decision, used: countsMinus(decision.used, decision.cost) };
 }

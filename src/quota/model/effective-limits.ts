@@ -1,6 +1,6 @@
 /**
  * Computes the limits in force: the plan's limits, with the overrides of one key and the grants of the current month.
- * Counters do not store limits. So a changed limit applies from the next decision on, and the usage is kept.
+ * Counters do not store limits. A changed limit therefore applies from the next decision on, and the usage is kept.
  */
 import { LARGEST_LIMIT } from '../../config/model/plan-schema.js';
 import type { PlanConfig } from '../../config/model/schema.js';
@@ -32,8 +32,8 @@ export const NO_GRANT: MonthGrant = { month: 0, amount: 0 };
 export const NO_LIMIT_CHANGES: LimitChanges = { keyLimits: null, accountGrant: NO_GRANT, keyGrant: NO_GRANT };
 
 /**
- * Returns the amount granted in the month with this label. A grant with a later label also applies: it was made before
- * the account's billing day was changed, when the month had that label.
+ * Returns the amount granted in the month with this label. A grant with a later label also applies. It was made when
+ * the month had that label, before the account's billing day was changed.
  */
 export function grantedIn({ month, amount }: MonthGrant, label: number): number {
   return month >= label ? amount : 0;
@@ -44,7 +44,10 @@ export function hasGrantIn({ accountGrant, keyGrant }: LimitChanges, label: numb
   return grantedIn(accountGrant, label) > 0 || grantedIn(keyGrant, label) > 0;
 }
 
-/** Returns the limits in the month with this label. Grants do not change an unlimited window. */
+/**
+ * Returns the limits in the month with this label. Grants raise a limit to at most `LARGEST_LIMIT`, and do not change
+ * an unlimited window.
+ */
 export function effectiveLimits(
   plan: Pick<PlanConfig, 'key' | 'account'>,
   changes: LimitChanges,

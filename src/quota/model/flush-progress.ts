@@ -1,11 +1,11 @@
 /**
- * FlushProgress counts the flushes (rounds) to the database. A change made during round n is in the database after a
- * later round was written. Rounds are counted instead of times, because clocks can jump.
+ * FlushProgress counts the flushes (rounds) to the database. A change made during round n is in the database when a
+ * round after n has been written. Rounds are counted instead of times, because clocks can jump.
  */
 export class FlushProgress {
-  /** Number of the last round that has begun; 0 if none has. */
+  /** Number of the last round that has begun. 0 before the first round. */
   begun = 0;
-  /** Number of the last round that was written completely; 0 if none was. */
+  /** Number of the last round that was written completely. 0 if no round was written. */
   written = 0;
 
   /**

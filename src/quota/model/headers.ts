@@ -13,8 +13,8 @@ import { NOTHING_USED, type QuotaCounts, type QuotaDecision, type QuotaLimits } 
 import type { QuotaSubject } from './subject.js';
 
 /**
- * Names of the fields that this file writes, in lower case. The gateway removes fields with these names from backend
- * responses.
+ * Names of the rate-limit and retry fields that only the gateway sets, in lower case. The list includes field names of
+ * earlier drafts. The gateway removes fields with these names from backend responses.
  */
 export const QUOTA_FIELDS: readonly string[] = [
   'ratelimit',
@@ -93,8 +93,8 @@ export interface OwnPolicy {
 }
 
 /**
- * Adds a throttle of the gateway's own endpoint to the header lines of a plan, in first position. `X-RateLimit-*`
- * describes the tightest limit of all.
+ * Adds a throttle of one of the gateway's own endpoints to the header lines of a plan. The throttle comes first.
+ * `X-RateLimit-*` describes the throttle if no limit of the plan has less quota left.
  */
 export function linesWithOwn(lines: string, own: OwnPolicy): string {
   const { name, limit, windowSeconds, remaining: left, resetSeconds } = own;
@@ -118,8 +118,8 @@ export function linesWithOwn(lines: string, own: OwnPolicy): string {
 const RESET_FIELD = 'X-RateLimit-Reset: ';
 
 /**
- * Removes `X-RateLimit-Reset` from the header lines of an error if its wait is too long for a client. Some clients,
- * such as ky, use this field as `Retry-After` if there is none. `RateLimit` still has the value.
+ * Removes `X-RateLimit-Reset` from the header lines of an error if its wait is longer than `LONGEST_WAIT_MS`. Some
+ * clients, such as ky, use this field as `Retry-After` if there is none. `RateLimit` still has the value.
  */
 export function withoutLongReset(lines: string): string {
   const at = lines.lastIndexOf(RESET_FIELD);
@@ -130,8 +130,8 @@ export function withoutLongReset(lines: string): string {
 }
 
 /**
- * Returns `Retry-After` of a refusal, in whole seconds. It is never before the reset. Random jitter keeps clients from
- * returning all at once.
+ * Returns the value of `Retry-After` for a refusal, in whole seconds. The wait never ends before the window has room
+ * again. Random jitter keeps clients from returning all at once.
  */
 export function retryAfterSeconds(decision: QuotaDecision): number {
   const seconds = Math.max(1, Math.ceil((decision.retryAtMs - decision.nowMs) / 1_000));
@@ -139,7 +139,9 @@ export function retryAfterSeconds(decision: QuotaDecision): number {
   return spread(seconds, Math.floor(Math.random() * jitter));
 }
 
-/** Returns the remaining quota of a limit. It is never negative, even if the limit was lowered below the usage. */
+/**
+ * Returns the remaining quota of a limit. The result is never negative, even if the limit was lowered below the usage.
+ */
 export function remaining(limit: number, used: number): number {
   return used >= limit ? 0 : limit - used;
 }
@@ -161,8 +163,8 @@ export function limitedWindows(limits: QuotaLimits, used: Readonly<QuotaCounts>)
 }
 
 /**
- * Returns when a window resets, in ms of the store's time. A sliding window resets when its oldest usage leaves it; 0
- * if nothing is used.
+ * Returns when a window resets, in ms of the store's time. A sliding window resets when its oldest usage leaves the
+ * window. Returns 0 for a sliding window without usage.
  */
 export function resetMsOf(
   { of, period, kind }: QuotaWindow,
@@ -178,8 +180,8 @@ function spanOf(period: QuotaWindow['period'], at: MonthPeriod): { readonly star
 }
 
 /**
- * Returns the value of `RateLimit-Policy`, such as `"key-minute";q=60;w=60, …`. It can change daily, because `w` is the
- * actual length of the current month or day.
+ * Returns the value of `RateLimit-Policy`, such as `"key-minute";q=60;w=60, …`. The value can change daily, because `w`
+ * is the actual length of the current month or day.
  */
 function policyField(limits: QuotaLimits, period: MonthPeriod): string {
   return limitedWindows(limits, NOTHING_USED)

@@ -1,15 +1,16 @@
 /**
- * Repeats a refusal until the window has room again, without asking the store. So clients that ignore refusals cause no
- * load on the store.
+ * Repeats a refusal without a call to the store, for at most ten seconds or until the window has room again. So clients
+ * that ignore refusals cause little load on the store.
  */
 import type { QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
 /**
- * Longest time to repeat a refusal without asking the store. After this time, a refund by another node takes effect.
+ * Longest time for which a refusal is repeated without a call to the store. A refund by another node takes effect after
+ * this time at the latest.
  */
 const LONGEST_MS = 10_000;
-/** The same for plans that charge only for successes. With them, any node can refund usage at any moment. */
+/** Longest time for plans that charge only for successes. With these plans, any node can refund usage at any moment. */
 const LONGEST_OF_RESERVATIONS_MS = 500;
 
 /**

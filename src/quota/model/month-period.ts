@@ -1,6 +1,6 @@
 /**
- * Computes the month in which a request counts: a calendar month in the account's time zone, or the time between two
- * billing days. `Temporal` handles lengths of months, leap years and daylight saving.
+ * Computes the month in which a request counts. It is a calendar month in the account's time zone, or the time between
+ * two billing days. `Temporal` handles month lengths, leap years and daylight saving time.
  */
 
 /**
@@ -9,11 +9,15 @@
  */
 export interface MonthPeriod {
   /**
-   * First day of the month as a number, such as 20261101. It labels the counters of the month. Later months have higher
-   * labels. A changed time zone of the account does not change the label of the current month, so its counts are kept.
+   * First day of the month as a number, such as 20261101. The number labels the counters of the month. Later months
+   * have higher labels. A changed time zone of the account does not change the label of the current month, so its
+   * counts are kept.
    */
   readonly label: number;
-  /** Label of the next month. If a counter has this label or a higher one, a clock that ran ahead moved it there. */
+  /**
+   * Label of the next month. If a counter has this label or a higher label, a clock that ran ahead moved the counter to
+   * that month.
+   */
   readonly following: number;
   readonly startMs: number;
   /** First instant after the month, when the month's limits reset. */
@@ -68,7 +72,7 @@ function firstDay(month: Temporal.PlainYearMonth, billingDay: number): Temporal.
 }
 
 /**
- * Returns the last day of the month with this label, as a number. If the billing day was changed since, the month has
+ * Returns the label of the last day of the month with this label. If the billing day was changed since, the month has
  * the length of a month that begins on the label's day.
  */
 export function lastDayOf(label: number, billingDay: number): number {

@@ -1,4 +1,7 @@
-/** Defines a node's position among the nodes that share the same limits. */
+/**
+ * Defines a node's position among the nodes that share the same limits. Each node computes its share from this position
+ * while the store is lost.
+ */
 
 /** NodePlace is the number of nodes that share the same limits, and this node's position among them. */
 export interface NodePlace {

@@ -1,4 +1,4 @@
-/** Converts the counter store's time of an observed count to the columns of the database. */
+/** Converts the time at which a count was observed to the columns of `quota_counter`. */
 
 /** Splits an instant (ms with a fraction) into two columns: whole milliseconds, and the remaining microseconds. */
 export function observedColumns(ms: number): { readonly observed_at: number; readonly observed_us: number } {

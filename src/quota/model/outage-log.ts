@@ -1,14 +1,14 @@
 /**
  * Logs the requests that this node admitted and refunded while the shared counters were unavailable. The log keeps
- * costs per key and day, by second, until the store has counted them. Its size is bounded by the keys in use, with one
- * minute of seconds each. It is lost with the process.
+ * costs per key and day, by second, until the store has counted them. The size of the log depends on the number of keys
+ * in use. Each entry has the seconds of one minute. The log is lost when the process dies.
  */
 import { randomUUID } from 'node:crypto';
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import type { QuotaSubject } from './subject.js';
 
-/** OutageEntry holds the costs that one key was admitted with on one day. */
+/** OutageEntry holds the cost of one key's requests that were admitted on one day without the store. */
 export interface OutageEntry {
   /** Unique across all nodes and outages. The store uses the ID to count an entry only once. */
   readonly id: string;
@@ -23,7 +23,9 @@ export interface OutageEntry {
 /** OutageLog keeps requests admitted without the store until the store has counted them. */
 export class OutageLog {
   private entries = new Map<string, OutageEntry>();
-  /** Entries that were sent and got no response. The store may have counted them, so they must not change. */
+  /**
+   * Entries whose replay failed or was not attempted. The store may have counted some of them, so they must not change.
+   */
   private unsure: OutageEntry[] = [];
 
   get isEmpty(): boolean {
@@ -61,8 +63,8 @@ export class OutageLog {
   }
 
   /**
-   * Puts back an entry whose replay has an unknown result. It is sent again unchanged, because the store recognizes its
-   * ID.
+   * Puts back an entry whose replay failed or was not attempted. The next replay sends the entry unchanged, because the
+   * store may have counted it and recognizes its ID.
    */
   putBack(entry: OutageEntry): void {
     this.unsure.push(entry);

@@ -1,12 +1,12 @@
 /**
- * Defines the types of a quota: limits, counts and decisions. All stores use them, so that they make and describe
- * decisions in the same way.
+ * Defines the types of a quota: limits, counts and decisions. All stores use these types, so that callers need not know
+ * which store decided.
  */
 import type { PlanConfig } from '../../config/model/schema.js';
 import { perWindow, WINDOWS, type PerWindow, type WindowName } from '../../platform/quotas/windows.js';
 import type { MonthPeriod } from './month-period.js';
 
-/** QuotaLimits holds the limits in force for one key, by window. `Infinity` means no limit. */
+/** QuotaLimits holds the limits of a key and its account, by window. `Infinity` means no limit. */
 export type QuotaLimits = PerWindow<number>;
 
 /** OnStoreLoss is a plan's policy for the time while the counters are unavailable. */
@@ -23,14 +23,14 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 export const NOTHING_USED: Readonly<QuotaCounts> = perWindow(() => 0);
 
 /**
- * DecisionSource says which counters made a decision: those of the store, or `local` ones of this node during an
- * outage. With `open`, nothing was counted, so there are no counts to report.
+ * DecisionSource says which counters made a decision: `store` for the counters of the store, and `local` for the
+ * counters of this node during an outage. With `open`, nothing was counted, so there are no counts to report.
  */
 export type DecisionSource = 'store' | 'local' | 'open';
 
 /**
  * QuotaDecision is the decision on one request. `admitted: false` means that a limit refused the request. A failure of
- * the store is never a decision; it rejects.
+ * the store is an error and never a decision.
  */
 export interface QuotaDecision {
   readonly admitted: boolean;
@@ -75,8 +75,8 @@ export function countsWith(counts: Readonly<QuotaCounts>, changes: Readonly<Reco
 }
 
 /**
- * Returns how many requests of `cost` fit under all limits. Unrolled, because every decision of `ProcessCounters` calls
- * it.
+ * Returns how many requests of `cost` fit under all limits. Any number of requests with cost 0 fits. Unrolled, because
+ * every decision of `ProcessCounters` calls it.
  */
 export function roomFor(limits: QuotaLimits, used: Readonly<QuotaCounts>, cost: number): number {
   if (cost === 0) return Infinity;

@@ -1,5 +1,6 @@
 /**
- * Creates the 429 errors of refused requests. They say which limit refused, how much of it is used, and when to retry.
+ * Creates the 429 errors of refused requests. An error says which limit refused the request, how much of the limit is
+ * used, and when to retry.
  */
 import { Problem } from '../../platform/problems/errors.js';
 import { DO_NOT_RETRY, LONGEST_WAIT_MS } from '../../platform/problems/retry-after.js';
@@ -13,16 +14,19 @@ import type { QuotaSubject } from './subject.js';
 /** Formatted ends of months and days in their account's time zone. Cached, because time zone conversion is slow. */
 const ends = new WeakMap<MonthPeriod | DayPeriod, string>();
 
-/** Returns the 429 error of a refusal: `quota_exceeded` if a month or a day is used up, otherwise `rate_limited`. */
+/**
+ * Returns the 429 error of a refusal. The code is `quota_exceeded` if a month or a day is used up. The code is
+ * `rate_limited` for a full minute, and for a used-up share of this node.
+ */
 export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const isUsedUp = (decision.violated & CALENDAR_BITS) !== 0;
   return isUsedUp && decision.ofShare !== true ? usedUpProblem(subject, decision) : minuteProblem(subject, decision);
 }
 
 /**
- * Returns the error for a used-up month or day. HTTP libraries must not wait silently until the period ends. So
- * `Retry-After` is sent only in the last hour of the period, and `X-Should-Retry` is `false`. The body says when the
- * period ends.
+ * Returns the error for a used-up month or day. HTTP libraries must not wait silently until the period ends. So the
+ * error has `Retry-After` only in the last hour of the period, and `X-Should-Retry` is always `false`. The body says
+ * when the period ends.
  */
 function usedUpProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const seconds = retryAfterSeconds(decision);
@@ -50,7 +54,7 @@ function minuteProblem(subject: QuotaSubject, decision: QuotaDecision): Problem 
   return new Problem('rate_limited', { detail, isPlain: true, violatedPolicies, headers, retryAfter });
 }
 
-/** Reports whether a request costs more than the limit that refuses it. Then waiting does not help. */
+/** Reports whether a request costs more than the limit that refuses it. If so, no later attempt can succeed. */
 function neverFits({ limits }: QuotaSubject, { violated, cost, ofShare }: QuotaDecision): boolean {
   return ofShare !== true && cost > limits[namedWindow(violated)]!;
 }
@@ -75,8 +79,8 @@ function detailOf(subject: QuotaSubject, decision: QuotaDecision, seconds: numbe
 }
 
 /**
- * Returns the index of the window that the message names: the first calendar window that refused, or else the first
- * sliding window. The windows have the order of the response fields.
+ * Returns the index of the window that the message names. It is the first calendar window that refused, or else the
+ * first sliding window. The windows have the order of the response fields.
  */
 function namedWindow(violated: number): number {
   const ofCalendar = violated & CALENDAR_BITS;
@@ -96,7 +100,9 @@ function grouped(count: number): string {
   return text;
 }
 
-/** Returns the month or day that is used up. If both are, returns the month, which ends later. */
+/**
+ * Returns the period that is used up. If both the month and the day are used up, returns the month, which ends later.
+ */
 function periodOf({ violated, period }: QuotaDecision): MonthPeriod | DayPeriod {
   return (violated & MONTH_BITS) === 0 ? period.day : period;
 }

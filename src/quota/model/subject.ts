@@ -1,7 +1,7 @@
 /**
  * Defines the subject of a quota: a key and its account, with the limits that apply. Every key in memory has a subject,
- * so each field exists a hundred thousand times (`test/performance/used-keys.spec.ts`). Values that keys have in common
- * are in their `QuotaTerms`.
+ * so each field can exist a hundred thousand times (`test/performance/used-keys.spec.ts`). `QuotaTerms` holds the
+ * values that many keys share.
  */
 import {
   accountCounterKey,
@@ -23,8 +23,8 @@ import {
 import type { UsageCell } from './usage-cell.js';
 
 /**
- * QuotaTerms holds the limits and settings of all keys with the same plan, limits and calendar, and texts derived from
- * them.
+ * QuotaTerms holds the limits and settings that keys with equal limits, settings and calendar share. It also caches
+ * texts that are derived from these values.
  */
 export class QuotaTerms {
   /** Cached value of `RateLimit-Policy`, and the period for which it was computed. */
@@ -62,7 +62,7 @@ export class QuotaSubject {
   private seen3 = 0;
   private seen4 = 0;
   private seen5 = 0;
-  /** Label of the month whose counts have changed since the last write to the database; 0 if none has. */
+  /** Label of the month whose counts have changed since the last write to the database. 0 if no counts have changed. */
   dirtyMonth = 0;
   /** First cell of the key's usage that the recorder keeps. The other cells are linked from it. */
   usage: UsageCell | undefined = undefined;
@@ -173,7 +173,7 @@ export class QuotaSubject {
   }
 
   /**
-   * Records the counts that a store reported at an instant (ms) of a month and a day. Hot path: it copies the numbers
+   * Records the counts that a store reported at an instant (ms) of a month and a day. Hot path. Copies the numbers
    * instead of keeping the array, see decision 0028.
    */
   recordSeen(counts: Readonly<QuotaCounts>, atMs: number, period: MonthPeriod): void {
@@ -188,7 +188,10 @@ export class QuotaSubject {
   }
 }
 
-/** Returns the same number. V8 stores it without a separate object if it fits 32 bits, see decision 0028. */
+/**
+ * Returns the same number in a form that V8 stores without a separate object, if the number is a 32-bit integer. See
+ * decision 0028.
+ */
 export function unboxed(value: number): number {
   const whole = value | 0;
   return whole === value ? whole : value;
@@ -225,8 +228,8 @@ export interface RememberedRefusal {
 
 /**
  * ShadowSubject is a key under shadow limits, which refuse nothing. It has its own counters, which count only requests
- * that the shadow limits would have admitted. The live counts would not do: with them, a shadow limit below the live
- * limit would look used up permanently.
+ * that the shadow limits would have admitted. The live counts would be too high. With these counts, a shadow limit
+ * below the live limit would look used up permanently.
  */
 export class ShadowSubject extends QuotaSubject {
   private start: CounterStart | undefined;

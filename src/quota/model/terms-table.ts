@@ -1,13 +1,13 @@
 /**
- * Shares one `QuotaTerms` object among keys with equal terms. A hundred thousand keys have few different plans, so
- * everything derived from a plan is computed once.
+ * Shares one `QuotaTerms` object among keys with equal terms. Even a hundred thousand keys have few different plans.
+ * Texts that are derived from the terms are therefore computed once and not per key.
  */
 import { InternTable } from '../../platform/intern-table.js';
 import type { MonthCalendar } from './month-period.js';
 import type { Charge, OnStoreLoss, QuotaLimits } from './policies.js';
 import { QuotaTerms } from './subject.js';
 
-/** TermsTable returns one object for equal terms. */
+/** TermsTable keeps one `QuotaTerms` object for each combination of values. */
 export class TermsTable {
   private readonly table = new InternTable<QuotaTerms>();
 
@@ -18,7 +18,7 @@ export class TermsTable {
   }
 }
 
-/** Reports whether both terms have equal values. Usually equal terms are the same object. */
+/** Reports whether two terms have equal values. Equal terms are usually the same object, which makes this fast. */
 export function areSameTerms(a: QuotaTerms, b: QuotaTerms): boolean {
   if (a === b) return true;
   return (

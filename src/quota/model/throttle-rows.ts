@@ -1,6 +1,7 @@
 /**
- * READ FIRST: every throttle of the program, in one table. Throttles limit what plans do not: guessing attempts, and
- * requests that are expensive for the gateway and free for the caller. The limits of plans are in `policies.ts`.
+ * READ FIRST. Lists every throttle of the program in one table. Throttles limit requests that plans do not limit.
+ * Examples are attempts to guess secrets, and requests that are free for the caller but expensive for the gateway. The
+ * limits of plans are in `policies.ts`.
  */
 
 const MINUTE_MS = 60_000;
@@ -14,7 +15,7 @@ export interface ThrottleRow {
   readonly name: string;
   readonly limit: number;
   readonly windowMs: number;
-  /** Owner of a window, in words. A network is an IPv4 address or an IPv6 /64. */
+  /** Description of the owner of a window. A network is an IPv4 address or an IPv6 /64. */
   readonly by: string;
   /**
    * Place where hits are counted:

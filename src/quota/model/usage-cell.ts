@@ -27,8 +27,8 @@ export type Completion =
   | typeof DENIED
   | typeof IN_FLIGHT;
 /**
- * Position of requests that the plan's shadow limits would have refused. These are counted in addition to their
- * outcome, and are not part of any sum.
+ * Position of requests that the plan's shadow limits would have refused. Such a request is counted here in addition to
+ * its outcome, and is not part of any sum.
  */
 export const SHADOW_REFUSED = 9;
 
@@ -52,7 +52,10 @@ export const CELL_NAMES = [...OUTCOME_NAMES, SHADOW_REFUSED_NAME] as const;
 /** Outcome of requests whose process died before it recorded their outcome. Other processes record it. */
 export const UNRECORDED = 'unrecorded';
 
-/** Outcome of adjustments. An adjustment is the difference when an operator sets a count; it is not a request. */
+/**
+ * Outcome of adjustments. An adjustment is the difference that results when an operator sets a count. It is not a
+ * request.
+ */
 export const ADJUSTED = 'adjusted';
 
 /** CellOwner is the key that cells belong to. */
@@ -128,13 +131,13 @@ export class UsageCell {
     return outcome === SUCCESS ? this.succeededCost : (this.others?.[2 * outcome + 1] ?? 0);
   }
 
-  /** Resets the counts after a flush has taken them. */
+  /** Resets the counts after the recorder has handed them to a flush. */
   clear(): void {
     this.begun = this.begunCost = this.succeeded = this.succeededCost = 0;
     this.others = undefined;
   }
 
-  /** Removes the cell from its owner. The owner creates a new one for its next request. */
+  /** Removes the cell from its owner. The recorder creates a new cell for the owner's next request. */
   removeFromOwner(): void {
     const { owner } = this;
     if (owner.usage === this) {
@@ -148,8 +151,8 @@ export class UsageCell {
 }
 
 /**
- * CountedRequest is the part of a request's state that the usage recorder uses. It is kept on the request object, to
- * avoid an allocation per request.
+ * CountedRequest is the part of a request's state that the usage recorder uses. The request object has these fields
+ * itself, to avoid an allocation per request.
  */
 export interface CountedRequest {
   usage: UsageCell | undefined;

@@ -1,4 +1,4 @@
-/** Reads the counters of an account and a key without counting a request. */
+/** Reads the counters of an account and a key in this process, without counting a request. */
 import type { CounterReading, MinuteRoom } from '../model/counter-store.js';
 import {
   ACCOUNT_DAY,
@@ -66,7 +66,7 @@ function resetMs(counter: ProcessCounter | undefined): number {
   return (counter.oldest + MINUTE_BUCKETS) * 1_000;
 }
 
-/** Returns when the counter's minute has at most `room` usage, in ms; 0 if it has that now. */
+/** Returns when the counter's minute has at most `room` usage, in ms. Returns 0 if the usage is low enough now. */
 function freedAtMs(counter: ProcessCounter | undefined, room: number): number {
   const over = (counter?.sum ?? 0) - room;
   return counter === undefined || over <= 0 ? 0 : counter.freedAt(over) * 1_000;

@@ -1,4 +1,4 @@
-/** The table of the counters in this process, by name. Finds, creates and reaps (removes idle) counters. */
+/** Holds the counters in this process by name. Finds and creates counters, and reaps (removes) idle counters. */
 import { NOTHING_COUNTED, accountCountIn, keyCountIn, type CalendarCount } from '../model/calendar-count.js';
 import { writtenIn, type WrittenCount } from '../model/counter-store.js';
 import type { FlushProgress } from '../model/flush-progress.js';
@@ -10,7 +10,7 @@ import { ProcessCounter } from './process-counter.js';
 import { IdleReaper } from './idle-reaper.js';
 import { RingPool } from '../../platform/ring-pool.js';
 
-/** Maximum number of counters of each kind that one run checks. This many take well under a millisecond. */
+/** Maximum number of counters of each kind that one run checks. Checking this number takes well under a millisecond. */
 const REAPED_AT_ONCE = 5_000;
 /**
  * Value of `usedInFlush` for shadow counters, which are never written to the database. Their counts exist only in this
@@ -20,7 +20,7 @@ export const NEVER_WRITTEN = Infinity;
 /** How long unused shadow counters are kept, in seconds. Longer than any month. */
 const SHADOW_KEPT_SECONDS = 32 * 86_400;
 
-/** ObservedCountSource holds the last seen counts of an account or a key, and when they were seen (ms). */
+/** ObservedCountSource holds the last seen counts of a key and its account, and when this node saw them (ms). */
 export interface ObservedCountSource {
   readonly counts: Readonly<QuotaCounts>;
   readonly atMs: number;
@@ -40,7 +40,7 @@ export class CounterTable {
     private readonly flushes: FlushProgress | undefined,
   ) {}
 
-  /** Number of the running flush, or of the last one. */
+  /** Number of the running flush, or of the last flush. 0 before the first flush. */
   get flush(): number {
     return this.flushes?.begun ?? 0;
   }
@@ -76,7 +76,10 @@ export class CounterTable {
     if (key !== undefined) this.createIn(this.keys, key, period, ofKey);
   }
 
-  /** Creates missing counters of a subject with the counts that were last seen of its account and its key. */
+  /**
+   * Creates missing counters of a subject from the last seen counts of its account and its key. Moves existing counters
+   * that do not know the month to that month.
+   */
   createFrom(
     subject: QuotaSubject,
     ofAccount: ObservedCountSource,
@@ -89,7 +92,7 @@ export class CounterTable {
     this.createSeen(this.keys, key, period, keyCountIn(ofKey.counts), keyMinute, ofKey.atMs);
   }
 
-  /** Returns the counter with this name. Creates a counter without usage if there is none. */
+  /** Returns the counter with this name. Creates a counter without usage if no counter has this name. */
   obtain(counters: Map<string, ProcessCounter>, name: string, period: MonthPeriod): ProcessCounter {
     const counter = counters.get(name) ?? this.newCounter(period, NOTHING_COUNTED);
     counters.set(name, counter);

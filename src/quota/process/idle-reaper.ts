@@ -1,4 +1,7 @@
-/** IdleReaper removes idle entries from a map. Each run checks a part of the map, outside the request path. */
+/**
+ * IdleReaper removes idle entries from a map. Each run checks only a part of the map, so that the event loop is not
+ * blocked for long.
+ */
 export class IdleReaper<Value> {
   private entries: Iterator<[string, Value]> | undefined;
 

@@ -1,25 +1,35 @@
-/** A counter in this process. Its counts exist nowhere else until they are written to the database. */
+/**
+ * Implements a counter in this process. Its counts exist nowhere else until a flush has written them to the database.
+ */
 import type { DayCount } from '../model/calendar-count.js';
 import { Counter, type PeriodLabels } from '../model/counter.js';
 import type { MonthCount } from '../model/counter-store.js';
 import type { FlushProgress } from '../model/flush-progress.js';
 
-/** How long a counter must be unused before it can be reaped, in seconds. This is two minute windows. */
+/**
+ * How long a counter must be unused before it can be reaped, in seconds. This is twice the length of the minute window.
+ */
 const IDLE_SECONDS = 120;
 
 /** OtherMonth is a count of a month that is not the counter's current month. */
 interface OtherMonth extends MonthCount {
-  /** Number of the flush that took this count; infinite if none has, 0 if the count came from the database. */
+  /**
+   * Number of the flush that took this count. `Infinity` if no flush has taken the count, and 0 if the count came from
+   * the database.
+   */
   takenIn: number;
 }
 
-/** TakenCount is a month count to be written. For the current month, it also contains the count of the current day. */
+/**
+ * TakenCount is a month count that a flush must write. For the counter's current month, it also contains the count of
+ * the current day.
+ */
 export interface TakenCount extends MonthCount {
   readonly day?: DayCount;
 }
 
 export class ProcessCounter extends Counter {
-  /** Number of the flush that was running, or was the last one, when the counter was last used. */
+  /** Number of the running or last flush at the time when the counter was last used. */
   usedInFlush = 0;
   declare others: readonly OtherMonth[];
 
@@ -41,8 +51,8 @@ export class ProcessCounter extends Counter {
   }
 
   /**
-   * Returns the counts to be written: those of the current month, and those of other months that were not returned
-   * before.
+   * Returns the counts to write. They are the count of the current month, and counts of other months that were not
+   * returned before.
    */
   takeCounts(flushes?: FlushProgress): TakenCount[] {
     const { month, used, day, usedToday, others } = this;
@@ -60,8 +70,8 @@ export class ProcessCounter extends Counter {
   }
 
   /**
-   * Reports whether the counter was unused for so long that its minute is empty. If the clock is set back, this takes
-   * longer.
+   * Reports whether the counter was unused for so long that its minute is empty. If the clock was set back, the counter
+   * becomes idle later.
    */
   isIdle(second: number): boolean {
     return second - this.current >= IDLE_SECONDS;

@@ -1,6 +1,6 @@
 /**
- * Stores live counters in this process, for installations with a single process. Nodes that use Redis also count with
- * them while Redis is unavailable.
+ * Stores live counters in this process, for installations with a single process. Nodes that use Redis also use such
+ * counters while Redis is unavailable. The counts are lost with the process, except those that a flush has written.
  */
 import type { Clock } from '../../platform/clock.js';
 import { valueOrLater, type Waiting } from '../../platform/waiting.js';
@@ -47,8 +47,8 @@ export class ProcessCounters implements CounterStore {
   private readonly table: CounterTable;
   private readonly seeding = new SingleFlight();
   /**
-   * Time of the last observation or set, in ms. A set gets a later time than all earlier observations, even in the same
-   * millisecond.
+   * Time of the last observation or change by an operator, in ms. A count that an operator sets gets a later time than
+   * all earlier observations, even in the same millisecond.
    */
   private latestMs = 0;
 
@@ -72,8 +72,8 @@ export class ProcessCounters implements CounterStore {
 
   /**
    * Removes (reaps) counters that were unused for two minutes and whose month count is in the database. The next
-   * request creates them again from there. Shadow counters are kept for 32 days. Call this about every second; each
-   * call checks a part of the counters.
+   * request creates such a counter again from the database. Unused shadow counters are kept for 32 days. Call this
+   * method about every second. Each call checks a part of the counters.
    */
   reapIdle(): void {
     this.table.reapIdle(Math.floor(this.clock.now() / 1_000));
@@ -133,7 +133,7 @@ export class ProcessCounters implements CounterStore {
     return this.readNow(names, calendar, room);
   }
 
-  /** Reads the current counts without creating counters; a missing counter reads as 0. */
+  /** Reads the current counts without creating counters. The counts of a missing counter are 0. */
   peek(
     accountId: string,
     keyId: string | undefined,
@@ -208,7 +208,10 @@ export class ProcessCounters implements CounterStore {
     this.table.createFrom(subject, ofAccount, ofKey, period);
   }
 
-  /** Returns the month counts to write to the database. Empty if the counters do not exist. */
+  /**
+   * Returns the month counts of a subject to write to the database. Returns none if a counter of the subject does not
+   * exist.
+   */
   monthUsed(subject: QuotaSubject): ExactCount[] {
     const account = this.accounts.get(subject.accountCounterKey);
     const key = this.keys.get(subject.keyCounterKey);
@@ -269,7 +272,8 @@ export class ProcessCounters implements CounterStore {
   }
 
   /**
-   * Creates missing counters, and then decides. Initial counts come from the subject (shadow limits) or the database.
+   * Creates missing counters, and then decides. The initial counts of shadow counters come from the subject, and those
+   * of other counters from the database. If the database cannot be read, the sink's `onFailure` decides.
    */
   private seedAndDecide(
     subject: QuotaSubject,
@@ -289,11 +293,11 @@ export class ProcessCounters implements CounterStore {
   }
 
   /**
-   * Creates missing counters from the database, and reads unknown months from there. Existing counters keep their
-   * counts.
+   * Creates missing counters from the database, and reads unknown months of existing counters from the database.
+   * Existing counters keep their counts.
    *
-   * Callers share a read of the same name. The name contains the number of reaped counters. A caller must not join a
-   * read that ended before a counter was reaped, because that read would not create the counter again.
+   * Callers with the same name share one read. The name contains the number of reaped counters. A caller must not join
+   * a read that ended before a counter was reaped, because that read would not create the counter again.
    */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
     return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}/${this.table.reaped}`, async () => {

@@ -1,6 +1,6 @@
 /**
- * Enforces the deadline of thousands of calls with one timer. When the timer fires, all open calls are checked. This
- * avoids one timer per call.
+ * Enforces the deadline of thousands of calls to Redis with one timer, because one timer per call would be expensive.
+ * When the timer fires, all open calls are checked.
  */
 
 /** TimedCall is a call in flight. */
@@ -11,7 +11,7 @@ export interface TimedCall {
   deadlineSlot: number;
 }
 
-/** CallDeadline ends calls that got no response within the deadline. */
+/** CallDeadline reports calls that got no response within the deadline. */
 export class CallDeadline<Call extends TimedCall> {
   /**
    * Open calls, in no order. When a call is removed, the last call takes its place. A Set would rebuild its table
@@ -22,7 +22,10 @@ export class CallDeadline<Call extends TimedCall> {
 
   constructor(
     readonly deadlineMs: number,
-    /** Receives each call that is still open after the deadline. The call was removed from the open calls before. */
+    /**
+     * Receives each call that is still open after the deadline. `CallDeadline` has removed the call from the open
+     * calls.
+     */
     private readonly onLate: (call: Call) => void,
   ) {}
 
@@ -34,7 +37,7 @@ export class CallDeadline<Call extends TimedCall> {
 
   /**
    * Removes a call that has ended.
-   * @returns false if the call was not open any more, because its deadline has passed.
+   * @returns false if the call is no longer open, because its deadline has passed.
    */
   end(call: Call): boolean {
     const { open } = this;
@@ -62,7 +65,7 @@ export class CallDeadline<Call extends TimedCall> {
 
   /**
    * Ends the calls whose deadline has passed. Runs after the event loop has read its sockets once more. If this process
-   * was blocked, the response is already there, and Redis was not slow.
+   * was blocked, the response has already arrived, and Redis was not slow.
    */
   private expire(due: readonly Call[]): void {
     for (const call of due) if (this.end(call)) this.onLate(call);

@@ -24,8 +24,8 @@ import { SingleFlight } from '../process/single-flight.js';
 import type { CounterStart, QuotaSubject } from '../model/subject.js';
 
 /**
- * Maximum age of the database's counts when a counter is created from them. Nodes remember the counts that they have
- * written for longer.
+ * Maximum age of the database's counts when a counter is created from them. Nodes remember written counts for longer
+ * than this time.
  */
 export const LONGEST_SEED_MS = 2_000;
 
@@ -38,7 +38,7 @@ const CREATE_ATTEMPTS = 2;
 /** Responses of `SEED_LUA`. */
 const MISSING = 0;
 const LATE = -1;
-/** Last instant for counts that cannot become outdated, because they do not come from the database. */
+/** Last instant of calls whose counts cannot become outdated, because the counts do not come from the database. */
 const ANY_TIME = Number.MAX_SAFE_INTEGER;
 
 interface Counter {
@@ -48,7 +48,7 @@ interface Counter {
 }
 
 /**
- * Throws if counters were seeded too often, because they disappear each time.
+ * Throws if counters were missing again after each of `SEED_ATTEMPTS` attempts to create them.
  * @param seeded number of times so far.
  */
 export function checkSeedAttempts(seeded: number): void {
@@ -70,7 +70,7 @@ export class CounterSeeds {
 
   /**
    * Creates the counters that a decision waits for. If they exist and are young, adds this node's counts.
-   * @param countersExist whether they exist.
+   * @param countersExist whether the counters exist.
    */
   async seedFor({ subject, startsFrom, period }: DecisionGroup, countersExist: boolean): Promise<void> {
     const { accountId, keyId, accountCounterKey: account, keyCounterKey: key } = subject;
@@ -80,7 +80,10 @@ export class CounterSeeds {
     else await this.create(accountId, keyId, period, subject);
   }
 
-  /** Reports what this node knows, and creates missing counters. Rejects if the database or Redis does not respond. */
+  /**
+   * Reports the counts that this node knows, and creates missing counters. Rejects if the database or Redis does not
+   * respond.
+   */
   async reportOrCreate(
     accountId: string,
     keyId: string | undefined,
@@ -88,13 +91,13 @@ export class CounterSeeds {
     subject?: QuotaSubject,
   ): Promise<void> {
     if (await this.report(accountId, keyId, period, subject)) return;
-    // Do not join a creation in flight: it may have been sent before Redis was emptied again.
+    // Do not join a creation in flight, because it may have been sent before Redis was emptied again.
     await this.createNow(accountId, keyId, period, subject);
   }
 
   /**
-   * Creates missing counters of an account and of a key. Joins a creation in flight of the same counters. Does not
-   * verify that the counters exist afterwards.
+   * Creates missing counters of an account and of a key. Rejects if the database or Redis does not respond. Joins a
+   * creation in flight of the same counters. Does not verify that the counters exist afterwards.
    */
   create(accountId: string, keyId: string | undefined, period: MonthPeriod, subject?: QuotaSubject): Promise<void> {
     return this.inFlight.run(`${accountId}/${keyId ?? ''}/${period.day.label}`, () =>
@@ -156,8 +159,8 @@ export class CounterSeeds {
   }
 
   /**
-   * Records the counts after the report, so that they are written to the database. The last node to report sees all
-   * counts.
+   * Records the counts after the report, so that a flush writes them to the database. The response to the last node
+   * that reports contains all counts.
    */
   private recordReported(subject: QuotaSubject | undefined, period: MonthPeriod, response: readonly number[]): void {
     const [done, nowUs = 0] = response;

@@ -1,7 +1,7 @@
 /**
  * Batches decisions for Redis. Requests that arrive in one turn of the event loop, or while a call is in flight, share
- * the next call. Equal requests (same key, same cost) share one decision in it. On an idle gateway, a request waits for
- * one round trip.
+ * the next call. Within a call, equal requests (same key, same cost) form one group. On an idle gateway, a request
+ * waits for one round trip. If a call fails, the sink decides all of its requests and all pending requests.
  */
 import { slotTag } from '../../stores/redis/keys.js';
 import { slotOfTag } from '../../stores/redis/slots.js';
@@ -48,8 +48,8 @@ export class DecisionBatcher implements BatchListener, Decider {
     private readonly seeds: Pick<CounterSeeds, 'seedFor'>,
     private readonly sink: DecisionSink,
     /**
-     * Whether Redis is a Cluster. In a Cluster, a call can access one slot only. So a batch becomes one parallel call
-     * per slot.
+     * Whether Redis is a Cluster. In a Cluster, a call can access one slot only. A batch is therefore sent as one
+     * parallel call per slot.
      */
     private readonly isCluster: boolean,
     private readonly memory: CounterMemory,
@@ -78,8 +78,8 @@ export class DecisionBatcher implements BatchListener, Decider {
   }
 
   /**
-   * Schedules a send at the end of this turn of the event loop. Requests of the same turn share the call and do not
-   * wait for its response.
+   * Schedules a send at the end of this turn of the event loop. Requests of this turn share the call, so the later ones
+   * do not wait until the call has ended.
    */
   private sendSoon(): void {
     if (this.isDue) return;
@@ -117,11 +117,12 @@ export class DecisionBatcher implements BatchListener, Decider {
 
   onResponse(batch: readonly DecisionGroup[], response: Float64Array): void {
     const isWhole = areDecided(batch, response);
-    // The order matters. First recall earlier observations, then remember what this response counted, then report both.
+    // The order matters. First recall earlier observations, then remember the costs that this response counted, then
+    // report both.
     if (!isWhole) this.recall(batch, response);
     if (this.memory.isBusy) this.remember(batch, response);
     if (!isWhole) this.seedMissing(batch, response);
-    // Send the next batch first. Redis works on it while the requests of this batch continue.
+    // Send the next batch first. Redis processes the next batch while the requests of this batch continue.
     this.onCallEnded();
     this.deliverDecisions(batch, response);
   }
@@ -136,7 +137,7 @@ export class DecisionBatcher implements BatchListener, Decider {
     this.send();
   }
 
-  /** Fails a batch and all pending groups. Otherwise the pending groups would wait for the same deadline again. */
+  /** Fails a batch and all pending groups. Otherwise the pending groups would wait for another deadline. */
   private failAll(batch: readonly DecisionGroup[], error: unknown): void {
     for (const group of [...batch, ...this.takeAll()]) group.fail(error, this.sink);
   }
@@ -181,10 +182,11 @@ export class DecisionBatcher implements BatchListener, Decider {
 
   /**
    * Delivers the decisions. Each request continues immediately, and its further decisions wait for a later call. The
-   * response stays valid until then, because the next one is read in a later turn of the event loop.
+   * response stays valid during this method, because the next response is read in a later turn of the event loop.
    */
   private deliverDecisions(batch: readonly DecisionGroup[], response: Float64Array): void {
-    // Keep the fraction of the millisecond. Of two observations in the same millisecond, the later one is right.
+    // Keep the fraction of the millisecond. Of two observations in one millisecond, only the later observation is
+    // right.
     const nowMs = response[0]! / 1_000;
     let at = 1;
     for (const group of batch) {
@@ -193,7 +195,10 @@ export class DecisionBatcher implements BatchListener, Decider {
     }
   }
 
-  /** Recalls what this node saw of missing or young counters. Call it before anything of this response is recorded. */
+  /**
+   * Recalls the counts that this node saw of missing or young counters. Call it before any count of this response is
+   * recorded.
+   */
   private recall(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const { subject, period } of batch) {
@@ -204,7 +209,7 @@ export class DecisionBatcher implements BatchListener, Decider {
     }
   }
 
-  /** Remembers what this response counted in young counters, in case Redis is emptied again. */
+  /** Remembers the costs that this response counted in recalled counters, in case Redis is emptied again. */
   private remember(batch: readonly DecisionGroup[], response: Float64Array): void {
     let at = 1;
     for (const { subject, cost, period } of batch) {
@@ -218,8 +223,8 @@ export class DecisionBatcher implements BatchListener, Decider {
   }
 
   /**
-   * Creates missing counters from the database (or reports to young ones), and then decides again. Counters are missing
-   * for a new account, and after Redis was emptied.
+   * Creates missing counters from the database, or reports to young counters. The next batch then decides the group
+   * again. Counters are missing for a new account, and after Redis was emptied.
    */
   private async seedAndDecideAgain(group: DecisionGroup, haveCounters: boolean): Promise<void> {
     const { accountId } = group.subject;
@@ -254,7 +259,7 @@ function bySlot(batch: readonly DecisionGroup[]): DecisionGroup[][] {
   return [...parts.values()];
 }
 
-/** Reports whether every group was decided. This is nearly always so. */
+/** Reports whether every group was decided, which is nearly always true. */
 function areDecided(batch: readonly DecisionGroup[], response: Float64Array): boolean {
   for (let at = 1 + (batch.length - 1) * DECIDE_NUMBERS; at > 0; at -= DECIDE_NUMBERS)
     if (response[at]! < 0) return false;

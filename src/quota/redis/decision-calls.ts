@@ -1,10 +1,11 @@
 /**
- * Sends decision calls to Redis. This file formats each call, waits for its response, and repeats it once if it came
- * too late. It uses callbacks and one timer instead of promises, because there is a call for every few requests.
+ * Sends decision calls to Redis. This file formats each call, waits for the response, and repeats a call once if the
+ * call reached Redis too late. It uses callbacks and one timer instead of promises, because there is a call for every
+ * few requests.
  *
  * A call without a response may have run, or may run later. So each call contains the last instant at which it may run,
- * and leaves a marker of what it counted. Its requests are decided without Redis. No other call is sent until the
- * counts of the lost call have been refunded.
+ * and writes a marker with the numbers of admitted requests. The requests of a lost call are decided without Redis. No
+ * other call is sent until the counts of the lost call have been refunded.
  */
 import { BATCH_MARKER_MS, batchMarkerKey, SLOT_MARKER_MS, slotMarkerKey, slotTag } from '../../stores/redis/keys.js';
 import { bulkText, plainText, type WrittenCall } from '../../stores/redis/script-command.js';
@@ -20,16 +21,16 @@ import { Script } from '../../stores/redis/script.js';
 import { DECIDE_LUA, DECIDE_NUMBERS } from './scripts/decide.js';
 import { TIME_LUA } from './scripts/time.js';
 
-/** Maximum number of groups in one script call. Bounds the time that Redis is busy with it to about a millisecond. */
+/** Maximum number of groups in one script call. Bounds the time that Redis needs for a call to about a millisecond. */
 export const LARGEST_BATCH = 256;
 /**
- * How long a call may still run after it was sent. Longer than any request waits, and shorter than the breaker's first
- * pause plus that wait.
+ * How long a call may still run after it was sent. This is longer than any request waits, and shorter than that wait
+ * plus the breaker's first pause.
  */
 const LATEST_RUN_MS = 100;
 /**
- * How long to wait for a lost call, by this process's clock. If Redis's clock was set back, Redis would report for
- * longer that the call may still run.
+ * How long to wait until a lost call can no longer run, by this process's clock. If Redis's clock was set back, Redis
+ * would report for longer that the call may still run.
  */
 const LONGEST_WAIT_MS = 10_000;
 /** Interval at which the marker's expiry is renewed. */
@@ -101,7 +102,7 @@ class DecisionCall implements WrittenCall, LostCall, TimedCall {
   }
 }
 
-/** DecisionCalls sends batches to Redis, and refunds those that got no response. */
+/** DecisionCalls sends batches to Redis, and refunds the batches that got no response. */
 export class DecisionCalls {
   private lostCalls: LostCall[] = [];
   private readonly marker: string;
@@ -130,8 +131,8 @@ export class DecisionCalls {
   }
 
   /**
-   * Sends a batch, and repeats it once if the call came too late. That happens if Redis's clock was not known, or the
-   * network was slow.
+   * Sends a batch, and sends it once more if the call reached Redis too late. A call is late if Redis's clock was not
+   * known, or if the network was slow.
    */
   sendBatch(batch: readonly DecisionGroup[]): void {
     // If this process's clock was set, read Redis's time first. Otherwise this process would choose a wrong month for
@@ -144,7 +145,7 @@ export class DecisionCalls {
     else this.sendNow(batch);
   }
 
-  /** Reads Redis's clock. Rejects when Redis does not respond. */
+  /** Reads Redis's clock. Rejects if Redis does not respond. */
   async learnTime(deadlineMs = this.calls.deadlineMs): Promise<void> {
     const sentMs = performance.now();
     const [seconds, microseconds] = (await this.calls.run(TIME, [], [], deadlineMs)) as string[];
@@ -214,8 +215,8 @@ export class DecisionCalls {
   }
 
   /**
-   * Refunds what calls without a response counted. Resolves to false while one of these calls may still run. Rejects if
-   * Redis does not respond. Each call is refunded once, even if this is called again.
+   * Refunds the costs that calls without a response counted. Resolves to false while one of these calls may still run.
+   * Rejects if Redis does not respond. Each call is refunded once, even if this method is called again.
    */
   async refundUnanswered(): Promise<boolean> {
     // Calls after the outage need Redis's current time.

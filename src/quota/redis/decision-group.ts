@@ -1,6 +1,5 @@
 /**
- * Groups equal requests (same key, same cost) that wait while a call to the store is in flight. The next call decides
- * them.
+ * Groups equal requests (same key, same cost) that wait for a call to Redis. One call decides all requests of a group.
  */
 import { decisionFor, type GroupVerdict } from '../model/decision.js';
 import type { Decider, DecisionSink } from '../model/decision-sink.js';
@@ -13,8 +12,8 @@ import { valueOrLater, tell, deliverError, type Waiting } from '../../platform/w
 let groups = 0;
 
 /**
- * DecisionGroup holds equal requests that wait for one decision. Each request is notified once. An error that one
- * request throws does not affect the others.
+ * DecisionGroup holds equal requests that wait for one decision. Each request gets its result once. If the sink throws
+ * for one request, the other requests are not affected.
  */
 export class DecisionGroup {
   /** Number of requests. */
@@ -28,11 +27,11 @@ export class DecisionGroup {
   seeded = 0;
   /** Number of this group. Later groups have higher numbers. */
   readonly order = ++groups;
-  /** The period in which the requests count. Set when the group is sent. */
+  /** The period in which the requests count. `DecisionCalls` sets it when it sends the group. */
   period = NO_PERIOD;
   /**
-   * Initial counts of missing shadow counters, taken when the first request arrived. The subject's own value changes
-   * later.
+   * Initial counts for missing shadow counters, as of the first request of the group. Undefined for other counters. The
+   * value on the subject changes later.
    */
   readonly startsFrom: CounterStart | undefined;
 
@@ -68,7 +67,9 @@ export class DecisionGroup {
     tell(waiting, decision);
   }
 
-  /** Gives each request the decision that the sink makes instead of the failed one, or the error if there is none. */
+  /**
+   * Gives each request the decision that the sink makes instead of the failed call, or the error that the sink throws.
+   */
   fail(error: unknown, sink: DecisionSink): void {
     for (let position = 0; position < this.size; position++) this.failOne(position, error, sink);
   }

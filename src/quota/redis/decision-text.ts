@@ -22,7 +22,7 @@ const SINGLE = '1 1';
 
 /**
  * NamesText formats the Redis keys of a subject's counters as two RESP bulk strings. It caches the parts around the
- * IDs. IDs are ASCII, so a length in characters is a length in bytes.
+ * IDs. IDs are ASCII, so their length in characters is their length in bytes.
  */
 class NamesText {
   private accountLength = -1;
@@ -39,7 +39,7 @@ class NamesText {
     this.after = this.keyName[2]! + END;
   }
 
-  /** Returns both keys. The result is not cached, because it would take much memory for each key in use. */
+  /** Returns both keys. The result is not cached, because a cached text for each key in use would take much memory. */
   format(accountId: string, keyId: string): string {
     if (accountId.length !== this.accountLength || keyId.length !== this.keyLength) this.measure(accountId, keyId);
     return this.before + accountId + this.between + accountId + this.keyName[1]! + keyId + this.after;
@@ -77,9 +77,7 @@ export function groupsText(batch: readonly DecisionGroup[]): string {
   return text;
 }
 
-/**
- * Returns the line for one request that costs 1. The line is cached on the terms, because it changes only with the day.
- */
+/** Returns the line for one request that costs 1. The terms cache the line, which changes only once a day. */
 function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
   if (terms.limitsTextPeriod !== period) {
     const limits = terms.limits.map((limit) => (limit === Infinity ? -1 : limit));
@@ -130,7 +128,10 @@ const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } & 
   keyFreedAt: 0,
 };
 
-/** Returns the verdict on the group whose numbers begin at `at`. It is valid until the next call. */
+/**
+ * Returns the verdict on the group whose numbers begin at `at`. The verdict is valid until the next call of this
+ * function.
+ */
 export function verdictAt(response: Float64Array, at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
   const { before } = verdict;
   verdict.nowMs = nowMs;

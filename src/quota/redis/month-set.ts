@@ -1,6 +1,7 @@
 /**
  * Sets a month's count in Redis and in its database row, for adjustments by an operator. Counts that nodes observed
- * before the change never replace it. Requests admitted after the change are added to it.
+ * before the change never replace the new count. Requests that are admitted after the change are added to the new
+ * count.
  */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
@@ -14,17 +15,23 @@ import { READ_LUA } from './scripts/read.js';
 import { SET_USED_LUA } from './scripts/set-used.js';
 import { observedColumns } from '../model/observed-at.js';
 
-/** Deadline of each call, in ms. Also the longest time until Redis may run the change. */
+/** Deadline of each call, in ms. Also the time for which Redis may still run the change. */
 const SET_DEADLINE_MS = 240;
-/** Maximum number of times that the count is read again, until Redis's time is later than the change. */
+/** Maximum number of attempts to read the count in a later millisecond than that of the change. */
 const OBSERVE_ATTEMPTS = 5;
-/** If a row is newer than the change by more than this (ms), a clock that was set back since had written it. */
+/**
+ * A row whose observation is later than the change by this time (ms) or more came from a clock that was set back since.
+ * The change replaces such a row.
+ */
 const LONGEST_SET_MS = 60_000;
 
 const SET_USED = new Script(SET_USED_LUA);
 const READ = new Script(READ_LUA);
 
-/** Sets the month's count in Redis. Rejects if that failed, or if no response came in time. */
+/**
+ * Sets the month's count in Redis. Rejects if the call failed or reached Redis too late, or if no response came in
+ * time.
+ */
 export async function setMonthInRedis(
   calls: RedisCalls,
   /** The keys of the counter and of its shadow counter. */
@@ -51,8 +58,8 @@ export async function setMonthInRedis(
 }
 
 /**
- * Writes a count that was set to the database, in the transaction of its audit record. Without `keyId`, writes the
- * account's count.
+ * Writes the result of `setMonthInRedis` to the database, in the transaction of the audit record. Without `keyId`,
+ * writes the account's count.
  */
 export async function writeMonthSet(
   trx: Transaction<Tables>,

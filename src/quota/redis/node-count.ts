@@ -10,7 +10,7 @@ import type { NodePlace } from '../model/node-place.js';
 import { Script } from '../../stores/redis/script.js';
 import { HEARTBEAT_LUA } from './scripts/heartbeat.js';
 
-/** A node is considered dead when it has sent no heartbeat for this long. */
+/** Time without a heartbeat after which a node is considered dead. */
 const NODE_GONE_MS = 10_000;
 
 /** Number of possible epochs. Large enough that two stores practically never get the same epoch by chance. */
@@ -18,13 +18,13 @@ const EPOCHS = 2 ** 47;
 
 const HEARTBEAT = new Script(HEARTBEAT_LUA);
 
-/** HeartbeatResult is what a node learns about the store from a heartbeat. */
+/** HeartbeatResult holds the information about the store that a node gets in response to a heartbeat. */
 export interface HeartbeatResult {
-  /** Identifies the store. An empty store that replaces it gets another epoch. */
+  /** Identifies the store and its data. A store that was emptied or replaced gets another epoch. */
   readonly epoch: number;
   /**
    * Whether counts of this node may be lost. True if the store was emptied, or has forgotten this node since the last
-   * heartbeat. Also true at the first response, if this node may have counted before it.
+   * heartbeat. Also true for the first response, if this node may have counted before that response.
    */
   readonly isLoss: boolean;
   /** Whether the store was certainly emptied, because its epoch has changed. */
@@ -37,9 +37,12 @@ export class NodeCount {
   private lastPlace: NodePlace = { count: 1, rank: 0 };
   /** Epoch of the store at the last response. Undefined before the first response. */
   private epoch: number | undefined;
-  /** Whether this node has sent a heartbeat. From then on it may have counted requests, even if it got no response. */
+  /**
+   * Whether this node has sent a heartbeat and serves requests. Such a node may have counted requests, even if it got
+   * no response.
+   */
   private hasSentHeartbeat = false;
-  /** Whether the counting process, at the last response, still waited for nodes' reports before it makes decisions. */
+  /** Whether the counting process was still waiting for reports of nodes at the last response. */
   isAwaited = false;
   /** Until this instant (`performance.now()`), other nodes may be missing in the set, because Redis was emptied. */
   private unsureUntilMs = -Infinity;
@@ -59,7 +62,7 @@ export class NodeCount {
     METRICS.quotaNodes.series().set(this.lastPlace.count);
   }
 
-  /** The place at the last response. Before the first response, the count is 1 or the assumed number. */
+  /** This node's place at the last response. Before the first response, the count is 1 or the assumed number. */
   get place(): NodePlace {
     return this.lastPlace;
   }
@@ -70,8 +73,8 @@ export class NodeCount {
   }
 
   /**
-   * Sends a heartbeat and reads the number of nodes. Never rejects. While Redis is unavailable, the last place is kept.
-   * @param reportedTo epoch of the store to which this node has reported everything it knows.
+   * Sends a heartbeat and reads the number of nodes. Never rejects. If there is no response, the last place is kept.
+   * @param reportedTo epoch of the store to which this node has reported all of its counts.
    * @returns undefined if there was no response.
    */
   async sendHeartbeat(reportedTo?: number): Promise<HeartbeatResult | undefined> {
@@ -82,14 +85,14 @@ export class NodeCount {
       const response = (await HEARTBEAT.run(this.client, [NODES_KEY, EPOCH_KEY], args)) as number[];
       const [count = 1, rank = 0, isNew = 0, epoch = 0, isAwaited = 0] = response;
       this.isAwaited = this.servesRequests && isAwaited === 1;
-      // A response can be lost, so every response is compared.
+      // Compare every response, because earlier responses can have been lost.
       const isFirstResponse = this.epoch === undefined;
       const isEmptied = mayHaveCounted && !isFirstResponse && epoch !== this.epoch;
       this.epoch = epoch;
-      // A replica or a backup of the store can have the same epoch, but without this node.
+      // A replica or a backup of the store can have the same epoch, but does not contain this node.
       const isLoss = isEmptied || (mayHaveCounted && (isFirstResponse || isNew === 1));
       if (isLoss) this.unsureUntilMs = performance.now() + NODE_GONE_MS;
-      // Right after a loss, this node may be the only one that has registered again. It must not use the share of all
+      // Right after a loss, this node may be the only node that has registered again. It must not use the share of all
       // nodes.
       if (count >= this.lastPlace.count || performance.now() >= this.unsureUntilMs) {
         this.lastPlace = { count: Math.max(1, count), rank };

@@ -1,4 +1,4 @@
-/** Parses the response of `READ_LUA`. */
+/** Parses the responses of `READ_LUA`, and the parts that other scripts' responses have in common with them. */
 import { accountCountIn, keyCountIn, type CalendarCount } from '../model/calendar-count.js';
 import type { CounterReading } from '../model/counter-store.js';
 import type { MonthPeriod } from '../model/month-period.js';
@@ -9,7 +9,7 @@ import { READ_NUMBERS } from './scripts/read.js';
 
 /**
  * Parses the counts of an account and a key.
- * @param missing calendar counts to use for counters that do not exist.
+ * @param missing calendar counts to use for counters that do not exist or do not know the month.
  */
 export function readingOf(
   response: readonly number[],

@@ -20,8 +20,8 @@ export class RedisCalls {
   ) {}
 
   /**
-   * Runs a script once. Rejects if it fails, or if no response came in time. In the second case, the script may have
-   * run, or may run later.
+   * Runs a script once. Rejects if the script fails, or if no response comes in time. Without a response, the script
+   * may have run, or may run later.
    */
   async run(
     script: Script,
@@ -40,7 +40,10 @@ export class RedisCalls {
     }
   }
 
-  /** Sends a call that its caller has formatted. The caller waits for the response, and must call `ended`. */
+  /**
+   * Sends a call that its caller has formatted. The call object receives the response. The caller must then call
+   * `ended`.
+   */
   send(call: WrittenCall): void {
     sendScript(this.client, call);
   }
@@ -59,7 +62,7 @@ export function noResponse(deadlineMs: number): Error {
 
 /**
  * Settles like the call, or rejects if no response came within the deadline. After the timer, the event loop reads its
- * sockets once more. If this process was blocked, the response is already there, and Redis was not slow.
+ * sockets once more. If this process was blocked, the response has already arrived, and Redis was not slow.
  */
 async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,10 +1,10 @@
-/** Estimates Redis's clock from the times in its responses. */
+/** Estimates Redis's clock from the times in its responses, for calendars and for the deadlines of calls. */
 import type { Clock } from '../../platform/clock.js';
 
 /** Maximum drift between the clocks from one response to the next. A larger difference means that a clock was set. */
 const LARGEST_DRIFT_MS = 1_000;
 
-/** RedisClock estimates Redis's time. */
+/** RedisClock estimates Redis's time. Before the first response, it assumes that this node's clock is right. */
 export class RedisClock {
   /** Redis's clock minus this node's clock at the last response, in ms. For calendars, which use wall clocks. */
   offsetMs = 0;
@@ -21,8 +21,8 @@ export class RedisClock {
   }
 
   /**
-   * Reports whether this process's clock was set since the last response. Then `now` is wrong by the same amount,
-   * perhaps by months.
+   * Reports whether this process's clock was set since the last response. If so, the result of `now` is wrong by the
+   * same amount, perhaps by months.
    */
   get isOff(): boolean {
     return Math.abs(this.now() - this.aheadMs - performance.now()) > LARGEST_DRIFT_MS;
@@ -34,8 +34,8 @@ export class RedisClock {
   }
 
   /**
-   * Updates the estimate with the time in a response, which was read between sending and receiving. Keeps the earlier
-   * estimate as far as it fits, so that a slow response does not make it worse.
+   * Updates the estimate with the time in a response, which was read between sending and receiving. The estimate for
+   * deadlines changes only if it contradicts the response, so that a slow response does not make it worse.
    */
   recordTime(redisMs: number, sentMs: number, receivedMs: number): void {
     this.offsetMs = redisMs - this.clock.now();

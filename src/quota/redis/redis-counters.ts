@@ -1,4 +1,7 @@
-/** Stores the live counters in Redis, where all nodes share them. */
+/**
+ * Stores the live counters in Redis or in the counting process, where all nodes share them. Calls have a deadline.
+ * After a failure, the sink decides.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../platform/clock.js';
 import { REDIS_DEADLINE_MS, type RedisClient } from '../../stores/redis/connect.js';
@@ -40,9 +43,9 @@ import { READ_LUA, READ_NUMBERS } from './scripts/read.js';
 import { REFUND_LUA } from './scripts/refund.js';
 import { SharedRead } from './shared-read.js';
 
-/** Number of keys restored in parallel. Bounded, so that requests need not wait long for Redis. */
+/** Number of keys that are restored in parallel. The number is small, so that requests do not wait long for Redis. */
 const RESTORED_AT_ONCE = 20;
-/** Deadline of readings, in ms. Longer than that of decisions, because a usage report can wait. */
+/** Deadline of readings, in ms. It is longer than the deadline of decisions, because a usage report can wait. */
 const READ_DEADLINE_MS = 240;
 
 const REFUND = new Script(REFUND_LUA);
@@ -109,8 +112,8 @@ export class RedisCounters implements LosableStore {
   }
 
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
-    // A request that was admitted while Redis was unavailable has this node's time. Its bucket is the one to which the
-    // request was replayed.
+    // A request that was admitted while Redis was unavailable has this node's time. Use the bucket to which the request
+    // was replayed.
     const isLocalTime = decision.source === 'local';
     const bucket = Math.floor(decision.nowMs / 1_000) + (isLocalTime ? this.secondsAhead : 0);
     const atMs = decision.nowMs + (isLocalTime ? Math.round(this.aheadMs) : 0);
@@ -163,8 +166,8 @@ export class RedisCounters implements LosableStore {
   }
 
   /**
-   * Reads the current counts. Callers that arrive during a reading share the next one. So clients that poll their usage
-   * cost little.
+   * Reads the current counts. Without `room`, callers that arrive during a reading share the next reading, so that
+   * clients that poll their usage cause little load.
    */
   read(
     accountId: string,
@@ -232,9 +235,9 @@ export class RedisCounters implements LosableStore {
   }
 
   /**
-   * Restores counters after Redis was emptied. Reports what this node knows, and creates missing counters, including
-   * those of keys without requests. Never rejects.
-   * @returns the subjects that it could not restore.
+   * Restores counters after Redis was emptied. Reports the counts that this node knows, and creates missing counters,
+   * including counters of keys without requests. Never rejects.
+   * @returns the subjects whose counters could not be restored.
    */
   async restore(subjects: Iterable<QuotaSubject>): Promise<QuotaSubject[]> {
     const nowMs = this.redisClock.now();

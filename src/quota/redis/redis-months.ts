@@ -1,11 +1,14 @@
-/** Reads month counts from Redis, outside the request path. The sweep of dead processes writes them to the database. */
+/**
+ * Reads month counts from Redis, outside the request path. The sweep of dead processes writes these counts to the
+ * database.
+ */
 import type { RedisClient } from '../../stores/redis/connect.js';
 import { accountCounterKey, apiKeyCounterKey } from '../../stores/redis/keys.js';
 import type { DayCount } from '../model/calendar-count.js';
 import { Script } from '../../stores/redis/script.js';
 import { MONTHS_LUA } from './scripts/months.js';
 
-/** Maximum number of counters per call. Bounds the time that Redis is busy with it. */
+/** Maximum number of counters per call. Bounds the time that Redis needs for a call. */
 const COUNTERS_PER_CALL = 200;
 
 const MONTHS = new Script(MONTHS_LUA);
@@ -22,7 +25,8 @@ export interface SeenCount {
 }
 
 /**
- * Reads the counters of an account and of some of its keys. Omits missing counters. Rejects if Redis does not respond.
+ * Reads the counters of an account and of some of its keys. Omits missing counters, and lost counters to which nodes
+ * may still have to report. Rejects if Redis does not respond.
  */
 export async function readMonths(
   client: RedisClient,

@@ -1,4 +1,4 @@
-/** Reading is a running read, and the next one if callers wait for it. */
+/** Reading holds a running read, and the next read if callers wait for a next read. */
 interface Reading<T> {
   readonly running: Promise<T>;
   next: Promise<T> | undefined;
@@ -6,12 +6,12 @@ interface Reading<T> {
 
 /**
  * SharedRead shares reads among callers. A caller that arrives during a read waits for the next read, together with
- * other callers. So no result is older than its request.
+ * other callers. No caller gets a result of a read that began before its call.
  */
 export class SharedRead<T> {
   private readonly readings = new Map<string, Reading<T>>();
 
-  /** Starts a read, or waits for the next read with this name. Settles like that read. */
+  /** Starts a read, or waits for the next read with this name. The returned promise settles like that read. */
   read(name: string, work: () => Promise<T>): Promise<T> {
     const current = this.readings.get(name);
     if (current === undefined) return this.start(name, work);

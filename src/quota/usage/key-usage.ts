@@ -1,5 +1,6 @@
 /**
- * Reads the usage of one key by operation over the last days. The panel shows it before the key is changed or revoked.
+ * Reads the usage of one key by operation over the last days. The panel shows this usage before a user changes or
+ * revokes the key.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
@@ -22,9 +23,9 @@ export interface OperationUse {
 
 /**
  * Returns the operations that the key requested on these days, sorted by the number of recent requests, highest first.
- * One statement reads all days, in the order of the table.
+ * Returns at most `MAX_OPERATIONS` operations.
  * @param days labels, such as 20261120.
- * @param recentFrom the first day that counts as recent.
+ * @param recentFrom label of the first day that counts as recent.
  */
 export async function readKeyUsage(
   db: Kysely<Tables>,

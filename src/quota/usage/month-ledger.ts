@@ -1,7 +1,7 @@
 /**
- * Holds the month counts that wait to be written to the database. Restarts and an emptied Redis continue from the
- * written counts, and bills are based on them. The request path marks which counts have changed. The flush takes them
- * account by account.
+ * Holds the month counts that wait to be written to the database. After a restart, and after Redis was emptied,
+ * counting continues from the written counts. Bills are also based on them. The request path marks changed counts, and
+ * the flush takes the changed counts account by account.
  */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
@@ -28,15 +28,15 @@ import type { CounterRow } from './usage-table.js';
  */
 export interface ExactCounts {
   /**
-   * Returns the month counts of a subject, including the last counts of a month that has ended. Empty if there are
-   * none.
+   * Returns the month counts of a subject, including the last counts of a month that has ended. Empty if the subject
+   * has no counters.
    */
   monthUsed(subject: QuotaSubject): readonly ExactCount[];
 }
 
 /** WaitingAccount holds the waiting counts of one account. Most accounts have one or a few subjects, in one month. */
 class WaitingAccount {
-  /** Subjects without duplicates. */
+  /** The account's subjects with waiting counts, without duplicates. */
   readonly subjects: QuotaSubject[];
   /** Last counts of months that ended before they were written. */
   ended: CounterRow[] | undefined = undefined;
@@ -81,13 +81,13 @@ function isSame(one: MonthPeriod, other: MonthPeriod): boolean {
 /** MonthLedger records which counts have changed, hands them to the flush, and reads the written counts. */
 export class MonthLedger implements MonthSource {
   private readonly waiting = new Map<string, WaitingAccount>();
-  /** When the oldest waiting change was recorded, in ms; 0 if none waits. */
+  /** When the oldest waiting change was recorded, in ms. 0 if no change waits. */
   oldestMs = 0;
   /** Number of waiting keys. Each is written with the counts of its account. */
   length = 0;
   /**
-   * Recently taken accounts, latest first. Other nodes may have read the database before the counts of these were
-   * written.
+   * Recently taken accounts, latest first. Other nodes may have read the database before the counts of these accounts
+   * were written.
    */
   private recentlyTaken: Map<string, WaitingAccount>[] = [new Map(), new Map(), new Map()];
   private wasWritten = false;
@@ -127,15 +127,15 @@ export class MonthLedger implements MonthSource {
     return { account: countOf(''), key: keyId === undefined ? NOTHING_WRITTEN : countOf(keyId) };
   }
 
-  /** Records that a subject's counts have changed. Hot path: only one comparison if they had changed before. */
+  /** Records that a subject's counts have changed. Hot path: only one comparison if the counts are already marked. */
   markChanged(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period'>): void {
     if (subject.dirtyMonth !== decision.period.label) this.addWaiting(subject, decision.period);
   }
 
   /**
-   * Records a refusal by a month limit or a day limit. Nothing was counted. But usage notices are due if the limit was
-   * lowered below the usage. Records one refusal per subject and month. That is enough, because a changed limit creates
-   * a new subject.
+   * Records a refusal by a month limit or a day limit, so that the next flush checks for usage notices. A notice can be
+   * due without a counted request if a limit was lowered below the usage. Records one refusal per subject and month,
+   * because a changed limit creates a new subject.
    */
   recordRefusal(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period' | 'violated'>): void {
     if ((decision.violated & CALENDAR_BITS) === 0) return;
@@ -145,7 +145,7 @@ export class MonthLedger implements MonthSource {
     this.markChanged(subject, decision);
   }
 
-  /** Records month counts that a store reported outside of decisions, such as after a replay. */
+  /** Records the calendar counts that a store reported outside of decisions, such as after a replay. */
   recordSeen(subject: QuotaSubject, seen: CalendarSeen): void {
     const { period, nowMs } = seen;
     if (subject.lastSeenMonth !== period.label) this.keepEndedMonth(subject);
@@ -153,14 +153,19 @@ export class MonthLedger implements MonthSource {
     this.markChanged(subject, { period });
   }
 
-  /** Keeps the last counts of a month if they wait, before the next month's counts replace them on the subject. */
+  /**
+   * Keeps the waiting counts of a subject. Call it before counts of another month replace these counts on the subject.
+   */
   keepEndedMonth(subject: QuotaSubject): void {
     if (subject.dirtyMonth === 0) return;
     const account = this.waiting.get(subject.accountId);
     if (account !== undefined) (account.ended ??= []).push(...lastSeenRows(subject));
   }
 
-  /** Returns the waiting key of an account that last saw the account's counts. Returns undefined if none waits. */
+  /**
+   * Returns the subject that last saw an account's counts, among the account's subjects with waiting counts. Returns
+   * undefined if the account has no waiting counts.
+   */
   findLatestSubject(accountId: string): QuotaSubject | undefined {
     let last: QuotaSubject | undefined;
     for (const subject of this.waiting.get(accountId)?.subjects ?? []) {
@@ -177,7 +182,7 @@ export class MonthLedger implements MonthSource {
     for (const accounts of [this.waiting, ...this.recentlyTaken]) yield* accounts.get(accountId)?.subjects ?? [];
   }
 
-  /** Returns the same keys as `recentSubjects`, of all accounts. */
+  /** Returns the subjects that `recentSubjects` returns, for all accounts. */
   *allRecentSubjects(): Generator<QuotaSubject> {
     for (const accounts of [this.waiting, ...this.recentlyTaken]) {
       for (const { subjects } of accounts.values()) yield* subjects;
@@ -190,8 +195,9 @@ export class MonthLedger implements MonthSource {
   }
 
   /**
-   * Forgets keys whose counts were taken before the second-last call. Does nothing if no flush has ended since the last
-   * call. Call it at the interval by which reads of other nodes can be outdated.
+   * Forgets the accounts that were taken three calls ago or earlier. A call has no effect, and does not count, if no
+   * flush has completed since the last effective call. Call it at intervals of at least `LONGEST_SEED_MS`, because
+   * reads of other nodes can be outdated by this time.
    */
   forgetWritten(): void {
     if (!this.wasWritten) return;
@@ -205,7 +211,7 @@ export class MonthLedger implements MonthSource {
   }
 
   /**
-   * Removes the waiting counts of an account, and adds them to `counters`. Adds the notices that may be due to
+   * Removes the waiting counts of an account, and adds rows for them to `counters`. Adds the notices that may be due to
    * `notices`. Later changes wait for the next call.
    * @param exact the counters, if they are in this process.
    */
@@ -237,7 +243,7 @@ export class MonthLedger implements MonthSource {
   }
 
   private noticesOf(subject: QuotaSubject, marked: MonthPeriod, counts: readonly CounterRow[]): readonly MonthNotice[] {
-    // The current month comes first for both the account and the key.
+    // For both the account and the key, the row of the current month comes first.
     const account = counts.find(({ keyId }) => keyId === '');
     const key = counts.find(({ keyId }) => keyId === subject.keyId);
     if (account === undefined || key === undefined) return [];
@@ -267,8 +273,8 @@ export class MonthLedger implements MonthSource {
 }
 
 /**
- * LatestRows holds the rows of one account. Of two observations of a count, the later one wins. At the same instant,
- * the higher one wins.
+ * LatestRows holds the rows of one account. Of two observations of a count, it keeps the later observation. At the same
+ * instant, it keeps the higher count.
  */
 class LatestRows {
   private readonly rows = new Map<string, CounterRow>();

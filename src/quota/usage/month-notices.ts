@@ -1,7 +1,8 @@
 /**
  * Creates notices when usage reaches 80 and 100 percent of a month limit, each once per period. The flush checks for
- * notices when it writes counts; the request path never does. It checks whether a threshold is reached, not whether it
- * was just crossed. So if a notice was lost, or is due because a limit was lowered, the next write creates it.
+ * notices when it writes counts. The request path never checks. The flush checks whether a threshold is reached, not
+ * whether it was just crossed. So if a notice was lost, or is due because a limit was lowered, the next write creates
+ * it.
  */
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
@@ -21,7 +22,7 @@ export const THRESHOLDS = [80, 100] as const;
 
 type ThresholdEvent = NewEvent<'quota.threshold_reached'>;
 
-/** MonthNotice is a notice that may be due. The database knows whether it exists already. */
+/** MonthNotice is a notice that may be due. The database knows whether the notice already exists. */
 export interface MonthNotice {
   readonly subject: QuotaSubject;
   readonly period: MonthPeriod;
@@ -41,8 +42,8 @@ export function thresholdsReached(limit: number, used: number): (typeof THRESHOL
 }
 
 /**
- * Returns the notices that may be due for these counts. Omits those that this process knows to exist. Ignores counts of
- * other periods.
+ * Returns the notices that may be due for these counts. Omits the notices that this process knows to exist. Ignores
+ * counts of other periods.
  */
 export function noticesDue(
   subject: QuotaSubject,
@@ -59,7 +60,9 @@ export function noticesDue(
 
 const NONE: readonly MonthNotice[] = [];
 
-/** Reports whether any notice can be due. It is called for every key in use, so it allocates nothing. */
+/**
+ * Reports whether any notice can be due. The flush calls this function for every changed key, so it allocates nothing.
+ */
 function isNear(limit: number, { used }: MonthCount): boolean {
   return used * 100 >= limit * THRESHOLDS[0];
 }
@@ -124,9 +127,7 @@ export class MonthNotices {
     private readonly log: Logger,
   ) {}
 
-  /**
-   * Adds the notices that do not exist yet. If the database rejects them, this rejects too, and all notices remain due.
-   */
+  /** Adds the notices that do not exist yet. Rejects if the database does. In this case, all notices remain due. */
   async write(db: Kysely<Tables>, due: readonly MonthNotice[]): Promise<AddedEvents> {
     if (due.length === 0) return NOTHING_ADDED;
     // Several keys of an account can cause the same notice. The highest count is the latest.
@@ -138,7 +139,7 @@ export class MonthNotices {
   }
 
   /**
-   * Records that notices exist, after their transaction was committed. Reports new ones in log and metrics.
+   * Records that notices exist, after their transaction was committed. Reports new notices in log and metrics.
    * @param added result of `write`.
    */
   recordWritten(due: readonly MonthNotice[], { events: added }: AddedEvents): void {

@@ -1,13 +1,14 @@
 /**
- * Counts recent refusals by account and policy, for the metrics. The number of accounts and the time span are bounded.
+ * Counts recent refusals by account and policy, for the metrics. Bounds memory by a maximum number of accounts and a
+ * fixed time span.
  */
 import { WINDOWS, type WindowName } from '../../platform/quotas/windows.js';
 
 /** Number of whole minutes that are kept in addition to the current one. */
 const MINUTES = 5;
 /**
- * Maximum number of accounts per minute. Refusals of further accounts are summed. The most refused accounts usually
- * appear early in each minute, so they are counted separately.
+ * Maximum number of accounts per minute. Refusals of further accounts are summed. The accounts with the most refusals
+ * usually appear early in each minute, so they have their own counts.
  */
 const MAX_ACCOUNTS = 2_000;
 /** Map key for all accounts beyond the maximum. No account has this ID. */
@@ -17,8 +18,8 @@ const OTHERS = '';
 type Counts = number[];
 
 /**
- * RefusalCount is the number of refusals of an account by a policy. Without an account ID, it is the sum of all other
- * accounts.
+ * RefusalCount is the number of refusals of an account by a policy. Without an account ID, `count` is the sum of all
+ * other accounts.
  */
 export interface RefusalCount {
   readonly accountId: string | undefined;
@@ -31,7 +32,7 @@ export class RefusalTally {
   /** Counts by minute, the current one first. */
   private minutes: Map<string, Counts>[] = [new Map()];
 
-  /** Counts a refusal by the policies of these bits. Hot path. */
+  /** Counts a refusal once for each policy whose bit is set in `violated`. Hot path. */
   recordRefusal(accountId: string, violated: number): void {
     const minute = this.minutes[0]!;
     let counts = minute.get(accountId);
@@ -41,7 +42,7 @@ export class RefusalTally {
     }
   }
 
-  /** Starts the next minute, and forgets the oldest. Call it once a minute. */
+  /** Starts the next minute, and forgets the oldest minute. Call it once a minute. */
   startMinute(): void {
     this.minutes = [new Map(), ...this.minutes.slice(0, MINUTES)];
   }
@@ -89,7 +90,8 @@ function total(counts: Counts): number {
 }
 
 /**
- * Returns the rows of an account, for policies that refused. For the sum of the others, returns a row for every policy.
+ * Returns the rows of an account, one for each policy that refused a request. For the sum of other accounts, returns a
+ * row for every policy.
  */
 function rowsOf(account: string, counts: Counts): RefusalCount[] {
   const rows = WINDOWS.map(({ name }, index) => ({

@@ -1,7 +1,7 @@
 /**
- * Reads the accounts nearest to their month limit, and the sum of the others, for the metrics. The worker role reads
- * them from the database at intervals, in steps of some thousand accounts with pauses. No request waits for this. All
- * processes that read them get the same result.
+ * Reads the accounts nearest to their month limit, and the sum of the others, for the metrics. Processes with the
+ * worker role read the accounts from the database at intervals, in steps of a few thousand accounts with pauses. If a
+ * reading fails, the metrics keep their previous values.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../platform/clock.js';
@@ -16,22 +16,23 @@ import { calendarOf, type MonthPeriod } from '../model/month-period.js';
 
 /** Minimum pause between two readings, in ms. */
 const INTERVAL_MS = 15_000;
-/** The pause is at least this many times the duration of the reading. */
+/** The pause between two readings is at least this many times the duration of the last reading. */
 const PAUSE_FACTOR = 4;
 /** Counters per statement. Such a statement takes a few milliseconds. */
 const COUNTERS_AT_ONCE = 5_000;
 /**
- * Length of the pause after a step, as a multiple of the step's duration. The database is then mostly free for others.
+ * Length of the pause after a step, as a multiple of the step's duration. The pauses leave most of the database's time
+ * to other users.
  */
 const STEP_PAUSE_FACTOR = 4;
-/** Minimum elapsed time of a month in forecasts, in ms. The usage of one hour says little about thirty days. */
+/** Minimum elapsed time of a month in forecasts, in ms. A forecast from less than a day would be too inaccurate. */
 const SHORTEST_ELAPSED_MS = 86_400_000;
 /** Scale of the forecast factor. The database gets the factor as a whole number of 1/`PART`. */
 const PART = 1_000;
 
 /**
- * Selects the counters of accounts, not of keys. The empty string is a literal and not a bound parameter. Only so can
- * the database use the partial index `quota_counter_of_accounts`.
+ * Selects the counters of accounts, not of keys. The empty string is a literal and not a bound parameter, because only
+ * then can the database use the partial index `quota_counter_of_accounts`.
  */
 const OF_ACCOUNTS = sql<boolean>`api_key_id = ''`;
 
@@ -81,7 +82,7 @@ class Ranking {
     this.top = [...this.top, ...more].toSorted((a, b) => b.used / b.limit - a.used / a.limit).slice(0, this.most);
   }
 
-  /** Returns the highest accounts, and the sum of the others. */
+  /** Returns the accounts with the highest share, and a row with the sums over all other accounts. */
   rows(): AccountUse[] {
     const rest = (of: 'used' | 'limit' | 'forecast'): number =>
       Math.max(0, this.all[of] - this.top.reduce((sum, account) => sum + account[of], 0));
@@ -145,7 +146,9 @@ export class TopAccounts {
     });
   }
 
-  /** Reads once and updates the metrics. Rejects if the database does; then the metrics stay unchanged. */
+  /**
+   * Reads once and updates the metrics. Rejects if the database does, and leaves the metrics unchanged in this case.
+   */
   async read(): Promise<void> {
     const { plans, metrics } = this.settings();
     const ranking = new Ranking(metrics.topAccounts);
@@ -196,7 +199,10 @@ export class TopAccounts {
     return { calendars: jsonRows(this.kind, columns, rows, 'k'), earliest };
   }
 
-  /** Returns the lowest label, from this one on, that an account's counter has. Returns undefined if there is none. */
+  /**
+   * Returns the lowest month label of any account's counter that is not below `label`. Returns undefined if there is
+   * none.
+   */
   private async labelFrom(label: number): Promise<number | undefined> {
     if (label === Infinity) return undefined;
     const row = await this.db
@@ -210,7 +216,9 @@ export class TopAccounts {
     return row?.period;
   }
 
-  /** Returns the last account of a step, or undefined if no account is left. */
+  /**
+   * Returns the ID of the last account of the step that begins after `after`. Returns undefined if no account is left.
+   */
   private async lastOf(label: number, after: string): Promise<string | undefined> {
     const step = this.db
       .selectFrom('quota_counter')
@@ -228,8 +236,8 @@ export class TopAccounts {
   }
 
   /**
-   * Returns the highest accounts of a step, among those whose current month has this label. Each row has the sums over
-   * all accounts of the step.
+   * Returns the accounts of a step that have used the highest share of their limit, among accounts whose current month
+   * has this label. Each row has the sums over all accounts of the step.
    */
   private async ofAccounts(
     label: number,
@@ -262,8 +270,8 @@ export class TopAccounts {
 }
 
 /**
- * Returns SQL for the month limit of an account's plan; null for plans without a limit. Returns undefined if no plan
- * has one.
+ * Returns SQL for the month limit of an account's plan. The SQL value is null for plans without a limit. Returns
+ * undefined if no plan has a limit.
  */
 function limitsOf(plans: GatewayFile['plans']): RawBuilder<unknown> | undefined {
   const cases = Object.entries(plans).flatMap(([plan, { account }]) =>

@@ -7,7 +7,7 @@ import type { RefusalTally } from './refusal-tally.js';
 const MINUTE_MS = 60_000;
 
 /**
- * Starts the metric.
+ * Starts to rotate the minutes of the tally, and returns the object that updates the metric at each scrape.
  * @param most returns the maximum number of accounts; called at each scrape.
  */
 export function showRefusals(tally: RefusalTally, most: () => number): ReadsGauges {

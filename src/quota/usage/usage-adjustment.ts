@@ -1,5 +1,6 @@
 /**
- * Records adjustments: the difference when an operator sets a month's count. An adjustment is usage without requests.
+ * Records adjustments. When an operator sets a month's count, the adjustment is the difference to the old count. It is
+ * usage without requests.
  */
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
@@ -17,8 +18,8 @@ export interface AdjustedCount {
 }
 
 /**
- * Records in a transaction that a month's count was set, so that usage rows still add up to the count. Setting a key's
- * count leaves its account's count unchanged, so the account gets the opposite difference.
+ * Records the adjustment of a month's count in a transaction, so that the usage rows still add up to the count. Setting
+ * a key's count leaves its account's count unchanged, so the account gets the opposite difference.
  * @param cost the new count minus the old one.
  */
 export async function addAdjustment(

@@ -17,7 +17,7 @@ export function csvLine(cells: readonly (string | number | null | undefined)[]):
   return `${cells.map(cell).join(',')}\r\n`;
 }
 
-/** Yields the CSV in pieces: one piece per page of rows. The first piece begins with the heading. */
+/** Yields the CSV in pieces, one piece per page of rows. The first piece begins with the header line. */
 export async function* csvText(
   groups: readonly UsageGroup[],
   pages: AsyncIterable<readonly UsageRow[]>,

@@ -1,8 +1,7 @@
 /**
- * Writes usage and month counts to the database every few seconds, outside the request path. A batch that failed, or
- * whose response was lost, is sent again unchanged until it is known to be written. It is counted once. Later changes
- * wait for the next batch. An account's usage and counts are taken at the same instant, so that they agree even after a
- * crash.
+ * Writes usage and month counts to the database every few seconds, outside the request path. If a batch fails, or its
+ * response is lost, the flush sends the batch again unchanged until the database confirms it. The database counts each
+ * batch once. An account's usage and counts are taken at the same instant, so that they agree even after a crash.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
@@ -20,8 +19,8 @@ import type { UsageChange, UsageRecorder } from './usage-recorder.js';
 import { ROUND, type CounterRow, type UsageBatch, type UsageTable } from './usage-table.js';
 
 /**
- * Number of rows at which a batch is full. The batch ends with the account that reaches this number. Bounds the time
- * that the event loop is busy with a batch to a few milliseconds.
+ * Number of rows at which a batch is full. The batch ends with the account that reaches this number. A batch of this
+ * size keeps the event loop busy for a few milliseconds.
  */
 const FULL_BATCH_ROWS = 2_000;
 /**
@@ -46,12 +45,13 @@ interface PendingBatch extends UsageBatch {
   readonly oldestMs: number;
   readonly notices: readonly MonthNotice[];
   /**
-   * Notices that the last attempt has added. Kept for the next attempt, because only the response may have been lost.
+   * Notices that the last attempt has added. Kept for the next attempt, because the database may have committed these
+   * notices although the response was lost.
    */
   added: AddedEvents;
 }
 
-/** UsageFollower writes other data after usage, so that usage is not delayed. */
+/** UsageFollower writes other data after each flush, so that this data does not delay the usage. */
 export interface UsageFollower {
   /** Writes the data, spread over a time span. Never rejects. */
   flush(spanMs: number): Promise<void>;
@@ -59,20 +59,20 @@ export interface UsageFollower {
   hurry(): void;
 }
 
-/** FlushOptions holds the optional parts with which a flush works. */
+/** FlushOptions holds the settings and the optional dependencies of a flush. */
 export interface FlushOptions {
   /** Whether other processes use the same counters. If not, all earlier writers of usage have ended. */
   readonly isShared: boolean;
   /** The counters, if they are in this process. */
   readonly exact?: ExactCounts;
   /**
-   * Reports which accounts' counts must not be written yet, because they may be incomplete. At shutdown all are
-   * written.
+   * Reports which accounts' counts must not be written yet, because they may be incomplete. At shutdown, the flush
+   * writes all counts.
    */
   readonly memory?: { holdsBack(accountId: string): boolean };
-  /** Progress of the flushes, for parts that depend on what was written. */
+  /** Progress of the flushes. The flush updates it for code that must know which counts were written. */
   readonly rounds?: FlushProgress;
-  /** Receives the database's result of each batch. */
+  /** Learns of each batch that was written, and of each failed flush. */
   readonly witness?: WriteWitness;
   /** Runs after each successful flush. */
   readonly follower?: UsageFollower;
@@ -137,8 +137,8 @@ export class UsageFlush {
   }
 
   /**
-   * Writes the waiting changes without pauses. If a flush is running, ends its pauses and waits for it instead. Rejects
-   * if the database did not accept the changes; then they are kept for the next flush.
+   * Writes the waiting changes without pauses. If a flush is running, ends its pauses and waits for that flush instead.
+   * Rejects if the database did not accept the changes, which then wait for the next flush.
    */
   flush(): Promise<void> {
     this.hurry();
@@ -176,10 +176,10 @@ export class UsageFlush {
         await this.send((this.batch = this.take(account, accounts, perStep)));
         if (accounts.size > 0) await pace.reach(1 - accounts.size / total);
       }
-      // Report that this process is alive, because the sweep of dead processes relies on it. Any other batch does so
-      // too.
+      // Write an empty batch, so that the sweep of dead processes sees that this process is alive. Other batches have
+      // the same effect.
       if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.take('', new Set(), 0)));
-      // Under steady load, new changes arrive before all are written, so the queue is never empty.
+      // Under steady load, new changes arrive before all earlier changes are written, so the queue is never empty.
       this.settledMs = beganMs;
       rounds?.end(round);
       this.ledger.markWritten();
@@ -236,8 +236,8 @@ export class UsageFlush {
   }
 
   /**
-   * Ends the requests in flight of all other processes, once. With counters in this process, no other process can be
-   * alive.
+   * Ends the requests in flight of all other processes, once. If the counters are in this process, no other process can
+   * be alive.
    */
   private async endOthers(): Promise<void> {
     if (!this.mustEndOthers) return;
@@ -245,7 +245,7 @@ export class UsageFlush {
     this.mustEndOthers = false;
   }
 
-  /** Returns when the oldest waiting change was recorded, in ms; 0 if none waits. */
+  /** Returns when the oldest waiting change was recorded, in ms. Returns 0 if no change waits. */
   private waitingSinceMs(): number {
     const recordedMs = oldest(this.ledger.oldestMs, this.recorder.oldestMs);
     return recordedMs === 0 ? 0 : Math.max(recordedMs, this.settledMs);

@@ -19,7 +19,7 @@ export type UsageGroup = keyof typeof USAGE_GROUPS;
 
 export const ALL_GROUPS = Object.keys(USAGE_GROUPS) as UsageGroup[];
 
-/** Longest span of one query, in days. This is a leap year and a month. */
+/** Longest span of one query, in days. A leap year and a month fit. */
 export const LONGEST_SPAN_DAYS = 400;
 export const LARGEST_USAGE_PAGE = 1_000;
 export const USUAL_USAGE_PAGE = 100;
@@ -38,7 +38,10 @@ export function usageParameters(query: string, errors: ParameterError[]): UsageP
   return parametersOf(query, PARAMETERS, errors);
 }
 
-/** Dates from 1970 on. There is no earlier usage. */
+/**
+ * Matches dates from 1970 on, because there is no earlier usage. Also matches dates that do not exist, such as February
+ * 30.
+ */
 const DAY = /^(?:19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/;
 
 /** Schemas of the parameters, for the OpenAPI documents of both APIs. */
@@ -59,14 +62,15 @@ export interface UsageQuery {
   readonly cursor: string | undefined;
   /** Whether to read the requests that shadow limits would have refused, instead of usage. For operators only. */
   readonly ofShadow?: boolean;
-  /** If set, only rows of keys that have no other scopes are returned. Undefined for all rows. */
+  /** Scopes of the caller. If set, only rows of keys that have no other scopes are returned. Undefined for all rows. */
   readonly granted?: readonly string[] | undefined;
 }
 
 /**
- * Parses the parameters. Returns undefined if the query asks for no rows. Without days, the span is the current month
- * so far in the account's calendar.
- * @param found errors that were found before. They are reported together with new ones.
+ * Parses the parameters. Returns undefined if the query has no `group_by`, so that it requests no rows. Without `to`,
+ * the span ends today in the account's calendar. Without `from`, the span begins with the month that contains its last
+ * day.
+ * @param found errors that were found before. The Problem contains them together with new errors.
  * @throws Problem `invalid_parameter`, which names every wrong parameter.
  */
 export function usageQuery(

@@ -1,7 +1,7 @@
 /**
  * Finds usage that counters contain but no process recorded, because a process died before it recorded the usage. The
- * missing usage is the counter minus the records. Only the difference to earlier corrections is added, under a row
- * lock. So repeating this, or running it in several workers, changes nothing.
+ * missing usage is the counter minus the records. A correction adds only the difference to earlier corrections, under a
+ * row lock, so repeated and concurrent corrections are harmless.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -51,8 +51,8 @@ export async function countersSince(db: Kysely<Tables>, sinceMs: number): Promis
 }
 
 /**
- * Returns the counts of keys that differ from their records. Call it after every process has written what it knew when
- * the counts were read. An account's count is not compared, because it is the sum of its keys' counts.
+ * Returns the counts of keys that differ from their records. Call it only when every process has written the usage that
+ * it knew when the counts were read. An account's count is not compared, because it is the sum of its keys' counts.
  */
 export async function countersThatDiffer(
   db: Kysely<Tables>,
@@ -73,8 +73,8 @@ export async function countersThatDiffer(
 }
 
 /**
- * Writes the usage that no record contains. `countersThatDiffer` says when this may be called. Resolves to the number
- * of corrected counts.
+ * Writes the usage that no record contains. Call it under the same condition as `countersThatDiffer`. Resolves to the
+ * number of corrected counts.
  */
 export async function writeUnrecorded(
   db: Kysely<Tables>,
@@ -109,8 +109,8 @@ async function correct(
   if (row === undefined) return;
   const cost = unrecordedCost(count, row) - row.derived;
   if (cost === 0) return;
-  // Use a day of the counter's month. A later day would appear in the next month, and an earlier one would not be found
-  // again.
+  // Use a day of the counter's month. A later day would appear in the next month, and a row of an earlier day would not
+  // be found again.
   const today = calendarOf(row.time_zone, 1).dayAt(nowMs).label;
   const day = Math.max(count.month, Math.min(today, lastDayOf(count.month, row.billing_day)));
   await sql`
@@ -123,8 +123,8 @@ async function correct(
 }
 
 /**
- * Returns the usage that no record contains. If an operator set the count after it was read, returns the result of the
- * earlier correction.
+ * Returns the usage that no record contains. If an operator set the count after the count was read, returns the cost of
+ * the earlier correction, so that nothing changes.
  */
 function unrecordedCost(count: CounterRow, row: Sums): number {
   if (row.set_at >= count.observedAtMs) return row.derived;
@@ -132,13 +132,14 @@ function unrecordedCost(count: CounterRow, row: Sums): number {
 }
 
 /**
- * Returns the SQL that sums the records of counters. After a billing day was moved back, a counter keeps its label,
- * while the calendar has an earlier one. Usage recorded under that earlier label belongs to the counter too.
+ * Returns the SQL that sums the records of counters. After an account's billing day was moved back, the counter keeps
+ * its label, while the calendar has an earlier label. Usage that was recorded under the earlier label belongs to the
+ * counter too.
  */
 export function sumsQuery(kind: DatabaseHandle['kind'], counters: readonly CounterName[]): RawBuilder<Sums> {
   const names = counters.map(({ accountId, keyId, month }) => [accountId, keyId, month]);
-  // Filter inside the union. SQLite does not push the outer condition into the union, and would read all usage for
-  // every page.
+  // Filter inside the union. Otherwise SQLite would read all usage for every page, because it does not push the outer
+  // condition into the union.
   const accounts = sql.join([...new Set(counters.map(({ accountId }) => accountId))]);
   const since = Math.min(...counters.map(({ month }) => month));
   const ofThese = sql`account_id in (${accounts}) and day >= ${since}`;

@@ -1,6 +1,7 @@
 /**
- * Records the outcome of every request, by key, operation and day. The request path only adds to numbers of the
- * subject's cells. The changes wait here, by account, until the flush takes them.
+ * Records the outcome of every request, by key, operation and day. The request path only adds to numbers in the cells
+ * of the request's key. The changes wait in memory, by account, until the flush takes them. If the process dies before
+ * that, the changes are lost. With shared counters, the sweep later records their cost as `unrecorded`.
  */
 import type { Clock } from '../../platform/clock.js';
 import type { Operation } from '../../config/model/schema.js';
@@ -45,15 +46,15 @@ export class UsageRecorder {
   /** Cells with changes that wait for the flush, by account ID. */
   private readonly listed = new Map<string, UsageCell[]>();
   /**
-   * Cells that were written, without duplicates: those that `reapIdle` still has to check in this round, and those it
-   * has kept.
+   * Cells that a flush has taken, without duplicates. `written` holds the cells that `reapIdle` still has to check in
+   * this round. `kept` holds the cells that it has checked and kept.
    */
   private written: UsageCell[] = [];
   private kept: UsageCell[] = [];
-  /** Number of refunds in flight, and callbacks that are called when the last one has been recorded. */
+  /** Number of refunds in flight, and callbacks to call when the last refund has been recorded. */
   private refunding = 0;
   private whenRefunded: (() => void)[] = [];
-  /** When the oldest waiting change was recorded, in ms; 0 if none waits. */
+  /** When the oldest waiting change was recorded, in ms. 0 if no change waits. */
   oldestMs = 0;
   /** Number of cells with waiting changes. */
   length = 0;
@@ -90,7 +91,10 @@ export class UsageRecorder {
     if (decision?.admitted === false) this.add(cell, SHADOW_REFUSED, 1, 0);
   }
 
-  /** Records the outcome of a request. Call it when the connection has finished the request. */
+  /**
+   * Records the outcome of a request. Call it when the response has closed. Further calls for the request have no
+   * effect.
+   */
   recordEnd(request: CountedRequest, completion: Completion): void {
     const { usage: cell, usageCost: cost } = request;
     if (request.completion !== IN_FLIGHT) return;
@@ -138,8 +142,8 @@ export class UsageRecorder {
   }
 
   /**
-   * Records a request that was refused before its quota was checked. Its key lacks a permission, or its address is not
-   * allowed.
+   * Records a request that was refused before its quota was checked. Its key lacks a permission, is paused, belongs to
+   * a suspended account, or does not allow the client's address.
    */
   recordDenied(subject: QuotaSubject, operation: Operation): void {
     const nowMs = this.clock.now();
@@ -168,8 +172,8 @@ export class UsageRecorder {
 
   /**
    * Removes cells that had no changes for two rounds, so that memory use follows the number of active keys. One round
-   * is too short. With very many keys, each makes fewer requests than there are flushes. Each request would then create
-   * a new cell, which the garbage collector moves to the old generation.
+   * would be too short. With very many keys, each key makes fewer requests than there are flushes. Each request would
+   * create a new cell, which the garbage collector moves to the old generation.
    * @param most maximum number of cells to check.
    * @returns whether cells are left to check in this round.
    */

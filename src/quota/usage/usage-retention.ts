@@ -7,12 +7,12 @@ import { dayPeriodAt } from '../model/month-period.js';
 import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const DAY_MS = 86_400_000;
-/** Rows per statement. Bounds how long other statements wait for the database. */
+/** Maximum number of rows per statement. Bounds how long other statements wait for the database. */
 const ROWS_AT_ONCE = 5_000;
-/** Retention of ended nodes, in days. Longer than any process tries to write its last batch. */
+/** Retention of ended nodes, in days. This is longer than any process tries to write its last batch. */
 const NODE_RETENTION_DAYS = 31;
 
-/** UsageRetention deletes usage that is older than its retention. */
+/** UsageRetention deletes usage and month counts older than `retentionDays`, and ended nodes. */
 export class UsageRetention {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -22,7 +22,8 @@ export class UsageRetention {
   ) {}
 
   /**
-   * Deletes old rows, and resolves to their number. Rejects if the database does. It can be called again at any time.
+   * Deletes old usage, month counts and nodes. Resolves to the number of deleted rows. Rejects if the database does. A
+   * later call deletes the remaining rows.
    */
   async deleteOld(isStopped: IsStopped = neverStopped): Promise<number> {
     const now = this.clock.now();

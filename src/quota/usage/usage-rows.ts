@@ -1,4 +1,7 @@
-/** Reads sums of usage rows, page by page, outside the request path. Each page takes one bounded statement. */
+/**
+ * Reads sums of usage rows page by page, for usage reports and exports. Each page takes one statement with a bounded
+ * number of result rows.
+ */
 import { sql, type Kysely } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page } from '../../stores/database/cursor.js';
 import { kindOf } from '../../stores/database/database-kind.js';
@@ -13,14 +16,14 @@ export interface UsageOwner {
   readonly keyId: string | undefined;
 }
 
-/** UsageRow is one row of a response: the values of its groups, and the sums. */
+/** UsageRow is one row of a response, with the values of its groups and the sums. */
 export interface UsageRow {
   /** First day of the billing period. */
   readonly month?: string;
   readonly day?: string;
   /** Null for adjustments of the account's own count by an operator. */
   readonly api_key_id?: string | null;
-  /** Null if the operation is unknown. */
+  /** Null for adjustments, and for unrecorded usage whose operation is unknown. */
   readonly operation?: string | null;
   readonly outcome?: string;
   readonly requests: number;
@@ -93,8 +96,8 @@ export class UsageRows {
 }
 
 /**
- * Returns the position in a cursor, which is the last row of the previous page. Throws Problem `invalid_cursor` for a
- * cursor that no page has returned.
+ * Returns the position in a cursor, which is the last row of the previous page. Throws Problem `invalid_cursor` if the
+ * cursor is not one of this list or its content is not valid.
  */
 function positionOf(list: string, cursor: string, groups: readonly UsageGroup[]): (string | number)[] {
   const values: unknown = parseJson(decodeCursor(list, cursor));

@@ -1,7 +1,7 @@
 /**
- * Cleans up after processes that died with counts in Redis. Ends their requests in flight, writes the month counts that
- * Redis has, and records unrecorded usage as `unrecorded`. This includes accounts without new requests. The sweep runs
- * in the worker role, and in programs with their own counting process. Any number of sweeps can run at once.
+ * Cleans up after processes that died while their counts were in Redis or the counting process. Ends their requests in
+ * flight, writes the counts of the store to the database, and records missing usage as `unrecorded`. Several processes
+ * can sweep at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient } from '../../stores/redis/connect.js';
@@ -18,11 +18,14 @@ import type { CounterRow, UsageTable } from './usage-table.js';
  */
 const SILENT_INTERVALS = 3;
 const SHORTEST_SILENCE_MS = 2_000;
-/** Margin in ms. Counters written up to this long before a death was noticed may contain usage of the dead process. */
+/**
+ * Margin in ms, added to the silence of a dead process. Counters that were written within this time may contain usage
+ * of the process.
+ */
 const MARGIN_MS = 300_000;
 /** Interval at which counts are reconciled even without deaths, for work that a worker did not complete. */
 const RECONCILE_INTERVAL_MS = 3_600_000;
-/** Number of flush rounds of a process after which everything that it recorded before is in the database. */
+/** Number of flush rounds of a process after which all of its earlier records are in the database. */
 const ROUNDS = 3;
 /** Maximum wait for these rounds, in ms. Twice the duration of the rounds is added to it. */
 const LONGEST_WAIT_MS = 120_000;
@@ -76,7 +79,7 @@ export class UsageSweep {
       .finally(() => (this.sweeping = undefined));
   }
 
-  /** Sweeps once. Rejects if the database or Redis is unavailable; the next sweep repeats the work. */
+  /** Sweeps once. Rejects if the database or Redis is unavailable. The next sweep repeats the work. */
   async sweep(flushIntervalMs: number): Promise<void> {
     const now = this.clock.now();
     await this.endSilent(flushIntervalMs);
@@ -105,7 +108,7 @@ export class UsageSweep {
 
   /**
    * Reconciles counts and usage with Redis, for all counters written since `sinceMs`. Resolves to false if a live
-   * process did not write for too long, or if the sweep was stopped. Call it again in this case.
+   * process did not write for too long, or if the sweep was stopped. Call this method again in these cases.
    */
   async reconcile(sinceMs: number, flushIntervalMs: number): Promise<boolean> {
     const counts = await this.readCounts(await countersSince(this.table.db, sinceMs));
@@ -126,7 +129,7 @@ export class UsageSweep {
     return true;
   }
 
-  /** Reads the counters from Redis. Omits counters that are in another month there. */
+  /** Reads the counters from Redis. Omits counters that Redis has in another month, and missing counters. */
   private async readCounts(counters: readonly CounterName[]): Promise<CounterRow[]> {
     const accounts = [...Map.groupBy(counters, ({ accountId }) => accountId)];
     const counts: CounterRow[] = [];
@@ -146,8 +149,9 @@ export class UsageSweep {
   }
 
   /**
-   * Waits until every live process has written what it knows now. Counts the processes' flushes, so slow processes and
-   * wrong clocks do not matter. Resolves to false if the wait takes too long, or if the sweep was stopped.
+   * Waits until every live process has written the usage that it knows now. Counts the flushes of the processes, so
+   * slow processes and wrong clocks do not matter. Resolves to false if the wait takes too long, or if the sweep was
+   * stopped.
    */
   private async waitForWrites(flushIntervalMs: number): Promise<boolean> {
     const before = await this.table.readRounds();
@@ -156,7 +160,7 @@ export class UsageSweep {
       // Half of a long interval can exceed the time limit of the shutdown, so `stop` can abort the wait.
       await sleep(flushIntervalMs / 2, undefined, { ref: false, signal: this.stopping.signal }).catch(() => undefined);
       if (this.isStopped) return false;
-      // Don't wait for processes that die during the wait.
+      // End processes that die during the wait, so that the sweep does not wait for them.
       await this.endSilent(flushIntervalMs);
       const now = await this.table.readRounds();
       const behind = [...before].filter(([node, round]) => (now.get(node) ?? Infinity) < round + ROUNDS);

@@ -1,6 +1,6 @@
 /**
- * Stores usage and month counts in the database. A batch is written completely and only once, even if it is sent again.
- * Rows of requests in flight belong to the process that serves them, so that the rows of a dead process can be found.
+ * Stores usage and month counts in the database. Writes a batch completely and only once, even if it is sent again.
+ * Rows of requests in flight contain the ID of their process, so that the sweep can find the rows of a dead process.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -26,11 +26,11 @@ export interface CounterRow {
   readonly observedAtMs: number;
 }
 
-/** UsageBatch is a set of changes that is written in one transaction. */
+/** UsageBatch holds changes of usage and month counts that are written in one transaction. */
 export interface UsageBatch {
   /**
-   * Number of the batch in this process. Batches up to the last written number were written before. Batches of
-   * different flushes differ by `ROUND` or more.
+   * Number of the batch in this process. A batch whose number is not above the last written number was written before.
+   * Each flush starts above the next multiple of `ROUND`.
    */
   readonly number: number;
   readonly usage: readonly UsageChange[];
@@ -41,7 +41,7 @@ export interface UsageBatch {
 export const ROUND = 1_000_000;
 
 const IN_FLIGHT_NAME = OUTCOME_NAMES[IN_FLIGHT];
-/** Maximum number of rows per statement. Bounds how long it runs. */
+/** Maximum number of rows per statement. Bounds how long a statement runs. */
 const ROWS_PER_STATEMENT = 5_000;
 
 const KEY_COLUMNS: readonly JsonColumn[] = [
@@ -69,8 +69,8 @@ const COUNTER_COLUMNS: readonly JsonColumn[] = [
 ];
 
 /**
- * Tolerance for differences between clocks. If an observation is later than now plus this, the clock was set back
- * since.
+ * Tolerance for differences between clocks. If an observation is later than now plus this tolerance, the clock was set
+ * back since the observation.
  */
 const CLOCK_SLACK_MS = 1_000;
 
@@ -80,7 +80,7 @@ export class UsageTable {
     readonly db: Kysely<Tables>,
     readonly kind: DatabaseHandle['kind'],
     /**
-     * Whether other processes use the same counters. If so, the latest observation of a count is right, not the latest
+     * Whether other processes use the same counters. If so, the latest observation of a count is kept, not the latest
      * write.
      */
     private readonly isShared: boolean,
@@ -89,8 +89,8 @@ export class UsageTable {
   ) {}
 
   /**
-   * Writes a batch of a process, unless it was written before. If this rejects, nothing was written, or everything was
-   * written and the response was lost.
+   * Writes a batch of a process, unless it was written before. If this method rejects, either nothing was written, or
+   * everything was written and the response was lost.
    * @param alongside writes related rows in the same transaction.
    */
   async write(
@@ -112,8 +112,8 @@ export class UsageTable {
   }
 
   /**
-   * Ends the requests in flight of dead processes as `unrecorded`. If such a process is alive after all, it later
-   * subtracts these requests from its rows in flight, so that the sum is always right.
+   * Ends the requests in flight of dead processes as `unrecorded`. If such a process is alive after all, it subtracts
+   * these requests from its rows in flight when they end. The sum of all rows is therefore always right.
    * @param silentSinceMs a process without a write since then is considered dead, except `exceptNode`.
    * @returns the IDs of the dead processes.
    */
@@ -146,7 +146,8 @@ export class UsageTable {
   }
 
   /**
-   * Marks a process as ended after its last write, unless it has requests in flight. `endSilentNodes` ends those later.
+   * Marks a process as ended after its last write, unless it has requests in flight. If it has requests in flight,
+   * `endSilentNodes` ends them later.
    */
   async markEnded(node: string, nowMs: number): Promise<void> {
     await this.db
@@ -165,7 +166,10 @@ export class UsageTable {
     return new Map((await nodes.execute()).map(({ id, batch }) => [id, Math.floor(batch / ROUND)]));
   }
 
-  /** Writes observed month counts. Ignores counts that were observed before an operator set the count. */
+  /**
+   * Writes observed month counts. Ignores counts that were observed before an operator set the count. With shared
+   * counters, also keeps a written count that was observed later.
+   */
   async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
     const values = rows.map(({ accountId, keyId, month, used, day, observedAtMs }) => {
       const { observed_at: ms, observed_us: us } = observedColumns(observedAtMs);
@@ -189,8 +193,8 @@ export class UsageTable {
 
   /**
    * Returns the SQL condition that the new row was observed later than the written row. The later count is right, even
-   * if it is lower because of a refund. At the same instant, the higher count is later. If the written observation is
-   * in the future, the clock was set back since, and the new row wins.
+   * if it is lower because of a refund. At the same instant, the higher count is considered later. If the written
+   * observation is in the future, the clock was set back since, and the new row is used.
    */
   private isLater(nowMs: number): RawBuilder<unknown> {
     const storeNowMs = Math.floor(nowMs + this.aheadMs()) + CLOCK_SLACK_MS;
@@ -236,7 +240,8 @@ export class UsageTable {
 
   /**
    * Returns changes as an SQL table. PostgreSQL accepts no row twice in a statement, but two subjects can have the same
-   * key. It also needs the same order of rows in all processes to avoid deadlocks. SQLite needs neither.
+   * key. PostgreSQL also needs the same order of rows in all processes to avoid deadlocks. SQLite needs no sums and no
+   * order.
    */
   private changes(rows: readonly UsageChange[]): RawBuilder<unknown> {
     const changed = this.rowsOf(USAGE_COLUMNS, rows.map(valuesOf), 'changed');
@@ -268,7 +273,7 @@ export class UsageTable {
   }
 }
 
-/** End of an insert into `usage_daily`. Adds to existing rows. */
+/** End of an `insert into usage_daily` statement, which adds the requests and cost to existing rows. */
 export const ADD_USAGE = sql`
   on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
     requests = usage_daily.requests + excluded.requests,

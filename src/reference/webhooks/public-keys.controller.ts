@@ -1,4 +1,7 @@
-/** Serves the public keys of a webhook endpoint, which verify `v1a` signatures, without authentication. */
+/**
+ * Serves the public keys of a webhook endpoint, without authentication. Receivers verify `v1a` signatures with these
+ * keys.
+ */
 import { Controller, Get, Inject, Query, Res } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -29,7 +32,7 @@ export class PublicKeysController {
   }
 }
 
-/** Nest module of the controller. The public application imports the module. */
+/** PublicKeysModule is the Nest module of the controller, for the public application. */
 export class PublicKeysModule {
   static of(keys: PublicKeys): DynamicModule {
     return {

@@ -1,6 +1,6 @@
 /**
- * Finds the public keys of webhook endpoints, without authentication. Requests that arrive during a database query
- * share the next query. If the database is unavailable, cached keys are used for up to an hour.
+ * Reads the public keys of webhook endpoints, for requests without authentication. Requests that arrive during a
+ * database query share the next query. While queries fail, requests get cached keys that are up to an hour old.
  */
 import { LRUCache } from 'lru-cache';
 import type { WebhookPublicKey, WebhookSecrets } from '../../webhooks/signing/secret-store.js';
@@ -14,13 +14,13 @@ const ENDPOINTS_PER_QUERY = 500;
 const MAX_WAITING = 2_000;
 /** Maximum number of endpoints in the cache. */
 const MAX_CACHED = 10_000;
-/** Cache lifetime in milliseconds, and so the maximum delay of a new key. */
+/** Cache lifetime, in milliseconds. A new key appears in responses after this time at the latest. */
 const FRESH_MS = 5_000;
-/** Cache lifetime while the database is unavailable, in milliseconds. */
+/** Cache lifetime while queries fail or too many requests wait, in milliseconds. */
 const STALE_MS = 3_600_000;
 const ENDPOINT_ID = /^whe_[0-9a-z]{25}$/;
 
-/** Cached keys of an endpoint. */
+/** CachedKeys has the keys of an endpoint, and the time at which they were read. */
 interface CachedKeys {
   readonly keys: readonly WebhookPublicKey[];
   /** When the keys were read, in milliseconds since the epoch. */
@@ -30,7 +30,7 @@ interface CachedKeys {
 type Keys = readonly WebhookPublicKey[];
 type Settled = PromiseWithResolvers<Keys>;
 
-/** PublicKeys finds the public keys of endpoints. */
+/** PublicKeys reads the public keys of endpoints from the database, and caches the keys. */
 export class PublicKeys {
   /** Cached keys by endpoint ID. Only existing endpoints are cached, so that guessed IDs evict nothing. */
   private readonly cached = new LRUCache<string, CachedKeys>({ max: MAX_CACHED });
@@ -44,9 +44,9 @@ export class PublicKeys {
   ) {}
 
   /**
-   * Returns the keys that sign webhooks now, the current key first. Returns none if the endpoint does not exist.
-   * Without usable cached keys, rejects with `database_unavailable`, or with `gateway_overloaded` if too many requests
-   * wait.
+   * Returns the keys that sign webhooks now, the current key first. Returns an empty list if the endpoint does not
+   * exist. Without usable cached keys, rejects with `database_unavailable`, or with `gateway_overloaded` if too many
+   * requests wait.
    */
   async of(endpointId: string): Promise<Keys> {
     if (!ENDPOINT_ID.test(endpointId)) return [];
@@ -71,7 +71,7 @@ export class PublicKeys {
     return settled.promise;
   }
 
-  /** Runs queries until no request waits. Does nothing if another call is doing so. */
+  /** Runs queries until no request waits. Does nothing if another call already runs queries. */
   private async runQueries(): Promise<void> {
     if (this.isQuerying) return;
     this.isQuerying = true;
@@ -79,7 +79,7 @@ export class PublicKeys {
     this.isQuerying = false;
   }
 
-  /** Runs one query for these endpoints and settles their requests. Never rejects. */
+  /** Runs one query for the endpoints of `requests`, and settles the requests. Never rejects. */
   private async settleWaiting(requests: readonly (readonly [string, Settled])[]): Promise<void> {
     for (const [id] of requests) this.waiting.delete(id);
     const nowMs = this.clock.now();

@@ -1,11 +1,11 @@
 /**
- * Guide for receivers of webhooks: how to verify webhooks, with code samples. A test runs the samples on real
+ * Writes the guide for receivers of webhooks, with code samples that verify webhooks. A test runs the samples on real
  * deliveries.
  */
 import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
 import { SAMPLE_ORIGIN, WEBHOOK_SAMPLES } from './webhook-samples.js';
 
-/** Returns the guide as Markdown. The same text is in `docs/webhooks.md`. */
+/** Returns the guide as Markdown. A test checks that `docs/webhooks.md` has the same text. */
 export function webhookGuide(publicUrl = SAMPLE_ORIGIN): string {
   const samples = WEBHOOK_SAMPLES.map(
     ({ title, language, code }) =>

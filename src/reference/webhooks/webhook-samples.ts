@@ -1,10 +1,10 @@
-/** Code samples that verify webhooks, in several languages. A test runs every sample. */
+/** Code samples that verify webhooks, in several languages. A test runs every sample whose language is installed. */
 import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
 
 /** Origin in the samples. The reference replaces this origin with the actual one. */
 export const SAMPLE_ORIGIN = 'https://api.example.com';
 
-/** A code sample of the guide. */
+/** WebhookSample is a code sample of the guide. */
 export interface WebhookSample {
   readonly title: string;
   /** Language of the Markdown code block, such as `js`. */

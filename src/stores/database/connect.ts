@@ -15,12 +15,16 @@ export const SQLITE_FILE = 'trailgate.db';
 /** Name of the row of `installation` that `checkWrites` overwrites. */
 const WRITE_PROBE = 'write_probe';
 
-/** Maximum time for a statement. */
+/** Maximum time for a statement that is not part of a migration. */
 const CALL_DEADLINE_MS = 2_000;
-/** Shorter than the statement deadline, so that the error reports a lock of another process instead of a timeout. */
+/**
+ * Maximum wait for a lock of another process. It is shorter than the statement deadline, so that the error reports the
+ * lock instead of a timeout.
+ */
 const BUSY_TIMEOUT_MS = 1_500;
 /**
- * Maximum time for a statement of a migration. Migrations wait for another migrating process, and may rewrite a table.
+ * Maximum time for a statement of a migration. A migration waits for another migrating process, and may rewrite a
+ * table.
  */
 const MIGRATION_DEADLINE_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 1_500;
@@ -144,8 +148,8 @@ async function ping(db: Kysely<Tables>): Promise<void> {
 }
 
 /**
- * Pings until the database responds, at most for the start timeout. On a busy machine, the first connection can take
- * longer than a statement may.
+ * Pings until the database responds. Rejects with the last error after the start timeout. On a busy machine, the first
+ * connection can take longer than the statement deadline.
  */
 async function pingUntilReady(db: Kysely<Tables>): Promise<void> {
   const giveUpMs = performance.now() + START_CONNECT_TIMEOUT_MS;
@@ -159,7 +163,7 @@ async function pingUntilReady(db: Kysely<Tables>): Promise<void> {
   }
 }
 
-/** Overwrites a single row, whose value is never read. */
+/** Overwrites one row of `installation`, whose value is never read. */
 async function writeProbe(db: Kysely<Tables>): Promise<void> {
   const row = { name: WRITE_PROBE, value: randomUUID() };
   await db

@@ -29,7 +29,7 @@ export function encodeCursor(list: string, id: string): string {
 
 /**
  * Returns the ID after which the page starts.
- * @throws Problem `invalid_cursor` for any text that this list has not returned.
+ * @throws Problem `invalid_cursor` for a text that is not a cursor of this list.
  */
 export function decodeCursor(list: string, cursor: string): string {
   let parts: unknown;
@@ -56,7 +56,7 @@ export function decodeJsonCursor(list: string, cursor: string): unknown {
   }
 }
 
-/** Creates the error for a cursor that its list has not returned. */
+/** Creates the error for a text that is not a cursor of the requested list. */
 export function invalidCursor(): Problem {
   return new Problem('invalid_cursor', {
     detail: 'This cursor does not belong to this list. Start again without one.',

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs
 import { dirname, join, resolve } from 'node:path';
 
 /**
- * Matches our files: databases with their logs and copies, and lock files. The operator may have other files in the
- * folder.
+ * Matches the names of Trailgate's files: databases with their logs and copies, and lock files. The operator may have
+ * other files in the folder.
  */
 const OUR_FILES = /^(?:trailgate|customers|counters)\./;
 const GROUP_AND_OTHERS = 0o077;
@@ -12,7 +12,7 @@ const OWNER_ONLY = 0o600;
 
 /**
  * Creates the folder and its missing parents. Throws the error of the file system. Does not use Node's `recursive`
- * option. That option never returns if a parent exists but reports "no such file", as in /proc.
+ * option. With that option, the call never returns if a parent exists but reports "no such file", as in /proc.
  */
 export function makeDataFolder(dataDir: string): void {
   const missing: string[] = [];
@@ -34,8 +34,8 @@ export function makeDataFolder(dataDir: string): void {
 }
 
 /**
- * Removes the permissions of group and others from our files in the folder. New files never have these permissions,
- * because of the umask that `main.ts` sets. Files of older versions may have them.
+ * Removes the permissions of group and others from Trailgate's files in the folder. New files never have these
+ * permissions, because of the umask that `main.ts` sets. Files of older versions may have them.
  * @returns the names of the changed files. Files of other users stay unchanged.
  */
 export function tightenDataFiles(dataDir: string): string[] {
@@ -46,7 +46,7 @@ export function tightenDataFiles(dataDir: string): string[] {
     .sort();
 }
 
-/** Reports whether the permissions were changed. */
+/** Removes the permissions of group and others from a file. Reports whether the file was changed. Ignores errors. */
 function tighten(file: string): boolean {
   try {
     if ((statSync(file).mode & GROUP_AND_OTHERS) === 0) return false;

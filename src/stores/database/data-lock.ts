@@ -11,7 +11,7 @@ import { sqliteOpenError } from './open-errors.js';
 
 const SQLITE_BUSY = 5;
 
-/** Releases the lock. The kernel also releases the lock when the process ends, for whatever reason. */
+/** ReleaseDataDir releases a lock. The kernel also releases the lock when the process ends, for any reason. */
 export type ReleaseDataDir = () => void;
 
 /**

@@ -66,12 +66,12 @@ export function isTransientPostgresError(code: string | undefined, message: stri
   );
 }
 
-/** Matches messages of `pg` at the start that have no code. */
+/** Matches messages of `pg` that have no error code, for errors that waiting can fix. */
 const TRANSIENT_MESSAGE = /timeout|Connection terminated|Connection ended/i;
 
 /**
- * Further SQLSTATEs of an unavailable database: read-only server after a failover, and lock timeout. Logins and
- * databases worked at the start, so their refusal counts too.
+ * Further SQLSTATEs of an unavailable database. They are a read-only server after a failover, a lock timeout, a refused
+ * login and a missing database. The last two count because the login and the database worked at the start.
  */
 const POSTGRES_UNAVAILABLE_STATES: ReadonlySet<string> = new Set(['25006', '55P03', '28P01', '28000', '3D000']);
 

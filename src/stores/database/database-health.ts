@@ -8,7 +8,7 @@ import { METRICS } from '../../platform/metrics.js';
 import type { DatabaseHandle } from './connect.js';
 
 const PROBE_INTERVAL_MS = 1_000;
-/** The database counts as lost after this time without a response. Equal to the deadline of all other statements. */
+/** Time without a response after which the database counts as lost. It equals the deadline of all other statements. */
 const PROBE_DEADLINE_MS = 2_000;
 /** The probe writes a row if there has been no other write for this time. */
 const WRITE_INTERVAL_MS = 10_000;

@@ -16,7 +16,7 @@ export interface ExpiringTable {
 /**
  * Deletes the rows that have expired.
  * @param at current time, in milliseconds since the epoch
- * @param isStopped called between batches. If it returns true, the rest of the rows stays.
+ * @param isStopped called between batches. If it returns true, the remaining rows are kept.
  * @returns the number of deleted rows. Rejects with the database's error.
  */
 export async function deleteExpiredRows(
@@ -27,7 +27,7 @@ export async function deleteExpiredRows(
 ): Promise<number> {
   const isExpired = sql`${sql.ref(until)} <= ${at}`;
   const batch = sql`select ${sql.ref(key)} from ${sql.table(table)} where ${isExpired} limit ${sql.lit(BATCH_SIZE)}`;
-  // The statement checks the expiry again, so that rows renewed in the meantime stay.
+  // The statement checks the expiry again, so that it does not delete rows that were renewed in the meantime.
   const statement = sql`delete from ${sql.table(table)} where ${sql.ref(key)} in (${batch}) and ${isExpired}`;
   let deleted = 0;
   for (let count = BATCH_SIZE; count === BATCH_SIZE && !isStopped(); deleted += count) {

@@ -17,7 +17,7 @@ export type IdPrefix =
 
 let lastMs = 0;
 const random = new Uint32Array(RANDOM_PARTS);
-/** Encoded time and all random numbers but the last. Usually the same for all IDs of a millisecond. */
+/** Encoded time and all random numbers except the last. It rarely changes within a millisecond. */
 let head = '';
 
 function startMillisecond(nowMs: number): void {

@@ -1,13 +1,13 @@
 /**
  * Passes many rows to a statement as one bound JSON value. The text of the statement does not depend on the number of
- * rows, so the statement stays compiled. It also needs no thousands of parameters. Only the function that unpacks the
- * array differs between the databases.
+ * rows, so the statement stays compiled. The statement also does not need thousands of parameters. Only the function
+ * that unpacks the array differs between the databases.
  */
 import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import type { DatabaseHandle } from './connect.js';
 import type { Tables } from './schema.js';
 
-/** JsonColumn is a column of such rows. The position of a column is that of its value in each row. */
+/** JsonColumn describes a column of the rows. The index of a column is the index of its value in each row. */
 export interface JsonColumn {
   readonly name: string;
   readonly type: 'text' | 'bigint';

@@ -280,9 +280,9 @@ const dayCounts: Migration = {
 };
 
 /**
- * Oldest version that works on a database with all migrations. Raise it with a migration that breaks older versions,
- * because it drops or renames something or adds a column without a default. It must not exceed the previous minor
- * version, so that an upgrade can be reverted (decision 0048).
+ * Oldest version that works on a database with all migrations. Raise this version with a migration that breaks older
+ * versions. Such a migration drops or renames something, or adds a column without a default. This version must not
+ * exceed the previous minor version, so that an upgrade can be reverted (decision 0048).
  */
 export const OLDEST_VERSION = '0.1.0';
 

@@ -18,7 +18,7 @@ const NOW = {
 /** Name of the row of `installation` with the oldest version that works on this database. */
 const OLDEST_VERSION_NAME = 'oldest_version';
 
-/** ID of the advisory lock. It is the same as in Kysely's migrator, so that both exclude each other. */
+/** ID of the advisory lock. Kysely's migrator uses the same ID, so that both migrators exclude each other. */
 const LOCK_NUMBER = 3_853_314_791_062_309_107n;
 
 /** Migrated describes the migrations that `migrate` has run or is about to run. */
@@ -42,11 +42,12 @@ export interface MigrationResult {
 }
 
 /**
- * Brings the tables up to date. Takes no lock if there is nothing to do. The lock ends with the transaction, so a
- * pooler cannot keep it on a connection.
+ * Brings the tables up to date. Takes no lock if no migration is pending. The lock ends with the transaction, so it
+ * cannot remain on a connection of a pooler.
  * @param prepare called under the lock before the first migration. If the function rejects, nothing is migrated.
- * @returns which migrations have run. Rejects with the database's error. Rejects with `DatabaseOpenError` if a newer
- * version has migrated the database and this version does not work on it (decision 0048).
+ * @returns which migrations have run. Rejects with the database's error. Rejects with `DatabaseOpenError` if a
+ * migration before the last executed migration is missing. Rejects likewise if a newer version has migrated the
+ * database and this version does not work on it (decision 0048).
  */
 export async function migrate(
   db: Kysely<Tables>,
@@ -80,7 +81,7 @@ export async function migrate(
   });
 }
 
-/** Blocks other migrating processes until the transaction ends. On SQLite, `begin immediate` has already done so. */
+/** Blocks other migrating processes until the transaction ends. On SQLite, `begin immediate` already blocks them. */
 async function lock(trx: Transaction<Tables>): Promise<void> {
   if (kindOf(trx) === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_NUMBER)})`.execute(trx);
 }
@@ -99,7 +100,7 @@ async function readState(db: Kysely<Tables>): Promise<State> {
   const unknown = executed.findLast((name) => !known.includes(name));
   if (unknown !== undefined && !(await worksOnDatabase(db))) throw newerDatabase(unknown, newest);
   const pending = known.filter((name) => !executed.includes(name));
-  // A migration that is inserted between executed ones would run on tables that it does not expect.
+  // A migration before the last executed migration would run on tables that it does not expect.
   if (last !== undefined && pending.some((name) => name < last)) {
     throw new DatabaseOpenError(`The database has ${last} and lacks ${pending.join(', ')}: restore a backup.`);
   }

@@ -1,14 +1,14 @@
 /**
- * Passes many rows to SQLite as one bound value. Rows have a fixed length and follow each other. A column with the same
- * value in all rows is passed once. SQLite cuts out each value by its position, which is faster than JSON (decision
- * 0029).
+ * Passes many rows to SQLite as one bound value. All rows have the same length, and are concatenated. If a column has
+ * the same value in all rows, the value is passed once. SQLite cuts out each value by its position, which is faster
+ * than JSON (decision 0029).
  */
 import { sql, type RawBuilder } from 'kysely';
 import { jsonRows, type JsonColumn } from './json-rows.js';
 
 type Row = readonly (string | number)[];
 
-/** Field is the encoding of a column. `piece` selects the bytes of the column in a row. */
+/** Field encodes and decodes a column. `piece` selects the bytes of the column in a row. */
 interface Field {
   readonly width: number;
   write(value: string | number): string;
@@ -18,8 +18,8 @@ interface Field {
 const ENCODER = new TextEncoder();
 
 /**
- * Returns a select like `jsonRows` for SQLite, but cheaper. Uses `jsonRows` if some values are neither ASCII texts nor
- * integers.
+ * Returns a select like `jsonRows` for SQLite, but cheaper. Uses `jsonRows` if the rows cannot be packed, for example
+ * because of texts with characters beyond ASCII.
  */
 export function packedRows(columns: readonly JsonColumn[], rows: readonly Row[], alias: string): RawBuilder<unknown> {
   return tryPacked(columns, rows, alias) ?? jsonRows('sqlite', columns, rows, alias);
@@ -93,7 +93,10 @@ function textField(rows: readonly Row[], at: number): Field | undefined {
   };
 }
 
-/** Encodes integers as the difference from the smallest one. Returns undefined if a value is not a safe integer. */
+/**
+ * Encodes integers as the difference from the smallest integer. Returns undefined if a value or a difference is not a
+ * safe integer.
+ */
 function numberField(rows: readonly Row[], at: number): Field | undefined {
   let smallest = Infinity;
   let largest = -Infinity;

@@ -1,4 +1,7 @@
-/** Kysely dialect for PostgreSQL with a limited pool, timeouts, and `DatabaseUnavailable` for an unavailable server. */
+/**
+ * Provides a Kysely dialect for PostgreSQL with a limited pool and timeouts. Errors of an unavailable server become
+ * `DatabaseUnavailable`.
+ */
 import { PostgresDialect, type Dialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import { Client, DatabaseError, Pool, types, type PoolClient } from 'pg';
 import { DatabaseUnavailable, translatePostgresError } from './database-errors.js';
@@ -20,8 +23,8 @@ export interface PostgresOptions {
   readonly maxConnections: number;
   /**
    * True if a pooler such as PgBouncer shares the server's sessions, so that sessions cannot keep settings. Each
-   * transaction then sets its own timeouts. A single statement ends for the caller at the timeout, but the server
-   * finishes it.
+   * transaction then sets its own timeouts. Outside of a transaction, the caller stops waiting at the timeout, but the
+   * server finishes the statement.
    */
   readonly isPooled: boolean;
 }
@@ -79,7 +82,7 @@ export function postgresDialect(options: PostgresOptions): Dialect {
   });
   // The pool drops idle connections that the server closes. Without a listener, their errors would end the process.
   pool.on('error', () => {});
-  // This listener is for connections that end between two statements of a transaction. The next statement rejects.
+  // This listener handles connections that end between two statements of a transaction. The next statement rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   const timeouts =
     `set local statement_timeout = ${statementTimeoutMs}; ` +

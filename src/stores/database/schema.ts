@@ -1,7 +1,7 @@
 /**
- * Defines the row types of all tables. The tables are the same on SQLite and PostgreSQL and use text, integer and
- * bigint only. JSON is stored as text, times as milliseconds since the Unix epoch. The types must match
- * `migrations.ts`.
+ * Defines the row types of all tables. The tables are the same on SQLite and PostgreSQL, and have only columns of the
+ * types text, integer and bigint. JSON is stored as text. Times are stored as milliseconds since the Unix epoch. The
+ * types must match `migrations.ts`.
  */
 import type { MailTable } from './tables/mail-table.js';
 import type { Generated } from 'kysely';
@@ -34,7 +34,7 @@ export interface AccountTable {
 }
 
 /**
- * AccountDeletionTable has accounts whose deletion has begun. A row stays for an hour, because other processes may
+ * AccountDeletionTable has accounts whose deletion has begun. A row is kept for an hour, because other processes may
  * still write data of the account.
  */
 export interface AccountDeletionTable {
@@ -69,12 +69,12 @@ export interface ApiKeyTable {
   revoked_at: number | null;
   /** Version of the row, as in `account`. */
   version: number;
-  /** Normalized name for search and sorting; see `searchText`. */
+  /** Normalized name for search and sorting. See `searchText`. */
   search: string;
   /** OAuth client whose access tokens are the key's secrets. Null for ordinary keys. */
   oauth_client_id: string | null;
   oauth_client_name: string | null;
-  /** Member who authorized the client. Null if it was the operator token. */
+  /** Member who authorized the client. Null if the operator token authorized the client, and for ordinary keys. */
   oauth_member_id: string | null;
   /** Expiry of the secret that the last rotation replaced, possibly in the past. Null if there is none. */
   previous_secret_expires_at: number | null;
@@ -109,7 +109,10 @@ export interface QuotaCounterTable {
   /** First day of the month in the account's zone, for example 20261101. */
   period: number;
   used: number;
-  /** Day on which the count was observed, for example 20261120, and the usage of that day. 0 if unknown. */
+  /**
+   * Day on which the count was observed, for example 20261120. `day_used` is the usage of that day. Both are 0 if
+   * unknown.
+   */
   day: Generated<number>;
   day_used: Generated<number>;
   /**
@@ -179,7 +182,10 @@ export interface UsageNodeTable {
   id: string;
   batch: number;
   updated_at: number;
-  /** When another process found that this process had ended. 0 if the process has written since then. */
+  /**
+   * When another process found that this process had ended. 0 if no process has, or if this process has written since
+   * then.
+   */
   buried_at: number;
 }
 
@@ -203,7 +209,7 @@ export interface AuditEntryTable {
   created_at: number;
   /** Version of the target after the change. Null if the target type has no versions. */
   target_version: number | null;
-  /** Name of the actor at the time of the change. It stays readable after the actor is removed. */
+  /** Name of the actor at the time of the change, which remains readable after the actor is removed. */
   actor_label: string | null;
 }
 
@@ -213,18 +219,18 @@ export interface InstallationTable {
   value: string;
 }
 
-/** NodeStatementTable has the latest status statement of each node. It is used only without Redis. */
+/** NodeStatementTable has the latest status report of each node. It is used only with PostgreSQL and without Redis. */
 export interface NodeStatementTable {
   /** Node ID. */
   id: string;
   said_at: number;
-  /** The statement as JSON. */
+  /** The status report as JSON. */
   statement: string;
 }
 
 /**
- * IdempotentRequestTable has the requests with an `Idempotency-Key`: those to the admin API, and without Redis those to
- * the gateway.
+ * IdempotentRequestTable has the requests to the admin API with an `Idempotency-Key`. Without Redis, it also has such
+ * requests to the gateway.
  */
 export interface IdempotentRequestTable {
   /** ID of the API key. For a request to the admin API, the actor as in the audit log. */
@@ -242,7 +248,7 @@ export interface IdempotentRequestTable {
   /** SHA-256 of the request body, base64url. Empty if the body was not read completely. */
   body_hash: string | null;
   /**
-   * Error code of the response, or empty for a response without one. This and the next two columns are null if the
+   * Error code of the response, or empty if the response has no error code. `code`, `fields` and `body` are null if the
    * response is not stored.
    */
   code: string | null;
@@ -254,8 +260,8 @@ export interface IdempotentRequestTable {
 }
 
 /**
- * RequestLogTable is the request log. A row describes one ended request, and may represent several similar ones that
- * were not logged. PostgreSQL has one partition per day.
+ * RequestLogTable is the request log. A row describes one ended request, and may represent several similar requests
+ * that were not logged. PostgreSQL has one partition per day.
  */
 export interface RequestLogTable {
   account_id: string;
@@ -287,7 +293,7 @@ export interface RequestLogTable {
 }
 
 export interface Tables extends MemberTables, WebhookTables {
-  /** `search` is the normalized name, for search and sorting; see `searchText`. */
+  /** `search` is the normalized name, for search and sorting. See `searchText`. */
   account: AccountTable & { search: Generated<string> };
   account_deletion: AccountDeletionTable;
   api_key: ApiKeyTable;

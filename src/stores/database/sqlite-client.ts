@@ -1,6 +1,6 @@
 /**
- * Sends statements from the main thread to the SQLite worker thread. Each call has a deadline. A dead worker is
- * replaced.
+ * Sends statements from the main thread to the SQLite worker thread. Each call has a deadline. If the worker has died,
+ * the next `open` starts another worker.
  */
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, SqliteError, translateSqliteError } from './database-errors.js';
@@ -62,7 +62,8 @@ export class SqliteClient {
   }
 
   /**
-   * Rolls back the open transaction. Does nothing if there is none, because SQLite itself rolls back after some errors.
+   * Rolls back the open transaction. Does nothing without an open transaction, because SQLite itself rolls back after
+   * some errors.
    */
   async rollback(): Promise<void> {
     await this.call({ kind: 'reset' });
@@ -70,7 +71,7 @@ export class SqliteClient {
 
   /**
    * Waits without a deadline until the worker is idle, then rolls back an open transaction. Ends the worker if the
-   * rollback fails; the next `open` starts another. Never rejects.
+   * rollback fails. The next `open` then starts another worker. Never rejects.
    */
   async recover(): Promise<void> {
     await Promise.all(

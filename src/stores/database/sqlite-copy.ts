@@ -1,5 +1,5 @@
 /**
- * Copies the SQLite database, as a backup and before a migration. The previous version can start from the copy before a
+ * Copies the SQLite database for a backup or before a migration. The previous version can start from the copy before a
  * migration.
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseOpenError } from './database-errors.js';
 import { SqliteClient } from './sqlite-client.js';
 
-/** Long enough for some gigabytes on a slow disk. */
+/** Maximum time for a copy. It suffices for some gigabytes on a slow disk. */
 const COPY_DEADLINE_MS = 600_000;
 const BUSY_TIMEOUT_MS = 30_000;
 const KEPT_COPIES = 2;
@@ -31,7 +31,7 @@ export async function copyBeforeMigration(file: string, firstPending: string): P
 }
 
 /**
- * Writes a backup of a database that may be in use. The backup has the state of one moment.
+ * Writes a backup of a database that may be in use. The backup is a consistent snapshot.
  * @param target path of the backup. An existing file is not overwritten.
  * @returns the size of the backup in bytes. Rejects with `DatabaseOpenError` if the backup cannot be written, and then
  * leaves no file.
@@ -72,7 +72,7 @@ async function vacuumInto(file: string, target: string): Promise<void> {
   }
 }
 
-/** Syncs a file or folder to disk. SQLite does not sync such copies itself. */
+/** Syncs a file or folder to disk. SQLite does not sync the file that `vacuum into` writes. */
 async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

@@ -1,4 +1,4 @@
-/** Kysely dialect for SQLite in a worker thread, with one connection that callers use in turn. */
+/** Provides a Kysely dialect for SQLite in a worker thread. All callers share one connection, one after the other. */
 import {
   SqliteAdapter,
   SqliteIntrospector,
@@ -12,7 +12,9 @@ import {
 import { DatabaseUnavailable } from './database-errors.js';
 import { SqliteClient, type SqliteClientOptions } from './sqlite-client.js';
 
-/** Creates the dialect. Every wait ends by the deadline with `DatabaseUnavailable`. */
+/**
+ * Creates the dialect. A wait for the connection or for a statement rejects with `DatabaseUnavailable` at the deadline.
+ */
 export function sqliteDialect(options: SqliteClientOptions): Dialect {
   return {
     createDriver: () => new SqliteWorkerDriver(options),
@@ -23,7 +25,7 @@ export function sqliteDialect(options: SqliteClientOptions): Dialect {
 }
 
 class SqliteWorkerAdapter extends SqliteAdapter {
-  // Kysely's queue for single connections has no deadline. The driver's own queue has one.
+  // Kysely's queue for single connections has no deadline, but the driver's own queue does.
   override get supportsMultipleConnections(): boolean {
     return true;
   }
@@ -95,7 +97,9 @@ class SqliteWorkerDriver implements Driver {
 export class SqliteWorkerConnection implements DatabaseConnection {
   broken = false;
   inTransaction = false;
-  /** True until `begin immediate` is sent, together with the first statement of the transaction. */
+  /**
+   * True while `begin immediate` has not been sent. It is sent together with the first statement of the transaction.
+   */
   private mustBegin = false;
   private readonly generation: number;
 
@@ -168,7 +172,7 @@ function session(connection: DatabaseConnection): SqliteWorkerConnection {
 }
 
 /**
- * ConnectionQueue admits one caller at a time, in the order of arrival. Rejects callers that wait longer than the
+ * ConnectionQueue admits one caller at a time, in the order of arrival. It rejects callers that wait longer than the
  * deadline.
  */
 class ConnectionQueue {

@@ -20,8 +20,8 @@ export interface SqliteStatement {
 
 /**
  * SqliteRequest is a request to the worker.
- * -  `run` runs statements in order until one fails. `begins` starts a transaction first; `commits` commits it
- *   afterwards, or rolls it back after a failure.
+ * - `run` runs statements in order until one fails. `begins` starts a transaction before them. `commits` commits the
+ *   transaction after them, or rolls it back after a failure.
  * - `reset` rolls back the open transaction, if any.
  * - `close` checkpoints and closes the file.
  */

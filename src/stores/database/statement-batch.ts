@@ -1,6 +1,6 @@
 /**
- * Executes several statements as a batch. On SQLite, which runs in another thread, a batch is one message. The event
- * loop then causes no delay between the statements.
+ * Executes several statements as a batch. SQLite runs in another thread, and a batch is a single message to it. The
+ * event loop therefore causes no delay between the statements.
  */
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely';
 import { kindOf } from './database-kind.js';
@@ -10,8 +10,8 @@ import { SqliteWorkerConnection } from './sqlite-dialect.js';
 type Results = readonly QueryResult<unknown>[];
 
 /**
- * Executes statements in order until one fails. If `db` is a transaction, they run in it. Otherwise each statement
- * takes effect by itself. Rejects with the error of the failed statement.
+ * Executes statements in order until one fails. If `db` is a transaction, the statements belong to that transaction.
+ * Otherwise each statement takes effect by itself. Rejects with the error of the failed statement.
  */
 export function executeBatch(db: Kysely<Tables>, queries: readonly CompiledQuery[]): Promise<Results> {
   return db.getExecutor().provideConnection(async (connection) => {
@@ -23,7 +23,8 @@ export function executeBatch(db: Kysely<Tables>, queries: readonly CompiledQuery
 }
 
 /**
- * Executes all statements or none. If `db` is a transaction, they run in it. Otherwise they run in a new transaction.
+ * Executes all statements or none. If `db` is a transaction, the statements belong to that transaction. Otherwise they
+ * run in a new transaction. Rejects with the error of the failed statement.
  */
 export function executeBatchInTransaction(db: Kysely<Tables>, queries: readonly CompiledQuery[]): Promise<Results> {
   if (db.isTransaction) return executeBatch(db, queries);

@@ -6,11 +6,10 @@ import { parseRedisUrl, type RedisAddress } from './address.js';
 export const REDIS_DEADLINE_MS = 50;
 /** Maximum time that a start waits for a Redis that may still be starting. */
 export const REDIS_START_TIMEOUT_MS = 5_000;
-/** Maximum time for all other calls. */
+/** Maximum time for a call that is not a quota decision. */
 const COMMAND_TIMEOUT_MS = 250;
 /**
- * A connection is closed if a call is pending and no data arrives for this long, because the server may no longer
- * exist.
+ * Time without received data after which a connection with a pending call is closed. The server may no longer exist.
  */
 const SILENT_CONNECTION_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 1_000;
@@ -20,7 +19,7 @@ const CONNECT_TIMEOUT_MS = 1_000;
  */
 const SLOTS_REFRESH_MS = 1_000;
 
-/** ServerAddress is the address of a Redis, or the socket path of this program's counting process. */
+/** ServerAddress is the address of a Redis installation, or the socket path of this program's counting process. */
 type ServerAddress = RedisAddress | { readonly mode: 'own'; readonly path: string };
 
 function serverAddress(url: string): ServerAddress {
@@ -45,7 +44,7 @@ export interface ConnectionLog {
 const RECONNECT: Options = {
   connectTimeout: CONNECT_TIMEOUT_MS,
   retryStrategy: (attempt) => Math.min(attempt * 50, 500),
-  // The master has become a replica. A reconnect gets the new master from the Sentinels.
+  // The error means that the master has become a replica. A reconnect gets the new master from the Sentinels.
   reconnectOnError: (error) => error.message.startsWith('READONLY'),
 };
 
@@ -58,8 +57,8 @@ const COMMANDS: Options = {
 };
 
 /**
- * Opens a connection for commands. Calls fail immediately while Redis is down, and soon if it hangs. The client
- * reconnects automatically, also to a new master. Calls are neither queued nor sent twice.
+ * Opens a connection for commands. Calls fail immediately while Redis is down, and after the command timeout if Redis
+ * hangs. The client reconnects automatically, also to a new master. Calls are neither queued nor sent twice.
  * @param url REDIS_URL, or the path of the counting process's socket
  * @param name suffix of the connection name, which Redis lists
  */
@@ -74,8 +73,8 @@ export function connectRedis(url: string, name: string, log: ConnectionLog): Red
 }
 
 /**
- * Opens a connection for subscriptions, which resubscribes after every reconnect. In a Cluster, it connects to one node
- * at a time. Each reconnect uses the next node.
+ * Opens a connection for subscriptions, which resubscribes after every reconnect. In a Cluster, the client connects to
+ * one node at a time. Each reconnect uses the next node.
  */
 export function connectSubscriber(url: string, log: ConnectionLog): Redis {
   const address = serverAddress(url);
@@ -111,8 +110,8 @@ function connectOne(address: OneServer, options: Options): Redis {
     name: masterName,
     role: 'master',
     db,
-    // ioredis's `failoverDetector` is not used. An event of it while a connection is being opened would end the client
-    // permanently.
+    // ioredis's `failoverDetector` is not used. If it detected a failover while a connection is being opened, the
+    // client would end permanently.
     sentinelRetryStrategy: (attempt) => Math.min(attempt * 50, 500),
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     enableTLSForSentinelMode: tls,
@@ -190,7 +189,7 @@ export async function redisReady(client: RedisClient, timeoutMs: number): Promis
     while (performance.now() < deadline && !REFUSED_FOR_GOOD.test(reason)) {
       try {
         await client.ping();
-        // Every master gets a ping, because the first call to a master that is still connecting would fail.
+        // Each master gets a ping, because the first call to a master that is still connecting would fail.
         if (client.isCluster) await Promise.all((client as Cluster).nodes('master').map((node) => node.ping()));
         return;
       } catch (error) {

@@ -6,8 +6,8 @@ import { IDEMPOTENCY_PREFIX, PREFIX } from './keys.js';
 const KEYS_PER_SCAN = 1_000;
 
 /**
- * Deletes all Redis keys that belong to an account or to one of its API keys. Scans every master through a separate
- * connection. Rejects with the error of Redis.
+ * Deletes all Redis keys that belong to an account or to one of its API keys. Scans every master. Opens a separate
+ * connection for the scan. Rejects with the error of Redis.
  */
 export async function deleteAccountInRedis(
   url: string,

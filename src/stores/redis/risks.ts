@@ -2,7 +2,10 @@
 import { Cluster, type Redis } from 'ioredis';
 import type { ConnectionLog, RedisClient } from './connect.js';
 
-/** Logs a warning for each risk. Never rejects. Without permission for `INFO`, the risk is unknown and not logged. */
+/**
+ * Logs a warning for each risk. Never rejects. Without permission for `INFO`, logs nothing, because the risks are
+ * unknown.
+ */
 export async function warnOfRisks(client: RedisClient, log: ConnectionLog): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
   await Promise.all(nodes.map((node) => warnOfNodeRisks(node, log)));

@@ -1,6 +1,6 @@
 /**
  * Sends a script call whose RESP text the caller has prepared. ioredis only sends the text and returns the raw
- * response. Unlike ioredis's own commands, this needs no work per argument, no timer, no promise and no function.
+ * response. Unlike a command of ioredis, such a call needs no work per argument, no timer, no promise and no function.
  */
 import type { Command } from 'ioredis';
 import type { RedisClient } from './connect.js';
@@ -40,7 +40,7 @@ export function plainText(ascii: string): string {
 
 /**
  * Sends a call by the script's hash. If the server does not know the script (after a restart or failover), sends the
- * call again with the source. Never repeats a call that may have been executed. The call has no deadline; the caller
+ * call again with the source. Never repeats a call that may have been executed. The call has no deadline, so the caller
  * must set one.
  * @param withSource sends the source right away
  */
@@ -72,8 +72,8 @@ const RESOLVED = Promise.resolve();
 
 /**
  * ScriptCommand is a command for ioredis. It does not extend ioredis's `Command`, which creates a promise and assigns
- * functions to its properties. V8 allocates those among the old objects (decision 0026). They would keep the call and
- * all its requests until the next full collection.
+ * functions to its properties. V8 allocates these functions among the old objects (decision 0026). The functions would
+ * keep the call and all its requests in memory until the next full collection.
  */
 export class ScriptCommand implements CommandMembers {
   readonly name: string;
@@ -82,8 +82,8 @@ export class ScriptCommand implements CommandMembers {
   readonly inTransaction = false;
   isTraced = false;
   /**
-   * The call, or undefined after its end. In a Cluster, ioredis assigns a function to `reject` that keeps this command
-   * for a long time.
+   * The call, or undefined after its end. In a Cluster, ioredis assigns a function to `reject`, which keeps this
+   * command in memory for a long time.
    */
   call: WrittenCall | undefined;
 

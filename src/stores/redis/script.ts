@@ -1,6 +1,6 @@
 /**
- * Runs a Lua script in Redis. The script is sent by its hash, and with its source if the server does not know it (after
- * a restart or failover).
+ * Runs a Lua script in Redis by its hash. If the server does not know the script, for example after a restart or
+ * failover, sends the source.
  */
 import { hash } from 'node:crypto';
 import type { RedisClient } from './connect.js';

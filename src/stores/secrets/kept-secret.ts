@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Attempts to read a file that another process is still writing, and the pause between them. */
+/** Maximum attempts to read a file that another process is still writing, and the pause between two attempts. */
 const READ_ATTEMPTS = 10;
 const READ_PAUSE_MS = 20;
 
@@ -38,7 +38,7 @@ export async function keptSecret({ file, isValid, form, create }: KeptSecret): P
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  // Another process has created the file first. This process uses the other's secret once it is written.
+  // Another process has created the file first. This process waits until the file is written, and uses its secret.
   for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt++) {
     const otherSecret = await read();
     if (otherSecret !== undefined) return otherSecret;

@@ -1,25 +1,25 @@
 /**
- * Attempt slots limit the concurrent delivery attempts of a process over all endpoints, and the memory for their
+ * Attempt slots limit the concurrent delivery attempts of a process across all endpoints, and the memory for their
  * bodies. There are separate slots for attempts at slow receivers, and at receivers whose speed is not known yet. Even
  * if all of these attempts hang, the slots of the other endpoints stay free.
  *
- * A quick attempt that takes long moves to the slow slots. If all quick receivers hang at the same time, their attempts
- * block the quick slots for two seconds, and not until the attempts time out.
+ * A quick attempt that takes long moves to the slow slots. So if all quick receivers hang at the same time, their
+ * attempts block the quick slots only for two seconds.
  */
 
 /** Maximum number of concurrent quick attempts. */
 const MAX_QUICK = 750;
-/** Maximum number of slow attempts in progress when another slow attempt starts. */
+/** Number of slow attempts in progress at which no further attempt starts as a slow one. */
 const MAX_SLOW = 250;
 /** Maximum number of slow attempts, including attempts that started as quick ones. */
 const MAX_TURNED = 750;
-/** Maximum total size of the bodies of quick attempts. */
+/** Maximum total size of the bodies of quick attempts, in bytes. */
 const MAX_BYTES = 24 * 1024 * 1024;
-/** Maximum total size of the bodies of slow attempts. */
+/** Maximum total size of the bodies of slow attempts, in bytes. */
 const MAX_SLOW_BYTES = 8 * 1024 * 1024;
 /** Estimated size of a body without the event's data. */
 const ENVELOPE_BYTES = 256;
-/** An attempt that takes longer than this is slow. */
+/** Duration from which an attempt in progress counts as slow. */
 export const SLOW_MS = 2_000;
 
 /** SlotBounds sets the limits of the slots. Tests use lower limits. */
@@ -39,7 +39,7 @@ const DEFAULT_BOUNDS: SlotBounds = {
   mostSlowBytes: MAX_SLOW_BYTES,
 };
 
-/** A slot in use. Free it when its attempt has ended. */
+/** A slot in use by one attempt. The caller must free the slot when the attempt has ended. */
 export interface AttemptSlot {
   readonly bytes: number;
   /** Start of the attempt by the clock of `AttemptSlots`. */
@@ -109,7 +109,8 @@ export class AttemptSlots {
   }
 
   /**
-   * Returns the size that counts for the limit. A body that exceeds the limit counts as the limit, and is sent alone.
+   * Returns the number of bytes that an attempt takes from the limit. A body that exceeds the limit takes the whole
+   * limit, so it is sent alone.
    */
   private countBytes(isSlow: boolean, dataBytes: number): number {
     const { mostBytes, mostSlowBytes } = this.bounds;

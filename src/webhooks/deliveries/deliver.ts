@@ -7,7 +7,7 @@
  * 2. `rows/due-deliveries.ts` reads the due deliveries of a lane. For ordered endpoints, it holds back deliveries that
  * must wait for an earlier delivery of the same resource.
  *
- * 3. `delivery-attempt.ts` sends, within the endpoint's pace and the process's attempt slots.
+ * 3. `delivery-attempt.ts` sends the webhook, within the endpoint's pace and the process's attempt slots.
  *
  * 4. `record.ts` writes the attempt, the outcome of the delivery and the health of the endpoint.
  *
@@ -75,7 +75,7 @@ export class Delivery implements TurnHandler {
     this.turns.queueTurn(lane);
   }
 
-  /** Reloads the settings of these endpoints. They also apply to waiting deliveries. */
+  /** Reloads the settings of these endpoints. The new settings also apply to waiting deliveries. */
   async refresh(endpointIds: readonly string[]): Promise<void> {
     try {
       await this.parts.leases.refresh(endpointIds);
@@ -88,7 +88,7 @@ export class Delivery implements TurnHandler {
     }
   }
 
-  /** Gives all lanes a turn, if attempts can start again after a time in which they could not. */
+  /** Gives all lanes a turn if this process could not start attempts for a while, and can now. */
   resume(): void {
     if (!this.isHeldUp || !this.canBegin()) return;
     this.isHeldUp = false;

@@ -39,7 +39,7 @@ export class DeliveryAttempts {
 
   /**
    * Attempts a delivery. If its event was deleted, marks the delivery as expired and returns null. Rejects if the
-   * database fails.
+   * database fails or the body cannot be signed.
    */
   async attempt({ delivery, endpoint, keys }: LaneAttempt): Promise<AttemptMade | ResourceShortage | null> {
     const { db, sender, signal, timeoutMs, clock } = this.parts;
@@ -62,7 +62,8 @@ export class DeliveryAttempts {
   }
 
   /**
-   * Builds the body; undefined if the event was deleted. In its own method, so that the event's data is freed early.
+   * Reads the event and builds the body; returns undefined if the event was deleted. This is a separate method, so that
+   * the event's data is freed early.
    */
   private async readBody({ eventId }: DueDelivery): Promise<Buffer | undefined> {
     const payload = await this.payloads.add(eventId);

@@ -1,5 +1,5 @@
 /**
- * The worker decides when lanes are claimed, renewed and released. A lane is the queue of one webhook endpoint.
+ * Decides when this process claims, renews and releases lanes. A lane is the queue of one webhook endpoint.
  * Notifications and memory are only hints. The deliveries in the database are authoritative, and a periodic scan finds
  * deliveries that the hints missed.
  */
@@ -17,9 +17,9 @@ import type { LaneScan } from './rows/lane-scan.js';
 import type { Lanes } from './rows/lanes.js';
 import type { WorkerTimes } from './worker-times.js';
 
-/** Maximum number of remembered endpoints. The due times of their lanes reveal the others. */
+/** Maximum number of notified endpoints that wait for a claim. The periodic claim of all due lanes finds the others. */
 const MAX_REMEMBERED = 10_000;
-/** Number of own lanes that one statement checks. */
+/** Maximum number of own lanes that one statement checks. */
 const LANES_PER_CHECK = 500;
 
 /** Dependencies of `DeliveryWorker`. */
@@ -100,7 +100,7 @@ export class DeliveryWorker {
     if (toRefresh.length > 0) delivery.refresh(toRefresh).catch(() => undefined);
   }
 
-  /** Starts no more attempts. Attempts in progress continue. Idle lanes are released immediately. */
+  /** Stops starting attempts. Attempts in progress continue. Releases idle lanes immediately. */
   stopStarting(): void {
     if (this.isStopping) return;
     this.isStopping = true;
@@ -108,7 +108,7 @@ export class DeliveryWorker {
     this.releases.runNow();
   }
 
-  /** Waits up to `patienceMs` for attempts in progress, then releases the lanes. Never rejects. */
+  /** Waits up to `patienceMs` for attempts in progress, then releases the lanes without attempts. Never rejects. */
   async stop(patienceMs: number): Promise<void> {
     const { slots, results, leases, lanes } = this.parts;
     this.stopStarting();
@@ -161,7 +161,8 @@ export class DeliveryWorker {
     if (this.isStopping) return;
     const { delivery, leases } = this.parts;
     delivery.resume();
-    // If this process cannot hold more lanes, forget the notifications. Due times lead to the lanes later.
+    // If this process cannot hold more lanes, forget the notifications. The claim of all due lanes finds these lanes
+    // later.
     if (leases.room <= 0) this.notified.clear();
     const endpointIds = [...this.notified].slice(0, leases.room);
     for (const id of endpointIds) this.notified.delete(id);
@@ -174,7 +175,7 @@ export class DeliveryWorker {
     if (this.notified.size > 0) this.claims.runNow();
   }
 
-  /** Wakes own idle lanes that have due deliveries because their notifications were lost. */
+  /** Wakes idle lanes of this process that have due deliveries because their notifications were lost. */
   private async recheckOwn(): Promise<void> {
     const { lanes, scan } = this.parts;
     const ids = lanes.idsOf((lane) => lane.mayHaveMissed);

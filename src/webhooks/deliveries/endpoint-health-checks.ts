@@ -50,7 +50,7 @@ export class EndpointHealthChecks {
     if (gone.length > 0) this.checks.runNow();
   }
 
-  /** Stops the periodic check after a last one. Never rejects. */
+  /** Stops the periodic checks, and runs a last check. Never rejects. */
   async stop(): Promise<void> {
     await this.checks.stop();
     await this.checkEndpoints().catch(() => undefined);

@@ -1,14 +1,14 @@
 /**
- * Caches the signing keys of endpoints. Decrypting keys costs a query and as much time as two signatures. An endpoint
- * with infrequent events is released and claimed again for each event, so the keys of released endpoints are cached.
+ * Decrypts the signing keys of endpoints, and caches the keys of released endpoints. Decrypting keys costs a query and
+ * as much time as two signatures. An endpoint with infrequent events is released and claimed again for each event.
  */
 import { Batcher } from '../../platform/batcher.js';
 import type { Clock } from '../../platform/clock.js';
 import type { SigningKeys } from '../signing/webhook-signature.js';
 
-/** Maximum number of cached endpoints. Each takes one to two kilobytes. */
+/** Maximum number of cached endpoints. The keys of each endpoint take one to two kilobytes. */
 const MAX_KEPT = 10_000;
-/** Maximum number of endpoints whose keys are decrypted at once. Each blocks the event loop for 0.1 ms. */
+/** Maximum number of endpoints whose keys are decrypted at once. Each endpoint blocks the event loop for 0.1 ms. */
 const KEYS_AT_ONCE = 16;
 
 /** Decrypts the keys of endpoints. The result contains an error for keys that cannot be decrypted. */
@@ -20,7 +20,7 @@ export interface OpenedKeys {
   readonly keys: SigningKeys;
 }
 
-/** EndpointKeys decrypts keys, and caches those of released endpoints. */
+/** EndpointKeys decrypts signing keys, and caches the keys of released endpoints. */
 export class EndpointKeys {
   private readonly opening: Batcher<string, SigningKeys | Error>;
   /** Cached keys of released endpoints, by endpoint ID. */
@@ -30,7 +30,7 @@ export class EndpointKeys {
     this.opening = new Batcher((ids) => openKeys(ids, clock.now()), { most: KEYS_AT_ONCE });
   }
 
-  /** Decrypts an endpoint's keys. Rejects if that is not possible, or if the database fails. */
+  /** Decrypts an endpoint's keys. Rejects if the keys cannot be decrypted, or if the database fails. */
   async open(endpointId: string): Promise<SigningKeys> {
     const keys = await this.opening.add(endpointId);
     if (keys instanceof Error) throw keys;

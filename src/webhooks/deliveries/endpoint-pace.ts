@@ -11,10 +11,13 @@ const USUAL_CONCURRENCY = 8;
 const USUAL_RATE_PER_SECOND = 50;
 /** Number of consecutive signs of an unavailable or overloaded receiver that opens the circuit breaker. */
 const FAILURES_TO_OPEN = 5;
-/** First pause of the open circuit breaker. After each pause, one attempt is made. The pause doubles. */
+/**
+ * First pause of the open circuit breaker. After each pause, the lane makes one attempt. Each failure doubles the
+ * pause.
+ */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Maximum pause of the endpoint for `Retry-After`. Beyond this limit, only the one delivery is delayed. */
+/** Maximum pause of the endpoint for `Retry-After`. A longer value delays only the delivery that received it. */
 const LONGEST_ASKED_MS = 60_000;
 /** Number of recent attempts whose average duration decides whether a lane is slow. */
 const MAX_DURATIONS = 8;
@@ -30,17 +33,17 @@ export interface PaceLimits {
 
 /** EndpointPace decides when the next attempt of a lane may start. */
 export class EndpointPace {
-  /** Current concurrency. It starts at 1, grows with each success, and halves if there is no response. */
+  /** Current concurrency. It starts at 1, grows with each success, and halves if a request gets no response. */
   private concurrency = 1;
   private maxConcurrency = USUAL_CONCURRENCY;
   private ratePerSecond = USUAL_RATE_PER_SECOND;
-  /** Tokens of the rate limit. Each attempt takes one. */
+  /** Tokens of the rate limit. Each attempt takes one token. */
   private tokens = 0;
   private filledAtMs: number;
   /** Time before which no attempt starts, by the monotonic clock. */
   private notBeforeMs = 0;
   private failuresInRow = 0;
-  /** Durations of the latest attempts. */
+  /** Durations of the latest attempts in milliseconds, at most `MAX_DURATIONS`. */
   private durationsMs: number[] = [];
   /** See `trust`. */
   private isTrusted = false;
@@ -62,7 +65,8 @@ export class EndpointPace {
   }
 
   /**
-   * Treats the receiver as quick until an attempt was slow, because the latest attempt of a previous owner succeeded.
+   * Treats the receiver as quick until the first attempt has ended, because the latest attempt of a previous owner
+   * succeeded.
    */
   trust(): void {
     this.isTrusted = true;
@@ -128,7 +132,7 @@ export class EndpointPace {
     return this.breaker.openSinceMs !== undefined;
   }
 
-  /** Whether attempts must use the slow slots: the receiver is slow on average, or nothing is known about it. */
+  /** Whether attempts must use the slow slots, because the receiver is slow on average or its speed is unknown. */
   get isSlow(): boolean {
     const count = this.durationsMs.length;
     return count === 0 ? !this.isTrusted : this.durationsMs.reduce((sum, ms) => sum + ms, 0) / count > SLOW_MS;
@@ -151,8 +155,8 @@ export class EndpointPace {
 }
 
 /**
- * Reports whether a result is a sign of an unavailable or overloaded receiver. A destination that the gateway refuses
- * is no such sign.
+ * Reports whether a result is a sign of an unavailable or overloaded receiver. A destination that the gateway refused
+ * is not such a sign.
  */
 function isDown({ statusCode, error }: AttemptMade): boolean {
   if (statusCode !== null) return statusCode === TOO_MANY_REQUESTS || statusCode >= FIRST_SERVER_ERROR;

@@ -1,6 +1,6 @@
 /**
  * Creates the names of processes that own lanes. A name contains the process ID and its namespace. So a process in the
- * same namespace can detect that an owner has ended, and need not wait until its leases expire.
+ * same namespace can detect that an owner has ended, and need not wait until the owner's leases expire.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -29,8 +29,8 @@ export function ownerName(place: string | null, pid = process.pid): string {
 }
 
 /**
- * Reports whether an owner has certainly ended: it belongs to this namespace, and its process no longer runs. If
- * another process has the same process ID by now, returns false. The leases of the owner then expire.
+ * Reports whether an owner has certainly ended: it belongs to this namespace, and its process no longer runs. Returns
+ * false if another process has the same process ID by now. The leases of the owner then expire.
  */
 export function isDeadOwner(owner: string, place: string | null, isRunning: IsRunning = isProcessRunning): boolean {
   const [, pid = '', at] = OWNER.exec(owner) ?? [];

@@ -1,7 +1,7 @@
 /**
  * Schedules lanes round-robin while slots are free. In its turn, a lane starts one attempt, and the next lane follows.
- * So an endpoint with a thousand deliveries does not delay other endpoints. A lane that found no free slot goes before
- * all later lanes, even if a slot would fit theirs. Otherwise a large body might wait forever.
+ * So an endpoint with a thousand deliveries does not delay other endpoints. A lane that found no free slot precedes all
+ * later lanes that need the same kind of slot. Otherwise a large body might wait forever.
  */
 import type { AttemptSlot, AttemptSlots } from './attempt-slots.js';
 import type { Lane } from './lane.js';
@@ -9,7 +9,7 @@ import type { Lane } from './lane.js';
 /** Result of a turn: an attempt began and more may follow, no slot was free, or there was nothing to start. */
 export type Turn = 'began' | 'no_slot' | 'nothing';
 
-/** Handles the turns of lanes. */
+/** TurnHandler starts the attempts of a lane in its turn. */
 export interface TurnHandler {
   /** Starts the next attempt of a lane, if any. Must not block. */
   takeTurn(lane: Lane): Turn;
@@ -19,7 +19,7 @@ export interface TurnHandler {
 export class LaneTurns {
   /** Lanes that may have work, in order of their turns. */
   private readonly ready = new Set<Lane>();
-  /** Lanes that found no free slot, by the kind of slot. They get the next free slots. */
+  /** Lanes that found no free slot, by the kind of slot. These lanes get the next free slots. */
   private readonly starved = { quick: new Set<Lane>(), slow: new Set<Lane>() };
   private isScheduled = false;
   /** Whether `makeRoomLater` has set its timer. */
@@ -36,7 +36,7 @@ export class LaneTurns {
     private readonly makeRoomMs: number,
   ) {}
 
-  /** Gives a lane its turn in the next turn of the event loop. */
+  /** Queues a lane for its turn. The turns run in the next iteration of the event loop. */
   queueTurn(lane: Lane): void {
     this.ready.add(lane);
     this.scheduleTurns();
@@ -107,7 +107,7 @@ export class LaneTurns {
     return turn;
   }
 
-  /** Schedules a move of slow attempts to slow slots, so that they do not delay quick endpoints. */
+  /** Schedules a move of slow attempts to the slow slots, so that slow attempts do not delay quick endpoints. */
   private makeRoomLater(): void {
     if (this.isMakingRoom) return;
     this.isMakingRoom = true;

@@ -1,4 +1,6 @@
-/** The queue of one webhook endpoint in this process: its waiting deliveries and its attempts in progress. */
+/**
+ * Implements the queue of one webhook endpoint in this process: its waiting deliveries and its attempts in progress.
+ */
 import type { Clock } from '../../platform/clock.js';
 import type { SigningKeys } from '../signing/webhook-signature.js';
 import type { OpenedKeys } from './endpoint-keys.js';
@@ -35,7 +37,7 @@ export class Lane {
   readonly pace = new EndpointPace();
   /** Time at which this process got the lease, by `performance.now()`. */
   takenMs = performance.now();
-  /** Whether the next turn reads due deliveries. */
+  /** Whether the database may contain due deliveries that the lane has not read. */
   mustRead = true;
   /** Whether the lane was dropped. Another process may then own it. */
   isDropped = false;
@@ -83,11 +85,14 @@ export class Lane {
       this.keys = undefined;
       this.mustRead = true;
     }
-    // If the ordering has changed, read the deliveries again.
+    // After a change of the ordering, the deliveries must be read again.
     if (!endpoint.isEnabled || before.isOrdered !== endpoint.isOrdered) this.waiting = [];
   }
 
-  /** Takes the lane again after its lease expired. Drops waiting deliveries, which others may have sent meanwhile. */
+  /**
+   * Takes the lane again after its lease expired. Drops waiting deliveries, which other processes may have sent
+   * meanwhile.
+   */
   retake(endpoint: LaneEndpoint): void {
     this.takenMs = performance.now();
     this.waiting = [];
@@ -117,8 +122,8 @@ export class Lane {
   }
 
   /**
-   * Adds the deliveries of a read. Returns false if they were read with another version of the endpoint. The lane then
-   * starts no attempts until the endpoint is replaced.
+   * Adds the deliveries of a read. Returns false if the endpoint had another version at the time of the read. The lane
+   * then starts no attempts until the endpoint is replaced.
    */
   addRead({ endpoint, takenMs }: LaneRead, keys: SigningKeys, { due, hasMore }: DuePage): boolean {
     this.readFailedWithoutKeys = false;
@@ -186,7 +191,7 @@ export class Lane {
     this.pausedUntilMs = performance.now() + pauseMs;
   }
 
-  /** Milliseconds until the pause of `pauseFor` ends. Zero or negative without one. */
+  /** Milliseconds until the pause of `pauseFor` ends; zero or negative if the lane is not paused. */
   get pauseMs(): number {
     return this.pausedUntilMs - performance.now();
   }
@@ -201,19 +206,22 @@ export class Lane {
     return this.inProgress.size > 0;
   }
 
-  /** Reports whether the lane has had no work for `lingerMs`. The lane of a disabled endpoint is idle as soon as no attempt is in progress. */
+  /**
+   * Reports whether the lane has had no work for `lingerMs`. The lane of a disabled endpoint is idle at once. During
+   * attempts and reads, and after a failed read without keys, a lane is not idle.
+   */
   isIdleFor(lingerMs: number): boolean {
     if (this.isBusy || this.isReading || this.readFailedWithoutKeys) return false;
     if (!this.endpoint.isEnabled) return true;
     return this.waiting.length === 0 && !this.mustRead && performance.now() - this.lastWorkMs >= lingerMs;
   }
 
-  /** Whether attempts are paused by `EndpointPace`. Another process that took the lane would not know the pause. */
+  /** Whether `EndpointPace` pauses the attempts. Another process that took the lane would not know the pause. */
   get isPaused(): boolean {
     return this.endpoint.isEnabled && this.pace.isPaused;
   }
 
-  /** Whether the lane waits for a notification. If that was lost, only a check finds due deliveries. */
+  /** Whether the lane waits for a notification. If the notification was lost, only a check finds due deliveries. */
   get mayHaveMissed(): boolean {
     return this.waiting.length === 0 && !this.mustRead && !this.isReading && this.msUntilNext !== Infinity;
   }

@@ -92,7 +92,7 @@ export interface LaneLeasesParts {
 
 /** LaneLeases manages the leases of this process. All methods reject if the database fails. */
 export class LaneLeases {
-  /** Whether the process is shutting down. It then claims no more lanes and starts no more attempts. */
+  /** Whether the process is shutting down. If so, the process claims no more lanes and starts no more attempts. */
   isEnding = false;
   private readonly refreshes: Batcher<string, void>;
   /** Pending refreshes by endpoint ID, so that many notifications at once read each endpoint only once. */
@@ -102,9 +102,11 @@ export class LaneLeases {
    * renewed, and the next release includes them.
    */
   private readonly unreleased = new Set<string>();
-  /** The latest claim or release. The next one waits for it. */
+  /** The latest claim or release. The next claim or release waits for its end. */
   private lastChange: Promise<unknown> = Promise.resolve();
-  /** Start of the latest successful renewal, by `performance.now()`. The leases are valid from that time on. */
+  /**
+   * Start of the latest successful renewal, by `performance.now()`. The validity of all leases counts from this time.
+   */
   private renewedMs = -Infinity;
   /** Whether the table has no more lanes of this process, except those with attempts in progress. */
   private hasReleasedAll = false;
@@ -155,7 +157,10 @@ export class LaneLeases {
     return waiting;
   }
 
-  /** Renews all leases. Drops lanes that another process now owns. */
+  /**
+   * Renews all leases. Drops lanes that another process now owns. Drops all lanes if no renewal has succeeded for
+   * `leasePatienceMs`.
+   */
   async renew(): Promise<void> {
     const { rows, lanes } = this.parts;
     const held = [...lanes.all()];
@@ -174,8 +179,8 @@ export class LaneLeases {
   }
 
   /**
-   * Releases idle lanes, as many as fit into one statement. Returns the released lanes with their next due times. The
-   * next call includes lanes that could not be released.
+   * Releases idle lanes, as many as fit into one statement. Returns the released lanes with their next due times. If
+   * the statement fails, the next call includes its lanes.
    */
   releaseIdle(): Promise<readonly SleepingLane[]> {
     return this.runExclusively(async () => {

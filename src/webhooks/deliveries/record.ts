@@ -49,7 +49,7 @@ export class DeliveryRecorder {
     return this.results.isStuck;
   }
 
-  /** Discards unwritten results. Other processes repeat these attempts after the leases have expired. */
+  /** Discards unwritten results. Other processes repeat the attempts of these results after the leases have expired. */
   stop(): void {
     this.results.stop(new DatabaseUnavailable('webhook results are no longer written'));
   }

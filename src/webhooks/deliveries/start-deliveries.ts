@@ -42,10 +42,10 @@ export interface DeliveriesParts {
   readonly times?: WorkerTimes;
 }
 
-/** The running worker. */
+/** RunningDeliveries controls the running delivery worker. */
 export interface RunningDeliveries {
   readonly gauges: ReadsGauges;
-  /** Starts no more attempts. Attempts in progress continue. */
+  /** Stops starting attempts. Attempts in progress continue. */
   stopStarting(): void;
   /** Waits up to `patienceMs` for attempts in progress. Other processes continue with the remaining deliveries. */
   stop(patienceMs: number): Promise<void>;

@@ -9,14 +9,14 @@ import { Socket } from 'node:net';
 import type { Client, Notification } from 'pg';
 import type { Logger } from '../../platform/log.js';
 
-/** Interval of beats. */
+/** Interval between two beats. */
 const BEAT_INTERVAL_MS = 30_000;
 /** Maximum time until a beat is received. */
 const BEAT_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Pause before a beat that could not be sent is sent again. */
 const UNSENT_PAUSE_MS = 1_000;
-/** First pause between connection attempts. It doubles up to `LONGEST_PAUSE_MS`. */
+/** First pause between connection attempts. Each failure doubles the pause, up to `LONGEST_PAUSE_MS`. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 /** Prefix of the messages that are beats. */
@@ -36,7 +36,7 @@ export interface WorkListenerParts {
   readonly notify: (message: string) => Promise<unknown>;
   /** Called with each message except beats. */
   readonly onMessage: (message: string) => void;
-  /** Called when notifications arrive again. Notifications that were sent meanwhile are lost. */
+  /** Called when notifications arrive, for the first time or again. Earlier notifications may be lost. */
   readonly onUp: () => void;
   /** Called when notifications no longer arrive. */
   readonly onDown: () => void;

@@ -4,24 +4,24 @@
 export interface WorkerTimes {
   /** Interval at which the worker claims all due lanes. */
   readonly claimMs: number;
-  /** The same interval while notifications from other processes do not arrive. */
+  /** Interval at which the worker claims all due lanes while no notifications from other processes arrive. */
   readonly claimWithoutNotificationsMs: number;
   /** Interval at which leases are renewed. */
   readonly renewMs: number;
   /** Time without a successful renewal after which the worker drops its lanes. Shorter than a lease. */
   readonly leasePatienceMs: number;
-  /** Interval at which lanes with lost notifications are searched. */
+  /** Interval at which the worker scans for lanes with lost notifications. */
   readonly scanMs: number;
   /** Maximum jitter of the scan interval, in either direction. */
   readonly scanSpreadMs: number;
-  /** Interval at which all held endpoints are reloaded. */
+  /** Interval at which the endpoints of all held lanes are reloaded. */
   readonly refreshMs: number;
   /**
-   * How long a worker keeps an idle lane. A short time costs more claims, each with several statements. With a long
-   * time, more lanes must wait until their leases expire if a worker hangs.
+   * Time for which a worker keeps an idle lane. A short time costs more claims, each with several statements. With a
+   * long time, more lanes must wait until their leases expire if a worker hangs.
    */
   readonly lingerMs: number;
-  /** Interval at which idle lanes are searched and released. */
+  /** Interval at which the worker looks for idle lanes and releases them. */
   readonly releaseMs: number;
   /** Pause before a released lane is checked again for events that were being committed meanwhile. */
   readonly recheckMs: number;

@@ -35,7 +35,7 @@ export function changedEndpoint(
   };
 }
 
-/** Returns the audit action for a change: the new status, or an update if the status stays the same. */
+/** Returns the audit action for a change: that of the new status, or an update if the status stays the same. */
 export function statusAction(before: WebhookEndpointTable, after: WebhookEndpointTable): AuditAction {
   if (before.status === after.status) return 'webhook_endpoint.updated';
   return `webhook_endpoint.${after.status}`;

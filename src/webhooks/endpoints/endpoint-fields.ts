@@ -29,7 +29,7 @@ const PATTERN = /^[a-z0-9_]+(?:\.[a-z0-9_]+)*\.(?:[a-z0-9_]+|\*)$/;
 /** Format of an event type, such as `customer.created`. */
 const EVENT_TYPE_PATTERN = /^[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;
 
-/** Schema of an event type. */
+/** Schema of an event type, without families such as `customer.*`. */
 export const eventTypeField = z
   .string()
   .max(LONGEST_TYPE)

@@ -24,11 +24,11 @@ export interface WebhookEndpoint {
   readonly status: WebhookEndpointTable['status'];
   readonly disabledReason: WebhookEndpointTable['disabled_reason'];
   readonly statusChangedAt: number;
-  /** Time at which the current URL was set. */
+  /** Time at which the current URL was set. If unknown, the time of the latest change of the endpoint. */
   readonly urlSetAt: number;
   /** Time of the first failure since the latest success; null without such failures. */
   readonly failingSince: number | null;
-  /** Number of failures since then. */
+  /** Number of failed attempts since the latest success. */
   readonly failures: number;
   readonly lastSuccessAt: number | null;
   readonly createdAt: number;
@@ -36,7 +36,7 @@ export interface WebhookEndpoint {
   readonly version: number;
 }
 
-/** Converts a database row. */
+/** Converts a database row to an endpoint for the admin API. */
 export function webhookEndpointOf(row: WebhookEndpointTable): WebhookEndpoint {
   return {
     id: row.id,

@@ -9,7 +9,9 @@ import type { EventCatalogue } from '../../outbox/event-catalogue.js';
 export interface EndpointInput {
   readonly url: string | undefined;
   readonly eventTypes: readonly string[] | undefined;
-  /** Event types that the endpoint already has. They stay valid if the configuration no longer defines them. */
+  /**
+   * Event types that the endpoint already has. These types stay valid even if the configuration no longer defines them.
+   */
   readonly known?: readonly string[];
 }
 

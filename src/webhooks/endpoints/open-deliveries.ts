@@ -1,7 +1,7 @@
 /**
- * Changes the open deliveries of an endpoint when the endpoint is changed, deleted or replayed. Open deliveries have
- * not ended; they are pending or held. Works in batches, because an endpoint can have a large number of deliveries.
- * Each batch locks the lane, as all changes of held deliveries must.
+ * Changes the open deliveries of an endpoint when the endpoint is changed, deleted or replayed. Open deliveries are
+ * pending or held. Works in batches, because an endpoint can have a large number of deliveries. Each batch locks the
+ * lane, as all changes of held deliveries must.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
@@ -14,7 +14,7 @@ export interface DeliverySpan {
   readonly untilMs: number;
 }
 
-/** Ends open deliveries, except those that were created within a range. Returns the number of ended deliveries. */
+/** Ends open deliveries, except deliveries that were created within a range. Returns the number of ended deliveries. */
 export async function endOpenDeliveries(
   db: Kysely<Tables>,
   endpointId: string,
@@ -38,7 +38,10 @@ export async function endOpenDeliveries(
   });
 }
 
-/** Makes pending deliveries due now, because the cause of their failures may be fixed. Returns their number. */
+/**
+ * Makes pending deliveries due now that were due later, because the cause of their failures may be fixed. Returns their
+ * number.
+ */
 export async function makeDueNow(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
   return inBatches(db, endpointId, async (trx) => {
     const waiting = trx
@@ -53,7 +56,10 @@ export async function makeDueNow(db: Kysely<Tables>, endpointId: string, nowMs: 
   });
 }
 
-/** Releases held deliveries. If the endpoint is ordered, the next read of due deliveries holds them again. Returns their number. */
+/**
+ * Releases held deliveries, and returns their number. If the endpoint is ordered, the next read of due deliveries holds
+ * them again.
+ */
 export async function releaseHeldDeliveries(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
   return inBatches(db, endpointId, (trx) => releaseSome(trx, endpointId, nowMs));
 }

@@ -1,6 +1,6 @@
 /**
- * Manages webhook endpoints for the admin API. Each change and its audit entry are one transaction. Workers are
- * notified after the commit.
+ * Manages webhook endpoints for the admin API. Each change and its audit entry are written in one transaction. After a
+ * change of an existing endpoint is committed, the workers are notified.
  */
 import { sql, type Transaction } from 'kysely';
 import { lockAccount } from '../../accounts/accounts.js';
@@ -53,13 +53,16 @@ export interface EndpointChange {
   readonly context: ChangeContext;
   /** Versions of the endpoint that may be changed; undefined for any. */
   readonly expected?: ExpectedVersions;
-  /** Whether the actor may do what only operators may do, such as disabling an endpoint. */
+  /** Whether the actor has the permissions of an operator, such as for disabling an endpoint. */
   readonly isOperator: boolean;
 }
 
 const MS_PER_SECOND = 1_000;
 
-/** Methods of WebhookEndpoints reject with a `Problem` for faults of the caller, or with the database's error. */
+/**
+ * WebhookEndpoints creates, reads, changes and deletes webhook endpoints. All methods reject with a `Problem` for
+ * faults of the caller, or with the database's error.
+ */
 export class WebhookEndpoints {
   constructor(private readonly deps: WebhookEndpointsDependencies) {}
 
@@ -109,7 +112,7 @@ export class WebhookEndpoints {
     return pageOf(list, limit, rows, webhookEndpointOf);
   }
 
-  /** Changes the given fields. Waiting deliveries go to the new URL. A change without effect is not recorded. */
+  /** Changes the given fields. Waiting deliveries are sent to the new URL. A change without effect is not recorded. */
   async update(id: string, changes: UpdateWebhookEndpoint, change: EndpointChange): Promise<WebhookEndpoint> {
     const { database, clock, rules, signal } = this.deps;
     const before = await this.get(id);
@@ -196,7 +199,10 @@ export class WebhookEndpoints {
     return webhookEndpointOf(row);
   }
 
-  /** Deletes the endpoint and its secrets, and ends its open deliveries. All deliveries stay visible. */
+  /**
+   * Deletes the endpoint and its secrets, and ends its open deliveries. All deliveries stay visible until their
+   * retention ends.
+   */
   async delete(id: string, { context, expected }: Pick<EndpointChange, 'context' | 'expected'>): Promise<void> {
     const { database, clock, signal } = this.deps;
     const now = clock.now();
@@ -251,7 +257,10 @@ export class WebhookEndpoints {
     return before;
   }
 
-  /** Writes a change with its audit entry, and returns the row after the change. */
+  /**
+   * Writes a change with its audit entry, and wakes or deactivates the lane. Returns the row after the change. Writes
+   * nothing for a change without effect.
+   */
   private async updateIn(
     trx: Transaction<Tables>,
     before: WebhookEndpointTable,

@@ -25,7 +25,7 @@ const SOURCE = 'emits';
 const RESPONSE_TIMEOUT_MS = 500;
 /** Maximum number of events that wait in this process. */
 const MAX_EVENTS = 10_000;
-/** Maximum total length of their data in UTF-16 code units. */
+/** Maximum total length of the data of waiting events, in UTF-16 code units. */
 const MAX_BYTES = 16 * 1_024 * 1_024;
 const EVENTS_PER_TRANSACTION = 250;
 const FIRST_PAUSE_MS = 100;
@@ -126,7 +126,10 @@ export class EmittedEvents implements ReadsGauges {
     this.writing ??= nextTurn().then(() => this.write());
   }
 
-  /** Counts and logs a successful response that could not become an event. @param operation operation or event type. */
+  /**
+   * Counts a successful response that could not become an event. Logs at most one line per minute and operation.
+   * @param operation operation ID or event type.
+   */
   recordUnusable(operation: string, reason: string): void {
     METRICS.events.series(SOURCE, 'unusable').inc();
     const now = performance.now();
@@ -151,7 +154,9 @@ export class EmittedEvents implements ReadsGauges {
     for (const event of lost) releaseResponse(event);
   }
 
-  /** Updates the number of waiting events whose responses were released. Other events only wait for a transaction. */
+  /**
+   * Updates the number of waiting events whose responses were released. The other events only wait for a transaction.
+   */
   readGauges(): void {
     const late = this.waiting.reduce((count, { done }) => (done === undefined ? count + 1 : count), 0);
     METRICS.eventsUnwritten.series().set(late);
@@ -208,7 +213,11 @@ export class EmittedEvents implements ReadsGauges {
     return events.filter(({ state }) => state === 'accepted');
   }
 
-  /** Reports whether the data matches the schema. @param check null if any data is valid, undefined without a type. */
+  /**
+   * Reports whether the data matches the schema.
+   * @param check null if any data is valid; undefined if the configuration no longer contains the type. Both accept any
+   *   data.
+   */
   private isUsable(event: WaitingEvent, check: DataCheck | null | undefined): boolean {
     const fault = check?.(toPlain(event.data ?? parseExact(event.dataText)));
     event.data = undefined;
@@ -229,7 +238,10 @@ export class EmittedEvents implements ReadsGauges {
     METRICS.events.series(SOURCE, 'accepted').inc(accepted);
   }
 
-  /** Waits after a failed write, longer after each. Logs the first failure. */
+  /**
+   * Waits after a failed write. The pause doubles with each failure, but stays short during shutdown. Logs the first
+   * failure.
+   */
   private async pause(error: unknown): Promise<void> {
     const message = 'Events from responses wait in memory; the database is not available';
     if (this.failures === 0) this.log.error({ event: 'events_unwritten', err: error }, message);
@@ -244,7 +256,10 @@ export class EmittedEvents implements ReadsGauges {
     });
   }
 
-  /** Counts lost events, and logs them at an interval. @param isLast whether to log them in any case. */
+  /**
+   * Counts lost events, and logs them at most once per `COMPLAINT_INTERVAL_MS`.
+   * @param isLast whether to log them in any case.
+   */
   private recordLost(lost: readonly Lost[], isLast = false): void {
     METRICS.events.series(SOURCE, 'dropped').inc(lost.length);
     this.unreported += lost.length;
@@ -270,7 +285,7 @@ function releaseResponse(event: WaitingEvent): void {
   done?.();
 }
 
-/** Returns the resource ID in the data, or null if it is missing or invalid. @param parts path of property names. */
+/** Returns the resource ID in the data; null if the ID is missing or invalid. @param parts path of property names. */
 function resourceIn(data: unknown, parts: readonly string[] | undefined): string | null {
   if (parts === undefined) return null;
   let value: unknown = data;

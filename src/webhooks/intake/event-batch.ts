@@ -35,7 +35,10 @@ export interface ValidatedBatch {
   readonly errors: readonly FieldError[];
 }
 
-/** Validates types, data and timestamps. `EventIntake` checks later whether the accounts exist. */
+/**
+ * Validates types, data and timestamps. Stops after `MAX_ERRORS` errors. `EventIntake` checks later whether the
+ * accounts exist.
+ */
 export async function validateBatch(
   service: string,
   handedIn: readonly SubmittedEvent[],
@@ -96,7 +99,10 @@ async function dataError(
   return fault && { pointer: `/data${encodeURI(fault.pointer)}`, detail: fault.detail };
 }
 
-/** EventSchemas compiles the schema of an event type when the first event arrives. */
+/**
+ * EventSchemas compiles the schema of an event type when its first event arrives, and again after the types have
+ * changed.
+ */
 export class EventSchemas {
   private types: readonly EventType[] | undefined;
   private checks = new Map<string, Promise<DataCheck> | null>();

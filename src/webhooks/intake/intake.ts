@@ -20,7 +20,9 @@ import { EventSchemas, validateBatch, type SubmittedEvent } from './event-batch.
 /** Maximum number of events per transaction. A larger request has its own transaction. */
 const EVENTS_PER_TRANSACTION = 1_000;
 
-/** Maximum number of waiting requests. More are rejected, so that a slow database does not exhaust memory. */
+/**
+ * Maximum number of waiting requests. Further requests are rejected, so that a slow database does not exhaust memory.
+ */
 const MAX_WAITING = 200;
 
 /** Result for one accepted event. */
@@ -119,7 +121,7 @@ async function writeRequests(
     requests.flatMap((events, index) => (refusals[index] === undefined ? events : [])),
     nowMs,
   );
-  // Another process stored some of the events at the same time. Check whether they are the same events.
+  // Another process has stored some of the events since the query. Check whether they are the same events.
   const late = all.filter(({ dedupeKey }) => known.get(dedupeKey)?.id === null && !added.events.has(dedupeKey));
   const foundLate = await knownEvents(trx, late);
   if (late.some((event) => foundLate.get(event.dedupeKey)?.fingerprint !== event.fingerprint)) throw conflict('');
@@ -131,8 +133,8 @@ async function writeRequests(
 }
 
 /**
- * Returns the result for an event.
- * @param reported keys of added events in earlier results; later ones are duplicates.
+ * Returns the result for an event of a valid request.
+ * @param reported keys of added events in earlier results. Later events with these keys are duplicates.
  */
 function takenOf(
   { dedupeKey }: ForeignEvent,
@@ -175,12 +177,12 @@ function accountsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): Co
   return trx.selectFrom('account').select('id').where('id', 'in', ids).compile();
 }
 
-/** Reads which of the events are already stored. Returns them by dedupe key. */
+/** Reads the events that are already stored, and returns them by dedupe key. */
 async function knownEvents(trx: Kysely<Tables>, events: readonly ForeignEvent[]): Promise<Map<string, KnownEvent>> {
   return events.length === 0 ? new Map() : knownIn(await trx.executeQuery(knownEventsQuery(trx, events)));
 }
 
-/** Returns the query of `knownEvents`, so that it can be sent in a batch. */
+/** Returns the query of `knownEvents`, for use in a batch of statements. */
 function knownEventsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): CompiledQuery {
   return trx
     .selectFrom('event')

@@ -37,7 +37,7 @@ export interface DeliveryQuery extends PageRequest {
   readonly untilMs?: number | undefined;
 }
 
-/** Maximum count of waiting deliveries, because an endpoint can have a million of them. */
+/** Maximum count of waiting deliveries. Limited, because an endpoint can have a million of them. */
 export const MAX_COUNTED = 1_000;
 
 /** Maximum number of attempts that are returned per delivery. Older attempts are left out. */
@@ -76,7 +76,7 @@ export class DeliveryReader {
     }));
   }
 
-  /** Reads a delivery. Rejects with `resource_not_found` if there is none with this ID. */
+  /** Reads a delivery. Rejects with `resource_not_found` if no delivery has this ID. */
   async get(id: string): Promise<DeliveryDetail> {
     const row = await this.db.selectFrom('webhook_delivery').selectAll().where('id', '=', id).executeTakeFirst();
     if (row === undefined) throw deliveryNotFound();

@@ -1,7 +1,7 @@
 /**
- * Handles failing webhook endpoints. Warns the account after one day, and disables the endpoint after five days. Each
- * warning and each disabling happens only once, even if several processes detect the failures. The deliveries of a
- * disabled endpoint wait.
+ * Handles failing webhook endpoints. Warns the account after one day, and disables the endpoint after five days, or at
+ * once after a 410. Each warning and each disabling happens only once, even if several processes detect the failures.
+ * The deliveries of a disabled endpoint wait.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
@@ -18,7 +18,7 @@ import { mailDisabled } from './disabled-mail.js';
 const WARN_AFTER_MS = 24 * 3_600_000;
 /** Time since the first failure without a success after which the endpoint is disabled. */
 const DISABLE_AFTER_MS = 5 * 24 * 3_600_000;
-/** Minimum number of failed attempts before an endpoint is disabled. */
+/** Minimum number of failed attempts before an endpoint is disabled, except after a 410. */
 const FEWEST_FAILURES = 5;
 
 /** Actor of the audit entries. */
@@ -52,7 +52,10 @@ export async function disableGone(
   return mergeVerdicts(all);
 }
 
-/** Checks endpoints with failed attempts. Depending on the time, warns their accounts or disables the endpoints. */
+/**
+ * Checks endpoints with failed attempts. Warns their accounts or disables the endpoints, depending on how long they
+ * have failed.
+ */
 export async function checkFailing(
   db: Kysely<Tables>,
   endpointIds: readonly string[],
@@ -130,7 +133,7 @@ async function emitDisabled(
   return (await addEvents(trx, [eventOf(row, 'webhook_endpoint.disabled', name)], nowMs)).endpointIds;
 }
 
-/** Creates an event about an endpoint. Its deliveries go to the other endpoints of the account. */
+/** Creates an event about an endpoint. The event is delivered to the other endpoints of the account. */
 function eventOf(
   row: WebhookEndpointTable,
   type: 'webhook_endpoint.disabled' | 'webhook_endpoint.failing',

@@ -1,4 +1,4 @@
-/** Creates the webhook services of the admin role. */
+/** Creates the services of the admin role for webhook endpoints, deliveries, replays and tests. */
 import type { EventType, GatewayFile } from '../../config/model/schema.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { ThrottleWindows } from '../../quota/throttle-windows.js';
@@ -40,7 +40,7 @@ export interface Webhooks {
   readonly sender: WebhookSender;
 }
 
-/** Creates the webhook services. They always use the current configuration. */
+/** Creates the webhook services, which always use the current configuration. */
 export function openWebhooks(parts: WebhookParts): Webhooks {
   const { database, clock, secretBox, signal, sender, throttles, file, eventTypes } = parts;
   const catalogue = new EventCatalogue(eventTypes);

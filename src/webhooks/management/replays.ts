@@ -42,8 +42,8 @@ export class Replays {
   ) {}
 
   /**
-   * Replays one delivery now. Rejects with `webhook_endpoint_disabled` if the endpoint is not enabled, with `conflict`
-   * if the delivery is held, and with `resource_not_found`.
+   * Replays one delivery now. Rejects with `resource_not_found` if the delivery or its endpoint does not exist. Rejects
+   * with `webhook_endpoint_disabled` if the endpoint is not enabled, and with `conflict` if the delivery is held.
    */
   async retry(id: string, context: ChangeContext): Promise<void> {
     const now = this.clock.now();
@@ -70,7 +70,8 @@ export class Replays {
    * Replays all matching deliveries that have ended. With status `all`, also delivers events for which the endpoint has
    * no delivery, for example because they are older. Pending deliveries become due, but are not replayed. The audit
    * entry with the number of matching deliveries is written first. If the process ends halfway, the entry shows who
-   * started the replay.
+   * started the replay. Rejects with `validation_failed` if too many deliveries match, and with
+   * `webhook_endpoint_disabled`.
    * @returns the number of replayed and added deliveries.
    */
   async replayAll(endpointId: string, query: ReplayQuery, context: ChangeContext): Promise<number> {
@@ -104,8 +105,8 @@ export class Replays {
   }
 
   /**
-   * Adds deliveries for events that are older than the endpoint, or that it was not subscribed to. Returns their
-   * number.
+   * Adds deliveries for events that the endpoint is subscribed to but has no delivery of, for example because they are
+   * older. Stops at about `MAX_REPLAYED`. Returns the number of added deliveries.
    */
   private async addMissing(endpoint: WebhookEndpoint, query: ReplayQuery, now: number): Promise<number> {
     const { db } = this.database;
@@ -146,9 +147,7 @@ export class Replays {
   }
 }
 
-/**
- * Returns the number of matching deliveries. Rejects with `validation_failed` if there are too many for one request.
- */
+/** Returns the number of matching deliveries. Rejects with `validation_failed` if more than `MAX_REPLAYED` match. */
 async function countMatching(trx: Transaction<Tables>, endpointId: string, query: ReplayQuery): Promise<number> {
   const limited = matching(trx.selectFrom('webhook_delivery'), endpointId, query)
     .select('id')
@@ -165,8 +164,8 @@ async function countMatching(trx: Transaction<Tables>, endpointId: string, query
 
 /**
  * Replays the next batch of deliveries.
- * @param from ID of the last delivery before.
- * @returns `after` for the next call.
+ * @param from ID of the last delivery of the previous batch; empty for the first batch.
+ * @returns `after`, which is `from` of the next call; undefined after the last batch.
  */
 async function replayPage(
   trx: Transaction<Tables>,
@@ -238,14 +237,17 @@ function isOfType(type: string): RawBuilder<SqlBool> {
 }
 
 /**
- * Checks that the actor may send events since a time, because they may be older than the URL.
+ * Checks that the actor may send events from `sinceMs` on, because these events may be older than the endpoint's URL.
  * @throws Problem if not.
  */
 function authorizeHistory({ authorize }: ChangeContext, { urlSetAt }: WebhookEndpoint, sinceMs: number): void {
   authorize?.('webhook_history', { sinceMs: urlSetAt }, { sinceMs });
 }
 
-/** Reads and locks an endpoint. Rejects with `webhook_endpoint_disabled` if it is not enabled. */
+/**
+ * Reads and locks an endpoint. Rejects with `resource_not_found`, or with `webhook_endpoint_disabled` if the endpoint
+ * is not enabled.
+ */
 async function enabledEndpoint(trx: Transaction<Tables>, id: string): Promise<WebhookEndpoint> {
   const endpoint = webhookEndpointOf(await lockWebhookEndpoint(trx, id));
   if (endpoint.status === 'enabled') return endpoint;

@@ -47,7 +47,7 @@ export class TestSend {
 
   /**
    * Sends a test event. Rejects with `too_many_requests` if the endpoint or its account exceeds its limit per minute,
-   * or if this process has too many tests in progress.
+   * or if this process has too many tests in progress. Rejects with `validation_failed` for an unknown type.
    * @param type event type; undefined for the standard test event.
    * @returns the ID of the delivery, whose attempt has ended.
    */
@@ -67,7 +67,8 @@ export class TestSend {
   }
 
   /**
-   * Enforces the rate limits, to prevent abuse. A test sends a request to any public address, and shows the response.
+   * Enforces the rate limits, to prevent abuse. A test can send a request to any public address, and shows the
+   * response.
    */
   private async enforceLimits({ id, accountId }: WebhookEndpoint): Promise<void> {
     const ofAccount = await this.accountThrottle.count(accountId);
@@ -180,7 +181,7 @@ function tooMany(whose: string, { limit }: ThrottleRow, verdict: ThrottleVerdict
   return new Problem('too_many_requests', { detail, headers: ['Retry-After', seconds] });
 }
 
-/** Creates the delivery in its state before the attempt. Workers ignore it, because its state is `failed`. */
+/** Creates the delivery in its state before the attempt. Workers ignore the delivery, because its state is `failed`. */
 function newDelivery(endpoint: WebhookEndpoint, nowMs: number): WebhookDeliveryTable {
   return {
     id: newId('whd', nowMs),

@@ -1,4 +1,4 @@
-/** Determines the outcome of a webhook attempt from the response. */
+/** Determines the outcome of a webhook attempt from the response, and parses `Retry-After`. */
 
 /**
  * Outcome of an attempt.

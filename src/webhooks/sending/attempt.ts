@@ -47,7 +47,8 @@ export interface EventToSend {
 }
 
 /**
- * Builds the body. Inserts `data` unchanged. Parsing `data` would lose duplicate members and digits of large numbers.
+ * Builds the body of a webhook. Inserts `data` unchanged. Parsing `data` would lose duplicate members and digits of
+ * large numbers.
  */
 export function payloadOf({ id, type, accountId, occurredAtMs, data }: EventToSend): Buffer {
   const head = JSON.stringify({ id, type, timestamp: formatUtc(occurredAtMs), account_id: accountId });
@@ -69,7 +70,10 @@ export interface AttemptMade extends AttemptResult {
   readonly responseBody: string | null;
 }
 
-/** Result if this process lacked resources for an attempt. This is no failure, and the attempt is repeated soon. */
+/**
+ * Result if this process lacked resources for an attempt. The receiver has not failed, and the worker repeats the
+ * attempt soon.
+ */
 export interface ResourceShortage {
   readonly shortOf: OwnResource;
 }
@@ -77,7 +81,7 @@ export interface ResourceShortage {
 /** Dependencies of `WebhookSender`. */
 export interface WebhookSenderParts {
   readonly connections: GuardedConnections;
-  /** Returns the current rules for destinations. They can change with the configuration. */
+  /** Returns the current rules for destinations. The rules can change with the configuration. */
   readonly rules: () => OutboundRules;
   readonly clock: Clock;
 }
@@ -86,7 +90,9 @@ export interface WebhookSenderParts {
 export class WebhookSender {
   constructor(private readonly parts: WebhookSenderParts) {}
 
-  /** Makes an attempt. Rejects only if it cannot be signed: without a key, or if the event ID is invalid. */
+  /**
+   * Makes an attempt. Rejects only if the webhook cannot be signed, because there is no key or the event ID is invalid.
+   */
   async attempt(webhook: WebhookToSend): Promise<AttemptMade | ResourceShortage> {
     const atMs = this.parts.clock.now();
     const signature = signatureFields(webhook.eventId, atMs, webhook.body, webhook.keys);
@@ -145,7 +151,9 @@ function responseOf({ statusCode, headers }: GuardedResponse): Parameters<typeof
   return { statusCode, retryAfter: headers['retry-after'], webhookDelivery: Array.isArray(field) ? field[0] : field };
 }
 
-/** Decodes a body as UTF-8. Drops a truncated last character. Replaces NUL, because PostgreSQL rejects it. */
+/**
+ * Decodes a body as UTF-8. Drops a truncated last character. Replaces NUL, because PostgreSQL rejects this character.
+ */
 function textOf(body: Buffer): string {
   return new TextDecoder().decode(body, { stream: body.length >= KEPT_BYTES }).replaceAll(NUL, '\uFFFD');
 }

@@ -20,7 +20,7 @@ import {
 } from './webhook-secret.js';
 import type { SigningKeys } from './webhook-signature.js';
 
-/** Maximum number of active secrets per endpoint. Another rotation ends the oldest secret. */
+/** Maximum number of active secrets per endpoint. A further rotation must end the oldest secret. */
 const MAX_LIVE = 3;
 /** Purpose for deriving the key of fingerprints, which detect repeated secrets. */
 const FINGERPRINT_PURPOSE = 'webhook secrets';
@@ -40,7 +40,7 @@ export interface SecretRotation {
   readonly suppliedSecret: Buffer | null;
   /** Time during which the previous secrets stay active. */
   readonly overlapMs: number;
-  /** Whether the oldest secret may be ended early if there are too many. */
+  /** Whether the oldest secret may be ended early if the endpoint has too many secrets. */
   readonly endsPrevious: boolean;
 }
 
@@ -115,7 +115,7 @@ export class WebhookSecrets {
 
   /**
    * Adds a new secret, and limits the previous secrets to the overlap. At most three secrets are active. If the oldest
-   * one must end early for that, rejects with `previous_secret_active` unless `endsPrevious` is set.
+   * secret must end early, rejects with `previous_secret_active` unless `endsPrevious` is set.
    * @returns the plain secret, as `add`.
    */
   async rotate(
@@ -152,8 +152,8 @@ export class WebhookSecrets {
   }
 
   /**
-   * Returns the signing keys of an endpoint, with the current keys first. Rejects with `secrets_unavailable` if they
-   * cannot be decrypted.
+   * Returns the signing keys of an endpoint, with the current keys first. Rejects with `secrets_unavailable` if the
+   * keys cannot be decrypted.
    */
   async signingKeys(endpointId: string, nowMs: number): Promise<SigningKeys> {
     const [keys] = await this.signingKeysOf([endpointId], nowMs);
@@ -189,7 +189,7 @@ export class WebhookSecrets {
     return keys;
   }
 
-  /** Deletes expired secrets and returns their number. The worker role calls it periodically. */
+  /** Deletes expired secrets and returns their number. The worker role calls this method once a day. */
   async deleteExpired(nowMs: number): Promise<number> {
     const result = await this.db.deleteFrom('webhook_secret').where('expires_at', '<=', nowMs).executeTakeFirst();
     return Number(result.numDeletedRows);
@@ -207,7 +207,7 @@ function readActive(db: Kysely<Tables>, endpointIds: readonly string[], nowMs: n
     .execute();
 }
 
-/** Decrypts the keys of an endpoint. Returns an error if that is not possible. */
+/** Decrypts the keys of an endpoint. Returns an error if the keys cannot be decrypted. */
 function decryptKeys(box: SecretBox, rows: readonly WebhookSecretTable[]): SigningKeys | Error {
   const ends = rows.flatMap(({ expires_at: endMs }) => endMs ?? []);
   try {

@@ -7,7 +7,7 @@ import { createPrivateKey, createPublicKey, randomBytes, type KeyObject } from '
 
 const SECRET_PREFIX = 'whsec_';
 const PUBLIC_PREFIX = 'whpk_';
-/** Limits for the length of a shared secret. */
+/** Limits for the length of a shared secret in bytes. */
 const FEWEST_BYTES = 24;
 const MAX_BYTES = 64;
 const NEW_SECRET_BYTES = 32;
@@ -47,7 +47,10 @@ export function newSigningSeed(): Buffer {
   return randomBytes(SEED_BYTES);
 }
 
-/** Derives the private key for `v1a` signatures. Cache the key, because deriving it takes longer than signing. */
+/**
+ * Derives the private key for `v1a` signatures. Cache the key, because deriving it takes longer than signing.
+ * @throws Error for a seed of the wrong length.
+ */
 export function privateKeyOf(seed: Buffer): KeyObject {
   if (seed.length !== SEED_BYTES) throw new Error(`a seed has ${SEED_BYTES} bytes, not ${seed.length}`);
   return createPrivateKey({ key: Buffer.concat([PRIVATE_DER_PREFIX, seed]), format: 'der', type: 'pkcs8' });

@@ -317,9 +317,9 @@ export const VALUES: readonly BrokenConfig[] = [
     'must be an address such as 0.0.0.0, or a host name, not',
     'the port is a separate setting',
   ],
-  ['a URL as a host', gateway('host: http://localhost'), '8:18', 'must be an address', 'the address alone'],
+  ['a URL as a host', gateway('host: http://localhost'), '8:18', 'must be an address', 'write the address only'],
   ['a number as a host', gateway('host: 1'), '8:18', 'must be a text, not 1', 'in quotes: "1"'],
-  ['an empty host', gateway('host: ""'), '8:18', 'must be an address', 'the address alone'],
+  ['an empty host', gateway('host: ""'), '8:18', 'must be an address', 'write the address only'],
   [
     'one port for both listeners',
     plus('gateway: { port: 9000 }\nadmin: { port: 9000 }'),

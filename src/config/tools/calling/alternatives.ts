@@ -2,15 +2,15 @@
 import type { Fault, Place } from './fault.js';
 
 /**
- * Returns the faults to report, as few as possible.
+ * Returns the faults to report. If only one alternative allows the type of the value, returns the faults of that
+ * alternative. Otherwise returns a single fault that combines the alternatives.
  * @param tried faults of each alternative, at least one per alternative
- * @param place location of the value; undefined: the arguments as a whole
+ * @param place location of the value; undefined for the arguments as a whole
  */
 export function alternativeFaults(tried: readonly (readonly Fault[])[], place: Place | undefined): readonly Fault[] {
   const wrongType = tried.filter(([first]) => first?.kind === 'type' && first.place === place);
   const others = tried.filter((faults) => !wrongType.includes(faults));
-  // If only one alternative allows the type of the value, only its faults help. Example: an object for "null or
-  // object".
+  // Only the faults of an alternative that allows the value's type help. Example: an object for "null or object".
   const [only] = others;
   if (only !== undefined && others.length === 1 && tried.length > 1) return only;
   const isSimple = tried.every(

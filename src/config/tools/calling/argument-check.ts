@@ -1,7 +1,7 @@
 /**
  * Validates tool arguments against the tool's input schema (JSON Schema 2020-12), to tell the AI assistant what to fix.
- * The validation is no security check, because the backend validates requests. So expensive checks are skipped. The
- * schema is interpreted, because compiling a large schema with Ajv would block the process for up to half a second.
+ * This is no security check, because the backend validates requests, so expensive checks are skipped. The schema is
+ * interpreted, because compiling a large schema with Ajv would block the process for up to half a second.
  */
 import { isExactNumber } from '../../../platform/json/exact-json.js';
 import { didYouMean } from '../../model/problem.js';
@@ -13,9 +13,9 @@ import { type Fault, fieldOf, type Place } from './fault.js';
 import { isWrittenInteger, isOfType, valueFaults } from './value-check.js';
 
 const MAX_FAULTS = 10;
-/** Maximum number of pairs of value and schema to compare. Each takes less than a microsecond. */
+/** Maximum number of pairs of value and schema to check. Each pair takes less than a microsecond. */
 const MAX_STEPS = 100_000;
-/** Maximum nesting of arguments. */
+/** Maximum nesting of objects and lists in arguments. */
 const MAX_DEPTH = 64;
 /** Maximum length of lists that are checked for duplicates. */
 const MAX_UNIQUE_CHECKED = 10_000;
@@ -26,9 +26,9 @@ const EMPTY_LIST: readonly unknown[] = [];
 
 /**
  * Validates arguments. Never throws.
- * @param args parsed JSON, which is modified if it is valid. A text of digits becomes an exact integer where the schema
- * allows integers. Null is removed from optional fields that do not allow null. The strict mode of OpenAI sends null
- * for omitted values.
+ * @param args parsed JSON, which is modified unless there are faults. A text of digits becomes an exact integer where
+ * the schema allows integers. Null is removed from optional fields that do not allow null, because the strict mode of
+ * OpenAI sends null for omitted values.
  * @returns up to ten faults. Empty if the arguments are valid, or if the step limit was reached.
  */
 export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly ArgumentFault[] {
@@ -47,7 +47,10 @@ export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly
   return [...distinct.values()].slice(0, MAX_FAULTS);
 }
 
-/** Returns why the arguments are invalid under every schema, or undefined. The text follows "the arguments". */
+/**
+ * Returns why the arguments are invalid under every schema, or undefined. The reason is a phrase that follows "the
+ * arguments".
+ */
 function invalidInAnySchema(value: unknown, depthLeft: number): string | undefined {
   if (isExactNumber(value) && !Number.isFinite(Number(value.rawJSON))) return 'have a number that is too large';
   if (typeof value !== 'object' || value === null || isExactNumber(value)) return undefined;
@@ -60,10 +63,10 @@ function invalidInAnySchema(value: unknown, depthLeft: number): string | undefin
   return undefined;
 }
 
-/** A replacement of a value, applied after the arguments were found valid. */
+/** Replacement of a value. Corrections are applied after the check has found no faults. */
 interface Correction {
   readonly place: Place;
-  /** The new value. Undefined: the value is removed. */
+  /** The new value. Undefined if the value is removed. */
   readonly value: unknown;
 }
 
@@ -77,18 +80,19 @@ function valueAt(args: unknown, place: Place | undefined): unknown {
   return place === undefined ? args : (valueAt(args, place.within) as Record<string | number, unknown>)[place.key];
 }
 
-/** Check validates one set of arguments and collects corrections. */
+/** Check validates one set of arguments and collects the corrections of their values. */
 class Check {
   readonly corrections: Correction[] = [];
   private stepsLeft = MAX_STEPS;
   /**
-   * False while the evaluated schema may not apply, for example in `not` or `if`. Then values must not be corrected.
+   * False while the evaluated schema may not apply, for example in `not` or `if`. Values are not corrected in such a
+   * schema.
    */
   private mayCorrect = true;
 
   constructor(private readonly inputSchema: JsonSchema) {}
 
-  /** Whether the step limit was reached. Then it is not known whether the arguments are valid. */
+  /** Whether the step limit was reached. The arguments may be invalid even if no faults were found. */
   get isOverLimit(): boolean {
     return this.stepsLeft < 0;
   }
@@ -99,7 +103,7 @@ class Check {
 
   /**
    * Adds the faults of a value to `faults`.
-   * @param place location of the value; undefined: the arguments as a whole
+   * @param place location of the value; undefined for the arguments as a whole
    */
   check(value: unknown, schema: unknown, place: Place | undefined, faults: Fault[]): void {
     if (schema === false) faults.push({ place, kind: 'other', detail: 'must not be given' });
@@ -125,8 +129,8 @@ class Check {
   }
 
   /**
-   * Returns the faults of a value. Corrections are kept only if there are no faults.
-   * @param mayCorrect whether the value may be corrected, such as a text of digits to a number
+   * Returns the faults of a value. Keeps corrections only if there are no faults.
+   * @param mayCorrect whether the value may be corrected, for example from a text of digits to a number
    */
   private faultsOf(value: unknown, schema: unknown, place: Place | undefined, mayCorrect = false): Fault[] {
     const faults: Fault[] = [];
@@ -138,7 +142,7 @@ class Check {
     return faults;
   }
 
-  /** Checks `allOf`, `anyOf`, `oneOf`, `not` and `if`, which concern the same value. */
+  /** Checks `allOf`, `anyOf`, `oneOf`, `not` and `if`, whose schemas concern the same value. */
   private checkCombined(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
     const { allOf, anyOf, oneOf, not } = schema;
     for (const each of listOf(allOf)) this.check(value, each, place, faults);
@@ -232,7 +236,7 @@ class Check {
       if (isKnown) this.check(object[name], known[name], at, faults);
       for (const [pattern, each] of patterns) {
         const matches = patternOf(pattern).isMatch(name);
-        // If the match could not be decided in time, assume a match.
+        // Assume a match if the pattern is too expensive to check.
         isKnown ||= matches !== false;
         if (matches === true) this.check(object[name], each, at, faults);
       }
@@ -243,14 +247,17 @@ class Check {
     }
   }
 
-  /** Reports whether null in an optional field stands for an omitted value, and records that the field is removed. */
+  /**
+   * Reports whether null in an optional field stands for an omitted value. If so, records that the field must be
+   * removed.
+   */
   private isOmitted(schema: unknown, place: Place): boolean {
     if (!this.mayCorrect || this.faultsOf(null, schema, place).length === 0) return false;
     this.corrections.push({ place, value: undefined });
     return true;
   }
 
-  /** Returns the detail of the fault of a field that the schema does not know. */
+  /** Returns the detail of the fault of a field that the schema does not define. */
   private unknownDetail(name: string, place: Place | undefined): string {
     if (place !== undefined) return 'is not known';
     const meant = didYouMean(name, Object.keys(objectOf(this.inputSchema['properties'])));

@@ -1,4 +1,4 @@
-/** Converts validated tool arguments to a request: path, query, header lines and body. */
+/** Converts validated tool arguments to the path, query, header lines and body of a request. */
 import { isExactNumber } from '../../../platform/json/exact-json.js';
 import type {
   BodyBinding,
@@ -13,19 +13,19 @@ import { encode, queryPairs, simpleText, textOf } from './write-values.js';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Maximum characters of URL and header lines. Clients have the same limit for request heads. */
+/** Maximum number of characters of the URL and the header lines. Request heads of clients have the same limit. */
 const MAX_HEAD_LENGTH = 16 * 1024;
-/** Characters that could end or split a segment in software that decodes too early, or twice. */
+/** Matches characters that could end or split a segment in software that decodes too early or twice. */
 const SEPARATOR = /[/\\;\p{Cc}]|%[0-9a-f]{2}/iu;
-/** A segment that software could treat as `.` or `..`. */
+/** Matches a segment that software could treat as `.` or `..`. */
 const DOT_SEGMENT = /^\s*\.\.?\s*(?:[?#]|$)/;
-/** Characters after a segment that some backends cut off together with what follows them. */
+/** Matches a character at which some backends cut off the rest of a segment. */
 const AFTER_SEGMENT = /^[.?#\s]/;
-/** Valid header values (RFC 9110 section 5.5), without the control characters of Latin-1. */
+/** Matches valid header values (RFC 9110 section 5.5), without the control characters of Latin-1. */
 const FIELD_VALUE = /^[\t\x20-\x7e\xa0-\xff]*$/;
 
 /**
- * Creates the request, or returns the faults of arguments that a request cannot carry.
+ * Creates the request, or returns up to ten faults of arguments that a request cannot contain.
  * @param args arguments that are valid according to the input schema
  */
 export function bindArguments(binding: ToolBinding, args: Arguments): BoundRequest | ArgumentFaults {
@@ -41,7 +41,7 @@ export function bindArguments(binding: ToolBinding, args: Arguments): BoundReque
   return faults.length > 0 ? { faults: faults.slice(0, 10) } : { url, lines, body };
 }
 
-/** Returns the fixed value, or else the value of the argument. Undefined if there is none. */
+/** Returns the fixed value, or else the value of the argument. Returns undefined if neither exists. */
 function valueOf(
   { fixed, argument }: { readonly fixed?: unknown; readonly argument?: string },
   args: Arguments,
@@ -67,7 +67,7 @@ function writePath({ template, path }: ToolBinding, args: Arguments, report: Rep
 
 /**
  * Returns why a text cannot be the value of a path parameter, or undefined. If slashes are allowed, each part between
- * them must be a valid segment.
+ * slashes must be a valid segment.
  */
 function pathFault(text: string, { reserved, takesSlashes }: PathBinding): string | undefined {
   if (!takesSlashes) return segmentFault(text, reserved);
@@ -79,7 +79,7 @@ function pathFault(text: string, { reserved, takesSlashes }: PathBinding): strin
 
 /**
  * Returns why a text cannot be a path segment, or undefined.
- * @param reserved segments that would match another operation, in lower case
+ * @param reserved segments that would lead to another operation, in lower case
  */
 function segmentFault(text: string, reserved: readonly string[]): string | undefined {
   if (text === '') return 'must not be empty';
@@ -119,7 +119,10 @@ function nameOf({ argument, name }: ParameterBinding): string {
   return argument ?? name;
 }
 
-/** Serializes the body. Returns undefined if an optional body has no values. */
+/**
+ * Serializes the body. Without any value, returns undefined, or an empty body if the body consists of fields and is
+ * required.
+ */
 function writeBody(body: BodyBinding, args: Arguments): Buffer | undefined {
   const whole = body.fixed === undefined ? valueOf(body, args) : body.fixed.value;
   if (body.kind === 'text') return whole === undefined ? undefined : Buffer.from(textOf(whole));
@@ -139,8 +142,8 @@ function json(value: unknown): Buffer {
 }
 
 /**
- * Serializes a form as `application/x-www-form-urlencoded` (OpenAPI, Encoding Object). Nested values get names with
- * brackets.
+ * Serializes a form as `application/x-www-form-urlencoded` (OpenAPI, Encoding Object). Members of nested values get
+ * names with brackets.
  */
 function form(given: readonly (readonly [string, unknown])[], { fields }: BodyBinding): Buffer {
   const pairs = given.flatMap(([name, value]) => {

@@ -1,17 +1,17 @@
 /**
- * Regular expressions of schemas, with bounded execution time. V8 backtracks: for `^(a+)+$`, a text of 40 letters takes
- * hours. So the maximum number of steps is estimated from the pattern and the length of the text. If the estimate is
- * too high, the check is left to the backend.
+ * Matches texts against the regular expressions of schemas in bounded time. V8 backtracks, so `^(a+)+$` can take hours
+ * for a text of 40 letters. The number of steps is estimated from the pattern and the length of the text. If the
+ * estimate is too high, only the backend checks the text.
  */
 import { LRUCache } from 'lru-cache';
 
-/** Maximum number of steps of V8 for a match. A step takes some nanoseconds. */
+/** Maximum number of steps of a match in V8. A step takes some nanoseconds. */
 const MAX_STEPS = 1_000_000;
 
 const patterns = new LRUCache<string, BoundedPattern>({ max: 1_000 });
 
 /**
- * Returns the compiled pattern, from a cache of 1,000 patterns.
+ * Returns the compiled pattern from a cache of 1,000 patterns. Compiles the pattern if it is not in the cache.
  * @throws SyntaxError if the pattern is not valid
  */
 export function patternOf(pattern: string): BoundedPattern {
@@ -22,7 +22,7 @@ export function patternOf(pattern: string): BoundedPattern {
   return bounded;
 }
 
-/** BoundedPattern is a regular expression whose check never takes longer than some milliseconds. */
+/** BoundedPattern is a regular expression that takes at most some milliseconds for a match. */
 export class BoundedPattern {
   private readonly expression: RegExp;
   private readonly waysOf: (length: number) => number;
@@ -33,7 +33,7 @@ export class BoundedPattern {
     this.waysOf = waysOfPattern(pattern);
   }
 
-  /** Reports whether a text matches. Returns undefined if the check could take too long. */
+  /** Reports whether a text matches. Returns undefined if the match could take too long. */
   isMatch(text: string): boolean | undefined {
     return this.steps(text.length) > MAX_STEPS ? undefined : this.expression.test(text);
   }
@@ -47,22 +47,22 @@ export class BoundedPattern {
 }
 
 /**
- * Maximum number of ways in which a part of a pattern can match a text, by the length of the text. V8 may try all of
- * them.
+ * Ways returns the maximum number of ways in which a part of a pattern can match a text of the given length. V8 may try
+ * all of these ways.
  */
 type Ways = (length: number) => number;
 
 const SINGLE_WAY: Ways = () => 1;
 const UNBOUNDED: Ways = () => Infinity;
 
-/** Parses an ECMAScript pattern. Syntax that is not known counts as unbounded. */
+/** Returns the ways of an ECMAScript pattern. The ways are unbounded if the pattern has unknown syntax. */
 function waysOfPattern(pattern: string): Ways {
   const reader = new Reader(pattern);
   const ways = reader.alternatives();
   return reader.isAtEnd ? ways : UNBOUNDED;
 }
 
-/** Reader parses a pattern and multiplies the ways of its parts. */
+/** Reader parses a pattern and combines the ways of its parts. */
 class Reader {
   private at = 0;
 
@@ -106,7 +106,7 @@ class Reader {
     const [, sign = '', least = '0', range, most = ''] = quantifier;
     const [from, to] = boundsOf(sign, Number(least), range, most);
     if (to === from && (from <= 1 || part === SINGLE_WAY)) return part;
-    // The number of possible repetition counts, times the ways of all repetitions.
+    // Multiply the number of possible repetition counts by the ways of all repetitions.
     return (length) => {
       const times = Math.min(to, Math.max(length, 1));
       const choices = Math.max(1, Math.min(to - from, length) + 1);

@@ -1,4 +1,4 @@
-/** Reduces a response to structured content that matches the output schema of the tool. */
+/** Reduces a backend response to structured content that matches the output schema of the tool. */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { WRAPPED_UNDER } from '../tool.js';
 import { isOfOneType } from './value-check.js';
@@ -9,7 +9,8 @@ const MISMATCH = Symbol('misfit');
 /**
  * Returns the response without fields that do not match the schema. Output schemas require no fields, so the result
  * always matches. Values that match are not copied.
- * @param schema only keywords of output schemas, without references
+ * @param wrapsResult whether the content is an object with the response as `result`
+ * @param schema schema that `SchemaConverter` has created for the use `output`
  */
 export function structuredResult(body: unknown, wrapsResult: boolean, schema: JsonObject): JsonObject {
   const content = fitted(wrapsResult ? { [WRAPPED_UNDER]: body } : body, schema);
@@ -35,8 +36,8 @@ function fitted(value: unknown, schema: unknown): unknown {
 }
 
 /**
- * Returns the value fitted to the first alternative that keeps all of it, or else to the first that matches. Returns
- * `MISMATCH` if none does.
+ * Fits the value to the alternatives. Prefers the first alternative that keeps the whole value, and otherwise uses the
+ * first that matches. Returns `MISMATCH` if no alternative matches.
  */
 function anyFitted(value: unknown, alternatives: readonly unknown[]): unknown {
   let firstMatch: unknown = MISMATCH;
@@ -62,7 +63,7 @@ function fittedObject(object: JsonObject, { properties, additionalProperties }: 
   return copy ?? object;
 }
 
-/** Matches a list completely or not at all, because without one entry it would be a different list. */
+/** Matches a list as a whole, because a list without one of its entries would be misleading. */
 function fittedList(list: readonly unknown[], { prefixItems, items }: JsonObject): unknown {
   const first = listOf(prefixItems);
   let copy: unknown[] | undefined;

@@ -1,4 +1,4 @@
-/** Creates the callable tools of a configuration. */
+/** Creates the callable tools of a configuration from their serialized descriptions. */
 import { LRUCache } from 'lru-cache';
 import type { DescribedTool } from '../../model/described-tool.js';
 import type { Operation } from '../../model/schema.js';
@@ -31,7 +31,7 @@ export function makeToolSet(described: readonly DescribedTool[], operations: rea
   return { tools, byName: new Map(tools.map((tool) => [tool.name, tool])) };
 }
 
-/** OperationTool parses its schemas at the first call. */
+/** OperationTool is a tool for one operation. It parses its schemas when a caller first needs them. */
 class OperationTool implements Tool {
   readonly name: string;
   readonly title: string | undefined;
@@ -44,7 +44,7 @@ class OperationTool implements Tool {
   constructor(
     private readonly described: DescribedTool,
     readonly operation: Operation,
-    /** Schemas of recently called tools. */
+    /** Schemas of recently used tools, by tool name. */
     private readonly parsed: LRUCache<string, ToolSchemas>,
   ) {
     ({ name: this.name, description: this.description, annotations: this.annotations } = described);

@@ -1,4 +1,4 @@
-/** Validates single values of tool arguments: type, allowed values, bounds and format. */
+/** Validates single values of tool arguments against a schema: type, allowed values, bounds, patterns and formats. */
 import { isDeepStrictEqual } from 'node:util';
 import { fastFormats } from 'ajv-formats/dist/formats.js';
 import {
@@ -17,9 +17,9 @@ import type { Fault, Place } from './fault.js';
 
 const MAX_VALUES_NAMED = 20;
 const MAX_SHOWN_LENGTH = 200;
-/** Maximum text length for format checks. */
+/** Maximum length of a text whose format is checked, in UTF-16 units. */
 const MAX_FORMAT_LENGTH = 2_000;
-/** Matches an integer of at least 16 digits, as 2^53 has. */
+/** Matches an integer of at least 16 digits. 2^53 has 16 digits. */
 const LONG_INTEGER = /^-?[1-9]\d{15,399}$/;
 /** Matches an integer in the syntax of JSON. */
 const INTEGER = /^-?(?:0|[1-9]\d{0,399})$/;
@@ -36,7 +36,7 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Formats that are checked, with their messages. Others are ignored. */
+/** Formats that are checked, with their messages. Other formats are ignored. */
 const FORMATS = {
   date: 'a date such as 2027-01-31',
   'date-time': 'a time with its zone, such as 2027-01-31T10:00:00Z',
@@ -54,7 +54,7 @@ export function isOfType(value: unknown, schema: JsonObject, place: Place | unde
   const { type } = schema;
   if (type === undefined || (typeof type === 'string' && isOfOneType(value, type))) return true;
   const all = Array.isArray(type) ? (type as string[]) : [type as string];
-  // In such schemas, the type `string` only allows integers that are written as text.
+  // If a schema allows only integers, its type `string` stands for integers that are written as text.
   const types = isInteger(schema) ? all.filter((one) => one !== 'string') : all;
   if (types.some((one) => isOfOneType(value, one))) return true;
   const words = types.map((one) => TYPES[one] ?? one).join(' or ');
@@ -90,8 +90,8 @@ function kindOf(value: unknown): string {
 
 /**
  * Reports whether a value is an integer that is written as text, where the schema allows only integers. Long integers
- * may be sent as text, because JavaScript hosts of assistants round them. Short ones may be sent as text if the schema
- * allows it.
+ * may be sent as text, because JavaScript hosts of assistants round them. Short integers may be sent as text only if
+ * the schema allows text.
  */
 export function isWrittenInteger(value: unknown, schema: JsonObject): value is string {
   if (typeof value !== 'string' || !isInteger(schema)) return false;
@@ -106,7 +106,7 @@ function isInteger({ type, format, pattern }: JsonObject): boolean {
 }
 
 /**
- * Adds the faults of the content of a value.
+ * Adds the faults of a value of the right type: allowed values, bounds, length, pattern and format.
  * @param isExact false if the number was read from a text, so that it cannot have been rounded
  */
 export function valueFaults(
@@ -140,7 +140,7 @@ function numberFaults(value: number, schema: JsonObject, place: Place | undefine
     report(`must be more than ${exclusiveMinimum}`);
   if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum)
     report(`must be less than ${exclusiveMaximum}`);
-  // Allow for rounding: in floating point, 0.3 is not an exact multiple of 0.1.
+  // Allow for rounding. In floating point, 0.3 is not an exact multiple of 0.1.
   if (typeof multipleOf !== 'number') return;
   const times = value / multipleOf;
   if (Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times)))
@@ -150,8 +150,8 @@ function numberFaults(value: number, schema: JsonObject, place: Place | undefine
 function textFaults(value: string, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
   const { minLength, maxLength, pattern, format } = schema;
   const report = (detail: string, kind: Fault['kind'] = 'other'): void => void faults.push({ place, kind, detail });
-  // The length is the number of code points (JSON Schema Validation, section 6.3). It is at most the number of UTF-16
-  // units, so short texts need no counting.
+  // The length is the number of code points (JSON Schema Validation, section 6.3). This number is at most the number of
+  // UTF-16 units, so most texts need no counting.
   const isShort =
     typeof minLength === 'number' &&
     (value.length < minLength || (value.length < 2 * minLength && countOf(value) < minLength));

@@ -2,15 +2,15 @@
 import { isExactNumber, plainDigits } from '../../../platform/json/exact-json.js';
 import type { ParameterBinding, QueryStyle } from '../../model/described-tool.js';
 
-/** Separators of list items within one value, percent-encoded where necessary. */
+/** Separators of list items within a single value, percent-encoded where necessary. */
 const SEPARATORS = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C', deepObject: ',' } as const;
-/** Unreserved characters (RFC 3986 section 2.3), which need no encoding. */
+/** Matches texts of unreserved characters (RFC 3986 section 2.3), which need no encoding. */
 const UNRESERVED = /^[\w.~-]*$/;
-/** Maximum number of nested brackets. Deeper values are written as JSON. */
+/** Maximum number of nested brackets in a name. Deeper values are serialized as JSON. */
 const DEEPEST_BRACKETS = 8;
 
 /**
- * Serializes a value in style `simple`: items of lists and objects are separated by commas.
+ * Serializes a value in style `simple`, which separates the items of lists and objects by commas.
  * @param encode encodes each item
  */
 export function simpleText(
@@ -25,7 +25,7 @@ export function simpleText(
   return members.map((member) => member.join(explode ? '=' : ',')).join(',');
 }
 
-/** Describes how to serialize a query parameter or a form field. */
+/** QueryWriting describes how to serialize a query parameter or a form field. */
 export interface QueryWriting {
   readonly name: string;
   readonly style: QueryStyle;
@@ -33,7 +33,7 @@ export interface QueryWriting {
   readonly isJson: boolean;
 }
 
-/** Returns encoded `name=value` pairs. Empty lists, empty objects and null give no pairs. */
+/** Returns encoded `name=value` pairs. Empty lists, empty objects, null and undefined give no pairs. */
 export function queryPairs(value: unknown, { name, style, explode, isJson }: QueryWriting): string[] {
   const key = encode(name);
   if (value === null || value === undefined) return [];
@@ -51,7 +51,7 @@ export function queryPairs(value: unknown, { name, style, explode, isJson }: Que
   return members.length === 0 ? [] : [`${key}=${members.flat().join(SEPARATORS[style])}`];
 }
 
-/** Returns pairs such as `filter[status]=active` and `lines[0][amount]=5`. */
+/** Returns pairs such as `filter[status]=active` and `lines[0][amount]=5`, with encoded brackets. */
 function bracketPairs(key: string, value: unknown, depthLeft: number): string[] {
   if (value === null || value === undefined) return [];
   if (typeof value !== 'object' || isExactNumber(value) || depthLeft === 0) return [`${key}=${encode(textOf(value))}`];
@@ -60,7 +60,7 @@ function bracketPairs(key: string, value: unknown, depthLeft: number): string[] 
   );
 }
 
-/** Converts a value to text. Lists and objects become JSON; null and undefined become an empty text. */
+/** Converts a value to text. Lists and objects become JSON. Null and undefined become an empty text. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (isExactNumber(value)) return plainDigits(value);

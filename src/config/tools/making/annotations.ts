@@ -1,4 +1,4 @@
-/** Derives annotations of the effects of a tool (MCP, ToolAnnotations). */
+/** Derives the annotations that tell clients about the effects of a tool (MCP, ToolAnnotations). */
 import type { ToolAnnotations } from '../../model/described-tool.js';
 import type { ToolSettings } from '../../model/mcp-schema.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
@@ -7,7 +7,7 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY']);
 
 /**
  * Derives annotations from the HTTP method (RFC 9110 section 9.2), unless the settings define them. A POST that creates
- * something (201) is not destructive. `openWorldHint` is false, because operations act only on data of the account.
+ * a resource (201) is not destructive. `openWorldHint` is false, because operations affect only data of the account.
  */
 export function annotationsOf(method: string, openapi: JsonObject, settings: ToolSettings): ToolAnnotations {
   const readOnlyHint = settings.readOnly ?? SAFE_METHODS.has(method);

@@ -7,33 +7,36 @@ import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { upgradeSchema } from '../../openapi/openapi-upgrade.js';
 import { keptKeywords, type SchemaUse } from './schema-keywords.js';
 
-/** Maximum number of schemas within a converted schema. */
+/** Maximum number of schemas that a converted schema may contain. */
 const MAX_SCHEMAS = 2_000;
-/** Maximum characters of a converted schema's JSON, because an assistant reads all of it. */
+/**
+ * Maximum number of characters of a converted schema as JSON. The limit exists because an assistant reads all of it.
+ */
 const MAX_CHARACTERS = { input: 64 * 1024, output: 8 * 1024 } as const;
 /**
- * Depths at which a schema that is too large is truncated. They are tried in order until the result is small enough.
+ * Depths at which a schema that is too large is truncated. The converter tries them in order until the result is small
+ * enough.
  */
 const DEPTHS = [6, 4, 3, 2, 1] as const;
 
-/** A converted schema. References lead only to `definitions`. */
+/** Result of `SchemaConverter.convert`. References in the schema lead only to `definitions`. */
 export interface ConvertedSchema {
   readonly schema: JsonObject;
   /** Definitions of recursive schemas, by name in `$defs`. Empty for output schemas. */
   readonly definitions: ReadonlyMap<string, JsonObject>;
 }
 
-/** An enclosing reference that is being converted, with its depth, and the references around it. */
+/** A reference that is being converted, with its depth and the reference that encloses it. */
 interface EnclosingReference {
   readonly reference: string;
   readonly depth: number;
   readonly outer: EnclosingReference | undefined;
 }
 
-/** Thrown if a schema exceeds a limit. */
+/** TOO_LARGE is thrown if a schema contains more than `MAX_SCHEMAS` schemas. */
 const TOO_LARGE = Symbol('too large');
 
-/** SchemaConverter converts the schemas of one document. */
+/** SchemaConverter converts the schemas of one OpenAPI document. */
 export class SchemaConverter {
   private readonly isOld: boolean;
   private readonly names = new Map<string, string>();
@@ -45,11 +48,12 @@ export class SchemaConverter {
   }
 
   /**
-   * Converts a schema. Recursive input schemas get references to `definitions`. A schema that is too large is truncated
-   * at some depth. Below that depth, only the types are checked.
+   * Converts a schema. Recursive input schemas get references to `definitions`. Output schemas, and input schemas that
+   * are too large, are truncated at some depth. Only type and description remain below that depth. A schema that is
+   * still too large becomes an empty schema.
    */
   convert(schema: unknown, use: SchemaUse): ConvertedSchema {
-    // Output schemas have no definitions, so recursion in them ends only at a depth limit.
+    // Output schemas have no definitions, so recursion in output schemas ends only at a depth limit.
     for (const depth of use === 'input' ? [Infinity, ...DEPTHS] : DEPTHS) {
       try {
         const conversion = new Conversion(this, use, depth);
@@ -63,7 +67,7 @@ export class SchemaConverter {
     return { schema: {}, definitions: new Map() };
   }
 
-  /** Resolves a reference. Returns other objects unchanged, and an empty object if there is none. */
+  /** Resolves a reference. Returns other objects unchanged. Returns an empty object if the result is not an object. */
   resolved(value: unknown): JsonObject {
     const found = resolveReference(this.document, value);
     return isObject(found) ? found : {};
@@ -84,12 +88,12 @@ export class SchemaConverter {
     return name;
   }
 
-  /** Upgrades a schema of OpenAPI 3.0 to 3.1, without nested schemas. */
+  /** Upgrades a schema of OpenAPI 3.0 to 3.1. Nested schemas stay unchanged. */
   upgraded(schema: JsonObject): JsonObject {
     return this.isOld ? upgradeSchema(schema) : schema;
   }
 
-  /** Whether keywords next to `$ref` apply. OpenAPI 3.0 ignores them. */
+  /** Whether keywords next to `$ref` have an effect. OpenAPI 3.0 ignores such keywords. */
   get readsBesideReferences(): boolean {
     return !this.isOld;
   }
@@ -99,13 +103,13 @@ export class SchemaConverter {
 class Conversion {
   readonly definitions = new Map<string, JsonObject>();
   private schemasLeft = MAX_SCHEMAS;
-  /** Number of circular references so far. */
+  /** Number of circular references that the conversion has found so far. */
   private circularCount = 0;
 
   constructor(
     private readonly converter: SchemaConverter,
     private readonly use: SchemaUse,
-    /** Depth from which on only type and description are kept. */
+    /** Depth from which only type and description are kept. */
     private readonly depth: number,
   ) {}
 
@@ -115,8 +119,8 @@ class Conversion {
   }
 
   /**
-   * Converts a schema or reference.
-   * @param enclosing references that are being converted
+   * Converts a schema or a reference.
+   * @param enclosing innermost reference that is being converted, with its enclosing references
    */
   private convertAny(schema: unknown, enclosing: EnclosingReference | undefined, depth: number): JsonObject | boolean {
     if (typeof schema === 'boolean') return schema;
@@ -135,7 +139,7 @@ class Conversion {
     const outer = outerOf(reference, enclosing);
     if (outer !== undefined && (outer.depth === depth || this.depth === Infinity)) {
       this.circularCount++;
-      // The schema refers to itself without a level in between, which adds no constraint.
+      // A reference at the same depth refers directly to itself, which adds no constraint.
       return outer.depth === depth ? {} : { $ref: `#/$defs/${this.define(reference)}` };
     }
     const key = `${this.use} ${this.depth - depth} ${reference}`;
@@ -151,7 +155,7 @@ class Conversion {
       { reference, depth, outer: enclosing },
       depth,
     );
-    // A schema with a circular reference depends on the enclosing references, so it is not cached.
+    // A schema with a circular reference depends on the enclosing references, so it must not be cached.
     if (this.circularCount === circularCount) {
       this.converter.converted.set(key, { schema, schemas: schemasLeft - this.schemasLeft });
     }
@@ -180,7 +184,7 @@ class Conversion {
   private define(reference: string): string {
     const name = this.converter.nameOf(reference);
     if (this.definitions.has(name)) return name;
-    // Set the definition first, because the schema refers to itself.
+    // Set the definition before the conversion, because the schema refers to itself.
     this.definitions.set(name, {});
     const converted = this.convertAny(
       this.converter.resolved({ $ref: reference }),
@@ -218,8 +222,8 @@ class Conversion {
   }
 
   /**
-   * Returns `properties` without read-only properties (input) or write-only properties (output), and the remaining
-   * `required`.
+   * Returns `properties` without read-only properties (input) or write-only properties (output). Also returns
+   * `required` without the names of these properties.
    */
   private convertProperties(schema: JsonObject, convertNested: (value: unknown) => unknown): JsonObject {
     const hidden = this.use === 'input' ? 'readOnly' : 'writeOnly';
@@ -239,8 +243,8 @@ class Conversion {
 }
 
 /**
- * Restricts the discriminator property of an alternative to the alternative's value (OpenAPI, Discriminator Object).
- * JSON Schema has no discriminator.
+ * Restricts the discriminator property of an alternative to the values that select the alternative (OpenAPI,
+ * Discriminator Object). JSON Schema has no discriminator.
  */
 function withDiscriminator(
   { discriminator }: JsonObject,
@@ -259,14 +263,16 @@ function withDiscriminator(
   const own = isObject(properties[name]) ? properties[name] : {};
   const ownKinds = own['const'] === undefined ? own['enum'] : [own['const']];
   const common = Array.isArray(ownKinds) ? kinds.filter((each) => ownKinds.includes(each)) : kinds;
-  // Documents often use values that are not the names of schemas. Then keep the allowed values of the schema.
+  // Documents often use values that are not the names of schemas. In this case, keep the allowed values of the schema.
   if (common.length === 0) return converted;
   const { const: _const, enum: _enum, ...rest } = own;
   const kind = common.length > 1 ? { enum: common } : { const: common[0] };
   return { ...converted, properties: { ...properties, [name]: { ...rest, ...kind } } };
 }
 
-/** Returns the nearest enclosing occurrence of a reference, or undefined. */
+/**
+ * Returns the innermost enclosing occurrence of a reference. Returns undefined if no occurrence encloses the reference.
+ */
 function outerOf(reference: string, enclosing: EnclosingReference | undefined): EnclosingReference | undefined {
   let outer = enclosing;
   while (outer !== undefined && outer.reference !== reference) outer = outer.outer;

@@ -1,6 +1,6 @@
 /**
- * Determines which operations are tools, and their settings. `x-mcp` of an OpenAPI operation and `mcp` of an
- * `operations` entry are merged. Each field of the entry takes precedence.
+ * Determines which operations are tools, and the settings of these tools. Merges `x-mcp` of an OpenAPI operation with
+ * `mcp` of an `operations` entry. Each field of the entry takes precedence.
  */
 import { operationTool, TOOL_MESSAGE, toolSettings, type ToolSettings } from '../../model/mcp-schema.js';
 import { didYouMean, type ConfigProblem, type DocumentPath } from '../../model/problem.js';
@@ -10,22 +10,22 @@ import type { SourceDocument } from '../../source/source-document.js';
 
 export const EXTENSION = 'x-mcp';
 
-/** A place in a file, at which problems are reported. */
+/** Location in a file, at which problems are reported. */
 export interface Place {
   readonly source: SourceDocument;
   readonly path: DocumentPath;
 }
 
-/** Merged tool settings of an operation, and the places of its fields. */
+/** Merged tool settings of an operation, with the location of each setting. */
 export interface OptIn {
   readonly settings: ToolSettings;
-  /** Returns the place of a field, or of the tool if there is no field. */
+  /** Returns the location of a setting, or the location of the tool settings if `field` is undefined. */
   readonly placeOf: (field?: keyof ToolSettings) => Place;
 }
 
 /**
- * Reads the tool settings of an operation. `optIn` is undefined if the operation is not a tool. Invalid settings are
- * problems, and the operation is then not a tool.
+ * Reads the tool settings of an operation. `optIn` is undefined if the operation is not a tool. Invalid `x-mcp`
+ * settings become problems, and such an operation is not a tool. The schema check reports invalid `mcp` settings.
  */
 export function readOptIn(draft: OperationDraft): { readonly optIn?: OptIn; readonly problems: ConfigProblem[] } {
   const described = { source: draft.source, path: [...draft.path, EXTENSION] };
@@ -45,7 +45,7 @@ export function readOptIn(draft: OperationDraft): { readonly optIn?: OptIn; read
   return { optIn: { settings: { ...inDocument, ...inConfig }, placeOf }, problems };
 }
 
-/** Returns the settings, or undefined if the operation is not a tool. */
+/** Returns the settings of a tool. Returns undefined if the value does not make the operation a tool. */
 function settingsOf(setting: unknown): ToolSettings | undefined {
   if (setting === true) return {};
   return isObject(setting) ? setting : undefined;

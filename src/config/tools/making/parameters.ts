@@ -1,6 +1,6 @@
 /**
- * Reads the parameters of an operation that can become tool arguments: path, query and header (OpenAPI, Parameter
- * Object).
+ * Reads the path, query and header parameters of an operation, which can become tool arguments (OpenAPI, Parameter
+ * Object). Required parameters that a tool cannot send are faults.
  */
 import type { QueryStyle } from '../../model/described-tool.js';
 import type { OperationDraft } from '../../openapi/openapi-operations.js';
@@ -22,7 +22,7 @@ export interface Parameter {
   readonly isJson: boolean;
 }
 
-/** Result of reading. Faults are phrases that follow "the parameter". */
+/** Result of `readParameters`. Faults are phrases that follow "the parameter". */
 export interface ParametersReading {
   readonly parameters: readonly Parameter[];
   readonly faults: readonly string[];
@@ -35,8 +35,8 @@ const QUERY_STYLES: readonly QueryStyle[] = ['form', 'spaceDelimited', 'pipeDeli
 /** Header parameters that OpenAPI ignores, because media types and security schemes define these headers. */
 const IGNORED_HEADERS = new Set(['accept', 'content-type', 'authorization']);
 /**
- * Headers of the connection, of the message framing or of the gateway, which a tool cannot set (RFC 9110 sections 7.2
- * and 7.6.1).
+ * Headers that a tool cannot set, because the connection, the message framing or the gateway determines them (RFC 9110
+ * sections 7.2 and 7.6.1).
  */
 const FORBIDDEN_HEADERS = new Set(
   (
@@ -46,7 +46,7 @@ const FORBIDDEN_HEADERS = new Set(
 );
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/;
 
-/** Reads the parameters. Path parameters that the document does not describe are strings. */
+/** Reads the parameters, path parameters first. A path parameter that the document does not describe is a string. */
 export function readParameters(draft: OperationDraft, converter: SchemaConverter): ParametersReading {
   const listed = draft.openapi?.['parameters'];
   const parameters: Parameter[] = [];
@@ -78,8 +78,8 @@ function undocumentedParameter(name: string): Parameter {
 }
 
 /**
- * Reads a parameter.
- * @returns undefined if a tool cannot send the parameter and does not need it; a string is a fault
+ * Reads one parameter.
+ * @returns undefined if a tool cannot send the parameter and does not need it; a text is a fault
  */
 function readParameter(value: JsonObject, name: string, converter: SchemaConverter): Parameter | string | undefined {
   const where = value['in'];
@@ -119,7 +119,8 @@ function styleOf(value: JsonObject, where: 'path' | 'query' | 'header'): QuerySt
 }
 
 /**
- * Returns description, example and deprecation. The values of the parameter take precedence over those of its schema.
+ * Returns the description, example and deprecation of a parameter. The parameter's description takes precedence over
+ * that of its schema. The parameter's example is used only if the schema has no examples.
  */
 function descriptionOf(value: JsonObject, schema: JsonObject): JsonObject {
   const description = words(value['description'], LONGEST_DESCRIPTION);

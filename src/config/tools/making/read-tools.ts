@@ -1,4 +1,4 @@
-/** Creates MCP tools for the operations that opt in, when the configuration is loaded. */
+/** Creates MCP tools for the operations that opt in, when the configuration is loaded. Faults become problems. */
 import type { DescribedTool } from '../../model/described-tool.js';
 import type { DescribedOperation } from '../../model/loaded-config.js';
 import type { ConfigProblem } from '../../model/problem.js';
@@ -20,7 +20,7 @@ import { makeArguments } from './tool-arguments.js';
 import { defaultToolName } from './tool-name.js';
 import { type MadeTool, toolWarnings } from './tool-warnings.js';
 
-/** Result of creating the tools. */
+/** Result of `readTools`. */
 export interface ToolsReading {
   readonly tools: readonly DescribedTool[];
   readonly problems: readonly ConfigProblem[];
@@ -31,9 +31,9 @@ export interface ToolsReading {
 const MAX_TOOLS = 2_000;
 const LONGEST_DESCRIPTION = 2_000;
 const LONGEST_TITLE = 100;
-/** Estimate of how many characters a token of a language model has. */
+/** Estimated number of characters per token of a language model. */
 const CHARACTERS_PER_TOKEN = 4;
-/** Common names of pagination parameters. */
+/** Matches common names of pagination parameters. */
 const PAGING_PARAMETER = new RegExp(
   '^(?:limit|cursor|offset|page|(?:page|per)[_-]?(?:size|token|number|page)|after|before|starting[_-]after|' +
     'max[_-]?results|first|\\$?(?:top|skip))$',
@@ -43,7 +43,7 @@ const PAGING_PARAMETER = new RegExp(
 /**
  * Creates the tools. An operation that cannot be a tool is reported as a problem at its position in the configuration.
  * @param documents OpenAPI documents by service
- * @param unpublished paths of operations that are not published. No argument may lead to them.
+ * @param unpublished paths of operations that are not published. No argument may lead to these paths.
  */
 export function readTools(
   drafts: readonly NumberedDraft[],
@@ -56,13 +56,13 @@ export function readTools(
   return { tools: maker.made.map(({ tool }) => tool), problems: maker.problems, warnings };
 }
 
-/** ToolMaker creates the tools and collects their problems. */
+/** ToolMaker creates the tools and collects the problems of operations that cannot be tools. */
 class ToolMaker {
   readonly made: MadeTool[] = [];
   readonly problems: ConfigProblem[] = [];
   private readonly byName = new Map<string, MadeTool>();
   private readonly converters = new Map<string, SchemaConverter>();
-  /** Segments that would match another operation, by API. */
+  /** Segments that would lead to another operation, by API. */
   private readonly reserved = new Map<string | undefined, ReservedSegments>();
 
   constructor(

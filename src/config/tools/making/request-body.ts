@@ -1,22 +1,22 @@
-/** Reads request bodies that can become tool arguments: JSON, forms and text, but not files. */
+/** Reads request bodies that can become tool arguments, which are JSON, forms and text, but not files. */
 import type { BodyKind, QueryStyle } from '../../model/described-tool.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import type { ConvertedSchema, SchemaConverter } from './convert-schema.js';
 import { isJsonType, type MediaType, mediaTypesOf } from './media-types.js';
 import { words } from './schema-keywords.js';
 
-/** A body that can be sent as arguments. */
+/** A request body that tool arguments can express. */
 export interface RequestBody {
   readonly kind: BodyKind;
   readonly mediaType: string;
   readonly isRequired: boolean;
   /** Schema of the body as a single argument. */
   readonly whole: ConvertedSchema;
-  /** Fields of the body, if each of them can be a separate argument. Undefined: the body is a single argument. */
+  /** Fields of the body, if each field can be a separate argument. Undefined if the body is a single argument. */
   readonly fields: readonly RequestField[] | undefined;
 }
 
-/** A field of a body that is an object. */
+/** A field of a request body that is an object. */
 export interface RequestField {
   readonly name: string;
   readonly schema: JsonObject;
@@ -32,7 +32,10 @@ const FLAT_KEYWORDS = new Set(
 );
 const LONGEST_DESCRIPTION = 1_000;
 
-/** Reads the body. Returns undefined if there is none, or a message if arguments cannot express it. */
+/**
+ * Reads the request body of an operation. Returns undefined if there is no body, or a message if the body cannot be
+ * sent.
+ */
 export function readRequestBody(openapi: JsonObject, converter: SchemaConverter): RequestBody | string | undefined {
   if (openapi['requestBody'] === undefined) return undefined;
   const body = converter.resolved(openapi['requestBody']);
@@ -57,7 +60,10 @@ export function readRequestBody(openapi: JsonObject, converter: SchemaConverter)
   };
 }
 
-/** Chooses the media type to send: JSON, else a form, else text. Undefined if none of them is accepted. */
+/**
+ * Chooses the media type to send: JSON, else a form, else text. Returns undefined if the operation accepts none of
+ * these.
+ */
 function choose(media: readonly MediaType[]): (MediaType & { readonly kind: BodyKind }) | undefined {
   const kinds: readonly (readonly [BodyKind, (type: string) => boolean])[] = [
     ['json', (type) => type === 'application/json'],
@@ -75,8 +81,8 @@ function choose(media: readonly MediaType[]): (MediaType & { readonly kind: Body
 }
 
 /**
- * Returns the fields of an object, or undefined if they cannot be separate arguments. Additional properties, or
- * constraints across several fields, prevent that.
+ * Returns the fields of an object, or undefined if they cannot be separate arguments. Additional properties and
+ * constraints across several fields prevent separate arguments.
  */
 function fieldsOf(schema: JsonObject, isRequired: boolean, encoding: JsonObject): RequestField[] | undefined {
   const flat = flattened(schema);
@@ -99,7 +105,7 @@ interface FlatSchema {
   readonly required: Set<string>;
 }
 
-/** Returns the properties, including those of `allOf`. Undefined if the schema is more complex. */
+/** Returns the properties of a schema, including those of `allOf`. Returns undefined if the schema is more complex. */
 function flattened(schema: JsonObject): FlatSchema | undefined {
   if (schema['type'] !== undefined && schema['type'] !== 'object') return undefined;
   if (schema['additionalProperties'] !== undefined && schema['additionalProperties'] !== false) return undefined;

@@ -1,13 +1,13 @@
 /**
- * Determines which values of a path parameter would lead to another operation. Example: `export` for `/customers/{id}`
- * if there is `/customers/export`.
+ * Determines which values of a path parameter would lead to another operation. For example, `export` is reserved for
+ * `/customers/{id}` if `/customers/export` exists.
  */
 
 import { isSegmentPattern } from '../../openapi/segment-pattern.js';
 
-/** ReservedSegments indexes the fixed segments of all paths by the path before them. */
+/** ReservedSegments indexes the fixed segments of all paths by the path in front of each segment. */
 export class ReservedSegments {
-  /** Fixed segments and segments such as `{id}:archive`, in lower case, by the path before them. */
+  /** Fixed segments and segments such as `{id}:archive`, in lower case, by the path in front of the segment. */
   private readonly byPathBefore = new Map<string, Set<string>>();
 
   constructor(templates: Iterable<string>) {
@@ -28,7 +28,10 @@ export class ReservedSegments {
   }
 }
 
-/** Splits a template into segments, each with the path before it. Parameter names are removed from that path. */
+/**
+ * Splits a template into segments, each with the path in front of it. In that path, `{}` replaces segments that start
+ * with a parameter.
+ */
 function partsOf(template: string): { readonly before: string; readonly segment: string }[] {
   let before = '';
   return template

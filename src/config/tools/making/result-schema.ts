@@ -5,20 +5,26 @@ import { WRAPPED_UNDER } from '../tool.js';
 import type { SchemaConverter } from './convert-schema.js';
 import { isJsonType, mediaTypesOf } from './media-types.js';
 
-/** Description of the result of a tool. */
+/** Output schema of a tool, and how its response is requested. */
 export interface ResultSchema {
   /** Value of the `Accept` header. */
   readonly accept: string;
-  /** Output schema, always of an object. Undefined if the response has no usable schema. */
+  /**
+   * Output schema, always of an object. Undefined if the tool returns text only, or if the response has no usable
+   * schema.
+   */
   readonly outputSchema: JsonObject | undefined;
-  /** Whether the response is a list or a scalar. The result is then an object with the response as `result`. */
+  /**
+   * Whether the response can be a list or a scalar. The result is then an object that contains the response as
+   * `result`.
+   */
   readonly wrapsResult: boolean;
 }
 
 const ANY = '*/*';
 
 /**
- * Reads the description of the result.
+ * Derives the output schema from the success responses of an operation.
  * @param isText whether the settings ask for text-only results, without a schema
  */
 export function readResultSchema(openapi: JsonObject, converter: SchemaConverter, isText: boolean): ResultSchema {
@@ -27,7 +33,7 @@ export function readResultSchema(openapi: JsonObject, converter: SchemaConverter
     mediaTypesOf(converter.resolved(response)['content'], converter),
   );
   const json = media.find(({ type }) => isJsonType(type));
-  // A vendor type such as `application/vnd.x+json` that is listed first selects that version of the response.
+  // If a vendor type such as `application/vnd.x+json` comes first, it selects that version of the response.
   const accept = json?.type ?? media.find(({ type }) => !type.includes('*'))?.type ?? ANY;
   const none = { accept, outputSchema: undefined, wrapsResult: false };
   if (isText || json?.schema === undefined) return none;
@@ -52,7 +58,7 @@ function isObjectOnly(schema: unknown): boolean {
   return isObject(properties);
 }
 
-/** Returns the success responses, 200 and 201 first. */
+/** Returns the success responses (2xx), with 200 and 201 first. */
 function successResponses(responses: JsonObject): unknown[] {
   const codes = Object.keys(responses).filter((code) => /^2(\d\d|XX)$/i.test(code));
   const rank = (code: string): number => ['200', '201'].indexOf(code) + 1 || 3;

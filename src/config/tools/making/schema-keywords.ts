@@ -2,7 +2,9 @@
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { LONG_DIGITS, LONG_FORMATS } from '../tool.js';
 
-/** Use of a schema. Arguments are validated against input schemas. Responses may differ from output schemas. */
+/**
+ * SchemaUse is the purpose of a schema. Arguments must match input schemas. Responses may differ from output schemas.
+ */
 export type SchemaUse = 'input' | 'output';
 
 const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']);
@@ -10,7 +12,7 @@ const MAX_PATTERN_LENGTH = 80;
 const MAX_INPUT_DESCRIPTION = 1_000;
 const MAX_OUTPUT_DESCRIPTION = 300;
 
-/** Returns the value of a keyword to keep, or undefined to remove the keyword. */
+/** Keep returns the value to keep for a keyword, or undefined to remove the keyword. */
 type Keep = (value: unknown) => unknown;
 
 const anything: Keep = (value) => value;
@@ -22,7 +24,8 @@ const schemas: Keep = (value) => (Array.isArray(value) && value.length > 0 ? val
 const object: Keep = (value) => (isObject(value) ? value : undefined);
 
 /**
- * Builds a map of keywords to their filters. A group has several keywords, separated by spaces, with the same filter.
+ * Builds a map of keywords to their filters. Each group names several keywords, separated by spaces, that share a
+ * filter.
  */
 const table = (keywords: Readonly<Record<string, Keep>>, groups: readonly (readonly [string, Keep])[]) =>
   new Map([
@@ -35,11 +38,11 @@ const INPUT = table(
     type,
     description: (value) => words(value, MAX_INPUT_DESCRIPTION),
     enum: (value) => (Array.isArray(value) && value.length > 0 ? [...new Set(value)] : undefined),
-    // One example is enough, because each costs tokens.
+    // Keep one example, because each example costs tokens.
     examples: (value) => (Array.isArray(value) && value.length > 0 ? value.slice(0, 1) : undefined),
     format: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
     multipleOf: (value) => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : undefined),
-    // A long pattern costs more tokens than it helps.
+    // Drop long patterns, which cost more tokens than they help.
     pattern: (value) => (isPattern(value) && value.length <= MAX_PATTERN_LENGTH ? value : undefined),
     patternProperties: (value) => (isObject(value) && Object.keys(value).every(isPattern) ? value : undefined),
     required: names,
@@ -57,7 +60,7 @@ const INPUT = table(
 );
 
 /**
- * Keywords of output schemas. They describe values without strict constraints. Clients reject responses that violate
+ * Keywords of output schemas, which describe values without strict constraints. Clients reject responses that violate
  * the schema, but backends omit fields and add values.
  */
 const OUTPUT = table({ type, description: (value) => words(value, MAX_OUTPUT_DESCRIPTION) }, [
@@ -66,7 +69,7 @@ const OUTPUT = table({ type, description: (value) => words(value, MAX_OUTPUT_DES
   ['prefixItems allOf anyOf', schemas],
 ]);
 
-/** Returns a schema with only the supported keywords, in the original order. Nested schemas are unchanged. */
+/** Returns a schema with only the supported keywords, in the original order. Nested schemas stay unchanged. */
 export function keptKeywords(schemaObject: JsonObject, use: SchemaUse): JsonObject {
   const keeps = use === 'input' ? INPUT : OUTPUT;
   const kept: Record<string, unknown> = {};
@@ -79,8 +82,8 @@ export function keptKeywords(schemaObject: JsonObject, use: SchemaUse): JsonObje
 }
 
 /**
- * Allows a text of digits for integers beyond 2^53. JavaScript hosts of assistants round such numbers. Some hosts send
- * only what the schema allows.
+ * Allows a text of digits for integer formats beyond 2^53, because JavaScript hosts of assistants round large numbers.
+ * Some hosts send only values that the schema allows.
  */
 function withLongIntegers(kept: JsonObject): JsonObject {
   const { type: declared, format, maximum = Infinity } = kept;
@@ -96,7 +99,7 @@ function withExample(schemaObject: JsonObject): JsonObject {
   return { ...schemaObject, examples: [schemaObject['example']] };
 }
 
-/** Converts `oneOf` to `anyOf`, because a response that is not described precisely can match several alternatives. */
+/** Converts `oneOf` to `anyOf`, because a response that is described imprecisely can match several alternatives. */
 function withAlternatives(schemaObject: JsonObject): JsonObject {
   const { oneOf, ...rest } = schemaObject;
   return oneOf === undefined || rest['anyOf'] !== undefined ? rest : { ...rest, anyOf: oneOf };
@@ -129,7 +132,7 @@ function isPattern(value: unknown): value is string {
   }
 }
 
-/** Normalizes spaces and line breaks of a text and limits its length. Returns undefined if the text is empty. */
+/** Normalizes spaces and line breaks of a text, and limits its length. Returns undefined if the text is empty. */
 export function words(value: unknown, longest: number): string | undefined {
   if (typeof value !== 'string') return undefined;
   const spaced = value.replaceAll(/[^\S\n]+|(?!\n)\p{Cc}/gu, ' ').replaceAll(/ *\n */g, '\n');

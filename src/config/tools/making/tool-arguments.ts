@@ -1,6 +1,6 @@
 /**
- * Converts the parameters and the body of an operation to tool arguments: names, hidden and fixed values, input schema
- * and binding.
+ * Converts the parameters and the body of an operation to tool arguments. Assigns names, hides arguments, and creates
+ * the input schema and the binding. Invalid `hide` and `fixed` settings become faults.
  */
 import type { BodyBinding, BodyField, ParameterBinding, ToolBinding } from '../../model/described-tool.js';
 import type { ToolSettings } from '../../model/mcp-schema.js';
@@ -10,7 +10,7 @@ import { checkArguments } from '../calling/argument-check.js';
 import type { Parameter } from './parameters.js';
 import type { RequestBody, RequestField } from './request-body.js';
 
-/** A fault in the settings `hide` and `fixed`. Without `field`, it concerns the tool. */
+/** Fault in the settings `hide` and `fixed`. Without `field`, the fault concerns the whole tool. */
 export interface SettingFault {
   readonly field?: 'hide' | 'fixed';
   /** Index in `hide`, or name in `fixed`. */
@@ -19,20 +19,20 @@ export interface SettingFault {
   readonly hint: string;
 }
 
-/** Input schema of a tool, the mapping of its arguments to the request, and faults in its settings. */
+/** Result of `makeArguments`. */
 export interface ToolArguments {
   readonly inputSchema: JsonObject;
   readonly binding: ToolBinding;
   readonly faults: readonly SettingFault[];
 }
 
-/** The request of an operation, as far as arguments determine it. */
+/** The parts of an operation's request that arguments can determine. */
 export interface Request {
   readonly template: string;
   readonly parameters: readonly Parameter[];
   readonly body: RequestBody | undefined;
   readonly accept: string;
-  /** For each path parameter, in order: values that would lead to another operation. */
+  /** Values of each path parameter, in order, that would lead to another operation. */
   readonly reserved: readonly (readonly string[])[];
   /** Whether path parameters can contain slashes. */
   readonly takesSlashes: boolean;
@@ -41,16 +41,16 @@ export interface Request {
 /** Maximum length of an argument name that all clients accept. */
 const MAX_NAME_LENGTH = 64;
 
-/** A parameter, a body field or a body. Its value comes from an argument or from the settings. */
+/** A parameter, a body field or a whole body. Its value comes from an argument or from the settings. */
 interface Input {
   readonly argument: string;
-  /** Name in the document. */
+  /** Name of the parameter or field in the document. */
   readonly name: string;
   readonly schema: JsonObject;
   readonly isRequired: boolean;
 }
 
-/** Creates the arguments, their schema, and the binding to the request. */
+/** Creates the arguments, their input schema, and their binding to the request. */
 export function makeArguments(request: Request, settings: Pick<ToolSettings, 'hide' | 'fixed'>): ToolArguments {
   const naming = new Naming();
   const parameters = request.parameters.map((parameter) => ({
@@ -146,13 +146,13 @@ function argumentName(name: string): string {
   return plain.slice(0, MAX_NAME_LENGTH) || 'value';
 }
 
-/** Naming assigns unique argument names. */
+/** Naming assigns a unique name to each argument of a tool. */
 class Naming {
   private readonly taken = new Set<string>();
 
   /**
-   * Returns a free argument name.
-   * @param prefix goes in front if the name is taken, as in `query_id`
+   * Returns a free argument name, and reserves it.
+   * @param prefix is added in front of a name that is taken, as in `query_id`
    */
   name(name: string, prefix: string): string {
     const plain = argumentName(name);
@@ -164,7 +164,7 @@ class Naming {
     return free;
   }
 
-  /** Reserves all names and returns true. If one of them is taken, reserves none and returns false. */
+  /** Reserves all names and returns true. If a name is taken or occurs twice, reserves none and returns false. */
   reserveAll(names: readonly string[]): boolean {
     if (new Set(names).size < names.length || names.some((name) => this.taken.has(name))) return false;
     for (const name of names) this.taken.add(name);
@@ -172,7 +172,7 @@ class Naming {
   }
 }
 
-/** HiddenInputs decides which inputs assistants do not see, and their fixed values. */
+/** HiddenInputs decides which inputs assistants do not see, and holds their fixed values. */
 class HiddenInputs {
   readonly faults: SettingFault[] = [];
   private readonly hidden = new Set<Input>();
@@ -207,7 +207,7 @@ class HiddenInputs {
   }
 
   /**
-   * Checks a fixed value against the schema and returns it as it is sent. A long integer that is written as text
+   * Checks a fixed value against the schema, and returns the value to send. A long integer that is written as text
    * becomes a number. Records a fault if the value is invalid.
    */
   private checked(
@@ -230,12 +230,15 @@ class HiddenInputs {
     return this.hidden.has(input) || this.values.has(input);
   }
 
-  /** Reports whether the request contains no value for an input. */
+  /** Reports whether an input is hidden without a fixed value, so that the request does not contain it. */
   isOmitted(input: Input): boolean {
     return this.hidden.has(input) && !this.values.has(input);
   }
 
-  /** Returns where the value of an input comes from: an argument or a fixed value. Empty if the input is omitted. */
+  /**
+   * Returns the source of an input's value, which is an argument or a fixed value. Returns an empty object if the input
+   * is omitted.
+   */
   source(input: Input): { readonly argument?: string; readonly fixed?: unknown } {
     if (this.values.has(input)) return { fixed: this.values.get(input) };
     return this.hidden.has(input) ? {} : { argument: input.argument };

@@ -1,11 +1,11 @@
-/** Warns about tools that work, but that assistants will use poorly. */
+/** Warns about tools that are valid, but that assistants will use poorly. */
 import type { DescribedTool } from '../../model/described-tool.js';
 import type { Operation } from '../../model/schema.js';
 import type { ConfigProblem } from '../../model/problem.js';
 import type { OptIn } from './opt-in.js';
 import { MAX_LISTED } from '../tool.js';
 
-/** A tool, its operation, and facts for warnings. */
+/** A tool with its operation and the facts that warnings need. */
 export interface MadeTool {
   readonly tool: DescribedTool;
   readonly operation: Operation;
@@ -13,7 +13,7 @@ export interface MadeTool {
   readonly isDescribed: boolean;
   readonly isNameCut: boolean;
   readonly isDescriptionCut: boolean;
-  /** Whether the tool cannot send an optional parameter, such as a cookie. */
+  /** Whether the operation has an optional parameter that the tool cannot send, such as a cookie. */
   readonly hasLeftOut: boolean;
 }
 

@@ -1,10 +1,13 @@
-/** The decision script. It checks every window of a key and its account in one atomic step, by Redis's clock. */
+/**
+ * Generates the decision script, which checks every window of a key and its account in one atomic step, by Redis's
+ * clock. The counting process implements the same script in `counting/decide-script.ts`.
+ */
 import { WINDOWS, type QuotaWindow } from '../../../platform/quotas/windows.js';
 import { WINDOW_LUA } from './window.js';
 
 /**
- * Numbers per group in the response of `DECIDE_LUA`: the admitted requests, a count for each window, and four numbers
- * about the minute windows.
+ * Number of values per group in the response of `DECIDE_LUA`. They are the number of admitted requests, a count for
+ * each window, and four numbers about the minute windows.
  */
 export const DECIDE_NUMBERS = 1 + WINDOWS.length + 4;
 
@@ -14,12 +17,12 @@ const COUNTERS = { account: 'a', key: 'k' } as const;
  * which does not change during the day.
  */
 const NUMBERS = { minute: 3, month: 6, day: 13 } as const;
-/** Positions of the same values in the unchanged texts of `w[8]`. */
+/** Positions of the same counts in the texts that `load` read from Redis and did not change (`w[8]`). */
 const TEXTS = { minute: 2, month: 5, day: 7 } as const;
 
 /**
  * Generates a piece of Lua for each window. `limit` is the name of the Lua variable with the window's limit. `count` is
- * the Lua expression for its count.
+ * the Lua expression for the window's count.
  */
 function forEachWindow(
   separator: string,
@@ -55,20 +58,21 @@ const ZEROS = ' 0'.repeat(DECIDE_NUMBERS - 1);
  * - month label, next month's label, day label
  * - the counters' expiry (ms, absolute)
  *
- * The response is one text with numbers separated by spaces. The first is the time in µs. It is the only one if the
- * call came too late; then nothing was counted. For each group it continues with:
+ * The response is one text with numbers separated by spaces. The first is the time in µs. If the call came too late,
+ * nothing was counted, and the text contains only the time. Otherwise it continues for each group with:
  * - number of admitted requests, or one of these:
  *   - -1: a counter must be seeded, because it is missing or does not know the month
  *   - -2: a counter is young, and this node must report first
  * - usage before, in the order of the limits (for a day: usage of its month before that day)
  * - oldest bucket of account and key
- * - second from which one more request fits, for account and key (0: it fits now)
+ * - second from which one more request fits, for account and key (0: the request fits now)
  *
  * Arguments and response are single texts, because clients spend more on a hundred small values than Redis spends on
  * parsing.
  *
- * The same step writes a marker of what was counted: number, second, and the admitted requests of each group. A node
- * that gets no response asks with `UNDO_LUA`.
+ * If the script counted any cost, it also writes a marker. The marker contains the batch's number, the second, and the
+ * number of admitted requests of each group. A node that gets no response refunds the batch with `UNDO_LUA`, which
+ * reads the marker.
  */
 export const DECIDE_LUA = `${WINDOW_LUA}
 local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '${forEachWindow(' ', () => '(%S+)')} (%S+) (%S+) (%S+) (%S+)'

@@ -1,7 +1,9 @@
-/** The heartbeat script: registers a node and returns its position among the nodes. */
+/**
+ * Contains the heartbeat script, which registers a node, and returns the node's position and the epoch of the store.
+ */
 
 /**
- * Registers a heartbeat.
+ * Registers a heartbeat, and removes nodes without recent heartbeats.
  *
  * KEYS: the set of nodes, the epoch.
  *
@@ -9,16 +11,16 @@
  * - this node's name (empty: read only)
  * - time after which a node without heartbeats is removed (ms)
  * - the set's time to live (ms)
- * - epoch of the store to which the node has reported everything it knows (empty: none). Redis ignores it.
+ * - epoch of the store to which the node has reported all of its counts (empty: none). Redis ignores this argument.
  * - a random number, which becomes the epoch if there is none
  * - the epoch's time to live (ms)
  *
  * Response:
  * - number of nodes
- * - number of nodes with a name before this one's
+ * - number of nodes whose name sorts before this node's name
  * - 1 if this node was missing in the set
  * - the epoch
- * - from the counting process only: 1 if it waits for nodes that have not reported
+ * - from the counting process only: 1 if the process waits for nodes that have not reported
  */
 export const HEARTBEAT_LUA = `
 local time = redis.call('TIME')

@@ -1,4 +1,4 @@
-/** The script that reads the month counts of an account's counters. */
+/** Contains the script that reads the month counts of an account's counters, for the sweep of dead processes. */
 import { YOUTH_MS } from './young.js';
 
 /**
@@ -7,7 +7,7 @@ import { YOUTH_MS } from './young.js';
  * KEYS: counters of one account.
  *
  * Response: time in ms. Then for each counter its month label, the month's usage, the day label and the day's usage.
- * The month label is -1 if the counter is missing, or if nodes may still have to report to it.
+ * The month label is -1 if the counter is missing, or if it was lost and nodes may still have to report to it.
  */
 export const MONTHS_LUA = `
 local time = redis.call('TIME')

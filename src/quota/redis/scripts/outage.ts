@@ -1,4 +1,7 @@
-/** The scripts for the recovery after an outage. Each refund or replay takes effect once, even if a node sends it twice. */
+/**
+ * Contains the scripts for the recovery after an outage. Each refund or replay takes effect once, even if a node sends
+ * it twice.
+ */
 import { SLOT_MARKER_MS } from '../../../stores/redis/keys.js';
 import { REFUND_FUNCTIONS_LUA } from './refund.js';
 
@@ -11,7 +14,7 @@ import { REFUND_FUNCTIONS_LUA } from './refund.js';
  * label, next month's label and day label.
  *
  * Response:
- * - -1 if the batch may still run: ask again
+ * - -1 if the batch may still run, and the caller must repeat the call
  * - 0 if the batch did not run, or was refunded before
  * - 1 if the batch was refunded now
  */
@@ -60,7 +63,7 @@ return 1
  * - the time in µs
  *
  * If the marker exists, the requests were counted before, and nothing changes. If the node's clock ran ahead, the
- * requests belong to a future month. They are counted there, and the counter stays in its month.
+ * requests belong to a future month. The script counts them in that month, and the counter stays in its own month.
  */
 export const REPLAY_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')

@@ -1,7 +1,7 @@
-/** The script that reads counters. */
+/** Contains the script that reads counters, for usage reports and previews. It changes no counts. */
 import { WINDOW_LUA } from './window.js';
 
-/** Numbers per counter in the response of `READ_LUA`. */
+/** Number of values per counter in the response of `READ_LUA`. */
 export const READ_NUMBERS = 6;
 
 /**
@@ -9,8 +9,8 @@ export const READ_NUMBERS = 6;
  *
  * KEYS: counters.
  *
- * ARGV: month label, next month's label, day label. Then for each counter the highest sum of its minute at which a
- * request fits.
+ * ARGV: month label, next month's label, day label. Then for each counter the highest sum of its minute window at which
+ * one more request fits.
  *
  * Response: the time in µs. Then for each counter:
  * - month label (-1: the counter is missing, or does not know the month)

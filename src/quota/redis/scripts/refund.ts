@@ -1,7 +1,7 @@
-/** The refund script. It refunds a cost in every window that still contains the cost. */
+/** Contains the refund script, which refunds a cost in every window that still contains the cost. */
 import { WINDOW_LUA } from './window.js';
 
-/** Lua functions that refund a cost, and those of `WINDOW_LUA`. */
+/** Lua functions that refund a cost, and the functions of `WINDOW_LUA`. */
 export const REFUND_FUNCTIONS_LUA = `${WINDOW_LUA}
 -- Returns the first bucket from 'bucket' on that has a count, or the last bucket if none has.
 local function firstCounted(w, bucket)
@@ -56,8 +56,8 @@ end
  * - the node (empty: treat the node as if it had reported)
  *
  * Response: the time in µs. Then for each counter the amount that its month got back, and the usage of the month and
- * the day afterwards. If nothing was refunded, the time is followed by -1 if a counter is missing, or by -2 if the node
- * must report first.
+ * the day afterwards. If the node is given, and a counter is missing (-1) or the node must report first (-2), nothing
+ * is refunded. The response then contains the time and that number.
  */
 export const REFUND_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')

@@ -1,9 +1,9 @@
-/** The script that creates counters, and adds nodes' reports to young counters. */
+/** Contains the script that creates counters, and adds nodes' reports to young counters. */
 import { WINDOW_LUA } from './window.js';
 
 /**
  * Creates missing counters from the counts that the database and the node know. Adds the node's report to young
- * counters, once per node. Moves counters that are in a future month and do not know this one.
+ * counters, once per node. Moves counters that are in a future month and do not know this month.
  *
  * KEYS: counters.
  *

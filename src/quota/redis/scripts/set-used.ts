@@ -1,4 +1,4 @@
-/** The script that sets a month's count. */
+/** Contains the script that sets a month's count, for adjustments by an operator. */
 import { WINDOW_LUA } from './window.js';
 
 /**
@@ -12,11 +12,11 @@ import { WINDOW_LUA } from './window.js';
  * - the count
  * - last instant (ms, Redis's time) at which the script may still run
  *
- * Response: 1, or 0 if the call was too late; the time in ms; the month's count before the change. A late call changes
- * nothing, because its caller no longer waits.
+ * Response: 1 (or 0 if the call was too late), the time in ms, and the month's count before the change. A late call
+ * changes nothing, because its caller no longer waits.
  *
- * `t` records the time of the change (ms, with a fraction), so that refunds of earlier requests do not reduce the new
- * count.
+ * The counter's field `t` records the time of the change (ms, with a fraction). Refunds of earlier requests therefore
+ * do not reduce the new count.
  */
 export const SET_USED_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')

@@ -1,4 +1,4 @@
-/** The scripts of the throttles for the gateway's own endpoints. */
+/** Contains the scripts that count and refund the hits of throttles. */
 import { REFUND_FUNCTIONS_LUA } from './refund.js';
 import { WINDOW_LUA } from './window.js';
 
@@ -12,7 +12,7 @@ import { WINDOW_LUA } from './window.js';
  * Response:
  * - 1 if admitted, otherwise 0
  * - the number of hits in the window afterwards
- * - if admitted, ms until the oldest bucket leaves; otherwise, ms until one more hit fits
+ * - if admitted, ms until the oldest bucket leaves the window; otherwise, ms until one more hit fits
  * - the bucket of the hit
  */
 export const THROTTLE_LUA = `${WINDOW_LUA}

@@ -1,5 +1,5 @@
 /**
- * The Lua functions with which the scripts read and write counters.
+ * Contains the Lua functions with which the scripts read and write counters.
  *
  * A counter is a hash with these fields:
  * - `l`: last bucket written (whole seconds)

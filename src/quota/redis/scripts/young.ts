@@ -2,8 +2,8 @@
  * Handles young counters in the Redis scripts. A counter is young for some seconds after it was created.
  *
  * A missing counter may have been lost a moment ago, with counts that only the nodes know. So a new counter is young
- * for a while. A negative month label marks it: decisions compare that label anyway, so other counters need no check of
- * their own. Each node reports what it knows before it counts in a young counter.
+ * for `YOUTH_MS`. A negative month label marks young counters. Decisions compare the month label anyway, so other
+ * counters need no additional check. Each node reports the counts that it knows before it counts in a young counter.
  *
  * `b` holds the second of creation, when the base was observed (µs), and the base. `n` followed by a node's name holds
  * the costs that this node has counted itself since the loss, as pairs of time (µs) and cost. The usage is the sum of

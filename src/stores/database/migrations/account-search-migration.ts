@@ -5,7 +5,7 @@ import { searchText } from '../search/search-text.js';
 
 const STATEMENTS = [
   `alter table account add column search text not null default ''`,
-  // Correct for ASCII names, which nearly all names are.
+  // `lower` is correct for ASCII names. Nearly all names are ASCII.
   `update account set search = lower(name)`,
   `create index account_search on account (search, id)`,
 ];
@@ -13,7 +13,8 @@ const STATEMENTS = [
 export const accountSearch: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
-    // For other letters, `lower` differs between the databases. SQLite keeps them, and PostgreSQL uses its locale.
+    // For other letters, `lower` differs between the databases. SQLite leaves them unchanged, and PostgreSQL uses its
+    // locale.
     const { rows } = await sql<{ id: string; name: string }>`
       select id, name from account where octet_length(name) <> length(name)
     `.execute(db);

@@ -3,8 +3,8 @@ import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * Idempotency records of requests in progress can be written after the keys are deleted. The key IDs are needed to find
- * and delete these records.
+ * Requests in progress can write idempotency records after their keys are deleted. The deletion finds and deletes these
+ * records by the key IDs.
  */
 export const deletedKeys: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {

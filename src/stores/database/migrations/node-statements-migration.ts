@@ -1,8 +1,8 @@
-/** Creates the table of node statements, in which gateways publish their status. The row type is in `schema.ts`. */
+/** Creates the table of status reports, in which gateways publish their status. The row type is in `schema.ts`. */
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** The table is used only without Redis. */
+/** The table is used only with PostgreSQL and without Redis. */
 export const nodeStatements: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema

@@ -3,8 +3,8 @@ import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * The index for ordering no longer contains deliveries without a resource, because they are unordered. They are only in
- * the new index, so each delivery without a resource still has one index entry.
+ * The index for ordering no longer contains deliveries without a resource, because such deliveries are unordered. The
+ * new index contains them, so each of them still has one index entry.
  */
 const STATEMENTS = [
   `drop index webhook_delivery_order`,

@@ -3,8 +3,8 @@ import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * The time is stored with the key, so that lists and rotations need not read its secrets. The migration updates only
- * keys that were rotated. Rewriting a million keys takes longer than a start may.
+ * The time is stored with the key, so that lists and rotations need not read the secrets. The migration updates only
+ * keys that were rotated, because an update of a million keys would delay the start too long.
  */
 export const previousSecrets: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Records when a webhook endpoint got its URL. Older events are sent to a new URL only after a member has confirmed
- * that.
+ * Records when a webhook endpoint got its URL. Events from before a change of the URL are sent to the new URL only
+ * after a member has confirmed this.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';

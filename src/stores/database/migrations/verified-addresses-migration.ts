@@ -8,10 +8,10 @@ import type { Migration } from 'kysely/migration';
 const LONGEST_TRANSACTION_MS = 60_000;
 
 /**
- * Finds members whose address is verified, because they used a link that was sent only by mail. A reset link names its
- * member. The member with the address of an invitation accepted it, if the member joined the account at the same
- * moment. The join follows the use of the link in one transaction, at most a minute later. Members who were removed
- * since stay unverified. The query reads the mails once. A subquery per member would read all mails each time.
+ * Marks the address of a member as verified if the member used a link that was sent only by mail. A reset link names
+ * its member. An invitation names no member. Its recipient is the member with its address who joined the account within
+ * a minute after the use of the link. Both happen in one transaction. Addresses of members who have left the account
+ * since then stay unverified. The query reads the mails once. A subquery per member would read all mails each time.
  */
 const USED_MAILED_LINKS = `
   with used as (

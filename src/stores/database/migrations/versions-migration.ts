@@ -11,7 +11,7 @@ const STATEMENTS = [
   `alter table audit_entry add column actor_label text`,
   // Targets without a version are never looked up.
   `create index audit_entry_target on audit_entry (target_id, target_version) where target_version is not null`,
-  // Correct for ASCII names, which nearly all names are.
+  // `lower` is correct for ASCII names. Nearly all names are ASCII.
   `update api_key set search = lower(name)`,
   `create index api_key_search on api_key (account_id, search, id)`,
 ];
@@ -19,7 +19,8 @@ const STATEMENTS = [
 export const versions: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
-    // For other letters, `lower` differs between the databases. SQLite keeps them, and PostgreSQL uses its locale.
+    // For other letters, `lower` differs between the databases. SQLite leaves them unchanged, and PostgreSQL uses its
+    // locale.
     const { rows } = await sql<{ id: string; name: string }>`
       select id, name from api_key where octet_length(name) <> length(name)
     `.execute(db);

@@ -56,7 +56,9 @@ const DELIVERIES = [
   `create index webhook_attempt_delivery_id on webhook_attempt (delivery_id, id)`,
 ];
 
-/** Each attempt updates indexed columns, which creates a new row version. These settings make vacuum keep up. */
+/**
+ * Each attempt updates indexed columns, which creates a new row version. With these settings, vacuum runs often enough.
+ */
 const POSTGRES = ['webhook_delivery', 'webhook_lane'].map(
   (table) => `alter table ${table} set (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01)`,
 );

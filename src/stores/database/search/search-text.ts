@@ -7,7 +7,10 @@
 const LONGEST = 200;
 const LIKE_SPECIAL = /[\\%_]/g;
 
-/** Returns the text without case and accents, so that `Reservación` and `RESERVACION` become the same. */
+/**
+ * Returns the text in lower case and without accents, so that `Reservación` and `RESERVACION` become equal. Cuts the
+ * result to 200 characters.
+ */
 export function searchText(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().slice(0, LONGEST);
 }

@@ -1,8 +1,8 @@
 /** Defines the row type of the table of queued mails. */
 
 /**
- * MailTable has queued emails: those with a single-use link, and notices without one. The link's token is created when the mail is
- * sent.
+ * MailTable has queued emails. An email either contains a single-use link, or is a notice without a link. The token of
+ * the link is created when the email is sent.
  */
 export interface MailTable {
   /** `eml_…` */

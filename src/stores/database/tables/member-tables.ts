@@ -10,7 +10,7 @@ export interface MemberTable {
   email: string;
   /** Address in lower case, unique. The member ID if the person has asked to be erased. */
   email_key: string;
-  /** When the address was verified. Null if it was not. */
+  /** When the address was verified. Null if the address is not verified. */
   email_verified_at: number | null;
   name: string;
   /** 1 for operators, who have all permissions in every account. */
@@ -19,17 +19,20 @@ export interface MemberTable {
   /** Argon2id hash as a PHC string. Null if the member has no password. */
   password: string | null;
   password_changed_at: number | null;
-  /** Encrypted secret of the authenticator app, or null. Valid once `totp_confirmed_at` is set. */
+  /** Encrypted secret of the authenticator app, or null. It is valid only if `totp_confirmed_at` is set. */
   totp_secret: string | null;
   totp_confirmed_at: number | null;
-  /** Time step of the last accepted code, so that no code works twice. */
+  /** Time step of the last accepted code, so that no code is accepted twice. */
   totp_last_step: number;
   locale: 'en' | 'es' | null;
   version: number;
   created_at: number;
   updated_at: number;
   last_signed_in_at: number | null;
-  /** When the person was erased at their request. The ID stays for the audit log. */
+  /**
+   * When the person was erased at their request. The row is kept, because the audit log refers to its ID. Null
+   * otherwise.
+   */
   removed_at: number | null;
 }
 
@@ -96,7 +99,7 @@ export interface MemberSessionTable {
   created_at: number;
   last_seen_at: number;
   ends_at: number;
-  /** When the person last authenticated again, for changes that require that. */
+  /** When the person last confirmed their identity. Sensitive changes require a recent confirmation. */
   confirmed_at: number;
   ip: string;
   user_agent: string;

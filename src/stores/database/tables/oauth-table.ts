@@ -5,8 +5,8 @@
  */
 
 /**
- * OAuthObjectTable is a row of `oauth_object`. It must match `migrations/oauth-migration.ts` and
- * `oauth-origins-migration.ts`.
+ * OAuthObjectTable has the objects of the authorization server. The columns must match `migrations/oauth-migration.ts`
+ * and `oauth-origins-migration.ts`.
  */
 export interface OAuthObjectTable {
   /** `AuthorizationCode`, `Interaction`, … */

@@ -3,18 +3,21 @@
  * `migrations/webhooks-migration.ts` and later migrations.
  */
 
-/** EventTable is the outbox. Events of accounts are stored in it before they are delivered. */
+/** EventTable is the outbox. Events of accounts are stored in this table before they are delivered. */
 export interface EventTable {
   /** `evt_…`, sorted by time. */
   id: string;
   account_id: string;
   /** `quota.threshold_reached`, … */
   type: string;
-  /** JSON as it is delivered. */
+  /** Data of the event as JSON, exactly as delivered. */
   data: string;
   /** Unique key, so that an event is recorded once even if several processes notice it. */
   dedupe_key: string;
-  /** `trailgate` for the gateway's own events, `emits` for events created from responses, else the name of the service. */
+  /**
+   * Origin of the event: `trailgate` for the gateway itself, `emits` for events created from responses, otherwise the
+   * name of a service.
+   */
   source: string;
   /** Resource that the event is about. Ordered endpoints receive events in order per resource. */
   resource: string | null;
@@ -42,7 +45,7 @@ export interface WebhookEndpointTable {
   retry_schedule: string | null;
   /** 1 if the events of each resource are delivered one at a time, in order. */
   ordered: number;
-  /** Null for the default, as in the next two columns. */
+  /** Maximum attempts per second. Null for the default, as in the next two columns. */
   rate_per_second: number | null;
   concurrency: number | null;
   timeout_ms: number | null;
@@ -84,11 +87,11 @@ export interface WebhookSecretTable {
 /** WebhookLaneTable has the work queue of each webhook endpoint, called its lane. */
 export interface WebhookLaneTable {
   endpoint_id: string;
-  /** When work may be due. The time is only a hint. The deliveries decide. */
+  /** When a delivery may be due. This time is only a hint. `due_at` of the deliveries is exact. */
   due_at: number;
-  /** Process that works on the lane. Null if there is none. */
+  /** Process that owns the lane and sends its deliveries. Null without an owner. */
   owner: string | null;
-  /** End of the owner's lease, by the clock of leases; see `webhooks/deliveries/lanes.ts`. */
+  /** End of the owner's lease, by the clock of leases. See `webhooks/deliveries/lanes.ts`. */
   owned_until: number;
 }
 
@@ -133,7 +136,7 @@ export interface WebhookAttemptTable {
   duration_ms: number;
   /** Error code of an attempt without a response. Null if there was a response. */
   error: string | null;
-  /** IP address that the attempt connected to. */
+  /** IP address to which the attempt connected. Null if it connected to none. */
   address: string | null;
   /** First KiB of the response body. */
   response_body: string | null;

@@ -1,6 +1,6 @@
 /** Parses Redis commands (RESP arrays of bulk strings) from received bytes. */
 
-/** Maximum length of a command, several times the longest that a gateway sends. */
+/** Maximum length of a command in bytes, several times the longest that a gateway sends. */
 const LONGEST_COMMAND_BYTES = 8 * 1024 * 1024;
 /** Maximum number of arguments. A call with 256 decisions has about a thousand. */
 const MAX_ARGUMENTS = 65_536;
@@ -14,7 +14,10 @@ const NINE = 0x39;
 const EMPTY = Buffer.alloc(0);
 const UNFINISHED = -1;
 
-/** CommandSyntaxError says that the input is not a valid command. The connection can no longer be used. */
+/**
+ * CommandSyntaxError says that the input is not a valid command. After this error, the connection can no longer be
+ * used.
+ */
 export class CommandSyntaxError extends Error {}
 
 export class CommandReader {

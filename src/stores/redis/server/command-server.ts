@@ -1,6 +1,6 @@
 /**
  * Serves the Redis commands that this program uses, over a Unix domain socket, in the counting process. Runs commands
- * in order. The replies to one read of the socket are written together.
+ * in order. Writes the replies to all commands of one read of the socket together.
  */
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -8,8 +8,8 @@ import { CommandReader, CommandSyntaxError } from './command-reader.js';
 import { errorReply, pushReply } from './replies.js';
 
 /**
- * Maximum bytes of unread replies. A client that exceeds it does not read, and is disconnected. The client then
- * connects again.
+ * Maximum bytes of unread data per client. The server disconnects a client that exceeds this limit, because the client
+ * does not read. The client then connects again.
  */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 
@@ -59,7 +59,7 @@ export class CommandServer {
   }
 
   /**
-   * Calls `done` once no client has been connected for `graceMs`. A client that reconnects within this time keeps the
+   * Calls `done` when no client has been connected for `graceMs`. A client that reconnects within this time keeps the
    * process and its counts alive.
    */
   onceAlone(graceMs: number, done: () => void): void {
@@ -161,7 +161,7 @@ class Connection implements Client {
       this.reader.read(chunk);
     } catch (error) {
       if (!(error instanceof CommandSyntaxError)) throw error;
-      // The connection reads no more, because the position of the next command is unknown.
+      // The server stops reading, because the position of the next command is unknown.
       this.socket.off('data', this.onData);
       this.socket.write(this.replies + errorReply(`ERR ${error.message}`));
       this.socket.destroySoon();
@@ -177,11 +177,11 @@ class Connection implements Client {
       return;
     }
     try {
-      // The command may itself add replies. They come before its own reply.
+      // The command may itself add replies, which precede the returned reply.
       const reply = command(args, this);
       this.replies += reply;
     } catch (error) {
-      // Only the caller learns of a failed command. Other commands and their counts are not affected.
+      // Only the caller gets the error. Other commands and their counts are not affected.
       this.replies += errorReply(`ERR ${error instanceof Error ? error.message : String(error)}`);
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Writes the results of many attempts in one transaction. Every attempt is recorded. If a process has lost the lane and
- * another process has already changed the delivery, a late failure does not change the delivery. A late success does,
- * unless the delivery was replayed.
+ * Writes the results of many attempts in one transaction. Every attempt is recorded, unless its delivery was deleted.
+ * If a process has lost the lane and another process has already changed the delivery, a late failure does not change
+ * the delivery. A late success does, unless the delivery was replayed.
  */
 import { sql, type Kysely, type QueryResult, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../../../stores/database/connect.js';
@@ -197,7 +197,7 @@ function attemptInsert(
     join webhook_delivery on webhook_delivery.id = of_delivery`;
 }
 
-/** Returns an update of each endpoint, in a fixed order to avoid deadlocks. */
+/** Returns a statement that updates each endpoint, in a fixed order to avoid deadlocks. */
 function healthUpdate(kind: DatabaseHandle['kind'], health: readonly EndpointHealth[]): RawBuilder<unknown> {
   const rows = health
     .toSorted((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
@@ -209,7 +209,10 @@ function healthUpdate(kind: DatabaseHandle['kind'], health: readonly EndpointHea
     from ${jsonRows(kind, HEALTH_COLUMNS, rows, 'health')} where id = of_endpoint`;
 }
 
-/** Truncates a body, and replaces NUL and unpaired surrogates. PostgreSQL would reject these with the whole batch. */
+/**
+ * Truncates a body, and replaces NUL and unpaired surrogates. PostgreSQL would reject these characters with the whole
+ * batch.
+ */
 function storable(body: string | null): string | null {
   return body === null ? null : body.slice(0, LONGEST_KEPT_BODY).toWellFormed().replaceAll('\0', '\u{fffd}');
 }

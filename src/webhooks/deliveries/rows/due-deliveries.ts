@@ -16,7 +16,7 @@ export interface DueDelivery {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
-  /** Resource of the event; null if it has none. */
+  /** Resource of the event; null if the event has none. */
   readonly resource: string | null;
   /** Number of attempts so far in this cycle. */
   readonly attempts: number;
@@ -59,7 +59,9 @@ export interface EventPayload {
   readonly dataText: string;
 }
 
-/** Reads due deliveries by endpoint ID, longest due first. The result has no entry for endpoints without any. */
+/**
+ * Reads due deliveries by endpoint ID, longest due first. The result has no entry for endpoints without due deliveries.
+ */
 export async function readDue(
   db: Kysely<Tables>,
   asked: readonly LaneToRead[],
@@ -85,7 +87,7 @@ export async function readDue(
   return byEndpoint;
 }
 
-/** Returns a `from` clause with the first due deliveries of each lane as `d`. Needs only the index to find them. */
+/** Returns a `from` clause with the first due deliveries of each lane as `d`. The search needs only the index. */
 function dueOf(
   kind: DatabaseHandle['kind'],
   asked: readonly LaneToRead[],
@@ -177,7 +179,7 @@ interface DueRequest {
   readonly except: readonly string[];
 }
 
-/** DueReader reads due deliveries. It combines the reads of lanes into few queries. */
+/** DueReader reads due deliveries, and combines the reads of many lanes into few queries. */
 export class DueReader {
   private readonly reads: Batcher<DueRequest, readonly DueDelivery[]>;
 
@@ -189,8 +191,8 @@ export class DueReader {
   }
 
   /**
-   * Reads due deliveries of a lane, and holds those that must wait for an earlier delivery. Rejects if the database
-   * fails.
+   * Reads due deliveries of a lane. Holds deliveries that must wait for an earlier delivery, and leaves them out of the
+   * result. Rejects if the database fails.
    * @param except IDs of deliveries that the lane already has.
    */
   async readPage({ id, isOrdered }: LaneEndpoint, most: number, except: readonly string[]): Promise<DuePage> {

@@ -1,6 +1,7 @@
 /**
- * Finds lanes whose due time is later than that of their pending deliveries, for example after a lost notification. The
- * deliveries are authoritative. The due times of lanes, notifications, and the memory of lane owners are only hints.
+ * Finds lanes whose due time is later than the due time of a pending delivery, for example after a lost notification.
+ * The deliveries are authoritative. The due times of lanes, notifications, and the memory of lane owners are only
+ * hints.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../../platform/clock.js';
@@ -15,7 +16,7 @@ const LANES_A_SCAN = 5_000;
 /** A lane whose due time is too late. */
 interface Late {
   readonly endpoint_id: string;
-  /** Earliest due time of its pending deliveries. */
+  /** Earliest due time of the lane's pending deliveries. */
   readonly earliest: number;
 }
 
@@ -34,7 +35,10 @@ export class LaneScan {
     private readonly clock: Clock,
   ) {}
 
-  /** Checks the next lanes. @returns IDs of endpoints with due deliveries whose lane was not due; normally none. */
+  /**
+   * Checks the next lanes, and corrects their due times.
+   * @returns IDs of endpoints with due deliveries whose lane had a later due time; normally none.
+   */
   async scan(): Promise<string[]> {
     await this.correctTimes();
     const { rows } = await this.lanesWithWork(this.scannedTo).execute(this.db);
@@ -42,7 +46,7 @@ export class LaneScan {
     return this.findLate(rows.map(({ id }) => id));
   }
 
-  /** Checks the lanes of these endpoints. @returns the same as `scan`. */
+  /** Checks the lanes of these endpoints, and corrects their due times. @returns IDs as described for `scan`. */
   async findLate(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     const ids = sql`(select looked_id from ${jsonRows(
@@ -64,7 +68,7 @@ export class LaneScan {
     return rows.filter(({ earliest }) => earliest <= now).map((row) => row.endpoint_id);
   }
 
-  /** Returns those of the endpoints that have due deliveries, whatever the due times of their lanes are. */
+  /** Returns the IDs of the endpoints that have due deliveries, regardless of the due times of their lanes. */
   async findDue(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     const looked = jsonRows(
@@ -80,7 +84,7 @@ export class LaneScan {
     return rows.map(({ id }) => id);
   }
 
-  /** Sets the due times of lanes to those of their deliveries. */
+  /** Sets the due time of each late lane to the earliest due time of its pending deliveries. */
   private async wake(late: readonly Late[]): Promise<void> {
     const rows = late.map((row) => [row.endpoint_id, row.earliest]);
     await sql`
@@ -100,7 +104,10 @@ export class LaneScan {
       .execute();
   }
 
-  /** Returns a loose index scan, which jumps from one endpoint to the next without reading all pending deliveries. */
+  /**
+   * Returns a query for the next endpoints with pending deliveries. A loose index scan jumps from one endpoint to the
+   * next without reading all pending deliveries.
+   */
   private lanesWithWork(after: string): RawBuilder<{ id: string }> {
     return sql<{ id: string }>`
       with recursive lanes (id, number) as (

@@ -1,8 +1,8 @@
 /**
- * Stores which process owns the lane of each webhook endpoint. A lane is the queue of an endpoint. It has one owner at
- * a time, through a lease that the owner renews. So one process can enforce order, concurrency and rate in its memory.
- * If an owner dies, other processes claim its lanes after the leases have expired. They repeat attempts that were not
- * recorded, so webhooks are delivered at least once.
+ * Stores which process owns the lane of each webhook endpoint. A lane is the queue of an endpoint. Each lane has one
+ * owner at a time, through a lease that the owner renews. So one process can enforce order, concurrency and rate in its
+ * memory. If an owner dies, other processes claim its lanes after the leases have expired. The new owners repeat
+ * attempts that were not recorded, so webhooks are delivered at least once.
  *
  * On PostgreSQL, leases use the database's clock. So a process whose clock is ahead does not take lanes from others.
  */
@@ -79,7 +79,7 @@ export class Lanes {
 
   /**
    * Releases all lanes of this process. Keeps the due times, so that other processes can claim the lanes immediately.
-   * @param except IDs of endpoints whose lanes stay claimed
+   * @param except IDs of endpoints whose lanes stay claimed.
    */
   async release(except: readonly string[] = []): Promise<void> {
     const others = except.length === 0 ? sql`` : sql` and endpoint_id not in ${textList(this.kind, except)}`;
@@ -136,7 +136,7 @@ export class Lanes {
     return rows.map((row) => row.endpoint_id);
   }
 
-  /** Returns a condition for those of the lanes that this process owns. */
+  /** Returns a condition for the lanes of these endpoints that this process owns. */
   private ownLanes(endpointIds: readonly string[]): RawBuilder<unknown> {
     return sql`endpoint_id in ${textList(this.kind, endpointIds)} and owner = ${this.owner}`;
   }
@@ -157,7 +157,7 @@ export interface LaneEndpoint {
   /** Whether attempts may be made: enabled and not deleted. */
   readonly isEnabled: boolean;
   readonly isOrdered: boolean;
-  /** Pauses before the second and later attempts. */
+  /** Pauses before the second and later attempts, in milliseconds. */
   readonly scheduleMs: readonly number[];
   /** Null for the default, like `concurrency` and `timeoutMs`. */
   readonly ratePerSecond: number | null;

@@ -1,7 +1,8 @@
 /**
  * Delivers the events of a resource in order, for ordered endpoints. While an earlier delivery of the same resource has
  * not ended, a delivery is held. When the earlier delivery has succeeded or finally failed, the next one becomes due.
- * Holding and releasing lock the lane first. Otherwise a delivery could be held just after its release was missed.
+ * Both holding and releasing lock the lane first. Otherwise a delivery could be held after its release, and wait
+ * forever.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../../../stores/database/connect.js';
@@ -34,8 +35,8 @@ export async function lockLanes(trx: Kysely<Tables>, endpointIds: readonly strin
 }
 
 /**
- * Holds those of the deliveries that must wait for an earlier delivery of the same resource. Holds none if the endpoint
- * is no longer ordered.
+ * Holds the given deliveries that must wait for an earlier delivery of the same resource. Holds none if the endpoint is
+ * no longer ordered.
  */
 export async function holdBlocked(
   db: Kysely<Tables>,
@@ -75,7 +76,7 @@ export async function releaseNext(
   );
 }
 
-/** Returns a query that locks the lanes of those endpoints that are ordered; see `lockLanes`. */
+/** Returns a query that locks the lanes of the ordered endpoints among these; see `lockLanes`. */
 export function lockOrdered(kind: DatabaseHandle['kind'], endpointIds: readonly string[]): RawBuilder<unknown> {
   return sql`
     select endpoint_id from webhook_lane where endpoint_id in (
@@ -84,8 +85,8 @@ export function lockOrdered(kind: DatabaseHandle['kind'], endpointIds: readonly 
 }
 
 /**
- * Returns a query like `releaseNext`, but only for endpoints that are ordered. The query returns the endpoints of the
- * released deliveries, and does not make their lanes due.
+ * Returns a query that makes the next held delivery of each resource due, for ordered endpoints only. The query returns
+ * the endpoints of the released deliveries. Unlike `releaseNext`, it does not make their lanes due.
  */
 export function releaseOrdered(
   kind: DatabaseHandle['kind'],
@@ -97,7 +98,7 @@ export function releaseOrdered(
   return releaseFirst(kind, ended, nowMs, isOrdered);
 }
 
-/** Returns a query that releases the first delivery of each resource if it is held. */
+/** Returns a query that releases the first open delivery of each resource if this delivery is held. */
 function releaseFirst(
   kind: DatabaseHandle['kind'],
   ended: readonly ResourceOfEndpoint[],
@@ -114,8 +115,8 @@ function releaseFirst(
 }
 
 /**
- * Releases held deliveries of an endpoint, because it is no longer ordered, or earlier deliveries were skipped. Call
- * this in a transaction after `lockLanes`. Repeat the call while it releases `ROWS_AT_ONCE`.
+ * Releases held deliveries of an endpoint, because the endpoint is no longer ordered, or earlier deliveries were
+ * skipped. Call this in a transaction after `lockLanes`. Repeat the call while it releases `ROWS_AT_ONCE`.
  * @returns the number of released deliveries, at most `ROWS_AT_ONCE`.
  */
 export async function releaseSome(trx: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * Expires deliveries that have waited too long, and deletes old deliveries with their attempts. Works in small batches,
+ * Expires deliveries that have waited too long, and deletes old deliveries with their attempts. Writes small batches,
  * so that new deliveries are not delayed.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
@@ -63,8 +63,8 @@ export class DeliveryRetention {
   }
 
   /**
-   * Expires a batch of deliveries. Returns their number. Expired deliveries stay visible, and can be replayed, for
-   * another retention period.
+   * Expires a batch of deliveries that have waited too long, and returns their number. Expired deliveries stay visible,
+   * and can be replayed, for another retention period.
    */
   private async expireSome(): Promise<number> {
     const now = this.clock.now();
@@ -99,7 +99,10 @@ export class DeliveryRetention {
       .execute();
   }
 
-  /** Returns a subquery for a batch of delivery IDs. Skips rows that another transaction has locked. */
+  /**
+   * Returns a subquery for a batch of delivery IDs. On PostgreSQL, skips rows that another transaction has locked,
+   * unless `lock` is empty.
+   */
   private batchOf(condition: RawBuilder<unknown>, lock = sql`for update skip locked`): RawBuilder<unknown> {
     const locked = kindOf(this.db) === 'postgres' ? lock : sql``;
     return sql`(select id from webhook_delivery where ${condition} order by keep_until limit ${sql.lit(ROWS_AT_ONCE)}
