@@ -141,8 +141,8 @@ export class OAuthServer {
   }
 
   /**
-   * Serves the token endpoint. Known clients each have their own rate limit, so that clients of one network do not
-   * affect each other. The client ID is in the body, so this method reads the body before the library does.
+   * Serves the token endpoint. All clients of a network share the limit `oauthTokens`. Each known client also has its
+   * own, lower limit, so that one client cannot use up the limit of another. The client ID is in the body, so this method reads the body before the library does.
    */
   private async serveToken(message: IncomingMessage, response: ServerResponse, address: string): Promise<void> {
     const { serve, throttle, requests } = this.parts;

@@ -1,4 +1,4 @@
-/** Defines how the reference finds the API of a request, by base path and host name. */
+/** Defines how the API reference pages find the API that a request is for, by base path and host name. */
 
 /** Nest injection token of `ReferencePlaces`. */
 export const REFERENCE_PLACES = Symbol('places of the APIs');

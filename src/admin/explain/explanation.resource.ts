@@ -1,5 +1,6 @@
 /**
- * Defines the explanation resource of the admin API: results of the admission steps, limits and the resulting response.
+ * Defines the explanation resource of the admin API. An explanation previews how the gateway would treat a request
+ * with a key: the result of each admission step, the limits and the response.
  */
 import type { Operation } from '../../config/model/schema.js';
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 /**
  * Reads the client addresses of connections through load balancers that send the PROXY protocol. Only the senders in
- * `gateway.proxyProtocol` are trusted, and their connections must start with the header. A connection without the
- * header is closed, because its client could otherwise choose the address. Requests have no additional cost.
+ * `gateway.proxyProtocol` are trusted, and their connections must start with the header. One of them without the header
+ * is closed, because its client could otherwise choose the address. Other connections are served without the header.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';

@@ -107,7 +107,8 @@ export class RequestWriter {
   }
 
   /**
-   * Installs the guard of `upload-guard.ts` when the first request with a body is written. Connections that send no
+   * Installs the guard of `upload-guard.ts` when the first request with a body is written. If a write of the body fails,
+   * the gateway can then still read the server's early response (RFC 9112 section 9.5). Connections that send no
    * bodies don't need the guard.
    */
   private installGuard(): void {

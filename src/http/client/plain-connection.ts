@@ -144,6 +144,7 @@ export class PlainConnection implements ClientResponse {
   /** Serves a request, or waits for the rest of its body. Returns false if Node must read these bytes. */
   private serveOrAwait(buffer: Buffer, bytes: number): boolean {
     if (this.transaction !== undefined) return false;
+    // A number is the total size of a request whose body is incomplete.
     const request = parsePlainRequest(buffer, bytes, this.socket);
     if (typeof request !== 'number') return request !== undefined && this.server.serve(request, this);
     const { bodyWaitMs } = this.server;

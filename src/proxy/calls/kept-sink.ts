@@ -1,6 +1,6 @@
 /**
- * Lets keepers store a response before another sink delivers the response to the client. A keeper is a `ResponseStore`,
- * for an idempotency key or for an event. A response that no keeper wants, or that is too large, streams to the other
+ * Stores a response before another sink delivers it to the client. A keeper is a `ResponseStore`: one for idempotency
+ * keys, and one for events. A response that no keeper wants, or that is too large, streams to the other
  * sink.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';

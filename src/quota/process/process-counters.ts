@@ -47,7 +47,7 @@ export class ProcessCounters implements CounterStore {
   private readonly table: CounterTable;
   private readonly seeding = new SingleFlight();
   /**
-   * Time of the last observation or change by an operator, in ms. A count that an operator sets gets a later time than
+   * Latest time at which counts were read for the database, or at which an operator set a count, in ms. A count that an operator sets gets a later time than
    * all earlier observations, even in the same millisecond.
    */
   private latestMs = 0;

@@ -85,7 +85,7 @@ export class UsageRecorder {
     if (decision.shadow !== undefined) void this.recordShadow(cell, decision.shadow);
   }
 
-  /** Records the shadow decision, which arrives after the live decision. Never rejects. */
+  /** Records a refusal by the shadow limits. The shadow decision arrives after the live decision. Never rejects. */
   private async recordShadow(cell: UsageCell, shadow: NonNullable<QuotaDecision['shadow']>): Promise<void> {
     const decision = await shadow;
     if (decision?.admitted === false) this.add(cell, SHADOW_REFUSED, 1, 0);
@@ -171,7 +171,7 @@ export class UsageRecorder {
   }
 
   /**
-   * Removes cells that had no changes for two rounds, so that memory use follows the number of active keys. One round
+   * Removes cells that had no changes for two flushes, so that memory use follows the number of active keys. One round
    * would be too short. With very many keys, each key makes fewer requests than there are flushes. Each request would
    * create a new cell, which the garbage collector moves to the old generation.
    * @param most maximum number of cells to check.

@@ -14,7 +14,7 @@ export interface WebhookSample {
 
 const JAVASCRIPT = String.raw`import { createHmac, timingSafeEqual } from 'node:crypto';
 
-// headers: names in lower case, as node:http has them. body: a Buffer of the bytes that came.
+// headers: names in lower case, as node:http has them. body: the raw request body, as a Buffer.
 export function verifyWebhook(secret, headers, body) {
   const id = headers['webhook-id'] ?? '';
   const timestamp = headers['webhook-timestamp'] ?? '';
@@ -31,7 +31,7 @@ export function verifyWebhook(secret, headers, body) {
 
 const JAVASCRIPT_PUBLIC_KEY = String.raw`import { createPublicKey, verify } from 'node:crypto';
 
-// Of your endpoint, "whe_…". Keep them for five minutes. While keys are rotated there are several.
+// Returns the keys of your endpoint, "whe_…". Cache them for five minutes. During a rotation there are several.
 export async function publicKeysOf(endpointId) {
   const url = '${SAMPLE_ORIGIN}${PUBLIC_KEYS_PATH}?endpoint=' + endpointId;
   const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
@@ -39,7 +39,7 @@ export async function publicKeysOf(endpointId) {
   return (await response.json()).keys.map(({ key }) => key);
 }
 
-// publicKey: a "whpk_…" of the endpoint; it is enough that one of several verifies the webhook.
+// publicKey: a "whpk_…" of the endpoint. Accept the webhook if any of the keys verifies it.
 // It can verify webhooks, and cannot create any.
 export function verifyWebhook(publicKey, headers, body) {
   const id = headers['webhook-id'] ?? '';
@@ -61,7 +61,7 @@ import hmac
 import time
 
 
-# headers: names in lower case. body: the bytes that came.
+# headers: names in lower case. body: the raw request body, as bytes.
 def verify_webhook(secret, headers, body):
     webhook_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")

@@ -91,7 +91,7 @@ export const NODES_MS = 60_000;
  */
 export const EPOCH_KEY = `${PREFIX}:{${NODES_KEY}}:epoch`;
 /**
- * Lifetime of `EPOCH_KEY`. It exceeds the time for which Redis can be down and return with all its data, including the
+ * Lifetime of `EPOCH_KEY`. It is longer than any expected outage after which Redis returns with its data, including the
  * epoch.
  */
 export const EPOCH_MS = 24 * 3_600_000;

@@ -81,7 +81,7 @@ export class EmittedEvents implements ReadsGauges {
   /** Timer for the first event in `waiting` whose response waits. The events are in order of their deadlines. */
   private timer: NodeJS.Timeout | undefined;
   private isStopping = false;
-  /** Whether the time for the last events is over. */
+  /** Whether `stop` has stopped waiting. A failed write is then not retried. */
   private isOver = false;
   private writing: Promise<void> | undefined;
   private endPause: () => void = () => undefined;

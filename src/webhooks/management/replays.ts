@@ -17,7 +17,7 @@ import { lockWebhookEndpoint, webhookEndpointOf, type WebhookEndpoint } from '..
 import { TEST_SOURCE } from '../../outbox/own-events.js';
 import { deliveryNotFound } from './delivery-reader.js';
 
-/** Filters for the deliveries of an endpoint. The time range applies to the creation and includes both limits. */
+/** Filters for the deliveries of an endpoint. `sinceMs` and `untilMs` are creation times of deliveries, both inclusive. */
 export interface ReplayQuery {
   readonly status: 'failed' | 'succeeded' | 'all';
   readonly sinceMs?: number | undefined;

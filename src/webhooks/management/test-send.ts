@@ -33,7 +33,7 @@ export interface TestSendParts {
 /** Maximum number of concurrent tests per process. Each test occupies a connection while someone waits. */
 const MAX_TESTS = 20;
 
-/** TestSend sends test events. */
+/** TestSend sends test events from this process, and limits them per endpoint and per account. */
 export class TestSend {
   /** Number of tests in progress. */
   private inProgress = 0;

@@ -98,7 +98,7 @@ export function isWrittenInteger(value: unknown, schema: JsonObject): value is s
   return (Array.isArray(schema['type']) && schema['type'].includes('string') ? INTEGER : LONG_INTEGER).test(value);
 }
 
-/** Reports whether a schema allows only integers, as numbers or as text. */
+/** Reports whether all numbers that a schema allows are integers. Text is allowed only in the form of long integers. */
 function isInteger({ type, format, pattern }: JsonObject): boolean {
   if (!Array.isArray(type)) return type === 'integer';
   if (!type.includes('integer') || type.includes('number')) return false;

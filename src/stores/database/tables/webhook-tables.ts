@@ -59,7 +59,7 @@ export interface WebhookEndpointTable {
   /** Number of failed attempts since the last success. */
   failures: number;
   last_success_at: number | null;
-  /** Incremented with every change by a person. */
+  /** Incremented with every change of settings, secrets or status, also when Trailgate disables the endpoint. */
   version: number;
   created_at: number;
   updated_at: number;
@@ -91,7 +91,7 @@ export interface WebhookLaneTable {
   due_at: number;
   /** Process that owns the lane and sends its deliveries. Null without an owner. */
   owner: string | null;
-  /** End of the owner's lease, by the clock of leases. See `webhooks/deliveries/lanes.ts`. */
+  /** End of the owner's lease, by the clock of leases. See `webhooks/deliveries/rows/lanes.ts`. */
   owned_until: number;
 }
 

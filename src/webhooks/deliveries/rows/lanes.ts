@@ -35,7 +35,7 @@ export class Lanes {
     readonly owner: string,
   ) {}
 
-  /** Claims due lanes without an owner. Lanes that have waited longest come first. @returns their endpoint IDs. */
+  /** Claims due lanes that have no owner or an expired lease. Lanes that have waited longest come first. @returns their endpoint IDs. */
   claim(most: number): Promise<string[]> {
     return this.claimWhere(sql`due_at <= ${this.clock.now()}`, most);
   }
