@@ -132,6 +132,9 @@ describe('webhooks of an OpenAPI document', () => {
     // Versions of a service usually describe the same events.
     const same = tours.replace(', minProperties: 1', '');
     expect(await problemsOf({ ...given('[]'), 'tours.yaml': same })).toEqual([]);
+    const reworded = same.replace('type: object', 'description: In other words., type: object');
+    expect(reworded).not.toBe(same);
+    expect(await problemsOf({ ...given('[]'), 'tours.yaml': reworded })).toEqual([]);
     const warnings = await warningsOf(withDocument(document(`{ newPet: ${webhook('{ type: object }')} }`)));
     expect(warnings.map(({ message }) => message)).toEqual([
       'the webhook `newPet` is no type of event, and is not read',

@@ -83,6 +83,17 @@ describeOnDatabases('an import', (kind) => {
     const account = { type: 'account', external_id: 'crm-prefix', name: 'Prefix', plan: 'starter' };
     expect(await run([account, ...keys])).toEqual(done('imported 4, updated 0, skipped 0, failed 0'));
     expect(await Promise.all(secrets.map(statusOf))).toEqual([200, 200, 200]);
+    // A hash alone does not say that its secret could never be sent.
+    const hashed = {
+      ...keys[0],
+      external_id: 'hashed',
+      secret: undefined,
+      secret_sha256: 'ab'.repeat(32),
+      hint: 'tg_prod_…',
+    };
+    expect((await run([hashed])).problems).toEqual([
+      'FILE:1 hint: begins like a secret of Trailgate, but no such secret can be used',
+    ]);
     const own = { ...keys[0], external_id: 'own', secret: 'tg_live_0123456789012345678901234567890123456' };
     expect((await run([own])).problems).toEqual([
       'FILE:1 secret: begins like a secret of Trailgate, but does not have its checksum',

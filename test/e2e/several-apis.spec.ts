@@ -42,6 +42,8 @@ beforeAll(async () => {
           title: 'Partner API',
           hosts: [PARTNER_HOST],
           publicUrl: `https://${PARTNER_HOST}`,
+          deprecation: '2026-01-01',
+          successor: '/v2',
         },
       ],
       services: { backend: null, old: service(v1!), new: service(v2!, 'v2'), partners: service(partners!, 'partners') },
@@ -84,6 +86,8 @@ describe('several APIs', () => {
   it('have their own deprecation dates', async () => {
     expect((await get('/api/v1/customers')).headers['deprecation']).toBe('@1767225600');
     expect((await get('/api/v2/customers')).headers['deprecation']).toBeUndefined();
+    const { link } = (await get('/v1/customers', PARTNER_HOST)).headers;
+    expect(String(link)).toContain(`<https://${PARTNER_HOST}/v2>; rel="successor-version"`);
   });
 
   it('have their own OpenAPI documents, with the operation IDs of the services', async () => {

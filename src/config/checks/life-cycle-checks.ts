@@ -49,13 +49,8 @@ function apiPathOf(file: unknown, apis: readonly unknown[], entry: unknown): Doc
   const service = valueAt(entry, ['service']);
   const ofService = typeof service === 'string' ? valueAt(file, ['services', service, 'api']) : undefined;
   const name = valueAt(entry, ['api']) ?? ofService;
-  return [
-    'apis',
-    Math.max(
-      0,
-      apis.findIndex((api) => name !== undefined && valueAt(api, ['name']) === name),
-    ),
-  ];
+  const index = apis.findIndex((api) => name !== undefined && valueAt(api, ['name']) === name);
+  return ['apis', Math.max(0, index)];
 }
 
 /**

@@ -64,6 +64,16 @@ describe('an entry of discriminator.mapping', () => {
     return files(OPENAPI.replace('  securitySchemes', `  ${schemas}\n  securitySchemes`));
   };
 
+  it('stays if it is the name of a schema with a dot', async () => {
+    const given = mapped('{ cat: v1.Cat }');
+    const document = String(given['customers.yaml']).replace('schemas: { Cat: {}', 'schemas: { v1.Cat: {}');
+    const dotted = { ...given, 'customers.yaml': document };
+    expect(await warningsOf(dotted)).toEqual([]);
+    expect((await configOf(dotted)).documents.get('customers')).toMatchObject({
+      components: { schemas: { Pet: { discriminator: { mapping: { cat: 'v1.Cat' } } } } },
+    });
+  });
+
   it.each([
     ['./b.yaml', 'leads outside of this document, so the entry is left out'],
     ['"#/components/schemas/B"', 'names nothing in this document, so the entry is left out'],

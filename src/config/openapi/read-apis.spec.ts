@@ -39,8 +39,23 @@ describe('apis', () => {
     [TWO.replace('/api/v2', '/api/v1/new'), 'apis[1].basePath: /api/v1/new and /api/v1 of `v1` take the same requests'],
     [TWO.replace('name: v1', 'name: v2'), 'apis[1].name: `v2` is there already'],
     [TWO.replace('v2,', 'v3,'), 'services.new.api: no API is called `v2`'],
+    [
+      TWO.replace('/api/v2', '/api/v2, hosts: [a.example.com], publicUrl: "https://b.example.com"'),
+      'apis[1].publicUrl: b.example.com is none of the `hosts` of this API, so its links would lead to 404',
+    ],
   ])('refuses %s', async (apis, message) => {
     expect(await messages(apis)).toContain(message);
+  });
+
+  it.each([
+    ['match: GET /customers', 'less than the 12 months'],
+    ['match: GET /customers, api: v2', 'less than the 24 months'],
+    ['match: GET /more, service: new, scopes: []', 'less than the 24 months'],
+  ])('has its own support period for the operation { %s }', async (entry, message) => {
+    const apis = TWO.replace('/api/v2', '/api/v2, supportMonths: 24');
+    const dates = 'deprecation: "2027-01-01", sunset: "2027-12-01"';
+    const more = `operations: [{ ${entry}, ${dates} }]\n`;
+    expect(await messages(apis, more)).toEqual([expect.stringContaining(message)]);
   });
 
   it('may have the same base path under different hosts', async () => {
