@@ -88,8 +88,14 @@ describe('the summary line', () => {
       line: '1 passed, 1 failed',
       run: { ...GOOD, results: { testResults: GOOD.results?.testResults ?? [], numTotalTestSuites: 2 } },
     },
-    { what: 'Jest did not come so far', line: '0 passed, 2 failed', run: { ...FLAKY, results: null }, files: FILES },
+    { what: 'Jest wrote nothing', line: '0 passed, 2 failed', run: { ...FLAKY, results: null }, files: FILES },
     { what: 'a test left something open', line: '1 passed, 1 failed', run: { ...GOOD, leaked: true } },
+    {
+      what: 'the run was stopped for its time',
+      line: '1 passed, 1 failed',
+      run: { ...GOOD, code: null, leaked: true },
+      files: FILES,
+    },
     { what: 'Jest failed by itself', line: '1 passed, 1 failed', run: { ...GOOD, code: 1 } },
     { what: 'no test ran', line: '0 passed, 1 failed', run: jestRun({}) },
     {

@@ -7,6 +7,8 @@ import { median, msUntilUsable, startKeyList, type KeyList } from '../support/ma
 const KEYS = 2_000;
 const SHOWN = 500;
 const MAX_MS = 1_000;
+/** 50 of the keys are drawn, where a list of one draws one. */
+const MAX_RATIO = 1.4;
 const ATTEMPTS = 5;
 const TYPED = 'widget 019';
 /** Time for a typed letter, on any machine. People notice 100 ms. */
@@ -14,17 +16,27 @@ const MAX_MS_OF_A_LETTER = 25;
 
 describeWithChromium('the panel list of 2,000 keys', () => {
   let list: KeyList;
+  /** Until the list of a single key is usable: what the browser and the machine need at least. */
+  let oneKeyMs: number;
 
   beforeAll(async () => {
-    list = await startKeyList(KEYS);
+    list = await startKeyList(1);
+    oneKeyMs = await medianUntilUsable();
+    list.add(KEYS - 1);
   });
   afterAll(() => list?.stop());
 
-  it('is usable within a second (median), with an empty browser cache', async () => {
+  async function medianUntilUsable(): Promise<number> {
     const measured: number[] = [];
     for (let attempt = 0; attempt < ATTEMPTS; attempt++)
       measured.push(await msUntilUsable(list.browser.context, list.url));
-    expect(median(measured)).toBeLessThan(MAX_MS);
+    return median(measured);
+  }
+
+  it('is usable within a second (median), with an empty browser cache, or on a slow machine almost as soon as one key', async () => {
+    const ms = await medianUntilUsable();
+    process.stderr.write(`one key: ${oneKeyMs.toFixed(0)} ms; ${KEYS} keys: ${ms.toFixed(0)} ms\n`);
+    expect(ms).toBeLessThan(Math.max(MAX_MS, oneKeyMs * MAX_RATIO));
   });
 
   it('needs less than 25 ms of script time for each typed letter, with 500 rows shown', async () => {

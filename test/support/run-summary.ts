@@ -1,6 +1,6 @@
 /** The result of a test run. */
 
-/** JestRun says how Jest ended, and what it wrote; null where it did not come so far. */
+/** JestRun says how Jest ended, and what it wrote; null where it wrote nothing. */
 export interface JestRun {
   readonly code: number | null;
   /** It had to be ended: a test left something open, or it took too long. */
