@@ -34,7 +34,7 @@ const WORKERS = availableParallelism() + 2;
 const UNIT_WORKERS = availableParallelism() + 1;
 /** What is changed is tested within a minute, with what Jest needs to start. */
 const CHANGED_ROOM_MS = 45_000;
-/** CI ends what takes 40 minutes, and then nobody knows what failed: files without a result by then are named, and count as failed. */
+/** After how long a run is stopped. CI sets it: the files that have ended keep their results, the others are named and count as failed. */
 const BUDGET_MS = Number(process.env.TRAILGATE_TEST_SECONDS ?? Infinity) * 1_000;
 const PROGRESS = '<rootDir>/test/support/progress-reporter.mjs';
 /** What V8 has made of Jest and of what tests load. */

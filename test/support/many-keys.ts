@@ -81,7 +81,7 @@ export async function msUntilUsable(context: BrowserContext, url: string): Promi
   // Not by a function of the page that waits: its policy lets nobody make one of text.
   let ms: number | null = null;
   while (ms === null) {
-    // The page notes the time itself. Asking without a pause would slow it down.
+    // The page notes the time itself. Asking without a pause could slow it down.
     await sleep(ASK_EVERY_MS);
     ms = await page.evaluate<number | null>('window.usableAtMs ?? null').catch(() => null);
   }
