@@ -1,9 +1,17 @@
 /** Bodies that are too large to be held anywhere, and their sums. */
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
 export const MEBIBYTE = 1024 * 1024;
 
 const CHUNK = randomBytes(MEBIBYTE);
+
+/** The most a connection's two sockets hold together, in MiB: the kernel grows its buffers up to these limits (tcp(7)). */
+export function mebibytesPerConnection(): number {
+  const limits = ['tcp_wmem', 'tcp_rmem'].map((name) => readFileSync(`/proc/sys/net/ipv4/${name}`, 'utf8'));
+  const bytes = limits.map((limit) => Number(limit.trim().split(/\s+/)[2]));
+  return Math.ceil(bytes.reduce((sum, most) => sum + most, 0) / MEBIBYTE);
+}
 
 /** So many MiB, of which no two are alike. The same bytes each time. */
 export function* largeBody(mebibytes: number): Generator<Buffer> {
